@@ -99,7 +99,11 @@ impl History {
         let Some(xid) = about.xid else { return };
         let is_other_version = sent.prefix.is_some_and(|prefix| prefix.version != v1::VERSION);
         let is_call = match sent.prefix.map(|prefix| prefix.procedure) {
-            // Errors have the same number in every version (section 4.5).
+            // Errors have this number in every version (section 7). But whoever does not know the version may take what cannot be
+            // read for anything.
+            Some(Procedure::RDMA_ERROR) if is_other_version && sent.error.is_none() => {
+                return self.unclear(message.sender, xid, book);
+            }
             Some(Procedure::RDMA_ERROR) => false,
             // In another version, this number may mean anything.
             Some(Procedure::RDMA_DONE) => is_other_version,
