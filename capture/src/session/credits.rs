@@ -181,8 +181,9 @@ impl CreditAccount {
         let elapsed = time.0.saturating_sub(since.0);
         match limit {
             CreditLimit::Below => {}
-            CreditLimit::Reached => self.times.reached += elapsed,
-            CreditLimit::Unknown => self.times.unknown += elapsed,
+            // Times in a file may be anything, and in any order, so that their sum may be more than there is.
+            CreditLimit::Reached => self.times.reached = self.times.reached.saturating_add(elapsed),
+            CreditLimit::Unknown => self.times.unknown = self.times.unknown.saturating_add(elapsed),
         }
         elapsed
     }
