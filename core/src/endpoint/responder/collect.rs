@@ -79,19 +79,23 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         } else {
             self.judge(prefix.xid, call, octets)
         };
+        let header = match judged {
+            Ok((_, header)) => header,
+            Err(error) => {
+                self.receipt = Receipt::Release(receive);
+                return self.break_off(error);
+            }
+        };
         self.append(receive, part);
         let is_collecting = |slot: &&mut Slot<HEADER, CHUNKS>| slot.stage == Stage::Collecting;
-        match (judged, self.collecting.and_then(|call| self.slots.get(call)).filter(is_collecting)) {
-            (Ok((_, header)), Some(slot)) => {
-                // There is room, as was checked.
-                slot.header = Vec::from_slice(header).unwrap_or_default();
-                slot.stage = Stage::Pulling;
-                if let Some(call) = self.collecting.take() {
-                    self.ready(call);
-                }
-            }
-            (Err(error), _) => self.break_off(error),
-            (Ok(_), None) => self.break_off(SYSTEM),
+        let Some(slot) = self.collecting.and_then(|call| self.slots.get(call)).filter(is_collecting) else {
+            return self.break_off(SYSTEM);
+        };
+        // There is room, as was checked.
+        slot.header = Vec::from_slice(header).unwrap_or_default();
+        slot.stage = Stage::Pulling;
+        if let Some(call) = self.collecting.take() {
+            self.ready(call);
         }
     }
 
