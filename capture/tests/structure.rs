@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each package's folders and files, in the order in which a frame or a call goes through them: each may import those before it.
-const LAYERS: [(&str, &[&str]); 6] = [
+const LAYERS: [(&str, &[&str]); 7] = [
     (
         "core",
         &[
@@ -27,6 +27,7 @@ const LAYERS: [(&str, &[&str]); 6] = [
             "endpoint",
         ],
     ),
+    ("core/capi", &["status", "argument", "lists", "message"]),
     (
         "capture",
         &[

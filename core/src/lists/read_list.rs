@@ -40,6 +40,13 @@ impl<'a> ReadList<'a> {
         Self { entries }
     }
 
+    /// The entries, as they are on the wire: for those who hand them to code in another language.
+    #[inline]
+    #[must_use]
+    pub const fn entries(&self) -> &'a [[u8; ReadSegment::LEN]] {
+        self.entries
+    }
+
     /// The entries at Position 0 at its beginning, and those after them.
     pub(crate) fn split_position_zero(&self) -> (Self, Self) {
         let count = self.iter().take_while(|read| read.position == 0).count();

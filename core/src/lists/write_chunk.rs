@@ -29,6 +29,13 @@ impl<'a> WriteChunk<'a> {
         Self { segments }
     }
 
+    /// The segments, as they are on the wire: for those who hand them to code in another language.
+    #[inline]
+    #[must_use]
+    pub const fn segments(&self) -> &'a [[u8; Segment::LEN]] {
+        self.segments
+    }
+
     #[inline(always)]
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let offset = reader.offset();

@@ -44,6 +44,30 @@ impl<'a> WriteList<'a> {
         Self { form: WriteListForm::Chunks(chunks) }
     }
 
+    /// The first `count` chunks in `octets`, as they are on the wire: each a 1, the number of its segments, and those. `None`
+    /// if there are fewer.
+    #[must_use]
+    pub fn from_octets(octets: &'a [u8], count: usize) -> Option<Self> {
+        let mut reader = Reader::new(octets);
+        // Each chunk takes octets of the input, so the loop ends with it, whatever the count.
+        for _ in 0..count {
+            follows(&mut reader).ok().filter(|follows| *follows)?;
+            WriteChunk::decode(&mut reader).ok()?;
+        }
+        Some(Self { form: WriteListForm::Received { octets, count } })
+    }
+
+    /// Octets that begin with the chunks, as they are on the wire, if the list has not been built from chunks: for those who
+    /// hand them to code in another language.
+    #[inline]
+    #[must_use]
+    pub const fn octets(&self) -> Option<&'a [u8]> {
+        match self.form {
+            WriteListForm::Received { octets, .. } => Some(octets),
+            WriteListForm::Chunks(_) => None,
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let octets = reader.rest();
@@ -190,6 +214,18 @@ mod tests {
         0, 0, 0, 1, 0, 0, 0, 0, // another
         0, 0, 0, 0,
     ];
+
+    #[test]
+    fn a_list_of_octets_has_as_many_chunks_as_are_there() {
+        for count in 0..=3 {
+            let list = WriteList::from_octets(&LIST, count).unwrap();
+            assert_eq!((list.len(), list.octets()), (count, Some(&LIST[..])));
+            assert_eq!(list.get(0).is_some(), count > 0);
+        }
+        assert!(WriteList::from_octets(&LIST, 4).is_none(), "a 0 ends the list");
+        assert!(WriteList::from_octets(&LIST[..39], 3).is_none(), "cut");
+        assert_eq!(WriteList::EMPTY.octets(), None);
+    }
 
     #[test]
     fn a_received_list_equals_one_made_of_chunks() {

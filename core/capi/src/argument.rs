@@ -1,0 +1,156 @@
+//! Pointers from C: the only place that makes references of them.
+
+use core::{mem, ptr, slice};
+
+use rpcrdma::EncodeError;
+
+use crate::status::rpcrdma_status;
+use crate::status::rpcrdma_status::{
+    RPCRDMA_NO_ROOM, RPCRDMA_NULL, RPCRDMA_OK, RPCRDMA_OVERLAP, RPCRDMA_TOO_LONG, RPCRDMA_UNALIGNED,
+};
+
+/// Memory that a pointer names, as addresses.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent {
+    start: usize,
+    length: usize,
+}
+
+impl Extent {
+    /// That of `count` values of a type at `start`.
+    fn of<T>(start: *const T, count: usize) -> Result<Self, rpcrdma_status> {
+        let length = count.checked_mul(mem::size_of::<T>()).filter(|length| *length <= isize::MAX.unsigned_abs());
+        match length {
+            Some(length) if start.addr().checked_add(length).is_some() => Ok(Self { start: start.addr(), length }),
+            _ => Err(RPCRDMA_TOO_LONG),
+        }
+    }
+
+    /// Whether the two have an octet in common. Neither passes the end of the address space, so nothing overflows.
+    fn overlaps(self, other: Self) -> bool {
+        self.start < other.start.saturating_add(other.length) && other.start < self.start.saturating_add(self.length)
+    }
+}
+
+/// What is at a pointer that C has as `const`, for reading. No pointer is needed to nothing.
+///
+/// # Safety
+/// The pointer is one of those that this refuses, or names `count` values of the type, which nobody writes during `'a`.
+#[inline(always)]
+pub(crate) unsafe fn values<'a, T>(start: *const T, count: usize) -> Result<&'a [T], rpcrdma_status> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if start.is_null() {
+        return Err(RPCRDMA_NULL);
+    }
+    if !start.is_aligned() {
+        return Err(RPCRDMA_UNALIGNED);
+    }
+    Extent::of(start, count)?;
+    // SAFETY: not null, aligned, no larger than a slice may be; the rest is promised by the caller.
+    Ok(unsafe { slice::from_raw_parts(start, count) })
+}
+
+/// The structure at a pointer.
+///
+/// # Safety
+/// As of [`values`].
+#[inline(always)]
+pub(crate) unsafe fn value<'a, T>(place: *const T) -> Result<&'a T, rpcrdma_status> {
+    // SAFETY: promised by the caller.
+    unsafe { values(place, 1) }?.first().ok_or(RPCRDMA_NULL)
+}
+
+/// A place of C's that a result is written to, which may not be initialised yet.
+pub(crate) struct Place<T>(*mut T);
+
+impl<T> Place<T> {
+    /// The place at a pointer.
+    ///
+    /// # Safety
+    /// The pointer is one of those that this refuses, or names a `T` that can be written as long as the `Place` lasts.
+    #[inline(always)]
+    pub(crate) unsafe fn new(place: *mut T) -> Result<Self, rpcrdma_status> {
+        if place.is_null() {
+            return Err(RPCRDMA_NULL);
+        }
+        if !place.is_aligned() {
+            return Err(RPCRDMA_UNALIGNED);
+        }
+        Extent::of(place, 1)?;
+        Ok(Self(place))
+    }
+
+    /// The same, if it shares no octet with `input`.
+    #[inline(always)]
+    pub(crate) fn apart_from<U>(self, input: &[U]) -> Result<Self, rpcrdma_status> {
+        let (place, input) = (Extent::of(self.0, 1)?, Extent::of(input.as_ptr(), input.len())?);
+        if place.overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn put(&self, value: T) {
+        // SAFETY: not null, aligned, and writable according to the caller of `new`.
+        unsafe { ptr::write(self.0, value) }
+    }
+}
+
+/// A buffer of C's, and where the number of octets in it goes.
+pub(crate) struct Buffer {
+    start: *mut u8,
+    capacity: usize,
+    length: Place<usize>,
+}
+
+impl Buffer {
+    /// # Safety
+    /// Each pointer is one that this refuses, or can be written: `capacity` octets, and a length.
+    pub(crate) unsafe fn new(start: *mut u8, capacity: usize, length: *mut usize) -> Result<Self, rpcrdma_status> {
+        if start.is_null() && capacity > 0 {
+            return Err(RPCRDMA_NULL);
+        }
+        // SAFETY: promised by the caller.
+        let length = unsafe { Place::new(length) }?;
+        if Extent::of(length.0, 1)?.overlaps(Extent::of(start, capacity)?) {
+            return Err(RPCRDMA_OVERLAP);
+        }
+        Ok(Self { start, capacity, length })
+    }
+
+    /// The same, if what is written shares no octet with `input`.
+    pub(crate) fn apart_from<U>(self, input: &[U]) -> Result<Self, rpcrdma_status> {
+        let (buffer, input) = (Extent::of(self.start, self.capacity)?, Extent::of(input.as_ptr(), input.len())?);
+        let length = Extent::of(self.length.0, 1)?;
+        if buffer.overlaps(input) || length.overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+    }
+
+    /// Has the buffer filled, and says how much of it was.
+    pub(crate) fn fill(
+        self,
+        encode: impl FnOnce(&mut [u8]) -> Result<usize, EncodeError>,
+    ) -> Result<(), rpcrdma_status> {
+        let empty: &mut [u8] = &mut [];
+        let buffer = if self.capacity == 0 {
+            empty
+        } else {
+            // SAFETY: not null, no longer than a slice may be, and nobody else's according to the caller of `new`; those who
+            // read something have called `apart_from` with it.
+            unsafe { slice::from_raw_parts_mut(self.start, self.capacity) }
+        };
+        match encode(buffer) {
+            Ok(length) => self.length.put(length),
+            Err(error) => {
+                self.length.put(error.needed);
+                return Err(RPCRDMA_NO_ROOM);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a function returns for what its body returns.
+#[inline(always)]
+pub(crate) fn status(result: Result<(), rpcrdma_status>) -> rpcrdma_status {
+    result.err().unwrap_or(RPCRDMA_OK)
+}

@@ -1,0 +1,33 @@
+//! The C interface of `rpcrdma`: what `rpcrdma.h` declares.
+//!
+//! Each function turns what C hands over into what `rpcrdma` takes, has `rpcrdma` do the work, and writes the result where
+//! the caller asked for it. Nothing is kept between calls, nothing is allocated, and nothing is called back.
+//!
+//! ```text
+//! lists     chunk lists and their cursors          rules       what is wrong with a Send
+//! message   a Send of version 1                    rpc         RPC headers
+//! argument  pointers from C: checked here          status      what functions return
+//! ```
+//!
+//! `rpcrdma.h` is made of the comments and declarations here by a test (`tests/header.rs`), and the cursors that C programs
+//! have inlined are in `cursors.h`.
+//!
+//! # Safety
+//! Each function asks the same of its caller, and `rpcrdma.h` says so once at its top: a pointer with a length names that
+//! many octets that can be read, or written where the parameter is not `const`, and nobody else writes them during the
+//! call. What can be checked is checked: `argument` has all of it.
+#![no_std]
+#![allow(non_camel_case_types, reason = "the names are those of C")]
+#![allow(clippy::missing_safety_doc, reason = "said once, above")]
+#![deny(clippy::arithmetic_side_effects)]
+#![deny(unsafe_op_in_unsafe_fn)]
+#![deny(clippy::undocumented_unsafe_blocks)]
+
+mod argument;
+mod lists;
+mod message;
+mod status;
+
+pub use lists::*;
+pub use message::*;
+pub use status::*;

@@ -1,0 +1,47 @@
+//! `rpcrdma.h` is what the sources say.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use std::path::Path;
+use std::{env, fs};
+
+/// The header as it follows from the sources.
+fn generated() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+    let config = cbindgen::Config {
+        language: cbindgen::Language::C,
+        cpp_compat: true,
+        // The guard is written here, because cbindgen's ends before the trailer.
+        header: Some(format!("{}#ifndef RPCRDMA_H\n#define RPCRDMA_H", read("preamble.h"))),
+        trailer: Some(format!("{}\n#endif /* RPCRDMA_H */", read("cursors.h"))),
+        style: cbindgen::Style::Both,
+        documentation_style: cbindgen::DocumentationStyle::Doxy,
+        usize_is_size_t: true,
+        no_includes: true,
+        sys_includes: vec!["stddef.h".into(), "stdint.h".into()],
+        // No function takes these; the cursors do.
+        export: cbindgen::ExportConfig {
+            include: vec!["rpcrdma_segment".into(), "rpcrdma_read_segment".into()],
+            ..cbindgen::ExportConfig::default()
+        },
+        ..cbindgen::Config::default()
+    };
+    let mut header = Vec::new();
+    cbindgen::Builder::new().with_config(config).with_crate(folder).generate().unwrap().write(&mut header);
+    String::from_utf8(header).unwrap()
+}
+
+#[test]
+fn the_header_is_what_the_sources_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("rpcrdma.h");
+    let generated = generated();
+    if env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, &generated).unwrap();
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == generated,
+        "rpcrdma.h is out of date: UPDATE_EXPECT=1 cargo test -p rpcrdma-capi --test header"
+    );
+}
