@@ -27,7 +27,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "endpoint",
         ],
     ),
-    ("core/capi", &["status", "argument", "lists", "message"]),
+    ("core/capi", &["status", "argument", "lists", "message", "message_v2", "private_data", "rpc", "rules"]),
     (
         "capture",
         &[

@@ -78,6 +78,14 @@ static inline void rpcrdma_put_read_segment(uint8_t *octets, const rpcrdma_read_
     rpcrdma_put_segment(octets + 8, &segment->target);
 }
 
+/* Writes a transport property whose value is a number, as it is on the wire: RPCRDMA_NUMBER_PROPERTY octets. */
+static inline void rpcrdma_put_property(uint8_t *octets, uint32_t id, uint32_t number)
+{
+    rpcrdma_put_word(octets, id);
+    rpcrdma_put_word(octets + 4, 4);
+    rpcrdma_put_word(octets + 8, number);
+}
+
 /* Writes what comes before the segments of a Write chunk in a Write list: 8 octets. */
 static inline void rpcrdma_put_write_chunk(uint8_t *octets, uint32_t segments)
 {

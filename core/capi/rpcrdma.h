@@ -62,6 +62,211 @@
 #define RPCRDMA_ERROR 4
 
 /**
+ * Drafts -00 to -02.
+ */
+#define RPCRDMA_FAMILY_A 1
+
+/**
+ * Drafts -03 to -07.
+ */
+#define RPCRDMA_FAMILY_B 2
+
+/**
+ * Family A: RDMA2_MSG, chunk lists, then the Payload stream or a part of it.
+ */
+#define RPCRDMA2_A_MSG 0
+
+/**
+ * Family A: RDMA2_NOMSG, the Payload stream is in a chunk. Without chunks and with XID 0, a grant.
+ */
+#define RPCRDMA2_A_NOMSG 1
+
+/**
+ * Family A: RDMA2_ERROR.
+ */
+#define RPCRDMA2_A_ERROR 4
+
+/**
+ * Family A: RDMA2_CONNPROP, transport properties.
+ */
+#define RPCRDMA2_A_CONNPROP 5
+
+/**
+ * Family A: RDMA2_GRANT (draft -02).
+ */
+#define RPCRDMA2_A_GRANT 6
+
+/**
+ * Family B: RDMA2_ERROR.
+ */
+#define RPCRDMA2_B_ERROR 4
+
+/**
+ * Family B: RDMA2_GRANT.
+ */
+#define RPCRDMA2_B_GRANT 5
+
+/**
+ * Family B: RDMA2_CONNPROP_MIDDLE, transport properties, and more of them in the next message.
+ */
+#define RPCRDMA2_B_CONNPROP_MIDDLE 6
+
+/**
+ * Family B: RDMA2_CONNPROP_FINAL, the last transport properties.
+ */
+#define RPCRDMA2_B_CONNPROP_FINAL 7
+
+/**
+ * Family B: RDMA2_CALL_EXTERNAL, a Call in a chunk.
+ */
+#define RPCRDMA2_B_CALL_EXTERNAL 8
+
+/**
+ * Family B: RDMA2_CALL_MIDDLE, a part of a Call that is not the last.
+ */
+#define RPCRDMA2_B_CALL_MIDDLE 9
+
+/**
+ * Family B: RDMA2_CALL_INLINE, a Call, or the last part of one.
+ */
+#define RPCRDMA2_B_CALL_INLINE 10
+
+/**
+ * Family B: RDMA2_REPLY_EXTERNAL, a Reply in the Reply chunk.
+ */
+#define RPCRDMA2_B_REPLY_EXTERNAL 11
+
+/**
+ * Family B: RDMA2_REPLY_MIDDLE, a part of a Reply that is not the last.
+ */
+#define RPCRDMA2_B_REPLY_MIDDLE 12
+
+/**
+ * Family B: RDMA2_REPLY_INLINE, a Reply, or the last part of one.
+ */
+#define RPCRDMA2_B_REPLY_INLINE 13
+
+/**
+ * A property without a value: it has its default.
+ */
+#define RPCRDMA_DEFAULT_VALUE 0
+
+/**
+ * A property whose value is a number.
+ */
+#define RPCRDMA_NUMBER_VALUE 1
+
+/**
+ * A property whose value is octets.
+ */
+#define RPCRDMA_OPAQUE_VALUE 2
+
+/**
+ * A property that is not known: all of its data.
+ */
+#define RPCRDMA_UNKNOWN_VALUE 3
+
+/**
+ * Octets of a transport property whose value is a number, on the wire.
+ */
+#define RPCRDMA_NUMBER_PROPERTY 12
+
+/**
+ * The reply follows the header.
+ */
+#define RPCRDMA_REPLY_INLINE 0
+
+/**
+ * The reply is in the Reply chunk.
+ */
+#define RPCRDMA_REPLY_IN_CHUNK 1
+
+/**
+ * The sender can have its memory invalidated by the other side (section 4.1).
+ */
+#define RPCRDMA_REMOTE_INVALIDATION 1
+
+/**
+ * The Call was accepted; accept_stat 0 says that it was carried out.
+ */
+#define RPCRDMA_RPC_ACCEPTED 0
+
+/**
+ * The Call was denied: another version of RPC.
+ */
+#define RPCRDMA_RPC_MISMATCH 1
+
+/**
+ * The Call was denied because of its credential or verifier.
+ */
+#define RPCRDMA_RPC_AUTH_ERROR 2
+
+/**
+ * The octets end within the RPC header.
+ */
+#define RPCRDMA_RPC_TRUNCATED 17
+
+/**
+ * Neither a Call nor a Reply, or not the one that was expected.
+ */
+#define RPCRDMA_RPC_MESSAGE_TYPE 18
+
+/**
+ * A credential or a verifier of more than 400 octets.
+ */
+#define RPCRDMA_RPC_AUTH_LENGTH 19
+
+/**
+ * reply_stat has no meaning.
+ */
+#define RPCRDMA_RPC_REPLY_STATUS 20
+
+/**
+ * reject_stat has no meaning.
+ */
+#define RPCRDMA_RPC_REJECT_STATUS 21
+
+/**
+ * The specification says MUST.
+ */
+#define RPCRDMA_SEVERITY_ERROR 1
+
+/**
+ * The specification says SHOULD.
+ */
+#define RPCRDMA_SEVERITY_WARNING 2
+
+/**
+ * It is allowed, or not specified, but implementations are known to fail because of it.
+ */
+#define RPCRDMA_SEVERITY_HAZARD 3
+
+/**
+ * The specification does not say what to do.
+ */
+#define RPCRDMA_REACT_NOT_SAID 0
+
+/**
+ * Nothing goes back.
+ */
+#define RPCRDMA_REACT_DISCARD 1
+
+/**
+ * An error goes back.
+ */
+#define RPCRDMA_REACT_ANSWER 2
+
+/**
+ * The receiver of the Send is the Requester: the Send is a Reply, or an error.
+ */
+#define RPCRDMA_REQUESTER 1
+
+/**
+ * The receiver of the Send is the Responder: the Send is a Call.
+ */
+#define RPCRDMA_RESPONDER 2
+
+/**
  * ERR_VERS: the Responder does not support the version.
  */
 #define RPCRDMA_ERR_VERS 1
@@ -296,11 +501,297 @@ typedef struct rpcrdma_decode_error {
    */
   size_t offset;
   /**
-   * The rdma_err that a Responder answers with, or 0 if it discards the Send (RFC 8166 section 4.5). In version 1 a
-   * Requester always discards it.
+   * The rdma_err that a Responder answers with, or 0 if it discards the Send (RFC 8166 section 4.5). A Requester
+   * discards it, except for RPCRDMA_UNKNOWN_HEADER_TYPE and RPCRDMA_PROPERTY_VALUE of version 2, which either end answers.
    */
   uint32_t answer;
 } rpcrdma_decode_error;
+
+/**
+ * The transport properties that are still to be visited: rpcrdma_next_property takes the first. A copy is a second cursor.
+ */
+typedef struct rpcrdma_property_list {
+  /**
+   * The properties as they are on the wire.
+   */
+  const uint8_t *octets;
+  /**
+   * Octets there, at least those of the properties.
+   */
+  size_t length;
+  /**
+   * How many properties there are.
+   */
+  size_t count;
+} rpcrdma_property_list;
+
+/**
+ * One Send of version 2: its transport header, and where the Payload stream is. What a header type does not have is 0, and
+ * its lists are empty.
+ */
+typedef struct rpcrdma_message_v2 {
+  /**
+   * The wire format: RPCRDMA_FAMILY_A or RPCRDMA_FAMILY_B.
+   */
+  uint32_t family;
+  /**
+   * rdma_xid; 0 in a grant.
+   */
+  uint32_t xid;
+  /**
+   * rdma_credit: the word as it is.
+   */
+  uint32_t credit;
+  /**
+   * rdma_htype: one of RPCRDMA2_A_... or RPCRDMA2_B_...
+   */
+  uint32_t header_type;
+  /**
+   * Family A: rdma_flags.
+   */
+  uint32_t flags;
+  /**
+   * rdma_inv_handle: a handle that the Responder may invalidate; 0 for none.
+   */
+  uint32_t inv_handle;
+  /**
+   * Family B, a message that is continued: octets of the Payload stream that are still to come.
+   */
+  uint32_t remaining;
+  /**
+   * RDMA2_ERROR: rdma_err.
+   */
+  uint32_t error;
+  /**
+   * RDMA2_ERROR: the words after rdma_err, as far as this error has them.
+   */
+  uint32_t words[2];
+  /**
+   * The chunks.
+   */
+  struct rpcrdma_chunks chunks;
+  /**
+   * Family B, RPCRDMA2_B_CALL_EXTERNAL: the Call chunk.
+   */
+  struct rpcrdma_read_list call_chunk;
+  /**
+   * Transport properties.
+   */
+  struct rpcrdma_property_list properties;
+  /**
+   * Octets of the header. Not used for encoding.
+   */
+  size_t header_length;
+  /**
+   * What follows the header. Not used for encoding.
+   */
+  const uint8_t *payload;
+  /**
+   * Octets that follow the header. Not used for encoding.
+   */
+  size_t payload_length;
+} rpcrdma_message_v2;
+
+/**
+ * A transport property.
+ */
+typedef struct rpcrdma_property {
+  /**
+   * rdma_which.
+   */
+  uint32_t id;
+  /**
+   * What its value is: RPCRDMA_DEFAULT_VALUE and so on.
+   */
+  uint32_t kind;
+  /**
+   * RPCRDMA_NUMBER_VALUE: the number.
+   */
+  uint32_t number;
+  /**
+   * RPCRDMA_OPAQUE_VALUE, RPCRDMA_UNKNOWN_VALUE: the octets.
+   */
+  const uint8_t *octets;
+  /**
+   * How many octets.
+   */
+  size_t length;
+} rpcrdma_property;
+
+/**
+ * The private data of one side (RFC 8797 section 4).
+ */
+typedef struct rpcrdma_private_data {
+  /**
+   * The most octets it sends in one Send: 1024 to 262144, a multiple of 1024.
+   */
+  uint32_t send_size;
+  /**
+   * The most octets it can receive in one Send: 1024 to 262144, a multiple of 1024.
+   */
+  uint32_t receive_size;
+  /**
+   * The octet of flags: RPCRDMA_REMOTE_INVALIDATION.
+   */
+  uint32_t flags;
+} rpcrdma_private_data;
+
+/**
+ * What applies to a connection.
+ */
+typedef struct rpcrdma_agreement {
+  /**
+   * The inline threshold from client to server, in octets.
+   */
+  uint32_t client_to_server;
+  /**
+   * The inline threshold from server to client, in octets.
+   */
+  uint32_t server_to_client;
+  /**
+   * RPCRDMA_REMOTE_INVALIDATION if a Responder may use Send with Invalidate, else 0.
+   */
+  uint32_t flags;
+} rpcrdma_agreement;
+
+/**
+ * A credential or a verifier.
+ */
+typedef struct rpcrdma_auth {
+  /**
+   * Its flavor: 0 for none, 1 for AUTH_SYS, 6 for RPCSEC_GSS.
+   */
+  uint32_t flavor;
+  /**
+   * Its octets.
+   */
+  const uint8_t *body;
+  /**
+   * How many: at most 400.
+   */
+  size_t length;
+} rpcrdma_auth;
+
+/**
+ * The header of an RPC Call.
+ */
+typedef struct rpcrdma_rpc_call {
+  /**
+   * The transaction ID.
+   */
+  uint32_t xid;
+  /**
+   * The version of RPC: 2.
+   */
+  uint32_t rpc_version;
+  /**
+   * The program, such as 100003 for NFS.
+   */
+  uint32_t program;
+  /**
+   * Its version.
+   */
+  uint32_t version;
+  /**
+   * Its procedure.
+   */
+  uint32_t procedure;
+  /**
+   * Who calls.
+   */
+  struct rpcrdma_auth credential;
+  /**
+   * What proves that.
+   */
+  struct rpcrdma_auth verifier;
+  /**
+   * Octets of the header; the arguments follow. Not used for encoding.
+   */
+  size_t header_length;
+} rpcrdma_rpc_call;
+
+/**
+ * The header of an RPC Reply.
+ */
+typedef struct rpcrdma_rpc_reply {
+  /**
+   * The transaction ID.
+   */
+  uint32_t xid;
+  /**
+   * What kind of Reply: RPCRDMA_RPC_ACCEPTED and so on.
+   */
+  uint32_t kind;
+  /**
+   * RPCRDMA_RPC_ACCEPTED: accept_stat. RPCRDMA_RPC_AUTH_ERROR: auth_stat. Otherwise 0.
+   */
+  uint32_t status;
+  /**
+   * RPCRDMA_RPC_ACCEPTED with accept_stat 2 (PROG_MISMATCH), and RPCRDMA_RPC_MISMATCH: the lowest version that is
+   * supported. Otherwise 0.
+   */
+  uint32_t low;
+  /**
+   * The highest version that is supported.
+   */
+  uint32_t high;
+  /**
+   * RPCRDMA_RPC_ACCEPTED: the verifier.
+   */
+  struct rpcrdma_auth verifier;
+  /**
+   * Octets of the header; the results follow. Not used for encoding.
+   */
+  size_t header_length;
+} rpcrdma_rpc_reply;
+
+/**
+ * Text that lasts as long as the program. It does not end in a NUL: print it with "%.*s".
+ */
+typedef struct rpcrdma_text {
+  /**
+   * ASCII characters.
+   */
+  const char *characters;
+  /**
+   * How many.
+   */
+  size_t length;
+} rpcrdma_text;
+
+/**
+ * A rule that was broken.
+ */
+typedef struct rpcrdma_finding {
+  /**
+   * The name of the rule, which does not change.
+   */
+  struct rpcrdma_text slug;
+  /**
+   * Where the rule comes from.
+   */
+  struct rpcrdma_text section;
+  /**
+   * What it says.
+   */
+  struct rpcrdma_text summary;
+  /**
+   * Octets from the start of the Send to what is wrong in it.
+   */
+  size_t offset;
+  /**
+   * RPCRDMA_SEVERITY_ERROR, RPCRDMA_SEVERITY_WARNING or RPCRDMA_SEVERITY_HAZARD.
+   */
+  uint32_t severity;
+  /**
+   * What the receiver has to do: RPCRDMA_REACT_NOT_SAID, RPCRDMA_REACT_DISCARD or RPCRDMA_REACT_ANSWER.
+   */
+  uint32_t reaction;
+  /**
+   * RPCRDMA_REACT_ANSWER: the rdma_err to answer with. Otherwise 0.
+   */
+  uint32_t answer;
+} rpcrdma_finding;
 
 /**
  * A segment of registered memory (RFC 8166 section 3.4.3).
@@ -396,6 +887,211 @@ enum rpcrdma_status rpcrdma_encode_error(const uint8_t *call,
                                          size_t capacity,
                                          size_t *length);
 
+/**
+ * Says in which wire format of version 2 a Send is, if it shows that: *family is RPCRDMA_FAMILY_A or RPCRDMA_FAMILY_B.
+ *
+ * RPCRDMA_NOT_FOUND: it does not show it. RPCRDMA_OVERLAP: *family overlaps the octets.
+ */
+enum rpcrdma_status rpcrdma_recognise_v2(const uint8_t *octets,
+                                         size_t length,
+                                         uint32_t *family);
+
+/**
+ * Decodes a Send of version 2 in the wire format of family. Lists and payload in *message point into the octets.
+ *
+ * RPCRDMA_NOT_DECODED: *error says why. RPCRDMA_INVALID: there is no such family. RPCRDMA_OVERLAP: *message or *error
+ * overlaps the octets.
+ */
+enum rpcrdma_status rpcrdma_decode_v2(uint32_t family,
+                                      const uint8_t *octets,
+                                      size_t length,
+                                      struct rpcrdma_message_v2 *message,
+                                      struct rpcrdma_decode_error *error);
+
+/**
+ * Takes the next transport property.
+ *
+ * RPCRDMA_NOT_FOUND: there is none left. RPCRDMA_INVALID: the list has fewer than it counts. RPCRDMA_OVERLAP: *property or
+ * *list overlaps the octets.
+ */
+enum rpcrdma_status rpcrdma_next_property(struct rpcrdma_property_list *list,
+                                          struct rpcrdma_property *property);
+
+/**
+ * Encodes the header of a message of version 2 at the start of a buffer. As rpcrdma_encode; properties are as they are on
+ * the wire, such as rpcrdma_put_property makes them.
+ *
+ * *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: family or header_type has no
+ * meaning, or a list has fewer items than it counts. RPCRDMA_OVERLAP: the buffer or *length overlaps a list.
+ */
+enum rpcrdma_status rpcrdma_encode_v2(const struct rpcrdma_message_v2 *message,
+                                      uint8_t *buffer,
+                                      size_t capacity,
+                                      size_t *length);
+
+/**
+ * Encodes the header of the Reply to a Call of version 2, in the Call's wire format. As rpcrdma_encode_reply; place is
+ * RPCRDMA_REPLY_INLINE, or RPCRDMA_REPLY_IN_CHUNK with reply_length octets there.
+ *
+ * *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_NOT_FOUND: the Call has not as many
+ * Write chunks, or no Reply chunk. RPCRDMA_CHUNK_TOO_SMALL: more octets than a chunk has. RPCRDMA_INVALID: the Call has no
+ * chunk lists, or place is another. RPCRDMA_OVERLAP: the buffer or *length overlaps the Call or the numbers.
+ */
+enum rpcrdma_status rpcrdma_encode_reply_v2(const struct rpcrdma_message_v2 *call,
+                                            uint32_t credit,
+                                            uint32_t place,
+                                            const uint64_t *written,
+                                            size_t written_count,
+                                            uint64_t reply_length,
+                                            uint8_t *buffer,
+                                            size_t capacity,
+                                            size_t *length);
+
+/**
+ * Encodes the RDMA2_ERROR that answers a message, in the wire format of family: error is rdma_err, and words are those that
+ * follow it, as far as it has them. XID and version are those of the message, of which the first 16 octets are needed.
+ *
+ * *length is that of the answer. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_NOT_DECODED: fewer than 16 octets.
+ * RPCRDMA_INVALID: there is no such family. RPCRDMA_OVERLAP: the buffer or *length overlaps the message.
+ */
+enum rpcrdma_status rpcrdma_encode_error_v2(uint32_t family,
+                                            const uint8_t *message,
+                                            size_t message_length,
+                                            uint32_t credit,
+                                            uint32_t error,
+                                            const uint32_t (*words)[2],
+                                            uint8_t *buffer,
+                                            size_t capacity,
+                                            size_t *length);
+
+/**
+ * Looks for private data in that of a connection manager's message, at any place in it.
+ *
+ * RPCRDMA_NOT_FOUND: it is not there. RPCRDMA_OVERLAP: *data overlaps the octets.
+ */
+enum rpcrdma_status rpcrdma_find_private_data(const uint8_t *octets,
+                                              size_t length,
+                                              struct rpcrdma_private_data *data);
+
+/**
+ * Encodes private data: 8 octets. A size that cannot be expressed becomes the next smaller one that can, or 1024.
+ *
+ * RPCRDMA_NO_ROOM: capacity is less. RPCRDMA_INVALID: flags are more than an octet.
+ */
+enum rpcrdma_status rpcrdma_encode_private_data(const struct rpcrdma_private_data *data,
+                                                uint8_t *buffer,
+                                                size_t capacity,
+                                                size_t *length);
+
+/**
+ * What a client and a server agree on; NULL for a side that sent no private data, which counts as 1024 octets each way.
+ *
+ * RPCRDMA_INVALID: flags are more than an octet.
+ */
+enum rpcrdma_status rpcrdma_agree(const struct rpcrdma_private_data *client,
+                                  const struct rpcrdma_private_data *server,
+                                  struct rpcrdma_agreement *agreement);
+
+/**
+ * Decodes the header of an RPC Call, with which a Payload stream begins. Credential and verifier point into the octets.
+ *
+ * RPCRDMA_NOT_DECODED: *error says why. RPCRDMA_OVERLAP: *call or *error overlaps the octets.
+ */
+enum rpcrdma_status rpcrdma_decode_rpc_call(const uint8_t *octets,
+                                            size_t length,
+                                            struct rpcrdma_rpc_call *call,
+                                            struct rpcrdma_decode_error *error);
+
+/**
+ * Encodes the header of an RPC Call.
+ *
+ * *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: a credential or a verifier
+ * of more than 400 octets. RPCRDMA_OVERLAP: the buffer or *length overlaps one of them.
+ */
+enum rpcrdma_status rpcrdma_encode_rpc_call(const struct rpcrdma_rpc_call *call,
+                                            uint8_t *buffer,
+                                            size_t capacity,
+                                            size_t *length);
+
+/**
+ * Decodes the header of an RPC Reply, with which a Payload stream begins. The verifier points into the octets.
+ *
+ * RPCRDMA_NOT_DECODED: *error says why. RPCRDMA_OVERLAP: *reply or *error overlaps the octets.
+ */
+enum rpcrdma_status rpcrdma_decode_rpc_reply(const uint8_t *octets,
+                                             size_t length,
+                                             struct rpcrdma_rpc_reply *reply,
+                                             struct rpcrdma_decode_error *error);
+
+/**
+ * Encodes the header of an RPC Reply.
+ *
+ * *length is that of the header. RPCRDMA_NO_ROOM: that is more than capacity. RPCRDMA_INVALID: kind has no meaning, or the
+ * verifier has more than 400 octets. RPCRDMA_OVERLAP: the buffer or *length overlaps the verifier.
+ */
+enum rpcrdma_status rpcrdma_encode_rpc_reply(const struct rpcrdma_rpc_reply *reply,
+                                             uint8_t *buffer,
+                                             size_t capacity,
+                                             size_t *length);
+
+/**
+ * Judges a Send of version 1 that was received by a Requester or a Responder (receiver: RPCRDMA_REQUESTER or
+ * RPCRDMA_RESPONDER) by all rules that need nothing else. It need not be one that decodes.
+ *
+ * *count is the number of findings; the first of them are written to the array, as far as it has room.
+ * RPCRDMA_NO_ROOM: there are more than capacity. RPCRDMA_INVALID: receiver is another. RPCRDMA_OVERLAP: *count, the array and
+ * the octets are not apart.
+ */
+enum rpcrdma_status rpcrdma_judge(const uint8_t *octets,
+                                  size_t length,
+                                  uint32_t receiver,
+                                  struct rpcrdma_finding *findings,
+                                  size_t capacity,
+                                  size_t *count);
+
+/**
+ * Judges a Reply of version 1 by the Call it answers: the chunks that come back.
+ *
+ * *count and the array as of rpcrdma_judge; offsets are those in the Reply. RPCRDMA_NOT_DECODED: one of the two is not a
+ * Send of version 1. RPCRDMA_NO_ROOM, RPCRDMA_OVERLAP: as of rpcrdma_judge.
+ */
+enum rpcrdma_status rpcrdma_judge_reply(const uint8_t *call,
+                                        size_t call_length,
+                                        const uint8_t *reply,
+                                        size_t reply_length,
+                                        struct rpcrdma_finding *findings,
+                                        size_t capacity,
+                                        size_t *count);
+
+/**
+ * Judges a Send of version 2 in the wire format of family. As rpcrdma_judge.
+ *
+ * *count and the array as of rpcrdma_judge. RPCRDMA_INVALID: receiver or family is another. RPCRDMA_NO_ROOM,
+ * RPCRDMA_OVERLAP: as of rpcrdma_judge.
+ */
+enum rpcrdma_status rpcrdma_judge_v2(uint32_t family,
+                                     const uint8_t *octets,
+                                     size_t length,
+                                     uint32_t receiver,
+                                     struct rpcrdma_finding *findings,
+                                     size_t capacity,
+                                     size_t *count);
+
+/**
+ * Judges a Reply of version 2 by the Call it answers. As rpcrdma_judge_reply.
+ *
+ * *count and the array as of rpcrdma_judge. RPCRDMA_NOT_DECODED: one of the two is not a Send in this wire format.
+ * RPCRDMA_INVALID: there is no such family. RPCRDMA_NO_ROOM, RPCRDMA_OVERLAP: as of rpcrdma_judge.
+ */
+enum rpcrdma_status rpcrdma_judge_reply_v2(uint32_t family,
+                                           const uint8_t *call,
+                                           size_t call_length,
+                                           const uint8_t *reply,
+                                           size_t reply_length,
+                                           struct rpcrdma_finding *findings,
+                                           size_t capacity,
+                                           size_t *count);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
@@ -478,6 +1174,14 @@ static inline void rpcrdma_put_read_segment(uint8_t *octets, const rpcrdma_read_
     rpcrdma_put_word(octets, 1);
     rpcrdma_put_word(octets + 4, segment->position);
     rpcrdma_put_segment(octets + 8, &segment->target);
+}
+
+/* Writes a transport property whose value is a number, as it is on the wire: RPCRDMA_NUMBER_PROPERTY octets. */
+static inline void rpcrdma_put_property(uint8_t *octets, uint32_t id, uint32_t number)
+{
+    rpcrdma_put_word(octets, id);
+    rpcrdma_put_word(octets + 4, 4);
+    rpcrdma_put_word(octets + 8, number);
 }
 
 /* Writes what comes before the segments of a Write chunk in a Write list: 8 octets. */

@@ -96,6 +96,55 @@ impl<T> Place<T> {
     }
 }
 
+/// An array of C's that results are written to, as far as it has room, and where their number goes.
+pub(crate) struct Places<T> {
+    start: *mut T,
+    capacity: usize,
+    used: usize,
+    count: Place<usize>,
+}
+
+impl<T> Places<T> {
+    /// # Safety
+    /// Each pointer is one that this refuses, or can be written: `capacity` values, and a count.
+    pub(crate) unsafe fn new(start: *mut T, capacity: usize, count: *mut usize) -> Result<Self, rpcrdma_status> {
+        if capacity > 0 && start.is_null() {
+            return Err(RPCRDMA_NULL);
+        }
+        if capacity > 0 && !start.is_aligned() {
+            return Err(RPCRDMA_UNALIGNED);
+        }
+        // SAFETY: promised by the caller.
+        let count = unsafe { Place::new(count) }?;
+        if Extent::of(count.0, 1)?.overlaps(Extent::of(start, capacity)?) {
+            return Err(RPCRDMA_OVERLAP);
+        }
+        Ok(Self { start, capacity, used: 0, count })
+    }
+
+    /// The same, if what is written shares no octet with `input`.
+    pub(crate) fn apart_from(self, input: &[u8]) -> Result<Self, rpcrdma_status> {
+        let (places, input) = (Extent::of(self.start, self.capacity)?, Extent::of(input.as_ptr(), input.len())?);
+        let count = Extent::of(self.count.0, 1)?;
+        if places.overlaps(input) || count.overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+    }
+
+    /// Takes one more.
+    pub(crate) fn put(&mut self, value: T) {
+        if self.used < self.capacity {
+            // SAFETY: within the array, which can be written according to the caller of `new`.
+            unsafe { ptr::write(self.start.add(self.used), value) }
+        }
+        self.used = self.used.saturating_add(1);
+    }
+
+    /// Says how many there were.
+    pub(crate) fn end(self) -> Result<(), rpcrdma_status> {
+        self.count.put(self.used);
+        if self.used > self.capacity { Err(RPCRDMA_NO_ROOM) } else { Ok(()) }
+    }
+}
+
 /// A buffer of C's, and where the number of octets in it goes.
 pub(crate) struct Buffer {
     start: *mut u8,

@@ -4,9 +4,10 @@
 //! the caller asked for it. Nothing is kept between calls, nothing is allocated, and nothing is called back.
 //!
 //! ```text
-//! lists     chunk lists and their cursors          rules       what is wrong with a Send
-//! message   a Send of version 1                    rpc         RPC headers
-//! argument  pointers from C: checked here          status      what functions return
+//! argument      pointers from C: checked here       message_v2    a Send of version 2
+//! status        what functions return               private_data  private data of the connection set-up
+//! lists         chunk lists and their cursors       rpc           RPC headers
+//! message       a Send of version 1                 rules         what is wrong with a Send
 //! ```
 //!
 //! `rpcrdma.h` is made of the comments and declarations here by a test (`tests/header.rs`), and the cursors that C programs
@@ -26,8 +27,16 @@
 mod argument;
 mod lists;
 mod message;
+mod message_v2;
+mod private_data;
+mod rpc;
+mod rules;
 mod status;
 
 pub use lists::*;
 pub use message::*;
+pub use message_v2::*;
+pub use private_data::*;
+pub use rpc::*;
+pub use rules::*;
 pub use status::*;

@@ -1,7 +1,8 @@
 //! What functions return.
 
-use rpcrdma::error::DecodeErrorKind;
+use rpcrdma::error::{DecodeErrorKind, Role};
 use rpcrdma::lists::ReplyError;
+use rpcrdma::v2::ReactionV2;
 use rpcrdma::{DecodeError, Reaction};
 
 /// What became of a call. Unless it is RPCRDMA_OK, nothing was written except what the function says.
@@ -38,8 +39,8 @@ pub struct rpcrdma_decode_error {
     pub kind: u32,
     /// Octets from the start of the Send to the item that is wrong, or that is incomplete.
     pub offset: usize,
-    /// The rdma_err that a Responder answers with, or 0 if it discards the Send (RFC 8166 section 4.5). In version 1 a
-    /// Requester always discards it.
+    /// The rdma_err that a Responder answers with, or 0 if it discards the Send (RFC 8166 section 4.5). A Requester
+    /// discards it, except for RPCRDMA_UNKNOWN_HEADER_TYPE and RPCRDMA_PROPERTY_VALUE of version 2, which either end answers.
     pub answer: u32,
 }
 
@@ -73,20 +74,33 @@ pub const RPCRDMA_OTHER_ERROR: u32 = 0;
 
 impl From<DecodeError> for rpcrdma_decode_error {
     fn from(error: DecodeError) -> Self {
-        let kind = match error.kind {
-            DecodeErrorKind::HeaderShort => RPCRDMA_HEADER_SHORT,
-            DecodeErrorKind::Version => RPCRDMA_OTHER_VERSION,
-            DecodeErrorKind::Procedure => RPCRDMA_UNKNOWN_PROCEDURE,
-            DecodeErrorKind::HeaderType => RPCRDMA_UNKNOWN_HEADER_TYPE,
-            DecodeErrorKind::ErrorCode => RPCRDMA_UNKNOWN_ERROR,
-            DecodeErrorKind::ListFlag => RPCRDMA_LIST_FLAG,
-            DecodeErrorKind::ListTruncated => RPCRDMA_LIST_TRUNCATED,
-            DecodeErrorKind::SegmentCount => RPCRDMA_SEGMENT_COUNT,
-            DecodeErrorKind::HeaderTruncated => RPCRDMA_HEADER_TRUNCATED,
-            DecodeErrorKind::PropertyValue => RPCRDMA_PROPERTY_VALUE,
-            _ => RPCRDMA_OTHER_ERROR,
+        Self { kind: kind(error.kind), offset: error.offset, answer: answer(error.kind.answer()) }
+    }
+}
+
+impl rpcrdma_decode_error {
+    pub(crate) fn of_version_2(error: DecodeError) -> Self {
+        let answer = match ReactionV2::to(error, Role::Responder) {
+            ReactionV2::Discard => 0,
+            ReactionV2::Answer(code) => code.0,
         };
-        Self { kind, offset: error.offset, answer: answer(error.kind.answer()) }
+        Self { kind: kind(error.kind), offset: error.offset, answer }
+    }
+}
+
+const fn kind(kind: DecodeErrorKind) -> u32 {
+    match kind {
+        DecodeErrorKind::HeaderShort => RPCRDMA_HEADER_SHORT,
+        DecodeErrorKind::Version => RPCRDMA_OTHER_VERSION,
+        DecodeErrorKind::Procedure => RPCRDMA_UNKNOWN_PROCEDURE,
+        DecodeErrorKind::HeaderType => RPCRDMA_UNKNOWN_HEADER_TYPE,
+        DecodeErrorKind::ErrorCode => RPCRDMA_UNKNOWN_ERROR,
+        DecodeErrorKind::ListFlag => RPCRDMA_LIST_FLAG,
+        DecodeErrorKind::ListTruncated => RPCRDMA_LIST_TRUNCATED,
+        DecodeErrorKind::SegmentCount => RPCRDMA_SEGMENT_COUNT,
+        DecodeErrorKind::HeaderTruncated => RPCRDMA_HEADER_TRUNCATED,
+        DecodeErrorKind::PropertyValue => RPCRDMA_PROPERTY_VALUE,
+        _ => RPCRDMA_OTHER_ERROR,
     }
 }
 

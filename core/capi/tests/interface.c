@@ -141,8 +141,157 @@ static void replies(void)
     CHECK(memcmp(buffer, call, 8) == 0 && buffer[11] == 8 && buffer[15] == RPCRDMA_ERROR && buffer[19] == 2);
 }
 
+/* An RDMA2_CONNPROP_FINAL with one property: the Receive buffers have 8192 octets. */
+static void properties(void)
+{
+    uint8_t property[RPCRDMA_NUMBER_PROPERTY], buffer[32];
+    rpcrdma_message_v2 message, again;
+    rpcrdma_decode_error error;
+    rpcrdma_property found;
+    uint32_t family;
+    size_t length;
+
+    rpcrdma_put_property(property, 2, 8192);
+    memset(&message, 0, sizeof message);
+    message.family = RPCRDMA_FAMILY_B;
+    message.header_type = RPCRDMA2_B_CONNPROP_FINAL;
+    message.properties.octets = property;
+    message.properties.length = sizeof property;
+    message.properties.count = 1;
+    CHECK(rpcrdma_encode_v2(&message, buffer, sizeof buffer, &length) == RPCRDMA_OK && length == 32);
+    CHECK(rpcrdma_encode_v2(&message, property, sizeof property, &length) == RPCRDMA_OVERLAP);
+    CHECK(rpcrdma_recognise_v2(buffer, length, &family) == RPCRDMA_OK && family == RPCRDMA_FAMILY_B);
+    CHECK(rpcrdma_decode_v2(family, buffer, length, &again, &error) == RPCRDMA_OK);
+    CHECK(again.header_type == RPCRDMA2_B_CONNPROP_FINAL && again.properties.count == 1);
+    CHECK(rpcrdma_next_property(&again.properties, &found) == RPCRDMA_OK);
+    CHECK(found.id == 2 && found.kind == RPCRDMA_NUMBER_VALUE && found.number == 8192);
+    CHECK(rpcrdma_next_property(&again.properties, &found) == RPCRDMA_NOT_FOUND);
+    buffer[27] = 3; /* the length of the value */
+    CHECK(rpcrdma_decode_v2(family, buffer, length, &again, &error) == RPCRDMA_NOT_DECODED);
+    CHECK(error.kind == RPCRDMA_PROPERTY_VALUE && error.answer == 3);
+    CHECK(rpcrdma_decode_v2(3, buffer, length, &again, &error) == RPCRDMA_INVALID);
+    CHECK(rpcrdma_recognise_v2(call, sizeof call, &family) == RPCRDMA_NOT_FOUND);
+}
+
+/* The Call above in either format of version 2, and what answers it. */
+static void version_2(uint32_t family, uint32_t header_type, size_t expected)
+{
+    const uint64_t written[1] = {100};
+    const uint32_t words[2] = {1, 2};
+    uint8_t buffer[128], answer[128];
+    rpcrdma_message first;
+    rpcrdma_message_v2 message, again;
+    rpcrdma_decode_error error;
+    rpcrdma_segment_list chunk;
+    rpcrdma_segment segment;
+    size_t length;
+
+    CHECK(rpcrdma_decode(call, sizeof call, &first, &error) == RPCRDMA_OK);
+    memset(&message, 0, sizeof message);
+    message.family = family;
+    message.xid = first.xid;
+    message.header_type = header_type;
+    message.inv_handle = 0xa94;
+    message.chunks = first.chunks;
+    CHECK(rpcrdma_encode_v2(&message, buffer, sizeof buffer, &length) == RPCRDMA_OK && length == expected);
+    CHECK(rpcrdma_decode_v2(family, buffer, length, &again, &error) == RPCRDMA_OK);
+    CHECK(again.xid == first.xid && again.inv_handle == 0xa94 && again.chunks.writes.count == 1);
+    CHECK(rpcrdma_encode_reply_v2(&again, 7, RPCRDMA_REPLY_INLINE, written, 1, 0, answer, sizeof answer, &length) ==
+          RPCRDMA_OK);
+    CHECK(rpcrdma_decode_v2(family, answer, length, &again, &error) == RPCRDMA_OK && again.credit == 7);
+    CHECK(rpcrdma_next_write_chunk(&again.chunks.writes, &chunk) && rpcrdma_next_segment(&chunk, &segment));
+    CHECK(segment.length == 100);
+    CHECK(rpcrdma_encode_error_v2(family, buffer, 16, 7, 1, &words, answer, sizeof answer, &length) == RPCRDMA_OK);
+    CHECK(rpcrdma_decode_v2(family, answer, length, &again, &error) == RPCRDMA_OK);
+    CHECK(again.error == 1 && again.words[0] == 1 && again.words[1] == 2);
+}
+
+static void set_up(void)
+{
+    const uint8_t found[13] = {0, 0, 0, 0xf6, 0xab, 0x0e, 0x18, 1, 1, 3, 3, 0, 0};
+    uint8_t buffer[8];
+    rpcrdma_private_data data;
+    rpcrdma_agreement agreement;
+    size_t length;
+
+    CHECK(rpcrdma_find_private_data(found, sizeof found, &data) == RPCRDMA_OK);
+    CHECK(data.send_size == 4096 && data.receive_size == 4096 && data.flags == RPCRDMA_REMOTE_INVALIDATION);
+    CHECK(rpcrdma_find_private_data(found, 10, &data) == RPCRDMA_NOT_FOUND);
+    CHECK(rpcrdma_encode_private_data(&data, buffer, sizeof buffer, &length) == RPCRDMA_OK && length == 8);
+    CHECK(memcmp(buffer, found + 3, 8) == 0);
+    CHECK(rpcrdma_agree(&data, &data, &agreement) == RPCRDMA_OK && agreement.client_to_server == 4096);
+    CHECK(agreement.flags == RPCRDMA_REMOTE_INVALIDATION);
+    CHECK(rpcrdma_agree(&data, NULL, &agreement) == RPCRDMA_OK && agreement.client_to_server == 1024);
+    CHECK(agreement.flags == 0);
+    data.flags = 256;
+    CHECK(rpcrdma_agree(&data, NULL, &agreement) == RPCRDMA_INVALID);
+}
+
+static void rpc_headers(void)
+{
+    static const uint8_t null_call[40] = {0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3, 0, 0, 0, 4};
+    static const uint8_t success[24] = {0, 0, 0, 7, 0, 0, 0, 1};
+    uint8_t buffer[64];
+    rpcrdma_rpc_call rpc_call;
+    rpcrdma_rpc_reply reply;
+    rpcrdma_decode_error error;
+    size_t length;
+
+    CHECK(rpcrdma_decode_rpc_call(null_call, sizeof null_call, &rpc_call, &error) == RPCRDMA_OK);
+    CHECK(rpc_call.program == 100003 && rpc_call.version == 4 && rpc_call.header_length == 40);
+    CHECK(rpcrdma_encode_rpc_call(&rpc_call, buffer, sizeof buffer, &length) == RPCRDMA_OK);
+    CHECK(length == 40 && memcmp(buffer, null_call, 40) == 0);
+    rpc_call.credential.length = 401;
+    CHECK(rpcrdma_encode_rpc_call(&rpc_call, buffer, sizeof buffer, &length) == RPCRDMA_INVALID);
+    CHECK(rpcrdma_decode_rpc_call(success, sizeof success, &rpc_call, &error) == RPCRDMA_NOT_DECODED);
+    CHECK(error.kind == RPCRDMA_RPC_MESSAGE_TYPE && error.offset == 4);
+    CHECK(rpcrdma_decode_rpc_reply(success, sizeof success, &reply, &error) == RPCRDMA_OK);
+    CHECK(reply.kind == RPCRDMA_RPC_ACCEPTED && reply.status == 0 && reply.header_length == 24);
+    CHECK(rpcrdma_encode_rpc_reply(&reply, buffer, sizeof buffer, &length) == RPCRDMA_OK);
+    CHECK(length == 24 && memcmp(buffer, success, 24) == 0);
+    reply.kind = 3;
+    CHECK(rpcrdma_encode_rpc_reply(&reply, buffer, sizeof buffer, &length) == RPCRDMA_INVALID);
+}
+
+static int is(rpcrdma_text text, const char *expected)
+{
+    return text.length == strlen(expected) && memcmp(text.characters, expected, text.length) == 0;
+}
+
+static void judging(void)
+{
+    /* RDMA_MSG with nothing after it; RDMA2_REPLY_EXTERNAL without a Reply chunk; a Reply without the Write chunk. */
+    static const uint8_t empty[28] = {0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 32};
+    static const uint8_t external[24] = {0, 0, 0, 9, 0, 0, 0, 2, 0, 1, 0, 1, 0, 0, 0, 11};
+    static const uint8_t reply[32] = {0x5a, 0x7a, 0x45, 0x83, 0, 0, 0, 1, 0, 0, 0, 32};
+    rpcrdma_finding findings[2];
+    size_t count;
+
+    CHECK(rpcrdma_judge(empty, sizeof empty, RPCRDMA_RESPONDER, findings, 2, &count) == RPCRDMA_OK && count == 1);
+    CHECK(is(findings[0].slug, "msg-no-payload") && findings[0].severity == RPCRDMA_SEVERITY_ERROR);
+    CHECK(findings[0].reaction == RPCRDMA_REACT_ANSWER && findings[0].answer == RPCRDMA_ERR_CHUNK);
+    CHECK(rpcrdma_judge(empty, sizeof empty, RPCRDMA_REQUESTER, findings, 2, &count) == RPCRDMA_OK && count == 1);
+    CHECK(findings[0].reaction == RPCRDMA_REACT_DISCARD);
+    CHECK(rpcrdma_judge(empty, sizeof empty, RPCRDMA_RESPONDER, NULL, 0, &count) == RPCRDMA_NO_ROOM && count == 1);
+    CHECK(rpcrdma_judge(empty, sizeof empty, 0, findings, 2, &count) == RPCRDMA_INVALID);
+    CHECK(rpcrdma_judge_v2(RPCRDMA_FAMILY_B, external, sizeof external, RPCRDMA_RESPONDER, findings, 2, &count) ==
+          RPCRDMA_OK);
+    CHECK(count == 1 && findings[0].reaction == RPCRDMA_REACT_ANSWER && findings[0].answer == 2);
+    CHECK(rpcrdma_judge_reply(call, sizeof call, reply, sizeof reply, findings, 2, &count) == RPCRDMA_OK && count == 1);
+    CHECK(is(findings[0].slug, "write-list-echo") && findings[0].reaction == RPCRDMA_REACT_NOT_SAID);
+    CHECK(rpcrdma_judge_reply(call, sizeof call, reply, 20, findings, 2, &count) == RPCRDMA_NOT_DECODED);
+    CHECK(rpcrdma_judge_reply_v2(RPCRDMA_FAMILY_B, external, 24, external, 24, findings, 2, &count) == RPCRDMA_OK);
+    CHECK(count == 0);
+}
+
 int main(void)
 {
+    properties();
+    version_2(RPCRDMA_FAMILY_A, RPCRDMA2_A_MSG, 60);
+    version_2(RPCRDMA_FAMILY_B, RPCRDMA2_B_CALL_INLINE, 56);
+    set_up();
+    rpc_headers();
+    judging();
     decoding();
     bad_arguments();
     encoding();

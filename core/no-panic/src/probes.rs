@@ -205,6 +205,7 @@ fn made_lists(input: &[u8], output: &mut [u8]) {
     };
     lists(&chunks);
     see(WriteList::from_octets(input, black_box(2)));
+    see(v2::PropertySet::from_octets(input, black_box(2)).map(|set| set.octets()));
     see((chunks.reads.entries(), chunks.writes.octets(), room.first().map(WriteChunk::segments)));
     let header = Header { xid: 1, credit: 2, body: rpcrdma::v1::Body::Msg(chunks) };
     see(header.encoded_len());

@@ -4,7 +4,7 @@
 
 pub use rpcrdma_capi::*;
 
-/// Never called, as `core/no-panic/check` proves; a library without std has to have one nevertheless.
+/// Never called, and so not in the library, as `core/capi/check` proves; a library without std has to have one nevertheless.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     loop {}

@@ -36,7 +36,7 @@ pub struct PropertySet<'a> {
 
 #[derive(Clone, Copy)]
 enum PropertySetForm<'a> {
-    /// Made by `decode` only, which has walked it: `octets` are `count` properties, and nothing else.
+    /// Made by `walk` only, which has walked it: `octets` are `count` properties, and nothing else.
     Received {
         octets: &'a [u8],
         count: usize,
@@ -54,8 +54,29 @@ impl<'a> PropertySet<'a> {
         Self { form: PropertySetForm::Properties(properties) }
     }
 
+    /// The first `count` properties in `octets`, as they are on the wire. `None` if there are fewer, or one has a value that is
+    /// not of its type.
+    #[must_use]
+    pub fn from_octets(octets: &'a [u8], count: usize) -> Option<Self> {
+        Self::walk(&mut Reader::new(octets), count).ok()
+    }
+
+    /// The properties as they are on the wire, if the set has not been built from properties: for those who hand them to code
+    /// in another language.
+    #[must_use]
+    pub const fn octets(&self) -> Option<&'a [u8]> {
+        match self.form {
+            PropertySetForm::Received { octets, .. } => Some(octets),
+            PropertySetForm::Properties(_) => None,
+        }
+    }
+
     pub(crate) fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
         let count = reader.u32().map_err(DecodeError::truncated)? as usize;
+        Self::walk(reader, count)
+    }
+
+    fn walk(reader: &mut Reader<'a>, count: usize) -> Result<Self, DecodeError> {
         let before = reader.rest();
         // Each property takes octets of the input, or is an error: the loop ends with the input, whatever the count.
         for _ in 0..count {
