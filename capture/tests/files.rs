@@ -203,6 +203,35 @@ fn a_compressed_file_that_ends_early_gives_all_that_is_there() {
     }
 }
 
+#[test]
+fn a_damaged_gzip_file_gives_all_that_comes_before_the_damage() {
+    let records = transcode::capture("nfs3");
+    let packed = transcode::gzip(&transcode::write_pcap(&records, Pcap::default()));
+    for place in (1000..packed.len() - 8).step_by(packed.len() / 40) {
+        let mut damaged = packed.clone();
+        damaged[place..place + 4].fill(0xff);
+        let (given, error) = frames(&damaged[..]);
+        // Nothing that comes late can be lost by taking few octets at a time.
+        let (trickled, _) = frames(Trickle(&damaged, 0));
+        assert_eq!(given.len(), trickled.len(), "damaged at octet {place}");
+        assert_eq!(given, trickled, "damaged at octet {place}");
+        assert!(error.is_some(), "damaged at octet {place}");
+    }
+}
+
+#[test]
+fn signals_between_compressed_streams_do_not_end_the_file() {
+    let records = transcode::capture("nfs41_callback");
+    let file = transcode::write_pcap(&records, Pcap::default());
+    for pack in [transcode::gzip, transcode::zstandard] {
+        let streams: Vec<u8> = file.chunks(500).flat_map(pack).collect();
+        // Every third read is interrupted.
+        let (given, error) = frames(Trickle(&streams, 0));
+        assert!(error.is_none(), "{error:?}");
+        assert_eq!(given, records);
+    }
+}
+
 /// What is wrong with a compressed file is said in our words, whichever package found it.
 #[test]
 fn damage_of_compression_is_said_in_plain_words() {

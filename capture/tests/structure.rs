@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each package's folders and files, in the order in which a frame or a call goes through them: each may import those before it.
-const LAYERS: [(&str, &[&str]); 7] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     (
         "core",
         &[
@@ -48,7 +48,14 @@ const LAYERS: [(&str, &[&str]); 7] = [
     ),
     ("verbs-shim", &["verbs", "loopback", "rdma", "message", "trace", "driver", "endpoint"]),
     ("verbs-shim/tools", &["echo", "ping", "command_line", "bin"]),
-    ("fuzz/gen", &["choices", "draft", "message", "case", "shapes", "defects", "read", "random", "shrink", "bin"]),
+    (
+        "fuzz/gen",
+        &[
+            "choices", "draft", "layout", "message", "case", "shapes", "defects", "read", "random", "mutate", "shrink",
+            "bin",
+        ],
+    ),
+    ("fuzz/mutator", &["libfuzzer", "afl"]),
     (
         "fuzz",
         &[
@@ -278,12 +285,13 @@ fn no_folder_imports_one_that_comes_after_it() {
 
 /// Each package, whose names of types are unique, with the files whose twins are told apart by their module's name: it is written
 /// wherever one of them is used.
-const NAMES: [(&str, &[&[&str]]); 6] = [
+const NAMES: [(&str, &[&[&str]]); 7] = [
     ("core", &[&["v1", "v2/family_a", "v2/family_b"], &["endpoint/requester", "endpoint/responder"]]),
     ("capture", &[]),
     ("verbs-shim", &[&["loopback", "rdma"]]),
     ("verbs-shim/tools", &[&["bin/nfs4-cp/main", "bin/rpcrdma-ping", "bin/rpcrdma-serve"]]),
     ("fuzz/gen", &[]),
+    ("fuzz/mutator", &[]),
     ("fuzz", &[]),
 ];
 

@@ -5,24 +5,24 @@
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
-use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+use super::gzip::{GZIP, Gzip};
+
 /// The number of octets that tell the formats apart.
 pub(super) const MAGIC_LEN: usize = 4;
-const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTANDARD: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
 /// The largest window of `zstd --long` without an argument; larger ones are refused.
 const WINDOW: u64 = 128 << 20;
 
 /// A compressed input, with the octets that were already taken put back in front.
-type Rewound<R> = BufReader<Chain<Cursor<Vec<u8>>, R>>;
+type Rewound<R> = BufReader<Chain<Cursor<Vec<u8>>, Uninterrupted<R>>>;
 
 /// Where a file's octets come from.
 pub(super) enum Decompressing<R> {
     Plain(R),
-    Gzip(Box<MultiGzDecoder<Rewound<R>>>),
+    Gzip(Box<Gzip<Rewound<R>>>),
     Zstandard(Box<Zstandard<Rewound<R>>>),
 }
 
@@ -30,9 +30,9 @@ impl<R: Read> Decompressing<R> {
     /// The decoder for a file that begins with `start`, which was taken from `read`; gives `read` back if the file is
     /// not compressed.
     pub(super) fn compressed(start: &[u8], read: R) -> Result<Self, R> {
-        let source = |read| BufReader::new(Cursor::new(start.to_vec()).chain(read));
-        if start.starts_with(GZIP) {
-            Ok(Self::Gzip(Box::new(MultiGzDecoder::new(source(read)))))
+        let source = |read| BufReader::new(Cursor::new(start.to_vec()).chain(Uninterrupted(read)));
+        if start.starts_with(&GZIP) {
+            Ok(Self::Gzip(Box::new(Gzip::new(source(read)))))
         } else if start.starts_with(&ZSTANDARD) || is_skippable(start) {
             Ok(Self::Zstandard(Box::new(Zstandard::new(source(read)))))
         } else {
@@ -51,6 +51,20 @@ impl<R: Read> Read for Decompressing<R> {
             Self::Plain(read) => read.read(octets),
             Self::Gzip(read) => read.read(octets),
             Self::Zstandard(read) => read.read(octets),
+        }
+    }
+}
+
+/// A source that tries again when a signal interrupts it: a decoder would take that for the end.
+pub(super) struct Uninterrupted<R>(R);
+
+impl<R: Read> Read for Uninterrupted<R> {
+    fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(octets) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => return result,
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ mod compression;
 mod error;
 mod foreign;
 mod frame;
+mod gzip;
 mod pcap;
 mod pcapng;
 mod reader;

@@ -1,13 +1,16 @@
 //! Messages of RPC-over-RDMA to test a receiver with, valid and broken, each with its verdict: which rules it breaks,
 //! where, and what a Responder and a Requester have to do about it.
 //!
-//! The verdict follows from how the message was made. Nothing here decodes or judges a message: `fuzz/tests/messages.rs`
+//! The verdict follows from how the message was made. Nothing here judges a message: `fuzz/tests/messages.rs`
 //! asks the codec, its rules and the reference decoder, and all of them have to agree. So this is a third opinion,
 //! besides theirs.
 //!
 //! [`named`] makes the same list each time: every shape of chunk lists, with every kind of defect, at every place, with
 //! every value at a boundary. [`random`] makes others from [`Choices`]: of a seed, or of a fuzzer. Both use the same
 //! functions, so what is in the list can also be found in any other valid message.
+//!
+//! [`mutate`] and [`cross_over`] make messages of others, without a verdict, for fuzzers. They take messages apart as far as
+//! that goes ([`Draft::read`]), which judges nothing either.
 //!
 //! ```
 //! use rpcrdma_gen::{Format, Role};
