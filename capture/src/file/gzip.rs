@@ -42,7 +42,7 @@ impl<B: BufRead> Gzip<B> {
             return Ok(GzipState::Ended);
         }
         // No octet of the data is asked for, so this reads the header alone.
-        GzDecoder::new(source).read(&mut [])?;
+        GzDecoder::new(source).read(&mut []).map(drop)?;
         self.source.reset_data();
         Ok(GzipState::InMember(Crc::new()))
     }
