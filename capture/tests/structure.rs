@@ -27,7 +27,22 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "endpoint",
         ],
     ),
-    ("core/capi", &["status", "argument", "lists", "message", "message_v2", "private_data", "rpc", "rules"]),
+    (
+        "core/capi",
+        &[
+            "status",
+            "argument",
+            "lists",
+            "message",
+            "message_v2",
+            "private_data",
+            "rpc",
+            "rules",
+            "endpoint",
+            "requester",
+            "responder",
+        ],
+    ),
     (
         "capture",
         &[

@@ -27,6 +27,199 @@
 #include <stdint.h>
 
 /**
+ * The most calls at a time of a Requester or a Responder.
+ */
+#define RPCRDMA_CALLS 32
+
+/**
+ * The most segments of a Call that a Requester makes.
+ */
+#define RPCRDMA_SEGMENTS 16
+
+/**
+ * The longest header of a Call that a Responder accepts, in octets.
+ */
+#define RPCRDMA_CALL_HEADER 1024
+
+/**
+ * The most Read chunks of a Call that a Responder accepts, and the most Write chunks.
+ */
+#define RPCRDMA_CALL_CHUNKS 2
+
+/**
+ * The most ranges of an output.
+ */
+#define RPCRDMA_RANGES 17
+
+/**
+ * A Receive is complete: receive, octets, length. It belongs to the endpoint until an output gives it back.
+ */
+#define RPCRDMA_IN_RECEIVED 1
+
+/**
+ * Requester: the same, and the Send has invalidated handle.
+ */
+#define RPCRDMA_IN_RECEIVED_INVALIDATING 2
+
+/**
+ * Memory was registered: call, region, handle, offset.
+ */
+#define RPCRDMA_IN_REGISTERED 3
+
+/**
+ * Memory could not be registered: call, region.
+ */
+#define RPCRDMA_IN_NOT_REGISTERED 4
+
+/**
+ * The peer cannot reach memory any more: call, region.
+ */
+#define RPCRDMA_IN_INVALIDATED 5
+
+/**
+ * Requester: a Send is complete: call.
+ */
+#define RPCRDMA_IN_SENT 6
+
+/**
+ * An RDMA Read is complete: call.
+ */
+#define RPCRDMA_IN_COMPLETED 7
+
+/**
+ * Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call.
+ */
+#define RPCRDMA_IN_NOT_POSTED 8
+
+/**
+ * Something that was posted could not be carried out.
+ */
+#define RPCRDMA_IN_FAILED 9
+
+/**
+ * The connection is over, and the peer can reach no memory any more.
+ */
+#define RPCRDMA_IN_DISCONNECTED 10
+
+/**
+ * There is nothing to do until the next input.
+ */
+#define RPCRDMA_DO_NOTHING 0
+
+/**
+ * Post a Send: header_length octets of the buffer, then the ranges of the Payload stream of the call. Report
+ * RPCRDMA_IN_SENT to a Requester.
+ */
+#define RPCRDMA_DO_SEND 1
+
+/**
+ * Responder: the same, as Send with Invalidate of handle.
+ */
+#define RPCRDMA_DO_SEND_INVALIDATING 2
+
+/**
+ * A Receive goes back to the driver: receive.
+ */
+#define RPCRDMA_DO_RELEASE 3
+
+/**
+ * Requester: register ranges[0] of the Call's Payload stream for remote read, and report it: call, region.
+ */
+#define RPCRDMA_DO_REGISTER_ARGUMENT 4
+
+/**
+ * Requester: register ranges[0] of the room for a result for remote write, and report it: call, region; at is the number
+ * of the result.
+ */
+#define RPCRDMA_DO_REGISTER_RESULT 5
+
+/**
+ * Requester: register ranges[0] of the room for a Long Reply for remote write, and report it: call, region.
+ */
+#define RPCRDMA_DO_REGISTER_REPLY 6
+
+/**
+ * Invalidate the memory of handle, and report it: call, region.
+ */
+#define RPCRDMA_DO_INVALIDATE 7
+
+/**
+ * Copy octets of a Receive into the memory in which a Call is put together: call, receive, from, length, at.
+ */
+#define RPCRDMA_DO_PLACE 8
+
+/**
+ * Post an RDMA Read of segment into the memory in which a Call is put together, and report it: call, segment, at.
+ */
+#define RPCRDMA_DO_READ 9
+
+/**
+ * Responder: post an RDMA Write of length octets of the reply, from at, into segment: call, at, segment.
+ */
+#define RPCRDMA_DO_WRITE 10
+
+/**
+ * Responder: hand a Call to the upper layer that is in a Receive: call, receive, from, length. The Receive stays as it is
+ * until it is released.
+ */
+#define RPCRDMA_DO_DELIVER 11
+
+/**
+ * Responder: hand a Call to the upper layer that was put together: call, length.
+ */
+#define RPCRDMA_DO_DELIVER_ASSEMBLED 12
+
+/**
+ * Requester: a Call has ended: call, end, results. Its memory belongs to the caller again.
+ */
+#define RPCRDMA_DO_DONE 13
+
+/**
+ * End the connection, and report RPCRDMA_IN_DISCONNECTED.
+ */
+#define RPCRDMA_DO_DISCONNECT 14
+
+/**
+ * What this interface does not ask for: an output of a feature that C cannot turn on.
+ */
+#define RPCRDMA_DO_UNKNOWN 15
+
+/**
+ * The reply is in a Receive, which goes back to the driver: receive, from, length.
+ */
+#define RPCRDMA_END_REPLY 1
+
+/**
+ * The reply is in the room for it: length. The caller has to check that its XID is that of the Call.
+ */
+#define RPCRDMA_END_LONG_REPLY 2
+
+/**
+ * The Responder answered RDMA_ERROR: error, words. Calling again does not help.
+ */
+#define RPCRDMA_END_ERROR 3
+
+/**
+ * Memory could not be registered.
+ */
+#define RPCRDMA_END_NOT_REGISTERED 4
+
+/**
+ * It was cancelled.
+ */
+#define RPCRDMA_END_CANCELLED 5
+
+/**
+ * The connection ended first.
+ */
+#define RPCRDMA_END_LOST 6
+
+/**
+ * An end of a feature that C cannot turn on.
+ */
+#define RPCRDMA_END_UNKNOWN 7
+
+/**
  * Octets of a segment on the wire.
  */
 #define RPCRDMA_SEGMENT 16
@@ -185,6 +378,31 @@
  * The sender can have its memory invalidated by the other side (section 4.1).
  */
 #define RPCRDMA_REMOTE_INVALIDATION 1
+
+/**
+ * RPCSEC_GSS integrity or privacy covers the results, so none is reduced.
+ */
+#define RPCRDMA_PROTECTED 1
+
+/**
+ * The reply is sent inline, with or without results in Write chunks.
+ */
+#define RPCRDMA_FORM_SHORT 1
+
+/**
+ * The reply is in the Reply chunk.
+ */
+#define RPCRDMA_FORM_LONG 2
+
+/**
+ * There is no room for the reply: ERR_CHUNK is sent instead.
+ */
+#define RPCRDMA_FORM_REFUSED 3
+
+/**
+ * A form of a feature that C cannot turn on.
+ */
+#define RPCRDMA_FORM_UNKNOWN 4
 
 /**
  * The Call was accepted; accept_stat 0 says that it was carried out.
@@ -375,7 +593,39 @@ typedef enum rpcrdma_status {
    * More octets for a chunk than it has room for.
    */
   RPCRDMA_CHUNK_TOO_SMALL = 9,
+  /**
+   * The connection is over.
+   */
+  RPCRDMA_CLOSED = 10,
+  /**
+   * Another call has this XID, or other memory has this handle.
+   */
+  RPCRDMA_IN_USE = 11,
+  /**
+   * More than there is room for.
+   */
+  RPCRDMA_TOO_MANY = 12,
+  /**
+   * It cannot have happened now.
+   */
+  RPCRDMA_UNEXPECTED = 13,
+  /**
+   * Outputs have to be taken first.
+   */
+  RPCRDMA_POLL_FIRST = 14,
 } rpcrdma_status;
+
+/**
+ * The Requester of one connection, in memory of the caller's. It has no pointer into itself, but must not be copied while
+ * in use.
+ */
+typedef struct rpcrdma_requester rpcrdma_requester;
+
+/**
+ * The Responder of one connection, in memory of the caller's. It has no pointer into itself, but must not be copied while
+ * in use.
+ */
+typedef struct rpcrdma_responder rpcrdma_responder;
 
 /**
  * The read segments of a Read list that are still to be visited: rpcrdma_next_read_segment takes the first. A copy is a
@@ -655,6 +905,276 @@ typedef struct rpcrdma_agreement {
 } rpcrdma_agreement;
 
 /**
+ * What applies to one direction of a connection of version 1.
+ */
+typedef struct rpcrdma_terms {
+  /**
+   * The inline threshold for Calls, in octets (RFC 8166 section 3.3.2): client_to_server of rpcrdma_agreement, if the
+   * client calls.
+   */
+  uint32_t call_threshold;
+  /**
+   * The inline threshold for Replies, in octets: server_to_client, if the client calls.
+   */
+  uint32_t reply_threshold;
+  /**
+   * RPCRDMA_REMOTE_INVALIDATION, or 0.
+   */
+  uint32_t flags;
+} rpcrdma_terms;
+
+/**
+ * A data item in a Payload stream, which may be taken out of it.
+ */
+typedef struct rpcrdma_item {
+  /**
+   * Octets from the start of the stream to the item, after its count if it has one. A multiple of four.
+   */
+  uint32_t position;
+  /**
+   * Its length in octets, without padding.
+   */
+  uint32_t length;
+} rpcrdma_item;
+
+/**
+ * A call to make.
+ */
+typedef struct rpcrdma_call {
+  /**
+   * The start of the Payload stream, at least the whole RPC header.
+   */
+  const uint8_t *head;
+  /**
+   * Octets of the start.
+   */
+  size_t head_length;
+  /**
+   * Octets of the whole Payload stream. A multiple of four.
+   */
+  uint32_t length;
+  /**
+   * The most octets of the reply's Payload stream, without the results that have room.
+   */
+  uint32_t reply_length;
+  /**
+   * The arguments that the Upper-Layer Binding allows to be reduced, in their order.
+   */
+  const struct rpcrdma_item *arguments;
+  /**
+   * How many, at most RPCRDMA_SEGMENTS.
+   */
+  size_t arguments_count;
+  /**
+   * Room in octets for each result that the binding allows to be reduced, in their order: one Write chunk each. 0 makes an
+   * empty chunk, by which the Responder returns that result inline.
+   */
+  const uint32_t *results;
+  /**
+   * How many.
+   */
+  size_t results_count;
+} rpcrdma_call;
+
+/**
+ * What happened, for rpcrdma_requester_handle and rpcrdma_responder_handle. kind says which of the other members count.
+ */
+typedef struct rpcrdma_input {
+  /**
+   * One of RPCRDMA_IN_...
+   */
+  uint32_t kind;
+  /**
+   * The driver's name for a Receive.
+   */
+  uint32_t receive;
+  /**
+   * The call, from the output.
+   */
+  uint64_t call;
+  /**
+   * What was received.
+   */
+  const uint8_t *octets;
+  /**
+   * How many octets.
+   */
+  size_t length;
+  /**
+   * Which region of the call, from the output.
+   */
+  uint32_t region;
+  /**
+   * The handle under which memory was registered, or that was invalidated.
+   */
+  uint32_t handle;
+  /**
+   * The offset of the first octet of memory that was registered.
+   */
+  uint64_t offset;
+} rpcrdma_input;
+
+/**
+ * A segment of registered memory (RFC 8166 section 3.4.3).
+ */
+typedef struct rpcrdma_segment {
+  /**
+   * The steering tag (STag, R_key) under which the memory is registered.
+   */
+  uint32_t handle;
+  /**
+   * Octets in the segment.
+   */
+  uint32_t length;
+  /**
+   * Where it begins: an address or an offset, as the handle was registered.
+   */
+  uint64_t offset;
+} rpcrdma_segment;
+
+/**
+ * Octets of a stream or of memory.
+ */
+typedef struct rpcrdma_range {
+  /**
+   * Where they begin.
+   */
+  uint32_t from;
+  /**
+   * How many there are.
+   */
+  uint32_t length;
+} rpcrdma_range;
+
+/**
+ * What is to be done, from rpcrdma_requester_poll and rpcrdma_responder_poll. kind says which of the other members count;
+ * the rest are 0.
+ */
+typedef struct rpcrdma_output {
+  /**
+   * One of RPCRDMA_DO_...
+   */
+  uint32_t kind;
+  /**
+   * The driver's name for a Receive.
+   */
+  uint32_t receive;
+  /**
+   * The call.
+   */
+  uint64_t call;
+  /**
+   * Which region of the call, or which result.
+   */
+  uint32_t region;
+  /**
+   * A handle.
+   */
+  uint32_t handle;
+  /**
+   * Where in the Receive.
+   */
+  size_t from;
+  /**
+   * How many octets.
+   */
+  uint64_t length;
+  /**
+   * Where in the memory of the call.
+   */
+  uint32_t at;
+  /**
+   * RPCRDMA_DO_DONE: how the call ended, one of RPCRDMA_END_...
+   */
+  uint32_t end;
+  /**
+   * RPCRDMA_END_ERROR: RPCRDMA_ERR_VERS or RPCRDMA_ERR_CHUNK.
+   */
+  uint32_t error;
+  /**
+   * RPCRDMA_ERR_VERS: the lowest and the highest version that is supported.
+   */
+  uint32_t words[2];
+  /**
+   * Memory of the peer.
+   */
+  struct rpcrdma_segment segment;
+  /**
+   * Octets of the header in the buffer.
+   */
+  size_t header_length;
+  /**
+   * RPCRDMA_DO_DONE with a reply: octets in the Write chunk of each result. In the Requester's memory, until it is next
+   * used.
+   */
+  const uint32_t *results;
+  /**
+   * How many results.
+   */
+  size_t results_count;
+  /**
+   * Octets of the Payload stream, or of memory to register.
+   */
+  struct rpcrdma_range ranges[RPCRDMA_RANGES];
+  /**
+   * How many ranges.
+   */
+  size_t ranges_count;
+} rpcrdma_output;
+
+/**
+ * How large a Call may be; a larger one is answered with ERR_CHUNK before anything is pulled.
+ */
+typedef struct rpcrdma_limits {
+  /**
+   * Read chunks in a Call, not counting a Position Zero chunk; at most RPCRDMA_CALL_CHUNKS.
+   */
+  uint32_t read_chunks;
+  /**
+   * Write chunks in a Call; at most RPCRDMA_CALL_CHUNKS.
+   */
+  uint32_t write_chunks;
+  /**
+   * Segments in all chunks of a Call together.
+   */
+  uint32_t segments;
+  /**
+   * Octets of a Call that is put together.
+   */
+  uint32_t octets;
+} rpcrdma_limits;
+
+/**
+ * A reply to a Call.
+ */
+typedef struct rpcrdma_reply {
+  /**
+   * The start of the Payload stream, at least 8 octets.
+   */
+  const uint8_t *head;
+  /**
+   * Octets of the start.
+   */
+  size_t head_length;
+  /**
+   * Octets of the whole Payload stream, with all results. A multiple of four.
+   */
+  uint32_t length;
+  /**
+   * RPCRDMA_PROTECTED if RPCSEC_GSS integrity or privacy covers the results, else 0.
+   */
+  uint32_t flags;
+  /**
+   * The results that the Upper-Layer Binding allows to be reduced, in their order.
+   */
+  const struct rpcrdma_item *results;
+  /**
+   * How many.
+   */
+  size_t results_count;
+} rpcrdma_reply;
+
+/**
  * A credential or a verifier.
  */
 typedef struct rpcrdma_auth {
@@ -792,24 +1312,6 @@ typedef struct rpcrdma_finding {
    */
   uint32_t answer;
 } rpcrdma_finding;
-
-/**
- * A segment of registered memory (RFC 8166 section 3.4.3).
- */
-typedef struct rpcrdma_segment {
-  /**
-   * The steering tag (STag, R_key) under which the memory is registered.
-   */
-  uint32_t handle;
-  /**
-   * Octets in the segment.
-   */
-  uint32_t length;
-  /**
-   * Where it begins: an address or an offset, as the handle was registered.
-   */
-  uint64_t offset;
-} rpcrdma_segment;
 
 /**
  * A read segment: a piece of an argument (section 3.4.5).
@@ -991,6 +1493,151 @@ enum rpcrdma_status rpcrdma_encode_private_data(const struct rpcrdma_private_dat
 enum rpcrdma_status rpcrdma_agree(const struct rpcrdma_private_data *client,
                                   const struct rpcrdma_private_data *server,
                                   struct rpcrdma_agreement *agreement);
+
+/**
+ * Octets of a Requester that makes this many calls at a time, with this many segments each; 0 if it is more than
+ * RPCRDMA_CALLS or RPCRDMA_SEGMENTS. The size is fixed when the library is built, so it is the same for all smaller numbers.
+ */
+size_t rpcrdma_requester_size(size_t calls,
+                              size_t segments);
+
+/**
+ * Makes a Requester of a new connection in memory of rpcrdma_requester_size octets, aligned like a uint64_t. Each Call asks
+ * for credits credits; a memory region has at most segment_length octets, a multiple of four. It takes as much stack as its
+ * size. There is nothing to free; another connection needs a new one.
+ *
+ * RPCRDMA_NO_ROOM: length is less than the size.
+ */
+enum rpcrdma_status rpcrdma_requester_init(struct rpcrdma_requester *requester,
+                                           size_t length,
+                                           const struct rpcrdma_terms *terms,
+                                           uint32_t credits,
+                                           uint32_t segment_length);
+
+/**
+ * Begins a Call: *id is its name until it is done. It waits if there is no credit.
+ *
+ * RPCRDMA_CLOSED: the connection is over. RPCRDMA_NOT_DECODED: head does not begin with a whole RPC Call header.
+ * RPCRDMA_INVALID: lengths or arguments do not fit each other, or this is no Requester. RPCRDMA_IN_USE: another Call has this
+ * XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. In all of these nothing is done.
+ */
+enum rpcrdma_status rpcrdma_requester_call(struct rpcrdma_requester *requester,
+                                           const struct rpcrdma_call *call,
+                                           uint64_t *id);
+
+/**
+ * Gives a Call up. One that was sent is done only after its reply, of which nothing is kept; until then the Responder may
+ * use its memory.
+ *
+ * RPCRDMA_UNEXPECTED: there is no such call. RPCRDMA_INVALID: this is no Requester.
+ */
+enum rpcrdma_status rpcrdma_requester_cancel(struct rpcrdma_requester *requester,
+                                             uint64_t call);
+
+/**
+ * Tells the Requester what happened. After it, outputs are taken until there is nothing to do.
+ *
+ * RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_IN_USE: the
+ * handle belongs to other memory. RPCRDMA_INVALID: kind is not that of an input of a Requester, or this is no Requester. In
+ * all of these nothing is done.
+ */
+enum rpcrdma_status rpcrdma_requester_handle(struct rpcrdma_requester *requester,
+                                             const struct rpcrdma_input *input);
+
+/**
+ * Says what is to be done next; RPCRDMA_DO_NOTHING if there is nothing. The header of a Send is written to the start of the
+ * buffer.
+ *
+ * RPCRDMA_NO_ROOM: the header has more octets than capacity: output->header_length. With a larger buffer, the next call
+ * returns the same output. RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: the buffer, *output and
+ * the Requester are not apart.
+ */
+enum rpcrdma_status rpcrdma_requester_poll(struct rpcrdma_requester *requester,
+                                           uint8_t *buffer,
+                                           size_t capacity,
+                                           struct rpcrdma_output *output);
+
+/**
+ * Octets of a Responder for this many calls at a time; 0 if it is more than RPCRDMA_CALLS. The size is fixed when the
+ * library is built, so it is the same for all smaller numbers.
+ */
+size_t rpcrdma_responder_size(size_t calls);
+
+/**
+ * Makes a Responder of a new connection in memory of rpcrdma_responder_size octets, aligned like a uint64_t. It grants
+ * credits credits, so as many Receives have to be posted. It takes as much stack as its size. There is nothing to free;
+ * another connection needs a new one.
+ *
+ * RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: credits are 0, or more than RPCRDMA_CALLS.
+ */
+enum rpcrdma_status rpcrdma_responder_init(struct rpcrdma_responder *responder,
+                                           size_t length,
+                                           const struct rpcrdma_terms *terms,
+                                           const struct rpcrdma_limits *limits,
+                                           uint32_t credits);
+
+/**
+ * Allows this many RDMA Reads at a time from now on (ORD), and at most this many octets in each RDMA Read and RDMA Write:
+ * those that the adapter allows. 0 counts as 1.
+ *
+ * RPCRDMA_INVALID: this is no Responder.
+ */
+enum rpcrdma_status rpcrdma_responder_limit(struct rpcrdma_responder *responder,
+                                            uint32_t reads,
+                                            uint32_t octets);
+
+/**
+ * Tells the Responder what happened. After it, outputs are taken until there is nothing to do.
+ *
+ * RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_INVALID: kind
+ * is not that of an input of a Responder, or this is no Responder. In all of these nothing is done.
+ */
+enum rpcrdma_status rpcrdma_responder_handle(struct rpcrdma_responder *responder,
+                                             const struct rpcrdma_input *input);
+
+/**
+ * Says what is to be done next; RPCRDMA_DO_NOTHING if there is nothing. The header of a Send is written to the start of the
+ * buffer.
+ *
+ * RPCRDMA_NO_ROOM: the header has more octets than capacity: output->header_length. With a larger buffer, the next call
+ * returns the same output. RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: the buffer, *output and
+ * the Responder are not apart.
+ */
+enum rpcrdma_status rpcrdma_responder_poll(struct rpcrdma_responder *responder,
+                                           uint8_t *buffer,
+                                           size_t capacity,
+                                           struct rpcrdma_output *output);
+
+/**
+ * Answers a Call that was delivered. *form says what becomes of the reply: RPCRDMA_FORM_SHORT and so on.
+ *
+ * RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is not a reply to it, its lengths do not fit each
+ * other, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. In all of these nothing is done.
+ */
+enum rpcrdma_status rpcrdma_responder_reply(struct rpcrdma_responder *responder,
+                                            uint64_t call,
+                                            const struct rpcrdma_reply *reply,
+                                            uint32_t *form);
+
+/**
+ * Answers a Call that was delivered with ERR_CHUNK: there can be no RPC reply to it.
+ *
+ * RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is no Responder.
+ */
+enum rpcrdma_status rpcrdma_responder_refuse(struct rpcrdma_responder *responder, uint64_t call);
+
+/**
+ * The XID and the length of a Call that is not answered, and the XDR padding in the memory in which it is put together,
+ * which neither RPCRDMA_DO_PLACE nor RPCRDMA_DO_READ fills: the driver puts zeros there. padding has room for
+ * RPCRDMA_CALL_CHUNKS ranges; those that are not needed have length 0.
+ *
+ * RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_INVALID: this is no Responder.
+ */
+enum rpcrdma_status rpcrdma_responder_find(struct rpcrdma_responder *responder,
+                                           uint64_t call,
+                                           uint32_t *xid,
+                                           uint32_t *length,
+                                           struct rpcrdma_range (*padding)[RPCRDMA_CALL_CHUNKS]);
 
 /**
  * Decodes the header of an RPC Call, with which a Payload stream begins. Credential and verifier point into the octets.

@@ -1,34 +1,10 @@
 /* Decodes a Send of version 1, given as a hex dump on the standard input, and prints its chunks. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <rpcrdma.h>
 
-/* Reads hexadecimal digits up to a '#', which begins a comment, line by line. Returns how many octets there are. */
-static size_t read_dump(FILE *file, uint8_t *octets, size_t capacity)
-{
-    char line[512], pair[3] = "";
-    size_t length = 0;
-
-    while (fgets(line, sizeof line, file)) {
-        line[strcspn(line, "#")] = 0;
-        for (const char *at = line; *at; at++) {
-            if (!isxdigit((unsigned char)*at))
-                continue;
-            pair[strlen(pair)] = *at;
-            if (strlen(pair) < 2)
-                continue;
-            if (length == capacity)
-                return length;
-            octets[length++] = (uint8_t)strtoul(pair, NULL, 16);
-            memset(pair, 0, sizeof pair);
-        }
-    }
-    return length;
-}
+#include "hex.h"
 
 static void print_segment(const char *list, const rpcrdma_segment *segment)
 {

@@ -145,10 +145,57 @@ impl<T> Places<T> {
     }
 }
 
-/// A buffer of C's, and where the number of octets in it goes.
-pub(crate) struct Buffer {
+/// Whether two values share no octet.
+pub(crate) fn apart<T, U>(one: &T, other: &[U]) -> Result<(), rpcrdma_status> {
+    let (one, other) = (Extent::of(one, 1)?, Extent::of(other.as_ptr(), other.len())?);
+    if one.overlaps(other) { Err(RPCRDMA_OVERLAP) } else { Ok(()) }
+}
+
+/// Octets of C's that can be written. They count as initialised, as they do in C.
+pub(crate) struct Room {
     start: *mut u8,
     capacity: usize,
+}
+
+impl Room {
+    /// # Safety
+    /// The pointer is one that this refuses, or names `capacity` octets that can be written as long as this lasts.
+    pub(crate) unsafe fn new(start: *mut u8, capacity: usize) -> Result<Self, rpcrdma_status> {
+        if start.is_null() && capacity > 0 {
+            return Err(RPCRDMA_NULL);
+        }
+        Extent::of(start, capacity)?;
+        Ok(Self { start, capacity })
+    }
+
+    fn extent(&self) -> Extent {
+        Extent { start: self.start.addr(), length: self.capacity }
+    }
+
+    /// The same, if it shares no octet with `input`.
+    pub(crate) fn apart_from<T>(self, input: &[T]) -> Result<Self, rpcrdma_status> {
+        let input = Extent::of(input.as_ptr(), input.len())?;
+        if self.extent().overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+    }
+
+    /// The same, if it shares no octet with `place`.
+    pub(crate) fn apart_from_place<T>(self, place: &Place<T>) -> Result<Self, rpcrdma_status> {
+        if self.extent().overlaps(Extent::of(place.0, 1)?) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+    }
+
+    /// The octets. Those who read something meanwhile have called `apart_from` with it.
+    pub(crate) fn octets(&mut self) -> &mut [u8] {
+        if self.capacity == 0 {
+            return &mut [];
+        }
+        // SAFETY: not null, no longer than a slice may be, and nobody else's according to the caller of `new`.
+        unsafe { slice::from_raw_parts_mut(self.start, self.capacity) }
+    }
+}
+
+/// A buffer of C's, and where the number of octets in it goes.
+pub(crate) struct Buffer {
+    room: Room,
     length: Place<usize>,
 }
 
@@ -156,38 +203,22 @@ impl Buffer {
     /// # Safety
     /// Each pointer is one that this refuses, or can be written: `capacity` octets, and a length.
     pub(crate) unsafe fn new(start: *mut u8, capacity: usize, length: *mut usize) -> Result<Self, rpcrdma_status> {
-        if start.is_null() && capacity > 0 {
-            return Err(RPCRDMA_NULL);
-        }
         // SAFETY: promised by the caller.
-        let length = unsafe { Place::new(length) }?;
-        if Extent::of(length.0, 1)?.overlaps(Extent::of(start, capacity)?) {
-            return Err(RPCRDMA_OVERLAP);
-        }
-        Ok(Self { start, capacity, length })
+        let (room, length) = unsafe { (Room::new(start, capacity)?, Place::new(length)?) };
+        Ok(Self { room: room.apart_from_place(&length)?, length })
     }
 
     /// The same, if what is written shares no octet with `input`.
-    pub(crate) fn apart_from<U>(self, input: &[U]) -> Result<Self, rpcrdma_status> {
-        let (buffer, input) = (Extent::of(self.start, self.capacity)?, Extent::of(input.as_ptr(), input.len())?);
-        let length = Extent::of(self.length.0, 1)?;
-        if buffer.overlaps(input) || length.overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+    pub(crate) fn apart_from<T>(self, input: &[T]) -> Result<Self, rpcrdma_status> {
+        Ok(Self { room: self.room.apart_from(input)?, length: self.length.apart_from(input)? })
     }
 
     /// Has the buffer filled, and says how much of it was.
     pub(crate) fn fill(
-        self,
+        mut self,
         encode: impl FnOnce(&mut [u8]) -> Result<usize, EncodeError>,
     ) -> Result<(), rpcrdma_status> {
-        let empty: &mut [u8] = &mut [];
-        let buffer = if self.capacity == 0 {
-            empty
-        } else {
-            // SAFETY: not null, no longer than a slice may be, and nobody else's according to the caller of `new`; those who
-            // read something have called `apart_from` with it.
-            unsafe { slice::from_raw_parts_mut(self.start, self.capacity) }
-        };
-        match encode(buffer) {
+        match encode(self.room.octets()) {
             Ok(length) => self.length.put(length),
             Err(error) => {
                 self.length.put(error.needed);

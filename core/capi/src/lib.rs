@@ -8,6 +8,7 @@
 //! status        what functions return               private_data  private data of the connection set-up
 //! lists         chunk lists and their cursors       rpc           RPC headers
 //! message       a Send of version 1                 rules         what is wrong with a Send
+//! requester, responder, and endpoint, what they have in common
 //! ```
 //!
 //! `rpcrdma.h` is made of the comments and declarations here by a test (`tests/header.rs`), and the cursors that C programs
@@ -25,18 +26,24 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod argument;
+mod endpoint;
 mod lists;
 mod message;
 mod message_v2;
 mod private_data;
+mod requester;
+mod responder;
 mod rpc;
 mod rules;
 mod status;
 
+pub use endpoint::*;
 pub use lists::*;
 pub use message::*;
 pub use message_v2::*;
 pub use private_data::*;
+pub use requester::*;
+pub use responder::*;
 pub use rpc::*;
 pub use rules::*;
 pub use status::*;

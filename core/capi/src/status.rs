@@ -29,6 +29,16 @@ pub enum rpcrdma_status {
     RPCRDMA_NOT_FOUND = 8,
     /// More octets for a chunk than it has room for.
     RPCRDMA_CHUNK_TOO_SMALL = 9,
+    /// The connection is over.
+    RPCRDMA_CLOSED = 10,
+    /// Another call has this XID, or other memory has this handle.
+    RPCRDMA_IN_USE = 11,
+    /// More than there is room for.
+    RPCRDMA_TOO_MANY = 12,
+    /// It cannot have happened now.
+    RPCRDMA_UNEXPECTED = 13,
+    /// Outputs have to be taken first.
+    RPCRDMA_POLL_FIRST = 14,
 }
 
 /// Why a Send is not a transport header, and where.

@@ -284,8 +284,105 @@ static void judging(void)
     CHECK(count == 0);
 }
 
+static uint64_t requester_memory[1 << 14], responder_memory[1 << 14];
+
+/* The Send that an output asks for: the header is in the buffer already. */
+static size_t complete(const rpcrdma_output *output, uint8_t *buffer, const uint8_t *stream)
+{
+    size_t length = output->header_length;
+
+    for (size_t i = 0; i < output->ranges_count; i++) {
+        memcpy(buffer + length, stream + output->ranges[i].from, output->ranges[i].length);
+        length += output->ranges[i].length;
+    }
+    return length;
+}
+
+static void set_up_endpoints(void)
+{
+    const rpcrdma_terms terms = {1024, 1024, 0};
+    const rpcrdma_limits limits = {1, 1, 16, 65536};
+    rpcrdma_requester *requester = (rpcrdma_requester *)requester_memory;
+    rpcrdma_responder *responder = (rpcrdma_responder *)responder_memory;
+    size_t size = rpcrdma_requester_size(RPCRDMA_CALLS, RPCRDMA_SEGMENTS);
+
+    CHECK(size > 0 && size <= sizeof requester_memory && rpcrdma_requester_size(RPCRDMA_CALLS + 1, 1) == 0);
+    CHECK(rpcrdma_requester_cancel(requester, 0) == RPCRDMA_INVALID);
+    CHECK(rpcrdma_requester_init(requester, size - 1, &terms, 4, 4096) == RPCRDMA_NO_ROOM);
+    CHECK(rpcrdma_requester_init((rpcrdma_requester *)(void *)((uint8_t *)requester_memory + 4), size, &terms, 4, 4096) ==
+          RPCRDMA_UNALIGNED);
+    CHECK(rpcrdma_requester_init(requester, size, &terms, 4, 4096) == RPCRDMA_OK);
+    CHECK(rpcrdma_requester_cancel(requester, 0) == RPCRDMA_UNEXPECTED);
+    size = rpcrdma_responder_size(RPCRDMA_CALLS);
+    CHECK(size > 0 && size <= sizeof responder_memory);
+    CHECK(rpcrdma_responder_init(responder, size, &terms, &limits, RPCRDMA_CALLS + 1) == RPCRDMA_INVALID);
+    CHECK(rpcrdma_responder_init(responder, size, &terms, &limits, 4) == RPCRDMA_OK);
+    CHECK(rpcrdma_requester_cancel((rpcrdma_requester *)responder_memory, 0) == RPCRDMA_INVALID);
+}
+
+/* A NULL call from a Requester to a Responder and back. */
+static void one_call(void)
+{
+    static const uint8_t null_call[40] = {0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3, 0, 0, 0, 4};
+    static const uint8_t success[24] = {0, 0, 0, 7, 0, 0, 0, 1};
+    rpcrdma_requester *requester = (rpcrdma_requester *)requester_memory;
+    rpcrdma_responder *responder = (rpcrdma_responder *)responder_memory;
+    const rpcrdma_call what = {null_call, 40, 40, 24, NULL, 0, NULL, 0};
+    const rpcrdma_reply reply = {success, 24, 24, 0, NULL, 0};
+    rpcrdma_range padding[RPCRDMA_CALL_CHUNKS];
+    rpcrdma_input input;
+    rpcrdma_output output;
+    uint8_t buffer[256];
+    uint64_t id;
+    uint32_t form, xid, length;
+
+    CHECK(rpcrdma_requester_call(requester, &what, &id) == RPCRDMA_OK);
+    CHECK(rpcrdma_requester_call(requester, &what, &id) == RPCRDMA_IN_USE);
+    CHECK(rpcrdma_requester_poll(requester, buffer, 27, &output) == RPCRDMA_NO_ROOM && output.header_length == 28);
+    CHECK(rpcrdma_requester_poll(requester, (uint8_t *)&output, sizeof output, &output) == RPCRDMA_OVERLAP);
+    CHECK(rpcrdma_requester_poll(requester, (uint8_t *)requester, 999, &output) == RPCRDMA_OVERLAP);
+    CHECK(rpcrdma_requester_poll(requester, buffer, sizeof buffer, &output) == RPCRDMA_OK);
+    CHECK(output.kind == RPCRDMA_DO_SEND && output.call == id && output.ranges_count == 1);
+
+    memset(&input, 0, sizeof input);
+    input.kind = RPCRDMA_IN_RECEIVED;
+    input.receive = 5;
+    input.octets = buffer;
+    input.length = complete(&output, buffer, null_call);
+    CHECK(input.length == 68 && rpcrdma_responder_handle(responder, &input) == RPCRDMA_OK);
+    CHECK(rpcrdma_responder_poll(responder, NULL, 0, &output) == RPCRDMA_OK && output.kind == RPCRDMA_DO_DELIVER);
+    CHECK(output.receive == 5 && output.from == 28 && output.length == 40);
+    CHECK(rpcrdma_responder_find(responder, output.call, &xid, &length, &padding) == RPCRDMA_OK);
+    CHECK(xid == 7 && length == 40 && padding[0].length == 0);
+    CHECK(rpcrdma_responder_reply(responder, output.call + 1, &reply, &form) == RPCRDMA_NOT_FOUND);
+    CHECK(rpcrdma_responder_reply(responder, output.call, &reply, &form) == RPCRDMA_OK && form == RPCRDMA_FORM_SHORT);
+    CHECK(rpcrdma_responder_refuse(responder, output.call) == RPCRDMA_NOT_FOUND);
+    CHECK(rpcrdma_responder_poll(responder, buffer, sizeof buffer, &output) == RPCRDMA_OK);
+    CHECK(output.kind == RPCRDMA_DO_RELEASE && output.receive == 5);
+    CHECK(rpcrdma_responder_poll(responder, buffer, sizeof buffer, &output) == RPCRDMA_OK);
+    CHECK(output.kind == RPCRDMA_DO_SEND && output.header_length == 28);
+
+    input.length = complete(&output, buffer, success);
+    CHECK(rpcrdma_requester_handle(requester, &input) == RPCRDMA_OK);
+    CHECK(rpcrdma_requester_poll(requester, NULL, 0, &output) == RPCRDMA_OK && output.kind == RPCRDMA_DO_NOTHING);
+    memset(&input, 0, sizeof input);
+    input.kind = RPCRDMA_IN_SENT;
+    input.call = id;
+    CHECK(rpcrdma_requester_handle(requester, &input) == RPCRDMA_OK);
+    CHECK(rpcrdma_requester_handle(requester, &input) == RPCRDMA_UNEXPECTED);
+    CHECK(rpcrdma_requester_poll(requester, NULL, 0, &output) == RPCRDMA_OK && output.kind == RPCRDMA_DO_DONE);
+    CHECK(output.end == RPCRDMA_END_REPLY && output.receive == 5 && output.from == 28 && output.length == 24);
+    input.kind = 99;
+    CHECK(rpcrdma_requester_handle(requester, &input) == RPCRDMA_INVALID);
+    input.kind = RPCRDMA_IN_DISCONNECTED;
+    CHECK(rpcrdma_requester_handle(requester, &input) == RPCRDMA_OK);
+    CHECK(rpcrdma_requester_call(requester, &what, &id) == RPCRDMA_CLOSED);
+}
+
 int main(void)
 {
+    set_up_endpoints();
+    one_call();
     properties();
     version_2(RPCRDMA_FAMILY_A, RPCRDMA2_A_MSG, 60);
     version_2(RPCRDMA_FAMILY_B, RPCRDMA2_B_CALL_INLINE, 56);

@@ -16,6 +16,19 @@ impl CallId {
     pub const fn index(self) -> usize {
         self.index as usize
     }
+
+    /// The name as a number, for those who hand it to code in another language. It is not [`index`](Self::index).
+    #[must_use]
+    pub const fn to_number(self) -> u64 {
+        (self.generation as u64) << 16 | self.index as u64
+    }
+
+    /// The name with this number. One that was never issued names no call.
+    #[must_use]
+    pub const fn from_number(number: u64) -> Self {
+        let [_, _, g0, g1, g2, g3, i0, i1] = number.to_be_bytes();
+        Self { index: u16::from_be_bytes([i0, i1]), generation: u32::from_be_bytes([g0, g1, g2, g3]) }
+    }
 }
 
 /// What is kept for each call. What a call leaves behind stays readable until its place is taken again.

@@ -1,0 +1,359 @@
+//! What Requester and Responder have in common: terms, inputs and outputs, and the memory that they are in.
+
+use core::ops::Range;
+use core::ptr;
+
+use rpcrdma::EncodeError;
+use rpcrdma::endpoint::{CallId, InputError, Item, Ranges, Terms};
+use rpcrdma::segment::Segment;
+
+use crate::argument::{Place, values};
+use crate::lists::rpcrdma_segment;
+use crate::private_data::RPCRDMA_REMOTE_INVALIDATION;
+use crate::status::rpcrdma_status;
+use crate::status::rpcrdma_status::{
+    RPCRDMA_IN_USE, RPCRDMA_INVALID, RPCRDMA_NO_ROOM, RPCRDMA_NULL, RPCRDMA_POLL_FIRST, RPCRDMA_TOO_MANY,
+    RPCRDMA_UNALIGNED, RPCRDMA_UNEXPECTED,
+};
+
+/// The most calls at a time of a Requester or a Responder.
+pub const RPCRDMA_CALLS: usize = 32;
+/// The most segments of a Call that a Requester makes.
+pub const RPCRDMA_SEGMENTS: usize = 16;
+/// The longest header of a Call that a Responder accepts, in octets.
+pub const RPCRDMA_CALL_HEADER: usize = 1024;
+/// The most Read chunks of a Call that a Responder accepts, and the most Write chunks.
+pub const RPCRDMA_CALL_CHUNKS: usize = 2;
+/// The most ranges of an output.
+pub const RPCRDMA_RANGES: usize = 17;
+
+/// What applies to one direction of a connection of version 1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_terms {
+    /// The inline threshold for Calls, in octets (RFC 8166 section 3.3.2): client_to_server of rpcrdma_agreement, if the
+    /// client calls.
+    pub call_threshold: u32,
+    /// The inline threshold for Replies, in octets: server_to_client, if the client calls.
+    pub reply_threshold: u32,
+    /// RPCRDMA_REMOTE_INVALIDATION, or 0.
+    pub flags: u32,
+}
+
+/// A data item in a Payload stream, which may be taken out of it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_item {
+    /// Octets from the start of the stream to the item, after its count if it has one. A multiple of four.
+    pub position: u32,
+    /// Its length in octets, without padding.
+    pub length: u32,
+}
+
+/// Octets of a stream or of memory.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_range {
+    /// Where they begin.
+    pub from: u32,
+    /// How many there are.
+    pub length: u32,
+}
+
+/// What happened, for rpcrdma_requester_handle and rpcrdma_responder_handle. kind says which of the other members count.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct rpcrdma_input {
+    /// One of RPCRDMA_IN_...
+    pub kind: u32,
+    /// The driver's name for a Receive.
+    pub receive: u32,
+    /// The call, from the output.
+    pub call: u64,
+    /// What was received.
+    pub octets: *const u8,
+    /// How many octets.
+    pub length: usize,
+    /// Which region of the call, from the output.
+    pub region: u32,
+    /// The handle under which memory was registered, or that was invalidated.
+    pub handle: u32,
+    /// The offset of the first octet of memory that was registered.
+    pub offset: u64,
+}
+
+/// A Receive is complete: receive, octets, length. It belongs to the endpoint until an output gives it back.
+pub const RPCRDMA_IN_RECEIVED: u32 = 1;
+/// Requester: the same, and the Send has invalidated handle.
+pub const RPCRDMA_IN_RECEIVED_INVALIDATING: u32 = 2;
+/// Memory was registered: call, region, handle, offset.
+pub const RPCRDMA_IN_REGISTERED: u32 = 3;
+/// Memory could not be registered: call, region.
+pub const RPCRDMA_IN_NOT_REGISTERED: u32 = 4;
+/// The peer cannot reach memory any more: call, region.
+pub const RPCRDMA_IN_INVALIDATED: u32 = 5;
+/// Requester: a Send is complete: call.
+pub const RPCRDMA_IN_SENT: u32 = 6;
+/// An RDMA Read is complete: call.
+pub const RPCRDMA_IN_COMPLETED: u32 = 7;
+/// Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call.
+pub const RPCRDMA_IN_NOT_POSTED: u32 = 8;
+/// Something that was posted could not be carried out.
+pub const RPCRDMA_IN_FAILED: u32 = 9;
+/// The connection is over, and the peer can reach no memory any more.
+pub const RPCRDMA_IN_DISCONNECTED: u32 = 10;
+
+/// What is to be done, from rpcrdma_requester_poll and rpcrdma_responder_poll. kind says which of the other members count;
+/// the rest are 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct rpcrdma_output {
+    /// One of RPCRDMA_DO_...
+    pub kind: u32,
+    /// The driver's name for a Receive.
+    pub receive: u32,
+    /// The call.
+    pub call: u64,
+    /// Which region of the call, or which result.
+    pub region: u32,
+    /// A handle.
+    pub handle: u32,
+    /// Where in the Receive.
+    pub from: usize,
+    /// How many octets.
+    pub length: u64,
+    /// Where in the memory of the call.
+    pub at: u32,
+    /// RPCRDMA_DO_DONE: how the call ended, one of RPCRDMA_END_...
+    pub end: u32,
+    /// RPCRDMA_END_ERROR: RPCRDMA_ERR_VERS or RPCRDMA_ERR_CHUNK.
+    pub error: u32,
+    /// RPCRDMA_ERR_VERS: the lowest and the highest version that is supported.
+    pub words: [u32; 2],
+    /// Memory of the peer.
+    pub segment: rpcrdma_segment,
+    /// Octets of the header in the buffer.
+    pub header_length: usize,
+    /// RPCRDMA_DO_DONE with a reply: octets in the Write chunk of each result. In the Requester's memory, until it is next
+    /// used.
+    pub results: *const u32,
+    /// How many results.
+    pub results_count: usize,
+    /// Octets of the Payload stream, or of memory to register.
+    pub ranges: [rpcrdma_range; RPCRDMA_RANGES],
+    /// How many ranges.
+    pub ranges_count: usize,
+}
+
+/// There is nothing to do until the next input.
+pub const RPCRDMA_DO_NOTHING: u32 = 0;
+/// Post a Send: header_length octets of the buffer, then the ranges of the Payload stream of the call. Report
+/// RPCRDMA_IN_SENT to a Requester.
+pub const RPCRDMA_DO_SEND: u32 = 1;
+/// Responder: the same, as Send with Invalidate of handle.
+pub const RPCRDMA_DO_SEND_INVALIDATING: u32 = 2;
+/// A Receive goes back to the driver: receive.
+pub const RPCRDMA_DO_RELEASE: u32 = 3;
+/// Requester: register ranges[0] of the Call's Payload stream for remote read, and report it: call, region.
+pub const RPCRDMA_DO_REGISTER_ARGUMENT: u32 = 4;
+/// Requester: register ranges[0] of the room for a result for remote write, and report it: call, region; at is the number
+/// of the result.
+pub const RPCRDMA_DO_REGISTER_RESULT: u32 = 5;
+/// Requester: register ranges[0] of the room for a Long Reply for remote write, and report it: call, region.
+pub const RPCRDMA_DO_REGISTER_REPLY: u32 = 6;
+/// Invalidate the memory of handle, and report it: call, region.
+pub const RPCRDMA_DO_INVALIDATE: u32 = 7;
+/// Copy octets of a Receive into the memory in which a Call is put together: call, receive, from, length, at.
+pub const RPCRDMA_DO_PLACE: u32 = 8;
+/// Post an RDMA Read of segment into the memory in which a Call is put together, and report it: call, segment, at.
+pub const RPCRDMA_DO_READ: u32 = 9;
+/// Responder: post an RDMA Write of length octets of the reply, from at, into segment: call, at, segment.
+pub const RPCRDMA_DO_WRITE: u32 = 10;
+/// Responder: hand a Call to the upper layer that is in a Receive: call, receive, from, length. The Receive stays as it is
+/// until it is released.
+pub const RPCRDMA_DO_DELIVER: u32 = 11;
+/// Responder: hand a Call to the upper layer that was put together: call, length.
+pub const RPCRDMA_DO_DELIVER_ASSEMBLED: u32 = 12;
+/// Requester: a Call has ended: call, end, results. Its memory belongs to the caller again.
+pub const RPCRDMA_DO_DONE: u32 = 13;
+/// End the connection, and report RPCRDMA_IN_DISCONNECTED.
+pub const RPCRDMA_DO_DISCONNECT: u32 = 14;
+/// What this interface does not ask for: an output of a feature that C cannot turn on.
+pub const RPCRDMA_DO_UNKNOWN: u32 = 15;
+
+/// The reply is in a Receive, which goes back to the driver: receive, from, length.
+pub const RPCRDMA_END_REPLY: u32 = 1;
+/// The reply is in the room for it: length. The caller has to check that its XID is that of the Call.
+pub const RPCRDMA_END_LONG_REPLY: u32 = 2;
+/// The Responder answered RDMA_ERROR: error, words. Calling again does not help.
+pub const RPCRDMA_END_ERROR: u32 = 3;
+/// Memory could not be registered.
+pub const RPCRDMA_END_NOT_REGISTERED: u32 = 4;
+/// It was cancelled.
+pub const RPCRDMA_END_CANCELLED: u32 = 5;
+/// The connection ended first.
+pub const RPCRDMA_END_LOST: u32 = 6;
+/// An end of a feature that C cannot turn on.
+pub const RPCRDMA_END_UNKNOWN: u32 = 7;
+
+impl rpcrdma_output {
+    pub(crate) const NOTHING: Self = Self {
+        kind: RPCRDMA_DO_NOTHING,
+        receive: 0,
+        call: 0,
+        region: 0,
+        handle: 0,
+        from: 0,
+        length: 0,
+        at: 0,
+        end: 0,
+        error: 0,
+        words: [0; 2],
+        segment: rpcrdma_segment { handle: 0, length: 0, offset: 0 },
+        header_length: 0,
+        results: ptr::null(),
+        results_count: 0,
+        ranges: [rpcrdma_range { from: 0, length: 0 }; RPCRDMA_RANGES],
+        ranges_count: 0,
+    };
+
+    /// An output that is about a call.
+    pub(crate) fn of(kind: u32, call: CallId) -> Self {
+        Self { kind, call: call.to_number(), ..Self::NOTHING }
+    }
+
+    pub(crate) fn with_range(mut self, range: Range<u32>) -> Self {
+        if let Some(place) = self.ranges.get_mut(self.ranges_count) {
+            *place = rpcrdma_range { from: range.start, length: range.end.saturating_sub(range.start) };
+            self.ranges_count = self.ranges_count.saturating_add(1);
+        }
+        self
+    }
+
+    /// There are never more than fit: one more than items, which the sizes of the endpoints limit.
+    pub(crate) fn with_ranges(self, ranges: Ranges<'_>) -> Self {
+        ranges.fold(self, Self::with_range)
+    }
+}
+
+impl From<Segment> for rpcrdma_segment {
+    fn from(Segment { handle, length, offset }: Segment) -> Self {
+        Self { handle, length, offset }
+    }
+}
+
+impl From<rpcrdma_terms> for Terms {
+    fn from(terms: rpcrdma_terms) -> Self {
+        Self {
+            call_threshold: terms.call_threshold,
+            reply_threshold: terms.reply_threshold,
+            remote_invalidation: terms.flags & RPCRDMA_REMOTE_INVALIDATION != 0,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<InputError> for rpcrdma_status {
+    fn from(error: InputError) -> Self {
+        match error {
+            InputError::NotPolled => RPCRDMA_POLL_FIRST,
+            InputError::Unexpected => RPCRDMA_UNEXPECTED,
+            InputError::HandleInUse => RPCRDMA_IN_USE,
+            _ => RPCRDMA_INVALID,
+        }
+    }
+}
+
+/// What `poll` functions do with what an endpoint wants.
+pub(crate) fn answer_poll(
+    output: &Place<rpcrdma_output>,
+    polled: Result<rpcrdma_output, EncodeError>,
+) -> Result<(), rpcrdma_status> {
+    match polled {
+        Ok(asked) => output.put(asked),
+        Err(error) => {
+            output.put(rpcrdma_output { header_length: error.needed, ..rpcrdma_output::NOTHING });
+            return Err(RPCRDMA_NO_ROOM);
+        }
+    }
+    Ok(())
+}
+
+/// Items of C's.
+pub(crate) struct Items {
+    items: [Item; RPCRDMA_SEGMENTS],
+    count: usize,
+}
+
+impl Items {
+    /// # Safety
+    /// As of [`values`].
+    pub(crate) unsafe fn read(start: *const rpcrdma_item, count: usize) -> Result<Self, rpcrdma_status> {
+        // SAFETY: promised by the caller.
+        let given = unsafe { values(start, count) }?;
+        let mut items = [Item::default(); RPCRDMA_SEGMENTS];
+        let places = items.get_mut(..count).ok_or(RPCRDMA_TOO_MANY)?;
+        for (place, item) in places.iter_mut().zip(given) {
+            *place = Item { position: item.position, length: item.length };
+        }
+        Ok(Self { items, count })
+    }
+
+    pub(crate) fn as_slice(&self) -> &[Item] {
+        self.items.get(..self.count).unwrap_or_default()
+    }
+}
+
+/// An endpoint in memory of C's. The mark is that of its type, so that memory that was never initialised is noticed.
+#[repr(C)]
+pub(crate) struct Kept<T> {
+    mark: u64,
+    endpoint: T,
+}
+
+impl<T> Kept<T> {
+    /// Puts an endpoint at the start of memory.
+    ///
+    /// # Safety
+    /// The memory is one that this refuses, or has `length` octets that can be written.
+    pub(crate) unsafe fn put(
+        memory: *mut u8,
+        length: usize,
+        mark: u64,
+        endpoint: impl FnOnce() -> T,
+    ) -> Result<(), rpcrdma_status> {
+        let place = memory.cast::<Self>();
+        if place.is_null() {
+            return Err(RPCRDMA_NULL);
+        }
+        if !place.is_aligned() {
+            return Err(RPCRDMA_UNALIGNED);
+        }
+        if length < size_of::<Self>() {
+            return Err(RPCRDMA_NO_ROOM);
+        }
+        // SAFETY: not null, aligned, large enough, and writable according to the caller.
+        unsafe { ptr::write(place, Self { mark, endpoint: endpoint() }) };
+        Ok(())
+    }
+
+    /// The endpoint that [`put`](Self::put) has put there.
+    ///
+    /// # Safety
+    /// The memory is one that this refuses, or was given to `put`, and nobody else uses it during `'a`.
+    pub(crate) unsafe fn find<'a>(memory: *mut u8, mark: u64) -> Result<&'a mut T, rpcrdma_status> {
+        let place = memory.cast::<Self>();
+        if place.is_null() {
+            return Err(RPCRDMA_NULL);
+        }
+        if !place.is_aligned() {
+            return Err(RPCRDMA_UNALIGNED);
+        }
+        // SAFETY: not null, aligned; the mark is read as octets of memory that is there, whatever is in it.
+        if unsafe { ptr::read(memory.cast::<u64>()) } != mark {
+            return Err(RPCRDMA_INVALID);
+        }
+        // SAFETY: the mark is one that only `put` writes, together with the endpoint.
+        Ok(unsafe { &mut (*place).endpoint })
+    }
+}

@@ -1,0 +1,269 @@
+//! The Requester of version 1.
+
+use core::slice;
+
+use rpcrdma::endpoint::CallId;
+use rpcrdma::endpoint::requester::{Call, CallRefusal, End, Input, Memory, Output, Requester};
+use rpcrdma::v1::ErrorBody;
+
+use crate::argument::{Place, Room, apart, status, value, values};
+use crate::endpoint::{
+    Items, Kept, RPCRDMA_CALLS, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_DONE, RPCRDMA_DO_INVALIDATE, RPCRDMA_DO_PLACE,
+    RPCRDMA_DO_READ, RPCRDMA_DO_REGISTER_ARGUMENT, RPCRDMA_DO_REGISTER_REPLY, RPCRDMA_DO_REGISTER_RESULT,
+    RPCRDMA_DO_RELEASE, RPCRDMA_DO_SEND, RPCRDMA_END_CANCELLED, RPCRDMA_END_ERROR, RPCRDMA_END_LONG_REPLY,
+    RPCRDMA_END_LOST, RPCRDMA_END_NOT_REGISTERED, RPCRDMA_END_REPLY, RPCRDMA_END_UNKNOWN, RPCRDMA_IN_COMPLETED,
+    RPCRDMA_IN_DISCONNECTED, RPCRDMA_IN_FAILED, RPCRDMA_IN_INVALIDATED, RPCRDMA_IN_NOT_REGISTERED, RPCRDMA_IN_RECEIVED,
+    RPCRDMA_IN_RECEIVED_INVALIDATING, RPCRDMA_IN_REGISTERED, RPCRDMA_IN_SENT, RPCRDMA_SEGMENTS, answer_poll,
+    rpcrdma_input, rpcrdma_item, rpcrdma_output, rpcrdma_terms,
+};
+use crate::status::rpcrdma_status::{
+    RPCRDMA_CLOSED, RPCRDMA_IN_USE, RPCRDMA_INVALID, RPCRDMA_NOT_DECODED, RPCRDMA_TOO_MANY, RPCRDMA_UNEXPECTED,
+};
+use crate::status::{RPCRDMA_ERR_CHUNK, RPCRDMA_ERR_VERS, rpcrdma_status};
+
+/// The Requester of one connection, in memory of the caller's. It has no pointer into itself, but must not be copied while
+/// in use.
+#[derive(Debug)]
+pub struct rpcrdma_requester {
+    _private: [u8; 0],
+}
+
+type Kind = Requester<RPCRDMA_CALLS, RPCRDMA_SEGMENTS>;
+
+/// What [`Kept`] begins with: "rdmareq1".
+const MARK: u64 = 0x7264_6d61_7265_7131;
+
+/// A call to make.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct rpcrdma_call {
+    /// The start of the Payload stream, at least the whole RPC header.
+    pub head: *const u8,
+    /// Octets of the start.
+    pub head_length: usize,
+    /// Octets of the whole Payload stream. A multiple of four.
+    pub length: u32,
+    /// The most octets of the reply's Payload stream, without the results that have room.
+    pub reply_length: u32,
+    /// The arguments that the Upper-Layer Binding allows to be reduced, in their order.
+    pub arguments: *const rpcrdma_item,
+    /// How many, at most RPCRDMA_SEGMENTS.
+    pub arguments_count: usize,
+    /// Room in octets for each result that the binding allows to be reduced, in their order: one Write chunk each. 0 makes an
+    /// empty chunk, by which the Responder returns that result inline.
+    pub results: *const u32,
+    /// How many.
+    pub results_count: usize,
+}
+
+/// Octets of a Requester that makes this many calls at a time, with this many segments each; 0 if it is more than
+/// RPCRDMA_CALLS or RPCRDMA_SEGMENTS. The size is fixed when the library is built, so it is the same for all smaller numbers.
+#[unsafe(no_mangle)]
+pub extern "C" fn rpcrdma_requester_size(calls: usize, segments: usize) -> usize {
+    if calls > RPCRDMA_CALLS || segments > RPCRDMA_SEGMENTS { 0 } else { size_of::<Kept<Kind>>() }
+}
+
+/// Makes a Requester of a new connection in memory of rpcrdma_requester_size octets, aligned like a uint64_t. Each Call asks
+/// for credits credits; a memory region has at most segment_length octets, a multiple of four. It takes as much stack as its
+/// size. There is nothing to free; another connection needs a new one.
+///
+/// RPCRDMA_NO_ROOM: length is less than the size.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_init(
+    requester: *mut rpcrdma_requester,
+    length: usize,
+    terms: *const rpcrdma_terms,
+    credits: u32,
+    segment_length: u32,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what each of these needs.
+    let terms = unsafe { value(terms) }.copied();
+    let init = || {
+        let new = |terms: rpcrdma_terms| Kind::new(terms.into(), credits, segment_length);
+        let terms = terms?;
+        // SAFETY: and for this.
+        unsafe { Kept::put(requester.cast(), length, MARK, || new(terms)) }
+    };
+    status(init())
+}
+
+/// Begins a Call: *id is its name until it is done. It waits if there is no credit.
+///
+/// RPCRDMA_CLOSED: the connection is over. RPCRDMA_NOT_DECODED: head does not begin with a whole RPC Call header.
+/// RPCRDMA_INVALID: lengths or arguments do not fit each other, or this is no Requester. RPCRDMA_IN_USE: another Call has this
+/// XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. In all of these nothing is done.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_call(
+    requester: *mut rpcrdma_requester,
+    call: *const rpcrdma_call,
+    id: *mut u64,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what each of these needs.
+    let (requester, call, id) =
+        unsafe { (Kept::<Kind>::find(requester.cast(), MARK), value(call).copied(), Place::new(id)) };
+    let begin = || {
+        let (requester, call, id) = (requester?, call?, id?);
+        // SAFETY: and for these.
+        let (head, arguments, results) = unsafe {
+            (
+                values(call.head, call.head_length)?,
+                Items::read(call.arguments, call.arguments_count)?,
+                values(call.results, call.results_count)?,
+            )
+        };
+        let (length, reply_length, arguments) = (call.length, call.reply_length, arguments.as_slice());
+        let call = Call { head, length, arguments, results, reply_length, largest_room: 0 };
+        id.put(requester.call(&call)?.to_number());
+        Ok(())
+    };
+    status(begin())
+}
+
+/// Gives a Call up. One that was sent is done only after its reply, of which nothing is kept; until then the Responder may
+/// use its memory.
+///
+/// RPCRDMA_UNEXPECTED: there is no such call. RPCRDMA_INVALID: this is no Requester.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_cancel(requester: *mut rpcrdma_requester, call: u64) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let requester = unsafe { Kept::<Kind>::find(requester.cast(), MARK) };
+    status(requester.and_then(|requester| Ok(requester.cancel(CallId::from_number(call))?)))
+}
+
+/// Tells the Requester what happened. After it, outputs are taken until there is nothing to do.
+///
+/// RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_IN_USE: the
+/// handle belongs to other memory. RPCRDMA_INVALID: kind is not that of an input of a Requester, or this is no Requester. In
+/// all of these nothing is done.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_handle(
+    requester: *mut rpcrdma_requester,
+    input: *const rpcrdma_input,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what each of these needs.
+    let (requester, input) = unsafe { (Kept::<Kind>::find(requester.cast(), MARK), value(input).copied()) };
+    let handle = || {
+        let (requester, input) = (requester?, input?);
+        // SAFETY: and for this.
+        let input = unsafe { requester_input(&input) }?;
+        if let Input::Received { octets, .. } = input {
+            apart(requester, octets)?;
+        }
+        Ok(requester.handle(input)?)
+    };
+    status(handle())
+}
+
+/// # Safety
+/// As of [`values`], for the octets.
+unsafe fn requester_input<'a>(input: &rpcrdma_input) -> Result<Input<'a>, rpcrdma_status> {
+    let call = CallId::from_number(input.call);
+    let region = u16::try_from(input.region).map_err(|_| RPCRDMA_UNEXPECTED)?;
+    Ok(match input.kind {
+        RPCRDMA_IN_RECEIVED | RPCRDMA_IN_RECEIVED_INVALIDATING => {
+            // SAFETY: promised by the caller.
+            let octets = unsafe { values(input.octets, input.length) }?;
+            let invalidated = (input.kind == RPCRDMA_IN_RECEIVED_INVALIDATING).then_some(input.handle);
+            Input::Received { receive: input.receive, octets, invalidated }
+        }
+        RPCRDMA_IN_REGISTERED => Input::Registered { call, region, memory: Some((input.handle, input.offset)) },
+        RPCRDMA_IN_NOT_REGISTERED => Input::Registered { call, region, memory: None },
+        RPCRDMA_IN_INVALIDATED => Input::Invalidated { call, region },
+        RPCRDMA_IN_SENT => Input::Sent { call },
+        RPCRDMA_IN_COMPLETED => Input::Completed { call },
+        RPCRDMA_IN_FAILED => Input::Failed,
+        RPCRDMA_IN_DISCONNECTED => Input::Disconnected,
+        _ => return Err(RPCRDMA_INVALID),
+    })
+}
+
+/// Says what is to be done next; RPCRDMA_DO_NOTHING if there is nothing. The header of a Send is written to the start of the
+/// buffer.
+///
+/// RPCRDMA_NO_ROOM: the header has more octets than capacity: output->header_length. With a larger buffer, the next call
+/// returns the same output. RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: the buffer, *output and
+/// the Requester are not apart.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_poll(
+    requester: *mut rpcrdma_requester,
+    buffer: *mut u8,
+    capacity: usize,
+    output: *mut rpcrdma_output,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what each of these needs.
+    let (requester, buffer, output) =
+        unsafe { (Kept::<Kind>::find(requester.cast(), MARK), Room::new(buffer, capacity), Place::new(output)) };
+    let poll = || {
+        let (requester, output) = (requester?, output?);
+        let output = output.apart_from(slice::from_ref(requester))?;
+        let mut buffer = buffer?.apart_from_place(&output)?.apart_from(slice::from_ref(requester))?;
+        answer_poll(&output, requester.poll(buffer.octets()).map(|next| next.map_or(rpcrdma_output::NOTHING, asked)))
+    };
+    status(poll())
+}
+
+fn asked(output: Output<'_>) -> rpcrdma_output {
+    use rpcrdma_output as Asked;
+    match output {
+        Output::Register { call, region, memory } => {
+            let (kind, at, range) = match memory {
+                Memory::Argument(range) => (RPCRDMA_DO_REGISTER_ARGUMENT, 0, range),
+                Memory::Result(number, range) => (RPCRDMA_DO_REGISTER_RESULT, u32::from(number), range),
+                Memory::Reply(range) => (RPCRDMA_DO_REGISTER_REPLY, 0, range),
+            };
+            Asked { region: u32::from(region), at, ..Asked::of(kind, call) }.with_range(range)
+        }
+        Output::Send { call, header, payload } => {
+            Asked { header_length: header, ..Asked::of(RPCRDMA_DO_SEND, call) }.with_ranges(payload)
+        }
+        Output::Place { call, receive, from, length, at } => {
+            Asked { receive, from, length: u64::from(length), at, ..Asked::of(RPCRDMA_DO_PLACE, call) }
+        }
+        Output::Read { call, source, at } => Asked { segment: source.into(), at, ..Asked::of(RPCRDMA_DO_READ, call) },
+        Output::Invalidate { call, region, handle } => {
+            Asked { region: u32::from(region), handle, ..Asked::of(RPCRDMA_DO_INVALIDATE, call) }
+        }
+        Output::Release { receive } => Asked { kind: RPCRDMA_DO_RELEASE, receive, ..Asked::NOTHING },
+        Output::Done { call, end, results } => {
+            let (results, results_count) = (results.as_ptr(), results.len());
+            ended(Asked { results, results_count, ..Asked::of(RPCRDMA_DO_DONE, call) }, &end)
+        }
+        Output::Disconnect => Asked { kind: RPCRDMA_DO_DISCONNECT, ..Asked::NOTHING },
+    }
+}
+
+fn ended(done: rpcrdma_output, end: &End) -> rpcrdma_output {
+    match end {
+        End::Reply { receive, payload } => rpcrdma_output {
+            end: RPCRDMA_END_REPLY,
+            receive: *receive,
+            from: payload.start,
+            length: payload.len() as u64,
+            ..done
+        },
+        End::LongReply(length) => rpcrdma_output { end: RPCRDMA_END_LONG_REPLY, length: u64::from(*length), ..done },
+        End::Error(ErrorBody::Chunk) => rpcrdma_output { end: RPCRDMA_END_ERROR, error: RPCRDMA_ERR_CHUNK, ..done },
+        End::Error(ErrorBody::Vers { low, high }) => {
+            rpcrdma_output { end: RPCRDMA_END_ERROR, error: RPCRDMA_ERR_VERS, words: [*low, *high], ..done }
+        }
+        End::NotRegistered => rpcrdma_output { end: RPCRDMA_END_NOT_REGISTERED, ..done },
+        End::Cancelled => rpcrdma_output { end: RPCRDMA_END_CANCELLED, ..done },
+        End::Lost => rpcrdma_output { end: RPCRDMA_END_LOST, ..done },
+        // Version 2, Call-only, and replies that are pulled.
+        End::ErrorV2(_) | End::ContinuedReply(_) | End::Sent | End::BadReply | End::NoRoom(_) => {
+            rpcrdma_output { end: RPCRDMA_END_UNKNOWN, ..done }
+        }
+    }
+}
+
+impl From<CallRefusal> for rpcrdma_status {
+    fn from(refusal: CallRefusal) -> Self {
+        match refusal {
+            CallRefusal::Closed => RPCRDMA_CLOSED,
+            CallRefusal::Rpc(_) => RPCRDMA_NOT_DECODED,
+            CallRefusal::XidInUse => RPCRDMA_IN_USE,
+            CallRefusal::TooManyCalls | CallRefusal::TooManySegments => RPCRDMA_TOO_MANY,
+            _ => RPCRDMA_INVALID,
+        }
+    }
+}
