@@ -1754,6 +1754,14 @@ static inline uint32_t rpcrdma_word(const uint8_t *octets)
     return (uint32_t)octets[0] << 24 | (uint32_t)octets[1] << 16 | (uint32_t)octets[2] << 8 | (uint32_t)octets[3];
 }
 
+/* A number of 64 bits on the wire. Compilers make one instruction of it, written like this. */
+static inline uint64_t rpcrdma_long(const uint8_t *octets)
+{
+    return (uint64_t)octets[0] << 56 | (uint64_t)octets[1] << 48 | (uint64_t)octets[2] << 40 |
+           (uint64_t)octets[3] << 32 | (uint64_t)octets[4] << 24 | (uint64_t)octets[5] << 16 |
+           (uint64_t)octets[6] << 8 | (uint64_t)octets[7];
+}
+
 /* Writes a number as it is on the wire. */
 static inline void rpcrdma_put_word(uint8_t *octets, uint32_t word)
 {
@@ -1770,7 +1778,7 @@ static inline int rpcrdma_next_segment(rpcrdma_segment_list *list, rpcrdma_segme
         return 0;
     segment->handle = rpcrdma_word(list->segments);
     segment->length = rpcrdma_word(list->segments + 4);
-    segment->offset = (uint64_t)rpcrdma_word(list->segments + 8) << 32 | rpcrdma_word(list->segments + 12);
+    segment->offset = rpcrdma_long(list->segments + 8);
     list->segments += RPCRDMA_SEGMENT;
     list->count--;
     return 1;

@@ -1,6 +1,6 @@
 //! Pointers from C: the only place that makes references of them.
 
-use core::{mem, ptr, slice};
+use core::{ptr, slice};
 
 use rpcrdma::EncodeError;
 
@@ -18,17 +18,26 @@ pub(crate) struct Extent {
 
 impl Extent {
     /// That of `count` values of a type at `start`.
+    #[inline(always)]
     fn of<T>(start: *const T, count: usize) -> Result<Self, rpcrdma_status> {
-        let length = count.checked_mul(mem::size_of::<T>()).filter(|length| *length <= isize::MAX.unsigned_abs());
-        match length {
-            Some(length) if start.addr().checked_add(length).is_some() => Ok(Self { start: start.addr(), length }),
+        match count.checked_mul(size_of::<T>()) {
+            Some(length) if length <= isize::MAX.unsigned_abs() && start.addr().checked_add(length).is_some() => {
+                Ok(Self { start: start.addr(), length })
+            }
             _ => Err(RPCRDMA_TOO_LONG),
         }
     }
 
-    /// Whether the two have an octet in common. Neither passes the end of the address space, so nothing overflows.
+    /// That of values that there are.
+    #[inline(always)]
+    fn of_slice<T>(values: &[T]) -> Self {
+        Self { start: values.as_ptr().addr(), length: size_of_val(values) }
+    }
+
+    /// Whether the two have an octet in common: one begins within the other.
+    #[inline(always)]
     fn overlaps(self, other: Self) -> bool {
-        self.start < other.start.saturating_add(other.length) && other.start < self.start.saturating_add(self.length)
+        other.start.wrapping_sub(self.start) < self.length || self.start.wrapping_sub(other.start) < other.length
     }
 }
 
@@ -78,15 +87,18 @@ impl<T> Place<T> {
         if !place.is_aligned() {
             return Err(RPCRDMA_UNALIGNED);
         }
-        Extent::of(place, 1)?;
         Ok(Self(place))
+    }
+
+    #[inline(always)]
+    fn extent(&self) -> Extent {
+        Extent { start: self.0.addr(), length: size_of::<T>() }
     }
 
     /// The same, if it shares no octet with `input`.
     #[inline(always)]
     pub(crate) fn apart_from<U>(self, input: &[U]) -> Result<Self, rpcrdma_status> {
-        let (place, input) = (Extent::of(self.0, 1)?, Extent::of(input.as_ptr(), input.len())?);
-        if place.overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+        if self.extent().overlaps(Extent::of_slice(input)) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
     #[inline(always)]
@@ -116,7 +128,7 @@ impl<T> Places<T> {
         }
         // SAFETY: promised by the caller.
         let count = unsafe { Place::new(count) }?;
-        if Extent::of(count.0, 1)?.overlaps(Extent::of(start, capacity)?) {
+        if count.extent().overlaps(Extent::of(start, capacity)?) {
             return Err(RPCRDMA_OVERLAP);
         }
         Ok(Self { start, capacity, used: 0, count })
@@ -124,8 +136,8 @@ impl<T> Places<T> {
 
     /// The same, if what is written shares no octet with `input`.
     pub(crate) fn apart_from(self, input: &[u8]) -> Result<Self, rpcrdma_status> {
-        let (places, input) = (Extent::of(self.start, self.capacity)?, Extent::of(input.as_ptr(), input.len())?);
-        let count = Extent::of(self.count.0, 1)?;
+        let (places, input) = (Extent::of(self.start, self.capacity)?, Extent::of_slice(input));
+        let count = self.count.extent();
         if places.overlaps(input) || count.overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
@@ -147,7 +159,7 @@ impl<T> Places<T> {
 
 /// Whether two values share no octet.
 pub(crate) fn apart<T, U>(one: &T, other: &[U]) -> Result<(), rpcrdma_status> {
-    let (one, other) = (Extent::of(one, 1)?, Extent::of(other.as_ptr(), other.len())?);
+    let (one, other) = (Extent::of_slice(slice::from_ref(one)), Extent::of_slice(other));
     if one.overlaps(other) { Err(RPCRDMA_OVERLAP) } else { Ok(()) }
 }
 
@@ -174,13 +186,13 @@ impl Room {
 
     /// The same, if it shares no octet with `input`.
     pub(crate) fn apart_from<T>(self, input: &[T]) -> Result<Self, rpcrdma_status> {
-        let input = Extent::of(input.as_ptr(), input.len())?;
+        let input = Extent::of_slice(input);
         if self.extent().overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
     /// The same, if it shares no octet with `place`.
     pub(crate) fn apart_from_place<T>(self, place: &Place<T>) -> Result<Self, rpcrdma_status> {
-        if self.extent().overlaps(Extent::of(place.0, 1)?) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+        if self.extent().overlaps(place.extent()) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
     /// The octets. Those who read something meanwhile have called `apart_from` with it.

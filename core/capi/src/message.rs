@@ -2,7 +2,7 @@
 
 use rpcrdma::prefix::Prefix;
 use rpcrdma::v1::{ErrorBody, ReplyHeader};
-use rpcrdma::{Body, Chunks, ErrorReply, Header, Message, Reaction};
+use rpcrdma::{Body, Chunks, ErrorReply, Header, Reaction};
 
 use crate::argument::{Buffer, Place, status, value, values};
 use crate::lists::rpcrdma_chunks;
@@ -45,27 +45,44 @@ pub const RPCRDMA_DONE: u32 = 3;
 /// RDMA_ERROR: the header of a Call was in error (section 4.5).
 pub const RPCRDMA_ERROR: u32 = 4;
 
-impl From<Message<'_>> for rpcrdma_message {
+impl rpcrdma_message {
+    /// A header that was decoded, of a Send of this length, and what follows it.
     #[inline(always)]
-    fn from(message: Message<'_>) -> Self {
-        let Message { header, header_length, payload } = message;
+    fn new(header: &Header<'_>, length: usize, payload: &[u8]) -> Self {
+        // Nearly all messages are one of these two; the others are put together elsewhere, to keep this short.
+        match header.body {
+            Body::Msg(chunks) => Self::of(header, RPCRDMA_MSG, chunks, length, payload),
+            Body::Nomsg(chunks) => Self::of(header, RPCRDMA_NOMSG, chunks, length, payload),
+            _ => Self::unusual(header, length, payload),
+        }
+    }
+
+    #[inline(always)]
+    fn of(header: &Header<'_>, procedure: u32, chunks: Chunks<'_>, length: usize, payload: &[u8]) -> Self {
+        Self {
+            xid: header.xid,
+            credit: header.credit,
+            procedure,
+            error: 0,
+            words: [0; 2],
+            chunks: chunks.into(),
+            header_length: length.saturating_sub(payload.len()),
+            payload: payload.as_ptr(),
+            payload_length: payload.len(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unusual(header: &Header<'_>, length: usize, payload: &[u8]) -> Self {
         let (error, words) = match header.body {
             Body::Msg(_) | Body::Nomsg(_) | Body::Done => (0, [0; 2]),
             Body::Msgp { align, thresh, .. } => (0, [align, thresh]),
             Body::Error(ErrorBody::Vers { low, high }) => (RPCRDMA_ERR_VERS, [low, high]),
             Body::Error(ErrorBody::Chunk) => (RPCRDMA_ERR_CHUNK, [0; 2]),
         };
-        Self {
-            xid: header.xid,
-            credit: header.credit,
-            procedure: header.procedure().0,
-            error,
-            words,
-            chunks: header.chunks().unwrap_or_default().into(),
-            header_length,
-            payload: payload.as_ptr(),
-            payload_length: payload.len(),
-        }
+        let chunks = header.chunks().unwrap_or_default();
+        Self { error, words, ..Self::of(header, header.procedure().0, chunks, length, payload) }
     }
 }
 
@@ -99,13 +116,14 @@ pub unsafe extern "C" fn rpcrdma_decode(
     message: *mut rpcrdma_message,
     error: *mut rpcrdma_decode_error,
 ) -> rpcrdma_status {
-    // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, message, error) = unsafe { (values(octets, length), Place::new(message), Place::new(error)) };
     let decode = || {
-        let octets = octets?;
-        let (message, error) = (message?.apart_from(octets)?, error?.apart_from(octets)?);
-        match Message::decode(octets) {
-            Ok(decoded) => message.put(decoded.into()),
+        // One check after the other, because this is the function that is called most.
+        // SAFETY: the header asks the caller for what each of these needs.
+        let (octets, message, error) = unsafe { (values(octets, length)?, Place::new(message)?, Place::new(error)?) };
+        let (message, error) = (message.apart_from(octets)?, error.apart_from(octets)?);
+        // Not `Message::decode`, which would take the whole header through memory.
+        match Header::decode(octets) {
+            Ok((header, payload)) => message.put(rpcrdma_message::new(&header, octets.len(), payload)),
             Err(why) => {
                 error.put(why.into());
                 return Err(RPCRDMA_NOT_DECODED);
