@@ -203,7 +203,6 @@ pub unsafe extern "C" fn rpcrdma_requester_poll(
 }
 
 fn asked(output: Output<'_>) -> rpcrdma_output {
-    use rpcrdma_output as Asked;
     match output {
         Output::Register { call, region, memory } => {
             let (kind, at, range) = match memory {
@@ -211,24 +210,30 @@ fn asked(output: Output<'_>) -> rpcrdma_output {
                 Memory::Result(number, range) => (RPCRDMA_DO_REGISTER_RESULT, u32::from(number), range),
                 Memory::Reply(range) => (RPCRDMA_DO_REGISTER_REPLY, 0, range),
             };
-            Asked { region: u32::from(region), at, ..Asked::of(kind, call) }.with_range(range)
+            rpcrdma_output { region: u32::from(region), at, ..rpcrdma_output::of(kind, call) }.with_range(range)
         }
         Output::Send { call, header, payload } => {
-            Asked { header_length: header, ..Asked::of(RPCRDMA_DO_SEND, call) }.with_ranges(payload)
+            rpcrdma_output { header_length: header, ..rpcrdma_output::of(RPCRDMA_DO_SEND, call) }.with_ranges(payload)
         }
-        Output::Place { call, receive, from, length, at } => {
-            Asked { receive, from, length: u64::from(length), at, ..Asked::of(RPCRDMA_DO_PLACE, call) }
+        Output::Place { call, receive, from, length, at } => rpcrdma_output {
+            receive,
+            from,
+            length: u64::from(length),
+            at,
+            ..rpcrdma_output::of(RPCRDMA_DO_PLACE, call)
+        },
+        Output::Read { call, source, at } => {
+            rpcrdma_output { segment: source.into(), at, ..rpcrdma_output::of(RPCRDMA_DO_READ, call) }
         }
-        Output::Read { call, source, at } => Asked { segment: source.into(), at, ..Asked::of(RPCRDMA_DO_READ, call) },
         Output::Invalidate { call, region, handle } => {
-            Asked { region: u32::from(region), handle, ..Asked::of(RPCRDMA_DO_INVALIDATE, call) }
+            rpcrdma_output { region: u32::from(region), handle, ..rpcrdma_output::of(RPCRDMA_DO_INVALIDATE, call) }
         }
-        Output::Release { receive } => Asked { kind: RPCRDMA_DO_RELEASE, receive, ..Asked::NOTHING },
+        Output::Release { receive } => rpcrdma_output { kind: RPCRDMA_DO_RELEASE, receive, ..rpcrdma_output::NOTHING },
         Output::Done { call, end, results } => {
             let (results, results_count) = (results.as_ptr(), results.len());
-            ended(Asked { results, results_count, ..Asked::of(RPCRDMA_DO_DONE, call) }, &end)
+            ended(rpcrdma_output { results, results_count, ..rpcrdma_output::of(RPCRDMA_DO_DONE, call) }, &end)
         }
-        Output::Disconnect => Asked { kind: RPCRDMA_DO_DISCONNECT, ..Asked::NOTHING },
+        Output::Disconnect => rpcrdma_output { kind: RPCRDMA_DO_DISCONNECT, ..rpcrdma_output::NOTHING },
     }
 }
 

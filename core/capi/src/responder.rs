@@ -204,31 +204,36 @@ pub unsafe extern "C" fn rpcrdma_responder_poll(
 }
 
 fn asked(output: Output<'_>) -> rpcrdma_output {
-    use rpcrdma_output as Asked;
     match output {
-        Output::Release { receive } => Asked { kind: RPCRDMA_DO_RELEASE, receive, ..Asked::NOTHING },
-        Output::Place { call, receive, from, length, at } => {
-            Asked { receive, from, length: u64::from(length), at, ..Asked::of(RPCRDMA_DO_PLACE, call) }
+        Output::Release { receive } => rpcrdma_output { kind: RPCRDMA_DO_RELEASE, receive, ..rpcrdma_output::NOTHING },
+        Output::Place { call, receive, from, length, at } => rpcrdma_output {
+            receive,
+            from,
+            length: u64::from(length),
+            at,
+            ..rpcrdma_output::of(RPCRDMA_DO_PLACE, call)
+        },
+        Output::Read { call, source, at } => {
+            rpcrdma_output { segment: source.into(), at, ..rpcrdma_output::of(RPCRDMA_DO_READ, call) }
         }
-        Output::Read { call, source, at } => Asked { segment: source.into(), at, ..Asked::of(RPCRDMA_DO_READ, call) },
         Output::Deliver { call, message: CallMessage::Inline { receive, from, length } } => {
-            Asked { receive, from, length: u64::from(length), ..Asked::of(RPCRDMA_DO_DELIVER, call) }
+            rpcrdma_output { receive, from, length: u64::from(length), ..rpcrdma_output::of(RPCRDMA_DO_DELIVER, call) }
         }
         Output::Deliver { call, message: CallMessage::Assembled { length } } => {
-            Asked { length: u64::from(length), ..Asked::of(RPCRDMA_DO_DELIVER_ASSEMBLED, call) }
+            rpcrdma_output { length: u64::from(length), ..rpcrdma_output::of(RPCRDMA_DO_DELIVER_ASSEMBLED, call) }
         }
         Output::Write { call, from, target } => {
             let length = u64::from(target.length);
-            Asked { at: from, length, segment: target.into(), ..Asked::of(RPCRDMA_DO_WRITE, call) }
+            rpcrdma_output { at: from, length, segment: target.into(), ..rpcrdma_output::of(RPCRDMA_DO_WRITE, call) }
         }
         Output::Send { call, header, payload, invalidate, is_last: _ } => {
             let kind = if invalidate.is_some() { RPCRDMA_DO_SEND_INVALIDATING } else { RPCRDMA_DO_SEND };
             let handle = invalidate.unwrap_or(0);
-            Asked { handle, header_length: header, ..Asked::of(kind, call) }.with_ranges(payload)
+            rpcrdma_output { handle, header_length: header, ..rpcrdma_output::of(kind, call) }.with_ranges(payload)
         }
-        Output::Disconnect => Asked { kind: RPCRDMA_DO_DISCONNECT, ..Asked::NOTHING },
+        Output::Disconnect => rpcrdma_output { kind: RPCRDMA_DO_DISCONNECT, ..rpcrdma_output::NOTHING },
         // Replies that are pulled.
-        Output::Register { call, .. } | Output::Invalidate { call, .. } => Asked::of(RPCRDMA_DO_UNKNOWN, call),
+        Output::Register { call, .. } | Output::Invalidate { call, .. } => rpcrdma_output::of(RPCRDMA_DO_UNKNOWN, call),
     }
 }
 

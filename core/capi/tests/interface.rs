@@ -1,0 +1,127 @@
+//! The C interface, called from Rust with memory that ends where it is said to: Miri then sees every access.
+//!
+//! ```sh
+//! cargo +nightly miri test -p rpcrdma-capi --test interface
+//! ```
+
+#![allow(clippy::undocumented_unsafe_blocks, reason = "each call names its own arguments, which live on")]
+
+use std::mem::{MaybeUninit, zeroed};
+use std::ptr::null;
+
+use rpcrdma_capi::rpcrdma_status::{RPCRDMA_NO_ROOM, RPCRDMA_NOT_DECODED, RPCRDMA_OK, RPCRDMA_OVERLAP};
+use rpcrdma_capi::*;
+
+/// A Call with two read segments, a Write chunk of one segment, and the XID as its Payload stream.
+fn call() -> Vec<u8> {
+    let words: [u32; 31] = [
+        7, 1, 32, 0, // prefix
+        1, 40, 8, 60, 0, 9, 1, 40, 8, 4, 0, 70, 0, // Read list
+        1, 1, 0xa94, 100, 1, 0x6000, 0, // Write list
+        1, 0, // Reply chunk, empty
+        7, 0, 2, 100_003, 4, // the RPC header, cut
+    ];
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+fn decoded(octets: &[u8]) -> rpcrdma_message {
+    let (mut message, mut error) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+    let status = unsafe { rpcrdma_decode(octets.as_ptr(), octets.len(), message.as_mut_ptr(), error.as_mut_ptr()) };
+    assert_eq!(status, RPCRDMA_OK);
+    unsafe { message.assume_init() }
+}
+
+#[test]
+fn what_was_decoded_is_encoded_again() {
+    let octets = call();
+    let message = decoded(&octets);
+    assert_eq!((message.xid, message.chunks.reads.count, message.chunks.writes.count), (7, 2, 1));
+    let (mut buffer, mut length) = (vec![0xa5; message.header_length], 0);
+    assert_eq!(
+        unsafe { rpcrdma_encode(&message, buffer.as_mut_ptr(), buffer.len() - 1, &mut length) },
+        RPCRDMA_NO_ROOM
+    );
+    assert_eq!(buffer, vec![0xa5; length]);
+    assert_eq!(unsafe { rpcrdma_encode(&message, buffer.as_mut_ptr(), buffer.len(), &mut length) }, RPCRDMA_OK);
+    assert_eq!(buffer, octets[..length]);
+}
+
+#[test]
+fn a_cut_message_is_an_error_and_is_not_read_past_its_end() {
+    let octets = call();
+    for length in 0..decoded(&octets).header_length {
+        let cut = octets[..length].to_vec();
+        let (mut message, mut error) = (MaybeUninit::uninit(), rpcrdma_decode_error { kind: 0, offset: 0, answer: 0 });
+        let status = unsafe { rpcrdma_decode(cut.as_ptr(), length, message.as_mut_ptr(), &mut error) };
+        assert_eq!(status, RPCRDMA_NOT_DECODED);
+        assert!(error.offset <= length, "{error:?}");
+    }
+}
+
+#[test]
+fn a_list_that_counts_more_than_there_is_is_refused() {
+    let octets = call();
+    let mut message = decoded(&octets);
+    message.chunks.writes.count = 3;
+    let mut length = 0;
+    let status = unsafe { rpcrdma_encode(&message, std::ptr::null_mut(), 0, &mut length) };
+    assert_eq!(status, rpcrdma_status::RPCRDMA_INVALID);
+}
+
+#[test]
+fn findings_go_to_an_array_that_is_too_small() {
+    let octets = call();
+    let mut count = 0;
+    let mut findings = [const { MaybeUninit::<rpcrdma_finding>::uninit() }; 1];
+    let (start, place) = (octets.as_ptr(), findings.as_mut_ptr().cast());
+    let status = unsafe { rpcrdma_judge(start, 20, RPCRDMA_RESPONDER, place, 1, &mut count) };
+    assert_eq!((status, count), (RPCRDMA_OK, 1));
+    let slug = unsafe { findings[0].assume_init() }.slug;
+    let slug = unsafe { std::slice::from_raw_parts(slug.characters.cast::<u8>(), slug.length) };
+    assert_eq!(slug, b"header-short");
+    let inside = octets.as_ptr().cast_mut().cast();
+    let status = unsafe { rpcrdma_judge(start, octets.len(), RPCRDMA_RESPONDER, place, 1, inside) };
+    assert_ne!(status, RPCRDMA_OK);
+}
+
+/// A Requester in memory of its own size.
+fn requester() -> Vec<u64> {
+    let size = rpcrdma_requester_size(1, 1);
+    let mut memory = vec![0xa5a5; size.div_ceil(8)];
+    let terms = rpcrdma_terms { call_threshold: 1024, reply_threshold: 1024, flags: 0 };
+    let status = unsafe { rpcrdma_requester_init(memory.as_mut_ptr().cast(), size, &terms, 4, 4096) };
+    assert_eq!(status, RPCRDMA_OK);
+    memory
+}
+
+#[test]
+fn a_call_that_is_lost_is_done() {
+    let mut memory = requester();
+    let requester = memory.as_mut_ptr().cast::<rpcrdma_requester>();
+    let mut null_call = [0; 40];
+    (null_call[3], null_call[11]) = (7, 2);
+    let what = rpcrdma_call {
+        head: null_call.as_ptr(),
+        head_length: 40,
+        length: 40,
+        reply_length: 24,
+        arguments: null(),
+        arguments_count: 0,
+        results: null(),
+        results_count: 0,
+    };
+    let (mut id, mut buffer) = (0, vec![0; 28]);
+    assert_eq!(unsafe { rpcrdma_requester_call(requester, &what, &mut id) }, RPCRDMA_OK);
+    let mut output: rpcrdma_output = unsafe { zeroed() };
+    assert_eq!(unsafe { rpcrdma_requester_poll(requester, buffer.as_mut_ptr(), 28, &mut output) }, RPCRDMA_OK);
+    assert_eq!((output.kind, output.header_length, output.ranges_count), (RPCRDMA_DO_SEND, 28, 1));
+    let mut input: rpcrdma_input = unsafe { zeroed() };
+    (input.kind, input.octets, input.length) = (RPCRDMA_IN_RECEIVED, requester.cast(), 99);
+    assert_eq!(unsafe { rpcrdma_requester_handle(requester, &input) }, RPCRDMA_OVERLAP);
+    (input.kind, input.call) = (RPCRDMA_IN_SENT, id);
+    assert_eq!(unsafe { rpcrdma_requester_handle(requester, &input) }, RPCRDMA_OK);
+    input.kind = RPCRDMA_IN_DISCONNECTED;
+    assert_eq!(unsafe { rpcrdma_requester_handle(requester, &input) }, RPCRDMA_OK);
+    assert_eq!(unsafe { rpcrdma_requester_poll(requester, std::ptr::null_mut(), 0, &mut output) }, RPCRDMA_OK);
+    assert_eq!((output.kind, output.end, output.call), (RPCRDMA_DO_DONE, RPCRDMA_END_LOST, id));
+}
