@@ -83,6 +83,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "version_2",
             "bodies",
             "decode",
+            "dumps",
             "files",
             "frames",
             "hostile",

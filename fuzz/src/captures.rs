@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Time};
@@ -29,6 +29,13 @@ pub(crate) const NAMES: [&str; 18] = [
     "krb5i_reduced",
     "delays",
 ];
+
+/// Where the captures are: beside the program, if it runs where there is no repository.
+fn folder() -> PathBuf {
+    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("captures")));
+    let in_repository = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures");
+    beside.filter(|folder| folder.is_dir()).unwrap_or_else(in_repository)
+}
 
 /// A frame that scripts can change.
 #[derive(Clone, Debug)]
@@ -79,7 +86,7 @@ impl Known {
 
     fn read(name: &str) -> Self {
         let mut known = Self::default();
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name).with_extension("pcap");
+        let path = folder().join(name).with_extension("pcap");
         let file = File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut reader = Reader::new(file).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut config = Config::default();

@@ -6,6 +6,7 @@
 mod bodies;
 mod captures;
 mod decode;
+mod dumps;
 mod files;
 mod frames;
 mod hostile;
@@ -20,6 +21,7 @@ mod wrap;
 
 pub use bodies::nfs;
 pub use decode::decode;
+pub use dumps::dumps;
 pub use files::files;
 pub use frames::frames;
 pub use hostile::{pair, requester, responder};

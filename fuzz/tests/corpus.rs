@@ -64,6 +64,12 @@ fn random(count: u64, most: u64, target: fn(&[u8])) {
 }
 
 #[test]
+fn dumps() {
+    replay("dumps", rpcrdma_fuzz::dumps);
+    random(3000, 200, rpcrdma_fuzz::dumps);
+}
+
+#[test]
 fn iwarp() {
     replay("iwarp", rpcrdma_fuzz::iwarp);
     random(200, 4000, rpcrdma_fuzz::iwarp);

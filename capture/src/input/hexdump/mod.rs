@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Words in the host's order (`hexdump` without an option, `od -x`, gdb's `x/xw` on a little-endian machine) are
-//! recognised by `rdma_vers`, which is 1 in only one of the two orders: see [`Dump::reversed`].
+//! recognised by `rdma_vers`, which is 1 in only one of the two orders: see [`HexDump::reversed`].
 
 #[cfg(test)]
 mod tests;
@@ -29,7 +29,7 @@ const LIMIT: usize = 1 << 20;
 
 /// What a hex dump holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Dump {
+pub struct HexDump {
     /// The octets.
     pub octets: Vec<u8>,
     /// Whether its words were in the order of a little-endian host, and were reversed.
@@ -38,7 +38,7 @@ pub(crate) struct Dump {
 
 /// What is wrong with a hex dump, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct HexError {
+pub struct HexError {
     /// The line, 1-based.
     pub line: usize,
     /// The character in the line, 1-based.
@@ -49,19 +49,19 @@ pub(crate) struct HexError {
 
 impl HexError {
     /// There are no digits.
-    pub(crate) const EMPTY: &'static str = "no hexadecimal digits";
+    pub const EMPTY: &'static str = "no hexadecimal digits";
     /// Something else where digits are expected.
-    pub(crate) const NOT_HEX: &'static str = "not a hexadecimal digit";
+    pub const NOT_HEX: &'static str = "not a hexadecimal digit";
     /// A lone digit is half an octet.
-    pub(crate) const ODD: &'static str = "an odd number of digits";
+    pub const ODD: &'static str = "an odd number of digits";
     /// More digits than a word has.
-    pub(crate) const WORD: &'static str = "more than 16 digits in a word";
+    pub const WORD: &'static str = "more than 16 digits in a word";
     /// Lines are missing, repeated, or incomplete.
-    pub(crate) const OFFSET: &'static str = "the offset does not follow from the lines before it";
+    pub const OFFSET: &'static str = "the offset does not follow from the lines before it";
     /// A `*` before any line, or after the last one.
-    pub(crate) const REPEAT: &'static str = "a repetition without a line before it, or without an offset after it";
+    pub const REPEAT: &'static str = "a repetition without a line before it, or without an offset after it";
     /// More than a Send can have.
-    pub(crate) const TOO_LONG: &'static str = "more than 1 MiB";
+    pub const TOO_LONG: &'static str = "more than 1 MiB";
 }
 
 impl fmt::Display for HexError {
@@ -164,26 +164,28 @@ impl<'a> DumpLine<'a> {
     }
 }
 
-/// Reads a hex dump.
-///
-/// # Errors
-/// A [`HexError`] at the first thing that cannot be part of one.
-pub(crate) fn parse(text: &str) -> Result<Dump, HexError> {
-    let mut lines = Vec::new();
-    let [.., plain] = &LAYOUTS;
-    let layout = LAYOUTS.iter().find(|layout| (layout.recognises)(text)).unwrap_or(plain);
-    for line in numbered(text) {
-        lines.extend((layout.line)(line));
+impl HexDump {
+    /// Reads a hex dump.
+    ///
+    /// # Errors
+    /// A [`HexError`] at the first thing that cannot be part of one.
+    pub fn parse(text: &str) -> Result<Self, HexError> {
+        let mut lines = Vec::new();
+        let [.., plain] = &LAYOUTS;
+        let layout = LAYOUTS.iter().find(|layout| (layout.recognises)(text)).unwrap_or(plain);
+        for line in numbered(text) {
+            lines.extend((layout.line)(line));
+        }
+        let groups = || lines.iter().flat_map(|line| &line.groups);
+        let size = word_size(groups())?;
+        let mut octets = DumpOctets::new(layout.groups == Groups::Any, size);
+        for line in &lines {
+            octets.line(line)?;
+        }
+        let octets = octets.finish()?;
+        let host_words = if layout.groups == Groups::MaybeOfHost { group_size(groups()) } else { size };
+        Ok(ordered(octets, host_words))
     }
-    let groups = || lines.iter().flat_map(|line| &line.groups);
-    let size = word_size(groups())?;
-    let mut octets = DumpOctets::new(layout.groups == Groups::Any, size);
-    for line in &lines {
-        octets.line(line)?;
-    }
-    let octets = octets.finish()?;
-    let host_words = if layout.groups == Groups::MaybeOfHost { group_size(groups()) } else { size };
-    Ok(ordered(octets, host_words))
 }
 
 /// Lines that are not empty, with their numbers.
@@ -346,15 +348,15 @@ fn group_size<'a>(mut groups: impl Iterator<Item = &'a DumpText<'a>>) -> usize {
 }
 
 /// The octets in the order in which they were sent.
-fn ordered(octets: Vec<u8>, word: usize) -> Dump {
+fn ordered(octets: Vec<u8>, word: usize) -> HexDump {
     let is_version_1 = |octets: &[u8]| Prefix::decode(octets).is_ok_and(|prefix| prefix.version == VERSION);
     if word > 1 && !is_version_1(&octets) {
         let turned: Vec<u8> = octets.chunks(word).flat_map(|word| word.iter().rev()).copied().collect();
         if is_version_1(&turned) {
-            return Dump { octets: turned, reversed: true };
+            return HexDump { octets: turned, reversed: true };
         }
     }
-    Dump { octets, reversed: false }
+    HexDump { octets, reversed: false }
 }
 
 /// Octets while they are being put together.

@@ -127,7 +127,7 @@ const GDB: [&str; 3] = [
 ];
 
 fn octets(text: &str) -> Vec<u8> {
-    parse(text).unwrap_or_else(|error| panic!("{error}\n{text}")).octets
+    HexDump::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}")).octets
 }
 
 #[test]
@@ -138,11 +138,11 @@ fn a_whole_send_in_every_common_form() {
         assert_eq!(octets(dump), send, "{dump}");
     }
     for dump in OD.into_iter().chain([TCPDUMP, TSHARK, KERNEL, GDB[1]]) {
-        let found = parse(dump).unwrap();
+        let found = HexDump::parse(dump).unwrap();
         assert_eq!((found.octets.as_slice(), found.reversed), (&send[..40], false), "{dump}");
     }
     for dump in HOST_WORDS.into_iter().chain([GDB[0], GDB[2]]) {
-        let found = parse(dump).unwrap();
+        let found = HexDump::parse(dump).unwrap();
         assert_eq!((found.octets.as_slice(), found.reversed), (&send[..40], true), "{dump}");
     }
     for dump in [
@@ -182,7 +182,7 @@ fn repeated_lines_are_put_back() {
     assert_eq!(octets(od), whole);
     assert_eq!(octets(&hexdump.replace("00000050", "000fff00").replace("00000058", "000fff08")).len(), 0xfff08);
     let far = hexdump.replace("00000050", "ffffff00").replace("00000058", "ffffff08");
-    assert_eq!(parse(&far).unwrap_err().reason, HexError::TOO_LONG);
+    assert_eq!(HexDump::parse(&far).unwrap_err().reason, HexError::TOO_LONG);
 }
 
 #[test]
@@ -203,14 +203,14 @@ fn what_is_no_dump_is_said_with_its_place() {
         ("00000000: 44d1\n00000004: 38ec", 2, 1, HexError::OFFSET),
         ("00000000: 44d1\n0000000O: 38ec", 2, 8, HexError::NOT_HEX),
     ] {
-        let error = parse(text).unwrap_err();
+        let error = HexDump::parse(text).unwrap_err();
         assert_eq!((error.line, error.column, error.reason), (line, column, reason), "{text:?}");
     }
-    let error = parse("44d1\n38ex").unwrap_err();
+    let error = HexDump::parse("44d1\n38ex").unwrap_err();
     assert_eq!(error.to_string(), "line 2, column 4: not a hexadecimal digit");
     // A line is missing.
     let dump = XXD.lines().enumerate().filter(|(index, _)| *index != 3).map(|(_, line)| line);
-    let error = parse(&dump.collect::<Vec<_>>().join("\n")).unwrap_err();
+    let error = HexDump::parse(&dump.collect::<Vec<_>>().join("\n")).unwrap_err();
     assert_eq!((error.line, error.reason), (4, HexError::OFFSET));
 }
 
@@ -267,9 +267,9 @@ fn no_text_is_too_much() {
     let all = [XXD, HEXDUMP, PLAIN, TCPDUMP, TSHARK, KERNEL].into_iter().chain(OD).chain(HOST_WORDS).chain(GDB);
     for dump in all {
         for end in 0..dump.len() {
-            _ = parse(&dump[..end]);
+            _ = HexDump::parse(&dump[..end]);
             for other in ["*", "\u{fffd}", "|", "  ", ":", "0x", "\\x", "\n*\n", ">:"] {
-                _ = parse(&format!("{}{other}{}", &dump[..end], &dump[end..]));
+                _ = HexDump::parse(&format!("{}{other}{}", &dump[..end], &dump[end..]));
             }
         }
     }

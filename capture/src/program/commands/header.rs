@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Read};
 
 use clap::Args;
 
-use crate::input::hexdump;
+use crate::input::hexdump::HexDump;
 use crate::input::send::lone_message;
 use crate::output::{json, tree};
 use crate::program::arguments::{Color, Family};
@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &HeaderArguments, color: Color, quiet: bool) -> Res
         [dash] if dash == "-" => dump_from_stdin(quiet)?,
         words => words.join(" "),
     };
-    let dump = hexdump::parse(&text).map_err(|error| Failure::Said(format!("hex dump: {error}")))?;
+    let dump = HexDump::parse(&text).map_err(|error| Failure::Said(format!("hex dump: {error}")))?;
     let mut conclusion = Conclusion::new("header", arguments.json, quiet);
     conclusion.octets_swapped(dump.reversed);
     if dump.reversed {
