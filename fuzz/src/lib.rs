@@ -24,7 +24,7 @@ pub use decode::decode;
 pub use dumps::dumps;
 pub use files::files;
 pub use frames::frames;
-pub use hostile::{pair, requester, responder};
+pub use hostile::{loopback, pair, requester, responder};
 pub use round_trip::round_trip;
 pub use segments::iwarp;
 

@@ -76,6 +76,11 @@ fn iwarp() {
 }
 
 #[test]
+fn loopback() {
+    random(300, 8000, rpcrdma_fuzz::loopback);
+}
+
+#[test]
 fn nfs() {
     replay("nfs", rpcrdma_fuzz::nfs);
     random(2000, 400, rpcrdma_fuzz::nfs);

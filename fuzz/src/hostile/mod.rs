@@ -1,9 +1,12 @@
-//! A Requester and a Responder of `core`, each with a driver that makes no mistakes and a peer that may send anything.
+//! A Requester and a Responder of `core`, each with a driver that makes no mistakes and a peer that may send anything; and a
+//! server on the loopback with such a peer.
 
+mod loopback;
 mod pair;
 mod requester;
 mod responder;
 
+pub use loopback::loopback;
 pub use pair::pair;
 pub use requester::requester;
 pub use responder::responder;
