@@ -77,6 +77,7 @@ fn iwarp() {
 
 #[test]
 fn loopback() {
+    replay("loopback", rpcrdma_fuzz::loopback);
     random(300, 8000, rpcrdma_fuzz::loopback);
 }
 
