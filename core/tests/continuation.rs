@@ -334,7 +334,7 @@ impl Answering {
         let octets = octets(send);
         let arrival = self.channel.received(&octets);
         match arrival {
-            Arrival::Call => {
+            Arrival::Call | Arrival::CallPart => {
                 self.responder.handle(responder::Input::Received { receive: 5, octets: &octets }).unwrap();
             }
             Arrival::BrokenCall(xid, error) => {

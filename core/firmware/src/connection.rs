@@ -321,7 +321,7 @@ impl<'a> Connection<'a> {
         let arrival = self.server.channel.received(octets);
         self.digest.value(&arrival);
         match arrival {
-            Arrival::Version1 | Arrival::Call => {
+            Arrival::Version1 | Arrival::Call | Arrival::CallPart => {
                 let accepted = self.server.responder.handle(responder::Input::Received { receive, octets });
                 return self.sound(accepted);
             }
@@ -354,7 +354,7 @@ impl<'a> Connection<'a> {
             }
             Arrival::Exceeded => self.moved(None),
             Arrival::Properties => self.agree(),
-            Arrival::Call | Arrival::Nothing | Arrival::BrokenCall(..) => {}
+            Arrival::Call | Arrival::CallPart | Arrival::Nothing | Arrival::BrokenCall(..) => {}
         }
         self.client.receives.post(receive);
     }

@@ -247,7 +247,7 @@ impl<V: Provider> Answering<V> {
             Err(_) => return Err(Ended::Internal(InternalFault::Header)),
         };
         match output {
-            Output::Release { receive } => buffers.post_receive(port, receive)?,
+            Output::Release { receive } => buffers.release(port, receive)?,
             Output::Place { call, receive, from, length, at } => {
                 let target = at as usize..at as usize + length as usize;
                 self.place(port, buffers, (receive, from), (call, target))?;

@@ -1,5 +1,6 @@
 //! The Receives and Sends of a connection: buffers that stay registered as long as it lasts.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rpcrdma::endpoint::CallId;
@@ -15,6 +16,11 @@ use crate::{Remote, Segment};
 pub(crate) struct Buffers<V: Verbs> {
     /// The endpoints name a Receive by its index here.
     receives: Vec<V::Region>,
+    /// Messages that were copied out of their Receives. Their names go on after those of the Receives.
+    copies: BTreeMap<u32, Vec<u8>>,
+    next_copy: u32,
+    /// Octets of the copies.
+    pub(super) copied: usize,
     sends: Vec<V::Region>,
     /// What each posted Send carries.
     pub(super) sent: Vec<Sent>,
@@ -53,6 +59,9 @@ impl<V: Verbs> Buffers<V> {
             receives: (0..receives)
                 .map(|_| register(receive_size, Access::LOCAL_WRITE))
                 .collect::<Result<_, Error>>()?,
+            copies: BTreeMap::new(),
+            next_copy: receives as u32,
+            copied: 0,
             sends: (0..sends).map(|_| register(send_size, Access::empty())).collect::<Result<_, Error>>()?,
             sent: vec![Sent::Nothing; sends],
             idle: (0..sends as u32).rev().collect(),
@@ -98,8 +107,37 @@ impl<V: Verbs> Buffers<V> {
         self.pending.saturating_sub(1)
     }
 
+    /// Posts the Receive of a message of this length again, and keeps a copy. Returns the name of that.
+    pub(super) fn copy(&mut self, port: &Port<V>, receive: u32, length: usize) -> Result<u32, Error> {
+        let octets = self.look(port, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())?;
+        let name = self.next_copy;
+        // After all others, the first ones are no longer there.
+        self.next_copy = name.checked_add(1).unwrap_or(self.receives.len() as u32);
+        self.copied += octets.len();
+        self.copies.insert(name, octets);
+        self.post_receive(port, receive)?;
+        Ok(name)
+    }
+
+    /// Whether this is the name of a copy.
+    pub(super) const fn is_copy(&self, receive: u32) -> bool {
+        receive as usize >= self.receives.len()
+    }
+
+    /// A message is no longer needed: posts its Receive again, or drops the copy.
+    pub(super) fn release(&mut self, port: &Port<V>, receive: u32) -> Result<(), Error> {
+        if self.is_copy(receive) {
+            self.copied -= self.copies.remove(&receive).map_or(0, |octets| octets.len());
+            return Ok(());
+        }
+        self.post_receive(port, receive)
+    }
+
     /// Looks at a received message.
     pub(super) fn look<T>(&self, port: &Port<V>, receive: u32, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        if let Some(octets) = self.copies.get(&receive) {
+            return Ok(look(octets));
+        }
         let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
         port.verbs.read(region, look)
     }

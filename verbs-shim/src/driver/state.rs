@@ -38,9 +38,11 @@ pub(crate) struct ConnectionState<V: Provider> {
     pub(super) jobs: Jobs<V>,
     /// Filled Receives that the endpoints do not know of yet: they take one once everything that they ask for is done.
     pub(super) arrived: VecDeque<Arrived>,
-    /// Calls of version 2 that wait in their Receives for a place among those that are answered; also the first message of
-    /// a connection, until the Responder knows the terms.
+    /// Calls of version 2 that wait for a place among those that are answered, with their parts; also the first message of a
+    /// connection, until the Responder knows the terms.
     waiting: VecDeque<Arrived>,
+    /// The most octets of them that are kept in copies.
+    collected: usize,
     pub(super) lead: Lead,
     /// Threads that wait for that one.
     pub(super) following: usize,
@@ -85,6 +87,16 @@ pub(super) struct Arrived {
     invalidated: Option<u32>,
 }
 
+/// What becomes of a message that was looked at.
+enum GoesOn {
+    /// An endpoint has it, and gives its Receive back.
+    ToEndpoint,
+    /// Its Receive is free.
+    Nowhere,
+    /// It waits for a place among the calls that are answered.
+    Waits,
+}
+
 impl<V: Provider> ConnectionState<V> {
     /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers, unless
     /// `channel` finds that the connection speaks version 2; calls with the XIDs `refused` have had a connection of the
@@ -108,6 +120,7 @@ impl<V: Provider> ConnectionState<V> {
             jobs: Jobs::default(),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
             waiting: VecDeque::new(),
+            collected: settings.limits.collected as usize,
             lead: Lead::Nobody,
             following: 0,
             ended: None,
@@ -220,7 +233,10 @@ impl<V: Provider> ConnectionState<V> {
         let is_version_1 = channel.negotiation() == Negotiation::Agreed(Version::One);
         let occupied = answering.as_ref().filter(|_| !is_version_1).map_or(0, Answering::occupied);
         let mut gate = Gate::new(channel, buffers.room());
-        let owed = answering.as_ref().map(|answering| answering.owed().saturating_add(waiting.len() as u32));
+        let owed = answering.as_ref().map(|answering| {
+            let calls = waiting.iter().filter(|arrived| !buffers.is_copy(arrived.receive)).count();
+            answering.owed().saturating_add(calls as u32)
+        });
         if calling.step(port, buffers, jobs, &mut gate, (occupied, owed))? {
             return Ok(true);
         }
@@ -269,9 +285,9 @@ impl<V: Provider> ConnectionState<V> {
     /// Hands a Send to whom it is for, and says who that is.
     fn take(&mut self, port: &Port<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
         let has_terms = self.version().is_some();
-        let Self { buffers, channel, calling, answering, waiting, .. } = self;
+        let Self { buffers, channel, calling, answering, .. } = self;
         let Arrived { receive, length, invalidated } = *arrived;
-        let (received, is_free) = buffers.look(port, receive, |octets| {
+        let (received, goes_on) = buffers.look(port, receive, |octets| {
             let octets = octets.get(..length).unwrap_or_default();
             let received = channel.received(octets);
             let arrival = match received {
@@ -286,29 +302,43 @@ impl<V: Provider> ConnectionState<V> {
                 // Only a reply may invalidate memory (RFC 8797 section 4.1; version two draft -07 section 6.5).
                 (Arrival::Exceeded, _) => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
                 _ if invalidated.is_some() => return Err(Ended::PeerFault(PeerFault::CallInvalidated)),
-                (Arrival::Call, Some(answering))
-                    if received == Arrival::Call && !(has_terms && answering.has_place()) =>
+                (Arrival::Call | Arrival::CallPart, Some(answering))
+                    if received != Arrival::Version1 && !(has_terms && answering.has_place()) =>
                 {
-                    waiting.push_back(Arrived { receive, length, invalidated });
+                    return Ok((received, GoesOn::Waits));
                 }
                 (Arrival::BrokenReply(xid), _) => {
                     calling.broken(xid)?;
-                    return Ok((received, true));
+                    return Ok((received, GoesOn::Nowhere));
                 }
                 (Arrival::BrokenCall(xid, error), Some(answering)) => {
                     answering.broken(xid, error)?;
-                    return Ok((received, true));
+                    return Ok((received, GoesOn::Nowhere));
                 }
-                (Arrival::Call, Some(answering)) => answering.received(receive, octets)?,
-                (Arrival::Call | Arrival::BrokenCall(..) | Arrival::Version1, _)
-                | (Arrival::Properties | Arrival::Nothing, _) => return Ok((received, true)),
+                (Arrival::Call | Arrival::CallPart, Some(answering)) => answering.received(receive, octets)?,
+                (Arrival::Call | Arrival::CallPart | Arrival::BrokenCall(..) | Arrival::Version1, _)
+                | (Arrival::Properties | Arrival::Nothing, _) => return Ok((received, GoesOn::Nowhere)),
             }
-            Ok((received, false))
+            Ok((received, GoesOn::ToEndpoint))
         })??;
-        if is_free {
-            buffers.post_receive(port, receive)?;
+        match goes_on {
+            GoesOn::ToEndpoint => {}
+            GoesOn::Nowhere => buffers.post_receive(port, receive)?,
+            GoesOn::Waits => self.wait(port, arrived, received)?,
         }
         Ok(received)
+    }
+
+    /// Has a Call, or a part of one, wait for a place. A Call keeps its Receive, and with it a credit; the part of a continued
+    /// one is copied out of it, as [`Arrival::CallPart`] asks, as long as the copies have no more octets than may be
+    /// collected.
+    fn wait(&mut self, port: &Port<V>, arrived: &Arrived, received: Arrival) -> Result<(), Ended> {
+        let Arrived { mut receive, length, invalidated } = *arrived;
+        if received == Arrival::CallPart && self.buffers.copied.saturating_add(length) <= self.collected {
+            receive = self.buffers.copy(port, receive, length)?;
+        }
+        self.waiting.push_back(Arrived { receive, length, invalidated });
+        Ok(())
     }
 
     /// Tells the endpoints what came of a job, and does what they ask for then.

@@ -21,6 +21,7 @@
 //! - [`Channel::poll`] has messages of its own to send: they come before those of the Requester and the Responder.
 //! - `room`, of which several functions ask, is how many messages it can receive: the Receives that are posted, without
 //!   the one that is kept for an asynchronous grant, and without [those that Calls still occupy](super::Responder::occupied).
+//! - An end that calls and is called gives no Receive to a [`CallPart`](Arrival::CallPart) that has to wait for a place.
 //!
 //! [`Requester::permit`]: super::Requester::permit
 //! [`Responder::permit`]: super::Responder::permit
@@ -163,6 +164,12 @@ pub enum Arrival {
     Reply,
     /// The Responder.
     Call,
+    /// The Responder: a Call goes on that began in an earlier Send. If that still waits for
+    /// [a place](super::Responder::has_place), so must this; but not in its Receive, if this end makes calls as well. Nothing
+    /// but parts may come between the parts, not even the Replies with which the peer would make such a place (version two
+    /// draft -01, "RDMA2_F_MORE Flag"; -07 section 6.3). If both ends were to use up each other's Receives like that, neither
+    /// could go on.
+    CallPart,
     /// Neither of them: its Receive can be posted again.
     Nothing,
     /// The same: the peer has sent transport properties, so that [`Channel::terms`] and [`Channel::segment_limits`] may have
@@ -493,7 +500,10 @@ impl Channel {
                 self.out_of_order(octets, &message.header, error, is_broken)
             }
             Ok(Part::Discard) => Arrival::Nothing,
-            Ok(Part::Payload { .. } | Part::Nothing) => link.taken(&message, waited),
+            Ok(Part::Payload { .. } | Part::Nothing) => match link.taken(&message, waited) {
+                Arrival::Call if was_open => Arrival::CallPart,
+                arrival => arrival,
+            },
         }
     }
 
