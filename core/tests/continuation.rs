@@ -387,11 +387,11 @@ fn a_call_that_is_too_large_is_answered_and_the_rest_discarded() {
             let mut end = Answering::new(version, Limits::new().with_octets(80));
             let call = call_of(12);
             assert_eq!(end.hear(&middle(version, 7, &call[..10], 12)), (Arrival::Call, vec![]));
-            assert_eq!(end.hear(&middle(version, 7, &call[10..20], 2)), (Arrival::Call, vec![]));
-            assert_eq!(end.hear(&middle(version, 7, &call[20..21], 1)), (Arrival::Call, vec![vec![7, 100]]));
+            assert_eq!(end.hear(&middle(version, 7, &call[10..20], 2)), (Arrival::CallPart, vec![]));
+            assert_eq!(end.hear(&middle(version, 7, &call[20..21], 1)), (Arrival::CallPart, vec![vec![7, 100]]));
             assert!(end.responder.has_place(), "for the rest of it");
             if goes_on {
-                assert_eq!(end.hear(&last(version, 7, &[], &call[21..])), (Arrival::Call, vec![]));
+                assert_eq!(end.hear(&last(version, 7, &[], &call[21..])), (Arrival::CallPart, vec![]));
                 assert_eq!(end.responder.occupied(), 0);
             }
             // The server is free for another.
@@ -431,11 +431,11 @@ fn what_is_wrong_with_the_parts_of_a_call_is_answered_with_its_code() {
         let mut cases = vec![
             ("another call", last(version, 8, &[], &call), is_8, vec![8, 5]),
             ("a part of another call", middle(version, 8, &call, 5), is_8, vec![8, 5]),
-            ("a Read chunk", last(version, 7, &read, &call[5..]), Arrival::Call, vec![7, 6, 0]),
+            ("a Read chunk", last(version, 7, &read, &call[5..]), Arrival::CallPart, vec![7, 6, 0]),
             (
                 "lists that are not sound",
                 last(version, 7, &[1, 38, 0xa0, 8, 0, 0x1000], &call[5..]),
-                Arrival::Call,
+                Arrival::CallPart,
                 vec![7, 2],
             ),
             (

@@ -216,6 +216,14 @@ impl Continuation {
         self.open.is_some()
     }
 
+    /// The XID of that sequence.
+    pub(crate) const fn open_xid(&self) -> Option<u32> {
+        match self.open {
+            Some(Sequence { xid, .. }) => Some(xid),
+            None => None,
+        }
+    }
+
     /// Takes the next message of the side, with `length` octets of payload, and says where they belong.
     ///
     /// Errors and grants of credits change nothing, even between two messages of a sequence. (Family A calls a grant "out

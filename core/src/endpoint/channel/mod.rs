@@ -493,15 +493,15 @@ impl Channel {
         }
         let waited = link.waits_for_properties;
         link.waits_for_properties = false;
-        let was_open = link.peer.is_open();
+        let open = link.peer.open_xid();
         match link.peer.accept(&message.header, message.payload.len()) {
             Err(error) => {
-                let is_broken = was_open && !link.peer.is_open();
+                let is_broken = open.is_some() && !link.peer.is_open();
                 self.out_of_order(octets, &message.header, error, is_broken)
             }
             Ok(Part::Discard) => Arrival::Nothing,
             Ok(Part::Payload { .. } | Part::Nothing) => match link.taken(&message, waited) {
-                Arrival::Call if was_open => Arrival::CallPart,
+                Arrival::Call if open == Some(message.header.xid()) => Arrival::CallPart,
                 arrival => arrival,
             },
         }
