@@ -132,11 +132,13 @@ impl MessageCredits {
     /// The same befalls an end of family A that sends more messages than it receives, whatever they are. It has granted as
     /// much as it says it can have outstanding, and cannot use its credits. Anything that comes helps it. That the last
     /// thing it sent was itself a grant makes no difference, unless this end would then have nothing left to grant: it might
-    /// have helped this one with the last that it had.
+    /// have helped this one with the last that it had. Nor does the help take this end's last credit: a peer with a single
+    /// Receive would give that back by a grant of its own, and so on for ever.
     pub(super) fn is_grant_due(&self, room: u32) -> bool {
         let is_half = self.unreported > 0 && self.unreported.saturating_mul(2) >= room;
         let is_out = self.granted.wrapping_sub(self.received).cast_signed() <= 0;
-        let is_full = self.most_of_peer > 0 && i64::from(self.ahead()) >= i64::from(self.most_of_peer);
+        let is_full =
+            self.most_of_peer > 0 && self.ahead() > 1 && i64::from(self.ahead()) >= i64::from(self.most_of_peer);
         let is_stuck = is_full && (self.unreported > 0 || self.unanswered > 0 && self.news(room) > 1);
         (is_half || is_out || is_stuck || self.owed > 0) && self.news(room) > 0 && self.ahead() >= 0
     }

@@ -376,7 +376,9 @@ impl Channel {
             return self.send_error(room, buffer, &request, error);
         }
         let ChannelState::Two(link) = &mut self.state else { return Ok(None) };
-        if !link.credits.is_grant_due(room) {
+        // The next part of a long message grants as much, and gets its RPC on; a grant could take the last credit from it.
+        let goes_on = link.half_sent.is_some() && link.credits.available(room) > 0;
+        if goes_on || !link.credits.is_grant_due(room) {
             return Ok(None);
         }
         let length = link.grant().encode(buffer)?;

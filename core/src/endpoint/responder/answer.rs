@@ -56,8 +56,12 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if version == Version::One {
             return Err(ReplyFault::Owed);
         }
-        slot.stage = Stage::Forgetting;
-        self.ready(call);
+        if slot.receive.is_some() {
+            slot.stage = Stage::Forgetting;
+            self.ready(call);
+        } else {
+            self.slots.free(call);
+        }
         Ok(())
     }
 

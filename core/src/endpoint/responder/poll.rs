@@ -56,6 +56,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 }
                 Step::Place { receive, from, length, at } => Output::Place { call, receive, from, length, at },
                 Step::Release(receive) => Output::Release { receive },
+                Step::Forget(receive) => {
+                    self.ready.pop();
+                    self.slots.free(call);
+                    Output::Release { receive }
+                }
                 Step::Read(piece) => {
                     self.reading = self.reading.saturating_add(1);
                     Output::Read { call, source: piece.remote, at: piece.at }
@@ -73,11 +78,6 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 Step::Send => {
                     self.ready.pop();
                     self.unsent.push(call);
-                    continue;
-                }
-                Step::Forget => {
-                    self.ready.pop();
-                    self.slots.free(call);
                     continue;
                 }
             }));

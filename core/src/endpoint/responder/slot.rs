@@ -89,10 +89,11 @@ pub(super) enum Step {
     Read(Piece),
     Deliver,
     Release(u32),
+    /// The same, and that is the end of the Call.
+    Forget(u32),
     Register,
     Write(Piece),
     Send,
-    Forget,
     Invalidate(u32),
 }
 
@@ -327,7 +328,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             | Stage::Invalidating => {
                 return Step::Wait;
             }
-            Stage::Forgetting => return self.receive.take().map_or(Step::Forget, Step::Release),
+            Stage::Forgetting => return self.receive.take().map_or(Step::Wait, Step::Forget),
             Stage::Register | Stage::Answering | Stage::Refusing(..) => {}
         }
         // The Receive comes first, so that it is posted again before the peer has its credit back.
