@@ -1519,7 +1519,8 @@ enum rpcrdma_status rpcrdma_requester_init(struct rpcrdma_requester *requester,
  *
  * RPCRDMA_CLOSED: the connection is over. RPCRDMA_NOT_DECODED: head does not begin with a whole RPC Call header.
  * RPCRDMA_INVALID: lengths or arguments do not fit each other, or this is no Requester. RPCRDMA_IN_USE: another Call has this
- * XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. In all of these nothing is done.
+ * XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. RPCRDMA_OVERLAP: the Requester and what
+ * it reads or writes are not apart. In all of these nothing is done.
  */
 enum rpcrdma_status rpcrdma_requester_call(struct rpcrdma_requester *requester,
                                            const struct rpcrdma_call *call,
@@ -1538,8 +1539,8 @@ enum rpcrdma_status rpcrdma_requester_cancel(struct rpcrdma_requester *requester
  * Tells the Requester what happened. After it, outputs are taken until there is nothing to do.
  *
  * RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_IN_USE: the
- * handle belongs to other memory. RPCRDMA_INVALID: kind is not that of an input of a Requester, or this is no Requester. In
- * all of these nothing is done.
+ * handle belongs to other memory. RPCRDMA_INVALID: kind is not that of an input of a Requester, or this is no Requester.
+ * RPCRDMA_OVERLAP: the octets are in it. In all of these nothing is done.
  */
 enum rpcrdma_status rpcrdma_requester_handle(struct rpcrdma_requester *requester,
                                              const struct rpcrdma_input *input);
@@ -1590,7 +1591,8 @@ enum rpcrdma_status rpcrdma_responder_limit(struct rpcrdma_responder *responder,
  * Tells the Responder what happened. After it, outputs are taken until there is nothing to do.
  *
  * RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_INVALID: kind
- * is not that of an input of a Responder, or this is no Responder. In all of these nothing is done.
+ * is not that of an input of a Responder, or this is no Responder. RPCRDMA_OVERLAP: the octets are in it. In all of these
+ * nothing is done.
  */
 enum rpcrdma_status rpcrdma_responder_handle(struct rpcrdma_responder *responder,
                                              const struct rpcrdma_input *input);
@@ -1612,7 +1614,8 @@ enum rpcrdma_status rpcrdma_responder_poll(struct rpcrdma_responder *responder,
  * Answers a Call that was delivered. *form says what becomes of the reply: RPCRDMA_FORM_SHORT and so on.
  *
  * RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is not a reply to it, its lengths do not fit each
- * other, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. In all of these nothing is done.
+ * other, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. RPCRDMA_OVERLAP: the
+ * Responder and what it reads or writes are not apart. In all of these nothing is done.
  */
 enum rpcrdma_status rpcrdma_responder_reply(struct rpcrdma_responder *responder,
                                             uint64_t call,
@@ -1631,7 +1634,8 @@ enum rpcrdma_status rpcrdma_responder_refuse(struct rpcrdma_responder *responder
  * which neither RPCRDMA_DO_PLACE nor RPCRDMA_DO_READ fills: the driver puts zeros there. padding has room for
  * RPCRDMA_CALL_CHUNKS ranges; those that are not needed have length 0.
  *
- * RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_INVALID: this is no Responder.
+ * RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: the Responder and what
+ * is written are not apart.
  */
 enum rpcrdma_status rpcrdma_responder_find(struct rpcrdma_responder *responder,
                                            uint64_t call,

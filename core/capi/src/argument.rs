@@ -17,9 +17,11 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
+    pub(crate) const NONE: Self = Self { start: 0, length: 0 };
+
     /// That of `count` values of a type at `start`.
     #[inline(always)]
-    fn of<T>(start: *const T, count: usize) -> Result<Self, rpcrdma_status> {
+    pub(crate) fn of<T>(start: *const T, count: usize) -> Result<Self, rpcrdma_status> {
         match count.checked_mul(size_of::<T>()) {
             Some(length) if length <= isize::MAX.unsigned_abs() && start.addr().checked_add(length).is_some() => {
                 Ok(Self { start: start.addr(), length })
@@ -36,7 +38,7 @@ impl Extent {
 
     /// Whether the two have an octet in common: one begins within the other.
     #[inline(always)]
-    fn overlaps(self, other: Self) -> bool {
+    pub(crate) fn overlaps(self, other: Self) -> bool {
         other.start.wrapping_sub(self.start) < self.length || self.start.wrapping_sub(other.start) < other.length
     }
 }
@@ -91,7 +93,7 @@ impl<T> Place<T> {
     }
 
     #[inline(always)]
-    fn extent(&self) -> Extent {
+    pub(crate) fn extent(&self) -> Extent {
         Extent { start: self.0.addr(), length: size_of::<T>() }
     }
 
@@ -157,12 +159,6 @@ impl<T> Places<T> {
     }
 }
 
-/// Whether two values share no octet.
-pub(crate) fn apart<T, U>(one: &T, other: &[U]) -> Result<(), rpcrdma_status> {
-    let (one, other) = (Extent::of_slice(slice::from_ref(one)), Extent::of_slice(other));
-    if one.overlaps(other) { Err(RPCRDMA_OVERLAP) } else { Ok(()) }
-}
-
 /// Octets of C's that can be written. They count as initialised, as they do in C.
 pub(crate) struct Room {
     start: *mut u8,
@@ -180,7 +176,7 @@ impl Room {
         Ok(Self { start, capacity })
     }
 
-    fn extent(&self) -> Extent {
+    pub(crate) fn extent(&self) -> Extent {
         Extent { start: self.start.addr(), length: self.capacity }
     }
 

@@ -7,13 +7,13 @@ use rpcrdma::EncodeError;
 use rpcrdma::endpoint::{CallId, InputError, Item, Ranges, Terms};
 use rpcrdma::segment::Segment;
 
-use crate::argument::{Place, values};
+use crate::argument::{Extent, Place, values};
 use crate::lists::rpcrdma_segment;
 use crate::private_data::RPCRDMA_REMOTE_INVALIDATION;
 use crate::status::rpcrdma_status;
 use crate::status::rpcrdma_status::{
-    RPCRDMA_IN_USE, RPCRDMA_INVALID, RPCRDMA_NO_ROOM, RPCRDMA_NULL, RPCRDMA_POLL_FIRST, RPCRDMA_TOO_MANY,
-    RPCRDMA_UNALIGNED, RPCRDMA_UNEXPECTED,
+    RPCRDMA_IN_USE, RPCRDMA_INVALID, RPCRDMA_NO_ROOM, RPCRDMA_NULL, RPCRDMA_OVERLAP, RPCRDMA_POLL_FIRST,
+    RPCRDMA_TOO_MANY, RPCRDMA_UNALIGNED, RPCRDMA_UNEXPECTED,
 };
 
 /// The most calls at a time of a Requester or a Responder.
@@ -196,6 +196,16 @@ pub const RPCRDMA_END_LOST: u32 = 6;
 /// An end of a feature that C cannot turn on.
 pub const RPCRDMA_END_UNKNOWN: u32 = 7;
 
+impl rpcrdma_input {
+    /// The octets of a Receive, if it is about one.
+    pub(crate) fn received(&self) -> Result<Extent, rpcrdma_status> {
+        match self.kind {
+            RPCRDMA_IN_RECEIVED | RPCRDMA_IN_RECEIVED_INVALIDATING => Extent::of(self.octets, self.length),
+            _ => Ok(Extent::NONE),
+        }
+    }
+}
+
 impl rpcrdma_output {
     pub(crate) const NOTHING: Self = Self {
         kind: RPCRDMA_DO_NOTHING,
@@ -337,11 +347,12 @@ impl<T> Kept<T> {
         Ok(())
     }
 
-    /// The endpoint that [`put`](Self::put) has put there.
+    /// The endpoint that [`put`](Self::put) has put there, if it shares no octet with `others`. That is seen before there is
+    /// a reference to any of them, because two that overlap would be undefined behaviour.
     ///
     /// # Safety
     /// The memory is one that this refuses, or was given to `put`, and nobody else uses it during `'a`.
-    pub(crate) unsafe fn find<'a>(memory: *mut u8, mark: u64) -> Result<&'a mut T, rpcrdma_status> {
+    pub(crate) unsafe fn find<'a>(memory: *mut u8, mark: u64, others: &[Extent]) -> Result<&'a mut T, rpcrdma_status> {
         let place = memory.cast::<Self>();
         if place.is_null() {
             return Err(RPCRDMA_NULL);
@@ -352,6 +363,10 @@ impl<T> Kept<T> {
         // SAFETY: not null, aligned; the mark is read as octets of memory that is there, whatever is in it.
         if unsafe { ptr::read(memory.cast::<u64>()) } != mark {
             return Err(RPCRDMA_INVALID);
+        }
+        let own = Extent::of(place, 1)?;
+        if others.iter().any(|other| own.overlaps(*other)) {
+            return Err(RPCRDMA_OVERLAP);
         }
         // SAFETY: the mark is one that only `put` writes, together with the endpoint.
         Ok(unsafe { &mut (*place).endpoint })

@@ -1,12 +1,10 @@
 //! The Requester of version 1.
 
-use core::slice;
-
 use rpcrdma::endpoint::CallId;
 use rpcrdma::endpoint::requester::{Call, CallRefusal, End, Input, Memory, Output, Requester};
 use rpcrdma::v1::ErrorBody;
 
-use crate::argument::{Place, Room, apart, status, value, values};
+use crate::argument::{Extent, Place, Room, status, value, values};
 use crate::endpoint::{
     Items, Kept, RPCRDMA_CALLS, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_DONE, RPCRDMA_DO_INVALIDATE, RPCRDMA_DO_PLACE,
     RPCRDMA_DO_READ, RPCRDMA_DO_REGISTER_ARGUMENT, RPCRDMA_DO_REGISTER_REPLY, RPCRDMA_DO_REGISTER_RESULT,
@@ -91,7 +89,8 @@ pub unsafe extern "C" fn rpcrdma_requester_init(
 ///
 /// RPCRDMA_CLOSED: the connection is over. RPCRDMA_NOT_DECODED: head does not begin with a whole RPC Call header.
 /// RPCRDMA_INVALID: lengths or arguments do not fit each other, or this is no Requester. RPCRDMA_IN_USE: another Call has this
-/// XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. In all of these nothing is done.
+/// XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. RPCRDMA_OVERLAP: the Requester and what
+/// it reads or writes are not apart. In all of these nothing is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_call(
     requester: *mut rpcrdma_requester,
@@ -99,13 +98,19 @@ pub unsafe extern "C" fn rpcrdma_requester_call(
     id: *mut u64,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (requester, call, id) =
-        unsafe { (Kept::<Kind>::find(requester.cast(), MARK), value(call).copied(), Place::new(id)) };
+    let (call, id) = unsafe { (value(call).copied(), Place::new(id)) };
     let begin = || {
-        let (requester, call, id) = (requester?, call?, id?);
+        let (call, id) = (call?, id?);
+        let others = [
+            Extent::of(call.head, call.head_length)?,
+            Extent::of(call.arguments, call.arguments_count)?,
+            Extent::of(call.results, call.results_count)?,
+            id.extent(),
+        ];
         // SAFETY: and for these.
-        let (head, arguments, results) = unsafe {
+        let (requester, head, arguments, results) = unsafe {
             (
+                Kept::<Kind>::find(requester.cast(), MARK, &others)?,
                 values(call.head, call.head_length)?,
                 Items::read(call.arguments, call.arguments_count)?,
                 values(call.results, call.results_count)?,
@@ -126,29 +131,28 @@ pub unsafe extern "C" fn rpcrdma_requester_call(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_cancel(requester: *mut rpcrdma_requester, call: u64) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let requester = unsafe { Kept::<Kind>::find(requester.cast(), MARK) };
+    let requester = unsafe { Kept::<Kind>::find(requester.cast(), MARK, &[]) };
     status(requester.and_then(|requester| Ok(requester.cancel(CallId::from_number(call))?)))
 }
 
 /// Tells the Requester what happened. After it, outputs are taken until there is nothing to do.
 ///
 /// RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_IN_USE: the
-/// handle belongs to other memory. RPCRDMA_INVALID: kind is not that of an input of a Requester, or this is no Requester. In
-/// all of these nothing is done.
+/// handle belongs to other memory. RPCRDMA_INVALID: kind is not that of an input of a Requester, or this is no Requester.
+/// RPCRDMA_OVERLAP: the octets are in it. In all of these nothing is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_handle(
     requester: *mut rpcrdma_requester,
     input: *const rpcrdma_input,
 ) -> rpcrdma_status {
-    // SAFETY: the header asks the caller for what each of these needs.
-    let (requester, input) = unsafe { (Kept::<Kind>::find(requester.cast(), MARK), value(input).copied()) };
+    // SAFETY: the header asks the caller for what this needs.
+    let input = unsafe { value(input) }.copied();
     let handle = || {
-        let (requester, input) = (requester?, input?);
-        // SAFETY: and for this.
-        let input = unsafe { requester_input(&input) }?;
-        if let Input::Received { octets, .. } = input {
-            apart(requester, octets)?;
-        }
+        let input = input?;
+        let others = [input.received()?];
+        // SAFETY: and for these.
+        let (requester, input) =
+            unsafe { (Kept::<Kind>::find(requester.cast(), MARK, &others)?, requester_input(&input)?) };
         Ok(requester.handle(input)?)
     };
     status(handle())
@@ -191,12 +195,13 @@ pub unsafe extern "C" fn rpcrdma_requester_poll(
     output: *mut rpcrdma_output,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (requester, buffer, output) =
-        unsafe { (Kept::<Kind>::find(requester.cast(), MARK), Room::new(buffer, capacity), Place::new(output)) };
+    let (buffer, output) = unsafe { (Room::new(buffer, capacity), Place::new(output)) };
     let poll = || {
-        let (requester, output) = (requester?, output?);
-        let output = output.apart_from(slice::from_ref(requester))?;
-        let mut buffer = buffer?.apart_from_place(&output)?.apart_from(slice::from_ref(requester))?;
+        let output = output?;
+        let mut buffer = buffer?.apart_from_place(&output)?;
+        let others = [buffer.extent(), output.extent()];
+        // SAFETY: and for this.
+        let requester = unsafe { Kept::<Kind>::find(requester.cast(), MARK, &others) }?;
         answer_poll(&output, requester.poll(buffer.octets()).map(|next| next.map_or(rpcrdma_output::NOTHING, asked)))
     };
     status(poll())

@@ -1,11 +1,9 @@
 //! The Responder of version 1.
 
-use core::slice;
-
 use rpcrdma::endpoint::responder::{CallMessage, Form, Input, Output, Reply, ReplyFault};
 use rpcrdma::endpoint::{CallId, Limits, Responder};
 
-use crate::argument::{Place, Room, apart, status, value, values};
+use crate::argument::{Extent, Place, Room, status, value, values};
 use crate::endpoint::{
     Items, Kept, RPCRDMA_CALL_CHUNKS, RPCRDMA_CALL_HEADER, RPCRDMA_CALLS, RPCRDMA_DO_DELIVER,
     RPCRDMA_DO_DELIVER_ASSEMBLED, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_PLACE, RPCRDMA_DO_READ, RPCRDMA_DO_RELEASE,
@@ -131,7 +129,7 @@ pub unsafe extern "C" fn rpcrdma_responder_limit(
     octets: u32,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let responder = unsafe { Kept::<Kind>::find(responder.cast(), MARK) };
+    let responder = unsafe { Kept::<Kind>::find(responder.cast(), MARK, &[]) };
     status(responder.map(|responder| {
         responder.limit_reads(reads);
         responder.limit_transfers(octets);
@@ -141,21 +139,21 @@ pub unsafe extern "C" fn rpcrdma_responder_limit(
 /// Tells the Responder what happened. After it, outputs are taken until there is nothing to do.
 ///
 /// RPCRDMA_POLL_FIRST: outputs have to be taken first. RPCRDMA_UNEXPECTED: that cannot have happened. RPCRDMA_INVALID: kind
-/// is not that of an input of a Responder, or this is no Responder. In all of these nothing is done.
+/// is not that of an input of a Responder, or this is no Responder. RPCRDMA_OVERLAP: the octets are in it. In all of these
+/// nothing is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_handle(
     responder: *mut rpcrdma_responder,
     input: *const rpcrdma_input,
 ) -> rpcrdma_status {
-    // SAFETY: the header asks the caller for what each of these needs.
-    let (responder, input) = unsafe { (Kept::<Kind>::find(responder.cast(), MARK), value(input).copied()) };
+    // SAFETY: the header asks the caller for what this needs.
+    let input = unsafe { value(input) }.copied();
     let handle = || {
-        let (responder, input) = (responder?, input?);
-        // SAFETY: and for this.
-        let input = unsafe { responder_input(&input) }?;
-        if let Input::Received { octets, .. } = input {
-            apart(responder, octets)?;
-        }
+        let input = input?;
+        let others = [input.received()?];
+        // SAFETY: and for these.
+        let (responder, input) =
+            unsafe { (Kept::<Kind>::find(responder.cast(), MARK, &others)?, responder_input(&input)?) };
         Ok(responder.handle(input)?)
     };
     status(handle())
@@ -192,12 +190,13 @@ pub unsafe extern "C" fn rpcrdma_responder_poll(
     output: *mut rpcrdma_output,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (responder, buffer, output) =
-        unsafe { (Kept::<Kind>::find(responder.cast(), MARK), Room::new(buffer, capacity), Place::new(output)) };
+    let (buffer, output) = unsafe { (Room::new(buffer, capacity), Place::new(output)) };
     let poll = || {
-        let (responder, output) = (responder?, output?);
-        let output = output.apart_from(slice::from_ref(responder))?;
-        let mut buffer = buffer?.apart_from_place(&output)?.apart_from(slice::from_ref(responder))?;
+        let output = output?;
+        let mut buffer = buffer?.apart_from_place(&output)?;
+        let others = [buffer.extent(), output.extent()];
+        // SAFETY: and for this.
+        let responder = unsafe { Kept::<Kind>::find(responder.cast(), MARK, &others) }?;
         answer_poll(&output, responder.poll(buffer.octets()).map(|next| next.map_or(rpcrdma_output::NOTHING, asked)))
     };
     status(poll())
@@ -240,7 +239,8 @@ fn asked(output: Output<'_>) -> rpcrdma_output {
 /// Answers a Call that was delivered. *form says what becomes of the reply: RPCRDMA_FORM_SHORT and so on.
 ///
 /// RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is not a reply to it, its lengths do not fit each
-/// other, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. In all of these nothing is done.
+/// other, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. RPCRDMA_OVERLAP: the
+/// Responder and what it reads or writes are not apart. In all of these nothing is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_reply(
     responder: *mut rpcrdma_responder,
@@ -249,13 +249,22 @@ pub unsafe extern "C" fn rpcrdma_responder_reply(
     form: *mut u32,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (responder, reply, form) =
-        unsafe { (Kept::<Kind>::find(responder.cast(), MARK), value(reply).copied(), Place::new(form)) };
+    let (reply, form) = unsafe { (value(reply).copied(), Place::new(form)) };
     let answer = || {
-        let (responder, reply, form) = (responder?, reply?, form?);
+        let (reply, form) = (reply?, form?);
+        let others = [
+            Extent::of(reply.head, reply.head_length)?,
+            Extent::of(reply.results, reply.results_count)?,
+            form.extent(),
+        ];
         // SAFETY: and for these.
-        let (head, results) =
-            unsafe { (values(reply.head, reply.head_length)?, Items::read(reply.results, reply.results_count)?) };
+        let (responder, head, results) = unsafe {
+            (
+                Kept::<Kind>::find(responder.cast(), MARK, &others)?,
+                values(reply.head, reply.head_length)?,
+                Items::read(reply.results, reply.results_count)?,
+            )
+        };
         let protected = reply.flags & RPCRDMA_PROTECTED != 0;
         let reply = Reply { head, length: reply.length, results: results.as_slice(), protected };
         form.put(match responder.reply(CallId::from_number(call), &reply)? {
@@ -275,7 +284,7 @@ pub unsafe extern "C" fn rpcrdma_responder_reply(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_refuse(responder: *mut rpcrdma_responder, call: u64) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let responder = unsafe { Kept::<Kind>::find(responder.cast(), MARK) };
+    let responder = unsafe { Kept::<Kind>::find(responder.cast(), MARK, &[]) };
     status(responder.and_then(|responder| Ok(responder.refuse(CallId::from_number(call))?)))
 }
 
@@ -283,7 +292,8 @@ pub unsafe extern "C" fn rpcrdma_responder_refuse(responder: *mut rpcrdma_respon
 /// which neither RPCRDMA_DO_PLACE nor RPCRDMA_DO_READ fills: the driver puts zeros there. padding has room for
 /// RPCRDMA_CALL_CHUNKS ranges; those that are not needed have length 0.
 ///
-/// RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_INVALID: this is no Responder.
+/// RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: the Responder and what
+/// is written are not apart.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_find(
     responder: *mut rpcrdma_responder,
@@ -293,11 +303,12 @@ pub unsafe extern "C" fn rpcrdma_responder_find(
     padding: *mut [rpcrdma_range; RPCRDMA_CALL_CHUNKS],
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (responder, xid, length, padding) = unsafe {
-        (Kept::<Kind>::find(responder.cast(), MARK), Place::new(xid), Place::new(length), Place::new(padding))
-    };
+    let (xid, length, padding) = unsafe { (Place::new(xid), Place::new(length), Place::new(padding)) };
     let find = || {
-        let (responder, xid, length, padding) = (responder?, xid?, length?, padding?);
+        let (xid, length, padding) = (xid?, length?, padding?);
+        let others = [xid.extent(), length.extent(), padding.extent()];
+        // SAFETY: and for this.
+        let responder = unsafe { Kept::<Kind>::find(responder.cast(), MARK, &others) }?;
         let call = CallId::from_number(call);
         let mut ranges = [rpcrdma_range { from: 0, length: 0 }; RPCRDMA_CALL_CHUNKS];
         for (place, range) in ranges.iter_mut().zip(responder.padding(call)) {

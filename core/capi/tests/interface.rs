@@ -111,6 +111,10 @@ fn a_call_that_is_lost_is_done() {
         results_count: 0,
     };
     let (mut id, mut buffer) = (0, vec![0; 28]);
+    let within = unsafe { requester.cast::<u64>().add(2) };
+    assert_eq!(unsafe { rpcrdma_requester_call(requester, &what, within) }, RPCRDMA_OVERLAP);
+    let other = rpcrdma_call { head: requester.cast(), ..what };
+    assert_eq!(unsafe { rpcrdma_requester_call(requester, &other, &mut id) }, RPCRDMA_OVERLAP);
     assert_eq!(unsafe { rpcrdma_requester_call(requester, &what, &mut id) }, RPCRDMA_OK);
     let mut output: rpcrdma_output = unsafe { zeroed() };
     assert_eq!(unsafe { rpcrdma_requester_poll(requester, buffer.as_mut_ptr(), 28, &mut output) }, RPCRDMA_OK);
