@@ -82,6 +82,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "script",
             "version_2",
             "bodies",
+            "c_interface",
             "decode",
             "dumps",
             "files",

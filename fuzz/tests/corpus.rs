@@ -43,6 +43,12 @@ fn round_trip() {
 }
 
 #[test]
+fn c_interface() {
+    replay("decode", rpcrdma_fuzz::c_interface);
+    replay("round_trip", rpcrdma_fuzz::c_interface);
+}
+
+#[test]
 fn frames() {
     replay("frames", rpcrdma_fuzz::frames);
 }
