@@ -62,7 +62,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("verbs-shim", &["verbs", "loopback", "rdma", "message", "trace", "driver", "endpoint"]),
-    ("verbs-shim/tools", &["echo", "ping", "command_line", "bin"]),
+    ("verbs-shim/tools", &["echo", "ping", "raw", "probe", "command_line", "bin"]),
     (
         "fuzz/gen",
         &[
@@ -306,7 +306,7 @@ const NAMES: [(&str, &[&[&str]]); 7] = [
     ("core", &[&["v1", "v2/family_a", "v2/family_b"], &["endpoint/requester", "endpoint/responder"]]),
     ("capture", &[]),
     ("verbs-shim", &[&["loopback", "rdma"]]),
-    ("verbs-shim/tools", &[&["bin/nfs4-cp/main", "bin/rpcrdma-ping", "bin/rpcrdma-serve"]]),
+    ("verbs-shim/tools", &[&["bin/nfs4-cp/main", "bin/rpcrdma-ping", "bin/rpcrdma-probe", "bin/rpcrdma-serve"]]),
     ("fuzz/gen", &[]),
     ("fuzz/mutator", &[]),
     ("fuzz", &[]),

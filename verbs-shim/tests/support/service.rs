@@ -1,4 +1,4 @@
-//! A server over the loopback that runs as long as the test does.
+//! A server of all versions over the loopback that runs as long as the test does.
 
 #[path = "stopping.rs"]
 pub(crate) mod stopping;
@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::thread;
 
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
-use rpcrdma_verbs::{Server, Service, Settings};
+use rpcrdma_verbs::{Server, Service, Settings, Versions};
 
 use stopping::Stopping;
 
@@ -16,7 +16,8 @@ pub(crate) fn with_service<T>(service: &impl Service<Adapter>, run: impl FnOnce(
     let fabric = Fabric::new();
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
     let address = "192.0.2.200:20049".parse().unwrap();
-    let server = Server::bind(&there, address, Settings::server()).unwrap();
+    let settings = Settings::server().to_builder().versions(Versions::all()).build().unwrap();
+    let server = Server::bind(&there, address, settings).unwrap();
     let stopping = Stopping(server.stopper());
     thread::scope(|scope| {
         let served = scope.spawn(|| server.serve(service).unwrap());

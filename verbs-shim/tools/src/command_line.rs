@@ -60,6 +60,16 @@ pub fn program(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| "a number, or nfs, mount, nfsacl, echo".to_owned())
 }
 
+/// The version of a program that is called unless another is given.
+#[must_use]
+pub const fn usual_version(program: u32) -> u32 {
+    match program {
+        100_003 => 4,
+        100_005 | 100_227 => 3,
+        _ => 1,
+    }
+}
+
 /// The versions of RPC-over-RDMA to speak: `1`, `2a` or `2b` for one of them, `auto` for all.
 ///
 /// # Errors

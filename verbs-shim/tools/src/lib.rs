@@ -7,3 +7,5 @@ pub mod command_line;
 pub mod delayed;
 pub mod echo;
 pub mod ping;
+pub mod probe;
+pub mod raw;

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 const PING: &str = env!("CARGO_BIN_EXE_rpcrdma-ping");
+const PROBE: &str = env!("CARGO_BIN_EXE_rpcrdma-probe");
 const SERVE: &str = env!("CARGO_BIN_EXE_rpcrdma-serve");
 
 /// Exit status, standard output, standard error.
@@ -16,7 +17,7 @@ fn run(program: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
 
 #[test]
 fn help_has_examples() {
-    for program in [PING, SERVE] {
+    for program in [PING, PROBE, SERVE] {
         let (status, out, err) = run(program, &["--help"]);
         assert_eq!((status, err.as_str()), (Some(0), ""));
         assert!(out.contains("Examples:\n") && out.contains("Exit status"), "{out}");
@@ -35,6 +36,8 @@ fn wrong_usage_is_one_line_and_status_2() {
         (PING, &["--program", "nothing", "192.0.2.1"], "a number, or nfs, mount, nfsacl, echo"),
         (PING, &["192.0.2.1:70000"], "no such host"),
         (PING, &[], "<HOST[:PORT]>"),
+        (PROBE, &["--rpcrdma-version", "auto", "192.0.2.1"], "1, 2a or 2b"),
+        (PROBE, &["--silence", "50", "192.0.2.1"], "not a time such as 50ms or 1.5s"),
         (SERVE, &["192.0.2.1"], "192.0.2.1"),
         (SERVE, &["192.0.2.1:1", "--delay", "50"], "not a time such as 50ms or 1.5s"),
         (SERVE, &["192.0.2.1:1", "--program", "5"], "each --program needs its --version"),
@@ -51,7 +54,9 @@ fn without_an_adapter_it_is_said_how_to_have_one() {
         eprintln!("not tested: this computer has an adapter");
         return;
     }
-    for (program, server) in [(PING, "192.0.2.1"), (SERVE, "0.0.0.0:20049"), (SERVE, "192.0.2.1:20049")] {
+    for (program, server) in
+        [(PING, "192.0.2.1"), (PROBE, "192.0.2.1"), (SERVE, "0.0.0.0:20049"), (SERVE, "192.0.2.1:20049")]
+    {
         let (status, out, err) = run(program, &[server]);
         assert_eq!((status, out.as_str()), (Some(2), ""));
         assert!(err.contains("no such RDMA adapter") && err.contains("rdma link add rxe0 type rxe netdev"), "{err}");

@@ -1,17 +1,15 @@
 //! A script: memory to advertise, Sends, and what has to come back.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use rpcrdma::private_data::{Flags, PrivateData};
-use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Status, Verbs, Work};
+use rpcrdma_tools::raw::{RECEIVE, RawPeer};
+use rpcrdma_verbs::{Access, Error, Verbs};
 
-/// Octets of each Receive, as announced in the private data.
-const RECEIVE: usize = 4096;
-const RECEIVES: usize = 32;
 /// How long the server may take for what the script waits for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -93,8 +91,8 @@ pub(crate) fn run<V: Verbs>(verbs: &V, to: SocketAddr, steps: &[Step], out: &mut
     for step in steps {
         requester.step(step, out).map_err(|failed| format!("{step:?}: {failed}"))?;
     }
-    requester.until("every Send has arrived", |requester| requester.under_way == 0 || requester.over)?;
-    verbs.disconnect(&requester.queue_pair).map_err(said)
+    requester.until("every Send has arrived", RawPeer::is_settled)?;
+    requester.peer.disconnect().map_err(said)
 }
 
 fn said(error: impl Display) -> String {
@@ -103,53 +101,34 @@ fn said(error: impl Display) -> String {
 
 struct Requester<'a, V: Verbs> {
     verbs: &'a V,
-    queue_pair: V::QueuePair,
-    /// By the number of their Receive.
-    receives: Vec<V::Region>,
-    /// What was sent; kept until the end.
-    sends: Vec<V::Region>,
+    peer: RawPeer<'a, V>,
     /// What is advertised.
     memory: BTreeMap<String, V::Region>,
-    domain: V::Domain,
-    /// What has come but was not waited for yet.
-    arrived: VecDeque<Vec<u8>>,
-    /// Sends that are not complete.
-    under_way: usize,
-    over: bool,
 }
 
 impl<'a, V: Verbs> Requester<'a, V> {
     fn connect(verbs: &'a V, to: SocketAddr) -> Result<Self, Error> {
-        let domain = verbs.domain()?;
-        let queue_pair = verbs.queue_pair(&domain, Depths::default())?;
-        let receives = (0..RECEIVES).map(|_| Ok(verbs.register(&domain, vec![0; RECEIVE], Access::LOCAL_WRITE)?));
-        let receives = receives.collect::<Result<Vec<_>, Error>>()?;
-        for (id, region) in (0..).zip(&receives) {
-            verbs.post_receive(&queue_pair, id, Local::all(region, RECEIVE))?;
-        }
         let size = RECEIVE as u32;
         let announced = PrivateData { flags: Flags::empty(), send_size: size, receive_size: size };
-        verbs.connect(&queue_pair, to, &announced.to_octets())?;
-        verbs.connected(&queue_pair, PATIENCE)?.ok_or(Error::Unreachable)?;
-        let (sends, memory, arrived) = Default::default();
-        Ok(Self { verbs, queue_pair, receives, sends, memory, domain, arrived, under_way: 0, over: false })
+        let peer = RawPeer::connect(verbs, to, &announced.to_octets(), PATIENCE)?;
+        Ok(Self { verbs, peer, memory: BTreeMap::new() })
     }
 
     fn step(&mut self, step: &Step, out: &mut impl Write) -> Result<(), String> {
         match step {
             Step::Register { name, length, access } => {
-                let region = self.verbs.register(&self.domain, vec![0; *length], *access).map_err(said)?;
+                let region = self.peer.register(vec![0; *length], *access).map_err(said)?;
                 self.memory.insert(name.clone(), region);
             }
             Step::Send(parts) => {
                 let octets = self.put_together(parts)?;
                 writeln!(out, "sent {}", shown(&octets)).map_err(said)?;
-                self.send(octets).map_err(said)?;
+                self.peer.send(octets).map_err(said)?;
             }
             Step::Receive => {
-                self.until("a Send has come", |requester| !requester.arrived.is_empty() || requester.over)?;
-                let octets = self.arrived.pop_front().ok_or("the connection has ended")?;
-                writeln!(out, "came {}", shown(&octets)).map_err(said)?;
+                self.until("a Send has come", |peer| peer.has_arrived() || peer.is_over())?;
+                let arrival = self.peer.take().ok_or("the connection has ended")?;
+                writeln!(out, "came {}", shown(&arrival.octets)).map_err(said)?;
             }
             Step::Withdraw(name) => {
                 let region = self.memory.remove(name).ok_or("no such memory")?;
@@ -157,11 +136,11 @@ impl<'a, V: Verbs> Requester<'a, V> {
             }
             Step::Wait(time) => {
                 let end = Instant::now() + *time;
-                while Instant::now() < end && !self.over {
-                    self.look(end).map_err(said)?;
+                while Instant::now() < end && !self.peer.is_over() {
+                    self.peer.look(end).map_err(said)?;
                 }
             }
-            Step::Ended => self.until("the connection has ended", |requester| requester.over)?,
+            Step::Ended => self.until("the connection has ended", RawPeer::is_over)?,
         }
         Ok(())
     }
@@ -183,42 +162,13 @@ impl<'a, V: Verbs> Requester<'a, V> {
         Ok(octets)
     }
 
-    fn send(&mut self, octets: Vec<u8>) -> Result<(), Error> {
-        let length = octets.len();
-        let region = self.verbs.register(&self.domain, octets, Access::empty())?;
-        self.verbs.post(&self.queue_pair, Work::new(0, Operation::Send, Local::all(&region, length)))?;
-        self.sends.push(region);
-        self.under_way += 1;
-        Ok(())
-    }
-
-    fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) -> Result<(), String> {
+    fn until(&mut self, what: &str, so: impl Fn(&RawPeer<'a, V>) -> bool) -> Result<(), String> {
         let end = Instant::now() + PATIENCE;
-        while !so(self) {
+        while !so(&self.peer) {
             if Instant::now() >= end {
                 return Err(format!("waited {} s in vain until {what}", PATIENCE.as_secs()));
             }
-            self.look(end).map_err(said)?;
-        }
-        Ok(())
-    }
-
-    /// Takes a completion, if there is one until then.
-    fn look(&mut self, end: Instant) -> Result<(), Error> {
-        match self.verbs.completion(&self.queue_pair, end.saturating_duration_since(Instant::now())) {
-            Ok(Some(Completion { id, kind: Kind::Receive, status: Status::Success, length, .. })) => {
-                let Some(region) = self.receives.get(id as usize) else { return Ok(()) };
-                let octets = self.verbs.read(region, |octets| octets.iter().take(length).copied().collect())?;
-                self.arrived.push_back(octets);
-                match self.verbs.post_receive(&self.queue_pair, id, Local::all(region, RECEIVE)) {
-                    Err(Error::Disconnected) => self.over = true,
-                    posted => posted?,
-                }
-            }
-            Ok(Some(Completion { status: Status::Success, .. })) => self.under_way -= 1,
-            Ok(Some(_)) | Err(Error::Disconnected) => self.over = true,
-            Ok(None) => {}
-            Err(error) => return Err(error),
+            self.peer.look(end).map_err(said)?;
         }
         Ok(())
     }

@@ -109,12 +109,7 @@ impl Arguments {
         if carry.is_some() || size.is_some() {
             return Err("--carry and --size are for --program echo: NULL has no data");
         }
-        let usual = match program {
-            100_003 => 4,
-            100_005 | 100_227 => 3,
-            _ => 1,
-        };
-        Ok(What::Null { program, version: version.unwrap_or(usual) })
+        Ok(What::Null { program, version: version.unwrap_or(command_line::usual_version(program)) })
     }
 }
 

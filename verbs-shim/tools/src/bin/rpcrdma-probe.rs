@@ -1,0 +1,132 @@
+//! The program `rpcrdma-probe`: judges a server of RPC over RDMA by what it makes of good and bad messages.
+
+use std::io;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
+use rpcrdma_tools::ping;
+use rpcrdma_tools::probe::{self, Form, ProbeError, Suite, Totals};
+use rpcrdma_verbs::Version;
+use rpcrdma_verbs::rdma::Device;
+use rpcrdma_verbs::{Error, Versions};
+
+const NAME: &str = "rpcrdma-probe";
+/// The server breaks a rule.
+const VIOLATES: u8 = 1;
+
+const EXAMPLES: &str = "\
+Examples:
+  rpcrdma-probe nfs.example                    all cases of version 1 on NULL of NFSv4, at port 20049
+  rpcrdma-probe --json 192.0.2.1               one JSON object per case, and a summary
+  rpcrdma-probe --only nomsg-empty 192.0.2.1   the cases of one rule
+  rpcrdma-probe --program echo --rpcrdma-version 2b 192.0.2.1
+                                               version 2 of rpcrdma-serve
+  rpcrdma-probe --file hosts --link to-hosts nfs.example
+                                               also READ and READLINK of these, in the NFSv4 root
+
+It connects to no other host. A server that does not bear this can end, so probe none that others need.
+
+Exit status: 0 if the server breaks no rule; 1 if it does; 2 if it could not be probed.";
+
+/// Send an RPC-over-RDMA (RFC 8166, or version 2) server good and bad messages, and judge its answers.
+#[derive(Debug, Parser)]
+#[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
+#[command(disable_version_flag = true)]
+struct Arguments {
+    #[arg(
+        value_name = "HOST[:PORT]",
+        help = "Name or address, with or without a port: nfs.example, [2001:db8::1]:20049"
+    )]
+    server: String,
+    /// Program whose NULL procedure the cases call: nfs, mount, nfsacl, echo or a number
+    #[arg(long, default_value = "nfs", value_name = "PROGRAM", value_parser = command_line::program)]
+    program: u32,
+    /// Version of the program [default: 4 for nfs, 3 for mount and nfsacl, 1 for others]
+    #[arg(long, value_name = "N")]
+    version: Option<u32>,
+    /// Version of RPC-over-RDMA: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07
+    #[arg(long, default_value = "1", value_name = "VERSION", value_parser = one_version)]
+    rpcrdma_version: Version,
+    /// Run only the cases with this name or of this rule
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// A file in the root of the NFSv4 server, 60 octets or longer: READ it in several ways
+    #[arg(long, value_name = "NAME")]
+    file: Option<String>,
+    /// A symbolic link in the root of the NFSv4 server: READLINK it in several ways
+    #[arg(long, value_name = "NAME")]
+    link: Option<String>,
+    /// When nothing has come for so long, nothing will
+    #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = command_line::duration)]
+    silence: Duration,
+    /// Give up a connection or a NULL call after this long
+    #[arg(short = 'W', long, default_value = "10s", value_name = "TIME", value_parser = command_line::duration)]
+    timeout: Duration,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+    /// Print the version
+    #[arg(short = 'V', action = clap::ArgAction::Version)]
+    print_version: Option<bool>,
+}
+
+fn one_version(text: &str) -> Result<Version, &'static str> {
+    match command_line::versions(text) {
+        Ok(Versions::ONE) => Ok(Version::One),
+        Ok(Versions::TWO_A) => Ok(Version::Two(rpcrdma::v2::Family::A)),
+        Ok(Versions::TWO_B) => Ok(Version::Two(rpcrdma::v2::Family::B)),
+        _ => Err("1, 2a or 2b"),
+    }
+}
+
+impl Arguments {
+    fn suite(&self) -> Suite {
+        let program_version = command_line::usual_version(self.program);
+        Suite {
+            program: self.program,
+            program_version: self.version.unwrap_or(program_version),
+            version: self.rpcrdma_version,
+            patience: self.timeout,
+            silence: self.silence,
+            only: self.only.clone(),
+            form: if self.json { Form::Json } else { Form::Table },
+            file: self.file.clone(),
+            link: self.link.clone(),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(NAME, &error),
+    };
+    match run(&arguments) {
+        Ok(totals) if totals.violates == 0 => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::from(VIOLATES),
+        Err(()) => ExitCode::from(UNUSABLE),
+    }
+}
+
+/// Probes the first of the addresses; says why if it cannot.
+fn run(arguments: &Arguments) -> Result<Totals, ()> {
+    let addresses = ping::addresses(&arguments.server)
+        .map_err(|error| say(NAME, format_args!("{}: no such host: {error}", arguments.server)))?;
+    let Some(&address) = addresses.first() else {
+        say(NAME, format_args!("{}: no address", arguments.server));
+        return Err(());
+    };
+    probed(arguments, address).map_err(|error| match error {
+        ProbeError::Verbs(error) => explain(NAME, format_args!("cannot probe {address}"), &error),
+        error => say(NAME, format_args!("{address}: {error}")),
+    })
+}
+
+fn probed(arguments: &Arguments, address: SocketAddr) -> Result<Totals, ProbeError> {
+    let device = Device::towards(address).map_err(|error: Error| ProbeError::from(error))?;
+    probe::run(&device, address, &arguments.suite(), &mut io::stdout().lock())
+}

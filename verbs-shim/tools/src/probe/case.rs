@@ -1,0 +1,192 @@
+//! A case: what is sent, and what may come back.
+
+use std::fmt;
+
+use rpcrdma::private_data::PrivateData;
+use rpcrdma::v2::ErrorCode;
+use rpcrdma_verbs::Version;
+
+use crate::raw::RECEIVE;
+
+/// What the peer made of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// It did what the specification asks for.
+    Conforms,
+    /// The specification does not say what has to happen, or what it was about could not be tried.
+    NotJudged,
+    /// It did what is allowed or not specified, but known to fail between implementations.
+    Hazard,
+    /// It broke a rule.
+    Violates,
+}
+
+impl Verdict {
+    /// `conforms`, `not judged`, `hazard` or `violates`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Conforms => "conforms",
+            Self::NotJudged => "not judged",
+            Self::Hazard => "hazard",
+            Self::Violates => "violates",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How a peer answers a Send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// With an RPC Reply.
+    Reply,
+    /// With `ERR_CHUNK`.
+    ErrChunk,
+    /// With `ERR_VERS`.
+    ErrVers,
+    /// With an error of version 2.
+    Error(ErrorCode),
+    /// Not at all.
+    Silence,
+    /// By ending the connection.
+    Disconnect,
+    /// It takes no connection.
+    Refusal,
+    /// With something that is no answer to it.
+    Other,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reply => f.write_str("reply"),
+            Self::ErrChunk => f.write_str("ERR_CHUNK"),
+            Self::ErrVers => f.write_str("ERR_VERS"),
+            Self::Error(code) => code.fmt(f),
+            Self::Silence => f.write_str("silence"),
+            Self::Disconnect => f.write_str("disconnect"),
+            Self::Refusal => f.write_str("connection refused"),
+            Self::Other => f.write_str("no answer to it"),
+        }
+    }
+}
+
+/// A piece of a Send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// The four fixed words, with this `rdma_proc` or `rdma_htype`.
+    Fixed(u32),
+    /// The four fixed words of an `RDMA_MSG` with another version.
+    OfVersion(u32),
+    /// The four fixed words of an `RDMA_MSG` with this `rdma_credit`.
+    WithCredit(u32),
+    /// These words.
+    Words(&'static [u32]),
+    /// These octets.
+    Octets(&'static [u8]),
+    /// `rdma_xid` again.
+    Xid,
+    /// The RPC Call of the NULL procedure.
+    Null,
+    /// The same, with an XID that is not `rdma_xid`.
+    NullOfAnother,
+    /// A segment of memory of this length, for one use.
+    Segment(Usage, u32),
+    /// A segment with a part of the RPC Call of NULL: which part, and of how many.
+    NullIn(usize, usize),
+}
+
+/// What the peer may do with memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Usage {
+    /// RDMA Read.
+    Read,
+    /// RDMA Write.
+    Write,
+}
+
+/// What may come back, and what that means. Whatever is not in it violates the rule; if it is empty, the specification
+/// says nothing, and only what all peers owe is judged: memory, the form of a reply, and that they live on.
+pub(super) type Outcomes = &'static [(Outcome, Verdict)];
+
+/// A case: data, so that a table shows all that is sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Case {
+    /// Unique within a version.
+    pub(super) name: &'static str,
+    /// The slug of the rule.
+    pub(super) rule: &'static str,
+    pub(super) section: &'static str,
+    pub(super) version: Version,
+    pub(super) private_data: &'static [u8],
+    pub(super) send: &'static [Piece],
+    pub(super) outcomes: Outcomes,
+}
+
+/// The format identifier, version 1, no flags, and the size of the receives in both directions (RFC 8797 section 4).
+pub(super) const USUAL: [u8; PrivateData::LEN] = {
+    let [a, b, c, d] = PrivateData::IDENTIFIER;
+    let size = (RECEIVE / 1024 - 1) as u8;
+    [a, b, c, d, PrivateData::VERSION, 0, size, size]
+};
+
+impl Case {
+    /// A case of version 1, on a connection set up with the usual private data.
+    pub(super) const fn new(
+        [name, rule, section]: [&'static str; 3],
+        send: &'static [Piece],
+        outcomes: Outcomes,
+    ) -> Self {
+        Self { name, rule, section, version: Version::One, private_data: &USUAL, send, outcomes }
+    }
+
+    /// The same with other private data.
+    pub(super) const fn announcing(self, private_data: &'static [u8]) -> Self {
+        Self { private_data, ..self }
+    }
+
+    /// The same in another version.
+    pub(super) const fn of(self, version: Version) -> Self {
+        Self { version, ..self }
+    }
+
+    /// What this outcome means.
+    pub(super) fn verdict(&self, outcome: Outcome) -> Verdict {
+        if self.outcomes.is_empty() {
+            return Verdict::NotJudged;
+        }
+        let found = self.outcomes.iter().find(|(other, _)| *other == outcome);
+        found.map_or(Verdict::Violates, |&(_, verdict)| verdict)
+    }
+
+    /// What conforms, in words.
+    pub(super) fn expected(&self) -> String {
+        let right = self.outcomes.iter().filter(|(_, verdict)| *verdict == Verdict::Conforms);
+        let names: Vec<String> = right.map(|(outcome, _)| outcome.to_string()).collect();
+        if names.is_empty() { "not specified".to_owned() } else { names.join(" or ") }
+    }
+
+    /// Whether nothing need come back.
+    pub(super) fn may_be_silent(&self) -> bool {
+        matches!(self.verdict(Outcome::Silence), Verdict::Conforms | Verdict::NotJudged)
+    }
+}
+
+/// A reply has to come.
+pub(super) const REPLY: Outcomes = &[(Outcome::Reply, Verdict::Conforms)];
+/// `ERR_CHUNK` has to come.
+pub(super) const ERR_CHUNK: Outcomes = &[(Outcome::ErrChunk, Verdict::Conforms)];
+/// `ERR_VERS` has to come.
+pub(super) const ERR_VERS: Outcomes = &[(Outcome::ErrVers, Verdict::Conforms)];
+/// Nothing may come. A peer that gives up the connection sends nothing either, but hurts the calls beside it.
+pub(super) const SILENCE: Outcomes = &[(Outcome::Silence, Verdict::Conforms), (Outcome::Disconnect, Verdict::Hazard)];
+/// A reply or `ERR_CHUNK` has to come.
+pub(super) const REPLY_OR_ERR_CHUNK: Outcomes =
+    &[(Outcome::Reply, Verdict::Conforms), (Outcome::ErrChunk, Verdict::Conforms)];
+/// Nothing is specified.
+pub(super) const UNSPECIFIED: Outcomes = &[];

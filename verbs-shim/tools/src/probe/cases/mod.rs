@@ -1,0 +1,16 @@
+//! The cases, by what they are about.
+
+mod chunks;
+mod connection;
+mod headers;
+mod version_2;
+
+use rpcrdma_verbs::Version;
+
+use super::case::Case;
+
+/// All cases in a version.
+pub(super) fn all(version: Version) -> impl Iterator<Item = &'static Case> {
+    let groups = [headers::CASES, chunks::CASES, connection::CASES, version_2::CASES];
+    groups.into_iter().flatten().filter(move |case| case.version == version)
+}

@@ -1,0 +1,159 @@
+//! The table for people, and the records for programs.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+
+use serde::Serialize;
+
+use super::case::Verdict;
+
+/// The form of the records. Fields may be added to it; none goes, and none changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// How the verdicts are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// A table.
+    #[default]
+    Table,
+    /// JSON, one object per line.
+    Json,
+}
+
+/// What became of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Judgement {
+    /// The name of the case.
+    pub case: &'static str,
+    /// The slug of its rule.
+    pub rule: &'static str,
+    /// Where the specification says so.
+    pub section: &'static str,
+    /// What the specification asks for.
+    pub expected: String,
+    /// What the peer did.
+    pub observed: String,
+    /// What that means.
+    pub verdict: Verdict,
+    /// It still answered NULL afterwards.
+    pub alive_after: bool,
+}
+
+/// How many cases had each verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Totals {
+    /// It did what is asked for.
+    pub conforms: usize,
+    /// It broke a rule.
+    pub violates: usize,
+    /// It did what others may fail on.
+    pub hazard: usize,
+    /// There was nothing to judge.
+    pub not_judged: usize,
+}
+
+impl Totals {
+    pub(super) const fn count(&mut self, verdict: Verdict) {
+        *match verdict {
+            Verdict::Conforms => &mut self.conforms,
+            Verdict::Violates => &mut self.violates,
+            Verdict::Hazard => &mut self.hazard,
+            Verdict::NotJudged => &mut self.not_judged,
+        } += 1;
+    }
+}
+
+/// One line of JSON.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum ProbeRecord<'a> {
+    Case {
+        schema: u32,
+        responder: SocketAddr,
+        case: &'a str,
+        rule: &'a str,
+        section: &'a str,
+        expected: &'a str,
+        observed: &'a str,
+        verdict: &'a str,
+        alive_after: bool,
+    },
+    Summary {
+        schema: u32,
+        responder: SocketAddr,
+        rpcrdma_version: String,
+        cases: usize,
+        conforms: usize,
+        violates: usize,
+        hazard: usize,
+        not_judged: usize,
+    },
+}
+
+impl ProbeRecord<'_> {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{}", serde_json::to_string(self)?)
+    }
+}
+
+/// Writes the heading of the table.
+pub(super) fn heading(form: Form, out: &mut impl Write) -> io::Result<()> {
+    match form {
+        Form::Json => Ok(()),
+        Form::Table => {
+            writeln!(out, "{:10}  {:29} {:20} {:40} section", "verdict", "case", "expected", "observed")
+        }
+    }
+}
+
+/// Writes what became of a case.
+pub(super) fn judgement(form: Form, to: SocketAddr, judged: &Judgement, out: &mut impl Write) -> io::Result<()> {
+    let Judgement { case, rule, section, ref expected, ref observed, verdict, alive_after } = *judged;
+    match form {
+        Form::Table => writeln!(out, "{verdict:10}  {case:29} {expected:20} {observed:40} {section}"),
+        Form::Json => ProbeRecord::Case {
+            schema: SCHEMA,
+            responder: to,
+            case,
+            rule,
+            section,
+            expected,
+            observed,
+            verdict: verdict.name(),
+            alive_after,
+        }
+        .write(out),
+    }
+}
+
+/// Writes the last line.
+pub(super) fn totals(
+    form: Form,
+    to: SocketAddr,
+    rpcrdma_version: String,
+    totals: Totals,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Totals { conforms, violates, hazard, not_judged } = totals;
+    let cases = conforms + violates + hazard + not_judged;
+    match form {
+        Form::Table => writeln!(
+            out,
+            "{cases} cases of version {rpcrdma_version}: {conforms} conform, {violates} violate, {hazard} hazards, {not_judged} not judged"
+        ),
+        Form::Json => ProbeRecord::Summary {
+            schema: SCHEMA,
+            responder: to,
+            rpcrdma_version,
+            cases,
+            conforms,
+            violates,
+            hazard,
+            not_judged,
+        }
+        .write(out),
+    }
+}

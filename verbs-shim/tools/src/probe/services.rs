@@ -1,0 +1,218 @@
+//! Calls of NFSv4.0 whose results have data: in Write chunks of odd shapes, beside a Reply chunk, and where no data may
+//! go into a Write chunk (RFC 8267 section 5). What comes back has to be what a plain call of the same operation gives.
+
+use rpcrdma::v1::{Body, Message};
+use rpcrdma_verbs::{Error, Verbs, Version};
+
+use super::case::{Case, Outcomes, REPLY, UNSPECIFIED, Usage, Verdict};
+use super::judge::Faults;
+use super::memory::Withdrawn;
+use super::session::{Session, octets};
+use super::{Prober, Suite};
+
+/// What is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NfsOperation {
+    /// READ of so many octets from the beginning of the file.
+    Read(u32),
+    /// READLINK of the symbolic link.
+    Readlink,
+    /// READDIR of the root: its results may not be reduced.
+    Readdir,
+}
+
+/// A case of an operation.
+pub(super) struct ServiceCase {
+    pub(super) case: Case,
+    operation: NfsOperation,
+    /// The lengths of the segments of the Write chunk, if there is one.
+    write: Option<&'static [u32]>,
+    /// The same for the Reply chunk.
+    reply: Option<&'static [u32]>,
+}
+
+const INTO: [&str; 2] = ["write-ignored", "RFC 8166 4.3.2; RFC 8267 5"];
+const FILLED: [&str; 2] = ["write-fill-order", "RFC 8166 3.4.6"];
+const INLINE: [&str; 2] = ["write-empty-respected", "RFC 8166 4.3.2.3"];
+const BESIDE: [&str; 2] = ["write-unwritten", "RFC 8166 3.4.6, 4.3.3"];
+const NOT_REDUCED: [&str; 2] = ["ddp-not-eligible", "RFC 8166 6.1; RFC 8267 5"];
+
+const fn case(
+    name: &'static str,
+    [rule, section]: [&'static str; 2],
+    operation: NfsOperation,
+    [write, reply]: [Option<&'static [u32]>; 2],
+    outcomes: Outcomes,
+) -> ServiceCase {
+    ServiceCase { case: Case::new([name, rule, section], &[], outcomes), operation, write, reply }
+}
+
+use NfsOperation::{Read, Readdir, Readlink};
+
+pub(super) const CASES: &[ServiceCase] = &[
+    case("read-write-chunk", INTO, Read(60), [Some(&[64]), None], REPLY),
+    case("read-exact-write-chunk", INTO, Read(60), [Some(&[60]), None], REPLY),
+    case("read-odd-write-chunk", INTO, Read(57), [Some(&[57]), None], REPLY),
+    case("read-many-segments", FILLED, Read(57), [Some(&[1, 3, 7, 16, 64]), None], REPLY),
+    case("read-write-chunk-empty", INLINE, Read(60), [Some(&[]), None], REPLY),
+    case("read-write-chunk-too-small", INTO, Read(60), [Some(&[32]), None], UNSPECIFIED),
+    case("read-reply-chunk", BESIDE, Read(60), [None, Some(&[512])], REPLY),
+    case("read-reply-chunk-of-3-segments", BESIDE, Read(60), [None, Some(&[20, 60, 512])], REPLY),
+    case("read-write-and-reply-chunk", BESIDE, Read(60), [Some(&[64]), Some(&[512])], REPLY),
+    case("readlink-write-chunk", INTO, Readlink, [Some(&[256]), None], REPLY),
+    case("readlink-reply-chunk", BESIDE, Readlink, [None, Some(&[512])], REPLY),
+    case("readdir-write-chunk", NOT_REDUCED, Readdir, [Some(&[512]), None], REPLY),
+];
+
+/// Whether these cases can be tried: they are calls of NFSv4 in version 1.
+pub(super) const fn apply(suite: &Suite) -> bool {
+    matches!(suite.version, Version::One) && suite.program == 100_003 && suite.program_version == 4
+}
+
+impl NfsOperation {
+    /// The arguments of a COMPOUND of minor version 0 (RFC 7530 section 16.2), or which option names what it is about.
+    fn arguments(self, suite: &Suite) -> Result<Vec<u8>, &'static str> {
+        let (name, operation) = match self {
+            Read(length) => {
+                // The anonymous stateid, the offset, the count.
+                let words = [25, 0, 0, 0, 0, 0, 0, length];
+                (Some(suite.file.as_deref().ok_or("--file is not given")?), octets(&words))
+            }
+            Readlink => (Some(suite.link.as_deref().ok_or("--link is not given")?), octets(&[27])),
+            // From the beginning, at most 512 octets, without attributes.
+            Readdir => (None, octets(&[26, 0, 0, 0, 0, 512, 512, 0])),
+        };
+        let mut arguments = octets(&[0, 0, 2 + u32::from(name.is_some()), 24]);
+        if let Some(name) = name {
+            arguments.extend(octets(&[15, u32::try_from(name.len()).unwrap_or(u32::MAX)]));
+            arguments.extend(name.as_bytes());
+            arguments.resize(arguments.len().next_multiple_of(4), 0);
+        }
+        arguments.extend(operation);
+        Ok(arguments)
+    }
+}
+
+/// The RPC Call of COMPOUND by the superuser (RFC 5531 section 9, AUTH_SYS).
+fn compound(xid: u32, arguments: &[u8]) -> Vec<u8> {
+    let mut call = octets(&[xid, 0, 2, 100_003, 4, 1, 1, 20, 0, 0, 0, 0, 0, 0, 0]);
+    call.extend(arguments);
+    call
+}
+
+/// A list of chunks with one or none.
+fn chunk<V: Verbs>(session: &mut Session<'_, V>, lengths: Option<&[u32]>) -> Result<Vec<u8>, Error> {
+    let Some(lengths) = lengths else { return Ok(Vec::new()) };
+    let mut words = octets(&[1, u32::try_from(lengths.len()).unwrap_or(u32::MAX)]);
+    for length in lengths {
+        words.extend(session.advertise(&vec![0xa5; *length as usize], Usage::Write)?);
+    }
+    Ok(words)
+}
+
+impl<V: Verbs> Prober<'_, V> {
+    /// The message of a service case.
+    pub(super) fn compose_service(
+        session: &mut Session<'_, V>,
+        service: &ServiceCase,
+        xid: u32,
+        arguments: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        let mut message = octets(&[xid, 1, 32, 0, 0]);
+        message.extend(chunk(session, service.write)?);
+        message.extend([0; 4]);
+        match service.reply {
+            None => message.extend([0; 4]),
+            reply => message.extend(chunk(session, reply)?),
+        }
+        message.extend(compound(xid, arguments));
+        Ok(message)
+    }
+
+    /// The results of the same operation without chunks, from the second word of the RPC Reply on.
+    ///
+    /// The inner error says why there are none.
+    pub(super) fn plain(
+        &self,
+        session: &mut Session<'_, V>,
+        service: &ServiceCase,
+    ) -> Result<Result<Plain, &'static str>, Error> {
+        let arguments = match service.operation.arguments(self.suite) {
+            Ok(arguments) => arguments,
+            Err(missing) => return Ok(Err(missing)),
+        };
+        let xid = session.fresh_xid();
+        let mut message = octets(&[xid, 1, 32, 0, 0, 0, 0]);
+        message.extend(compound(xid, &arguments));
+        session.send(message)?;
+        let answer = session.next(self.suite.patience)?;
+        let stream = answer.as_ref().and_then(|answer| inline(&answer.octets));
+        // Accepted, and NFS4_OK.
+        let good = stream.filter(|stream| stream.get(4..28) == Some(&octets(&[1, 0, 0, 0, 0, 0])));
+        Ok(match good.and_then(|stream| stream.get(4..)) {
+            Some(results) => Ok(Plain { arguments, results: results.to_vec() }),
+            None => Err("the plain call fails"),
+        })
+    }
+}
+
+/// A call without chunks, and what came of it.
+pub(super) struct Plain {
+    pub(super) arguments: Vec<u8>,
+    results: Vec<u8>,
+}
+
+/// What follows the header of an `RDMA_MSG`.
+fn inline(octets: &[u8]) -> Option<&[u8]> {
+    let message = Message::decode(octets).ok()?;
+    matches!(message.header.body, Body::Msg { .. }).then(|| octets.get(message.header_length..)).flatten()
+}
+
+impl Plain {
+    /// Compares a reply with it. `areas` are those of the Write chunk, then those of the Reply chunk.
+    pub(super) fn compare(&self, service: &ServiceCase, reply: &[u8], areas: &[Withdrawn], faults: &mut Faults) {
+        let Ok(message) = Message::decode(reply) else { return };
+        let Some(chunks) = message.header.chunks() else { return };
+        let (write, long) = areas.split_at(service.write.map_or(0, <[u32]>::len).min(areas.len()));
+        let data = chunks.writes.iter().next().map(|chunk| gathered(chunk.iter().map(|one| one.length), write));
+        let data = data.unwrap_or_default();
+        let stream = match inline(reply) {
+            Some(stream) => stream.to_vec(),
+            None => gathered(chunks.reply.into_iter().flat_map(|chunk| chunk.iter()).map(|one| one.length), long),
+        };
+        self.judge(service.operation, stream.get(4..).unwrap_or_default(), &data, faults);
+    }
+
+    /// `stream` is the Payload stream as it came, without its first word, and `data` what was taken out of it.
+    fn judge(&self, operation: NfsOperation, stream: &[u8], data: &[u8], faults: &mut Faults) {
+        if !data.is_empty() && operation == Readdir {
+            return faults.add(Verdict::Violates, "reduced what is not eligible");
+        }
+        // The data is the last item of the results.
+        let start = self.results.len().saturating_sub(data.len().next_multiple_of(4));
+        let (rest, item) = self.results.split_at(start);
+        if stream != rest {
+            faults.add(Verdict::Violates, difference(stream, rest));
+        }
+        if !item.starts_with(data) {
+            let early = start.checked_sub(4).and_then(|start| self.results.get(start..));
+            let is_early = early.is_some_and(|early| early.starts_with(data));
+            faults.add(Verdict::Violates, if is_early { "data begins 4 octets early" } else { "other data" });
+        }
+    }
+}
+
+/// How a Payload stream differs from what it should be.
+fn difference(stream: &[u8], right: &[u8]) -> String {
+    match (stream.strip_prefix(right), right.strip_prefix(stream)) {
+        (Some(more), _) => format!("reply {} octets too long", more.len()),
+        (_, Some(less)) => format!("reply {} octets too short", less.len()),
+        _ => "other results".to_owned(),
+    }
+}
+
+/// The octets that a returned chunk says it holds.
+fn gathered(lengths: impl Iterator<Item = u32>, areas: &[Withdrawn]) -> Vec<u8> {
+    let octets = lengths.zip(areas).flat_map(|(length, area)| area.octets.iter().take(length as usize));
+    octets.copied().collect()
+}

@@ -1,0 +1,181 @@
+//! A connection to the peer, on which calls of NULL are made beside what is tested.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use rpcrdma::v2::Family;
+use rpcrdma_verbs::{Error, Verbs, Version};
+
+use super::Suite;
+use super::case::{Piece, Usage};
+use super::memory::{Area, access};
+use crate::raw::{Arrival, RawPeer};
+
+/// The XID of the first call of a connection, and how far the next is from it.
+const FIRST_XID: u32 = 0x7b0b_0001;
+const STEP: u32 = 0x101;
+/// What is asked for in version 1 (RFC 8166 section 3.3.1).
+const CREDITS: u32 = 32;
+
+/// A connection.
+pub(super) struct Session<'a, V: Verbs> {
+    verbs: &'a V,
+    suite: &'a Suite,
+    version: Version,
+    peer: RawPeer<'a, V>,
+    xid: u32,
+    pub(super) areas: Vec<Area<V>>,
+}
+
+impl<'a, V: Verbs> Session<'a, V> {
+    pub(super) fn open(
+        verbs: &'a V,
+        to: SocketAddr,
+        suite: &'a Suite,
+        version: Version,
+        private_data: &[u8],
+    ) -> Result<Self, Error> {
+        let peer = RawPeer::connect(verbs, to, private_data, suite.patience)?;
+        let mut session = Self { verbs, suite, version, peer, xid: FIRST_XID, areas: Vec::new() };
+        session.begin()?;
+        Ok(session)
+    }
+
+    /// Version 2 begins with the properties, here with none (version two -01 section "Connection Properties").
+    fn begin(&mut self) -> Result<(), Error> {
+        let words: &[u32] = match self.version {
+            Version::One => return Ok(()),
+            Version::Two(Family::A) => &[0, 2, self.credit(), 5, 0, 0],
+            Version::Two(Family::B) => &[0, 2, self.credit(), 7, 0],
+        };
+        self.peer.send(octets(words))?;
+        // The properties of the peer, or its word that it does not speak this version.
+        self.peer.next(Instant::now() + self.suite.patience)?;
+        Ok(())
+    }
+
+    pub(super) fn private_data(&self) -> &[u8] {
+        self.peer.answer()
+    }
+
+    pub(super) const fn is_over(&self) -> bool {
+        self.peer.is_over()
+    }
+
+    /// An XID that was not used on this connection.
+    pub(super) const fn fresh_xid(&mut self) -> u32 {
+        self.xid = self.xid.wrapping_add(STEP);
+        self.xid
+    }
+
+    /// `rdma_credit` of what is sent: in drafts -00 to -02 what is granted and what is asked for, in later ones the
+    /// number of Sends that may be received in all.
+    const fn credit(&self) -> u32 {
+        match self.version {
+            Version::One => CREDITS,
+            Version::Two(Family::A) => 16 << 16 | 2,
+            Version::Two(Family::B) => 24,
+        }
+    }
+
+    /// The RPC Call of the NULL procedure (RFC 5531 section 9).
+    pub(super) fn null(&self, xid: u32) -> Vec<u8> {
+        let Suite { program, program_version, .. } = *self.suite;
+        octets(&[xid, 0, 2, program, program_version, 0, 0, 0, 0, 0])
+    }
+
+    /// The pieces put together, with memory registered for the segments.
+    pub(super) fn compose(&mut self, pieces: &[Piece], xid: u32) -> Result<Vec<u8>, Error> {
+        let mut message = Vec::new();
+        let number = if self.version == Version::One { 1 } else { 2 };
+        for piece in pieces {
+            match *piece {
+                Piece::Fixed(procedure) => message.extend(octets(&[xid, number, self.credit(), procedure])),
+                Piece::OfVersion(version) => message.extend(octets(&[xid, version, self.credit(), 0])),
+                Piece::WithCredit(credit) => message.extend(octets(&[xid, number, credit, 0])),
+                Piece::Words(words) => message.extend(octets(words)),
+                Piece::Octets(more) => message.extend(more),
+                Piece::Xid => message.extend(xid.to_be_bytes()),
+                Piece::Null => message.extend(self.null(xid)),
+                Piece::NullOfAnother => message.extend(self.null(!xid)),
+                Piece::Segment(usage, length) => {
+                    let buffer = Area::<V>::blank(length as usize);
+                    message.extend(self.advertise(&buffer, usage)?);
+                }
+                Piece::NullIn(part, of) => {
+                    let null = self.null(xid);
+                    let size = null.len().div_ceil(of.max(1));
+                    let part = null.chunks(size).nth(part).unwrap_or_default();
+                    message.extend(self.advertise(part, Usage::Read)?);
+                }
+            }
+        }
+        Ok(message)
+    }
+
+    /// Registers memory with these octets, and returns its segment as it is sent.
+    pub(super) fn advertise(&mut self, content: &[u8], usage: Usage) -> Result<Vec<u8>, Error> {
+        let region = self.peer.register(Area::<V>::around(content), access(usage))?;
+        let area = Area::new(region, content.len());
+        let segment = area.segment(self.verbs);
+        self.areas.push(area);
+        let mut sent = octets(&[segment.handle, segment.length]);
+        sent.extend(segment.offset.to_be_bytes());
+        Ok(sent)
+    }
+
+    /// Sends. That the connection has ended shows later.
+    pub(super) fn send(&mut self, message: Vec<u8>) -> Result<(), Error> {
+        match self.peer.send(message) {
+            Err(Error::Disconnected) => Ok(()),
+            sent => sent,
+        }
+    }
+
+    /// What comes next within this time.
+    pub(super) fn next(&mut self, time: Duration) -> Result<Option<Arrival>, Error> {
+        self.peer.next(Instant::now() + time)
+    }
+
+    /// Whether the peer answers a call of NULL on this connection. What comes before the answer is added to `others`.
+    pub(super) fn answers(&mut self, others: &mut Vec<Arrival>) -> Result<bool, Error> {
+        if self.is_over() {
+            return Ok(false);
+        }
+        let xid = self.fresh_xid();
+        let fixed: &[Piece] = match self.version {
+            Version::One => &[Piece::Fixed(0), Piece::Words(&[0, 0, 0]), Piece::Null],
+            Version::Two(Family::A) => &[Piece::Fixed(0), Piece::Words(&[0, 0, 0, 0, 0]), Piece::Null],
+            Version::Two(Family::B) => &[Piece::Fixed(10), Piece::Words(&[0, 0, 0, 0]), Piece::Null],
+        };
+        let message = self.compose(fixed, xid)?;
+        self.send(message)?;
+        let until = Instant::now() + self.suite.patience;
+        while let Some(arrival) = self.peer.next(until)? {
+            if arrival.octets.starts_with(&xid.to_be_bytes()) {
+                return Ok(is_reply(self.version, &arrival.octets));
+            }
+            others.push(arrival);
+        }
+        Ok(false)
+    }
+}
+
+/// Words as they are sent.
+pub(super) fn octets(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// A word of a message.
+pub(super) fn word(message: &[u8], index: usize) -> Option<u32> {
+    message.get(4 * index..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
+}
+
+/// Whether a message has the header of an RPC message, and not that of an error.
+pub(super) fn is_reply(version: Version, message: &[u8]) -> bool {
+    let procedure = word(message, 3);
+    match version {
+        Version::Two(Family::B) => matches!(procedure, Some(11 | 13)),
+        _ => matches!(procedure, Some(0 | 1)),
+    }
+}

@@ -1,0 +1,147 @@
+//! One end of a connection by verbs alone. It sends whatever octets it is given, and returns whatever comes.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Status, Verbs, Work};
+
+/// Octets of each receive.
+pub const RECEIVE: usize = 4096;
+const RECEIVES: u64 = 32;
+
+/// A Send of the other side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Its octets.
+    pub octets: Vec<u8>,
+    /// The handle that Send With Invalidate invalidated.
+    pub invalidated: Option<u32>,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct RawPeer<'a, V: Verbs> {
+    verbs: &'a V,
+    queue_pair: V::QueuePair,
+    /// By the number of their receive.
+    receives: Vec<V::Region>,
+    /// What was sent and has not completed, in order.
+    sends: VecDeque<V::Region>,
+    domain: V::Domain,
+    /// What has come and was not taken.
+    arrived: VecDeque<Arrival>,
+    answer: Vec<u8>,
+    is_over: bool,
+}
+
+impl<'a, V: Verbs> RawPeer<'a, V> {
+    /// Connects with this private data, with receives of [`RECEIVE`] octets.
+    ///
+    /// # Errors
+    /// Those of [`Verbs::connect`] and [`Verbs::connected`]; [`Error::Unreachable`] if no answer comes in time.
+    pub fn connect(verbs: &'a V, to: SocketAddr, private_data: &[u8], patience: Duration) -> Result<Self, Error> {
+        let domain = verbs.domain()?;
+        let queue_pair = verbs.queue_pair(&domain, Depths::default())?;
+        let receives = (0..RECEIVES).map(|_| Ok(verbs.register(&domain, vec![0; RECEIVE], Access::LOCAL_WRITE)?));
+        let receives = receives.collect::<Result<Vec<_>, Error>>()?;
+        for (id, region) in (0..).zip(&receives) {
+            verbs.post_receive(&queue_pair, id, Local::all(region, RECEIVE))?;
+        }
+        verbs.connect(&queue_pair, to, private_data)?;
+        let answer = verbs.connected(&queue_pair, patience)?.ok_or(Error::Unreachable)?;
+        let (sends, arrived) = Default::default();
+        Ok(Self { verbs, queue_pair, receives, sends, domain, arrived, answer, is_over: false })
+    }
+
+    /// The private data with which the other side accepted the connection.
+    #[must_use]
+    pub fn answer(&self) -> &[u8] {
+        &self.answer
+    }
+
+    /// Whether the connection has ended.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether all that was sent has arrived, or never will.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.sends.is_empty() || self.is_over
+    }
+
+    /// Whether something has come that was not taken.
+    #[must_use]
+    pub fn has_arrived(&self) -> bool {
+        !self.arrived.is_empty()
+    }
+
+    /// What has come first and was not taken.
+    pub fn take(&mut self) -> Option<Arrival> {
+        self.arrived.pop_front()
+    }
+
+    /// Registers memory, to be advertised.
+    ///
+    /// # Errors
+    /// Those of [`Verbs::register`].
+    pub fn register(&self, buffer: Vec<u8>, access: Access) -> Result<V::Region, Error> {
+        Ok(self.verbs.register(&self.domain, buffer, access)?)
+    }
+
+    /// Posts a Send of these octets.
+    ///
+    /// # Errors
+    /// Those of [`Verbs::register`] and [`Verbs::post`].
+    pub fn send(&mut self, octets: Vec<u8>) -> Result<(), Error> {
+        let length = octets.len();
+        let region = self.register(octets, Access::empty())?;
+        self.verbs.post(&self.queue_pair, Work::new(0, Operation::Send, Local::all(&region, length)))?;
+        self.sends.push_back(region);
+        Ok(())
+    }
+
+    /// Takes a completion, if there is one until then.
+    ///
+    /// # Errors
+    /// Those of the verbs; the end of the connection is none.
+    pub fn look(&mut self, until: Instant) -> Result<(), Error> {
+        match self.verbs.completion(&self.queue_pair, until.saturating_duration_since(Instant::now())) {
+            Ok(Some(Completion { id, kind: Kind::Receive, status: Status::Success, length, invalidated })) => {
+                let Some(region) = usize::try_from(id).ok().and_then(|id| self.receives.get(id)) else { return Ok(()) };
+                let octets = self.verbs.read(region, |octets| octets.iter().take(length).copied().collect())?;
+                self.arrived.push_back(Arrival { octets, invalidated });
+                match self.verbs.post_receive(&self.queue_pair, id, Local::all(region, RECEIVE)) {
+                    Err(Error::Disconnected) => self.is_over = true,
+                    posted => posted?,
+                }
+            }
+            Ok(Some(Completion { status: Status::Success, .. })) => drop(self.sends.pop_front()),
+            Ok(Some(_)) | Err(Error::Disconnected) => self.is_over = true,
+            Ok(None) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    /// Waits for the next Send of the other side; `None` if none comes until then, or the connection ends.
+    ///
+    /// # Errors
+    /// Those of [`look`](Self::look).
+    pub fn next(&mut self, until: Instant) -> Result<Option<Arrival>, Error> {
+        while self.arrived.is_empty() && !self.is_over && Instant::now() < until {
+            self.look(until)?;
+        }
+        Ok(self.take())
+    }
+
+    /// Ends the connection.
+    ///
+    /// # Errors
+    /// Those of [`Verbs::disconnect`].
+    pub fn disconnect(&self) -> Result<(), Error> {
+        self.verbs.disconnect(&self.queue_pair)
+    }
+}

@@ -1,0 +1,117 @@
+//! `rpcrdma-probe` against our own server over the loopback.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed expectation fails the test")]
+
+#[path = "../../tests/support/service.rs"]
+mod service;
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use rpcrdma::v2::Family;
+use rpcrdma_tools::echo::programs;
+use rpcrdma_tools::probe::{self, Form, Suite};
+use rpcrdma_verbs::loopback::Adapter;
+use rpcrdma_verbs::{Dispatcher, Refusal, Service, Stream, Version};
+use service::with_service;
+
+/// The verdict and what was seen of each case, by name.
+fn verdicts(service: &impl Service<Adapter>, suite: &Suite) -> Vec<[String; 3]> {
+    let records = with_service(service, |fabric, address| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+        let mut out = Vec::new();
+        probe::run(&here, address, suite, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    });
+    let records = records.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let cases = records.filter(|record| record["type"] == "case");
+    cases.map(|case| ["case", "verdict", "observed"].map(|key| case[key].as_str().unwrap().to_owned())).collect()
+}
+
+fn suite(version: Version) -> Suite {
+    Suite { version, silence: Duration::from_millis(200), form: Form::Json, ..Suite::echo() }
+}
+
+/// The cases in which our server does not conform to what is specified, with what it does.
+fn others(version: Version) -> Vec<String> {
+    let verdicts = verdicts(&programs(), &suite(version));
+    assert!(verdicts.len() > 10);
+    verdicts
+        .iter()
+        .filter(|[_, verdict, _]| !matches!(verdict.as_str(), "conforms" | "not judged"))
+        .map(|case| case.join(": "))
+        .collect()
+}
+
+#[test]
+fn our_server_conforms_in_version_1() {
+    // It answers a call that asks for no credits, as every server does that is known.
+    assert_eq!(others(Version::One), ["credit-0: hazard: reply"]);
+}
+
+#[test]
+fn our_server_conforms_in_version_2() {
+    for family in [Family::A, Family::B] {
+        assert_eq!(others(Version::Two(family)), Vec::<String>::new());
+    }
+}
+
+/// Answers the COMPOUNDs of the probe, with 57 or 60 octets of data that `data` makes.
+fn nfs(data: impl Fn() -> u8 + Send + Sync + 'static) -> Dispatcher<'static, Adapter> {
+    Dispatcher::default().with_procedure(100_003, 4, 1, move |call, results: &mut Stream| {
+        let words = call.arguments.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word));
+        let words: Vec<u32> = words.collect();
+        let push =
+            |results: &mut Stream, words: &[u32]| words.iter().for_each(|word| results.push(&word.to_be_bytes()));
+        match words.get(words.len().saturating_sub(8)..) {
+            Some(&[25, 0, 0, 0, 0, 0, 0, length]) => {
+                push(results, &[0, 0, 3, 24, 0, 15, 0, 25, 0, 1, length]);
+                results.push_item(vec![data(); length as usize]);
+            }
+            Some(&[.., 27]) => {
+                push(results, &[0, 0, 3, 24, 0, 15, 0, 27, 0, 30]);
+                results.push_item(vec![data(); 30]);
+            }
+            Some(&[26, ..]) => push(results, &[0, 0, 2, 24, 0, 26, 0, 1, 2, 0, 1]),
+            _ => return Err(Refusal::GarbageArguments),
+        }
+        Ok(())
+    })
+}
+
+/// The cases of NFS that are not right.
+fn others_of_nfs(data: impl Fn() -> u8 + Send + Sync + 'static) -> Vec<String> {
+    let name = || Some("file".to_owned());
+    let suite =
+        Suite { silence: Duration::from_millis(200), form: Form::Json, file: name(), link: name(), ..Suite::nfs() };
+    let verdicts = verdicts(&nfs(data), &suite);
+    let nfs = verdicts.iter().filter(|[case, _, _]| case.starts_with("read-") || case.starts_with("readlink"));
+    assert_eq!(nfs.clone().count(), 11);
+    nfs.filter(|[_, verdict, _]| verdict != "conforms").map(|case| case.join(": ")).collect()
+}
+
+#[test]
+fn data_in_chunks_is_that_of_a_plain_call() {
+    assert_eq!(others_of_nfs(|| 7), ["read-write-chunk-too-small: not judged: ERR_CHUNK"]);
+}
+
+#[test]
+fn other_data_than_that_of_a_plain_call_is_found() {
+    let calls = AtomicU8::new(0);
+    let found = others_of_nfs(move || calls.fetch_add(1, Ordering::Relaxed));
+    assert!(found.contains(&"readlink-write-chunk: violates: reply; other data".to_owned()), "{found:?}");
+    assert!(found.contains(&"read-reply-chunk: violates: reply; other results".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_server_without_the_program_cannot_be_probed() {
+    let done = with_service(&programs(), |fabric, address| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+        let suite = Suite { only: Some("no-such-case".to_owned()), ..Suite::echo() };
+        let none = probe::run(&here, address, &suite, &mut Vec::new()).unwrap_err();
+        let suite = Suite { patience: Duration::from_millis(200), ..Suite::echo() };
+        let nobody = probe::run(&here, "192.0.2.200:1".parse().unwrap(), &suite, &mut Vec::new()).unwrap_err();
+        [none.to_string(), nobody.to_string()]
+    });
+    assert_eq!(done[0], "there is no case and no rule no-such-case");
+    assert_eq!(done[1], "nobody accepts connections at that address");
+}
