@@ -12,24 +12,45 @@ use crate::raw::Arrival;
 
 /// What else is wrong, besides the outcome.
 #[derive(Default)]
-pub(super) struct Faults(pub(super) Vec<(Verdict, String)>);
+pub(super) struct Faults {
+    found: Vec<(Verdict, String)>,
+    /// The rules that the message itself breaks: an answer that echoes it breaks them too.
+    own: Vec<&'static str>,
+}
 
 impl Faults {
     pub(super) fn add(&mut self, verdict: Verdict, what: impl Into<String>) {
         let what = what.into();
-        if !self.0.iter().any(|(_, other)| *other == what) {
-            self.0.push((verdict, what));
+        if !self.found.iter().any(|(_, other)| *other == what) {
+            self.found.push((verdict, what));
         }
     }
 
     fn take(&mut self, finding: &Finding<'_>) {
+        if self.own.contains(&finding.rule.slug) {
+            return;
+        }
         let verdict = if finding.severity == Severity::Error { Verdict::Violates } else { Verdict::Hazard };
         self.add(verdict, finding.rule.slug);
     }
 
+    /// What was found, in words.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.found.iter().map(|(_, what)| what.as_str())
+    }
+
+    /// Leaves the rules out that this message of a requester breaks.
+    fn except_those_of(&mut self, version: Version, message: &[u8]) {
+        let mut own = |finding: &Finding<'_>| self.own.push(finding.rule.slug);
+        match version {
+            Version::One => rules::send(&Sent::new(message, Some(Role::Requester)), &mut own),
+            Version::Two(family) => rules::send_v2(&SentV2::new(family, message), &mut own),
+        }
+    }
+
     /// The worst of them and of another verdict.
     pub(super) fn worst(&self, verdict: Verdict) -> Verdict {
-        self.0.iter().map(|(verdict, _)| *verdict).fold(verdict, Verdict::max)
+        self.found.iter().map(|(verdict, _)| *verdict).fold(verdict, Verdict::max)
     }
 }
 
@@ -45,6 +66,7 @@ pub(super) struct Question<'a> {
 impl Question<'_> {
     /// The outcome that an answer means; whatever else it breaks is added to `faults`.
     pub(super) fn outcome(&self, answer: &Arrival, faults: &mut Faults) -> Outcome {
+        faults.except_those_of(self.version, self.message);
         self.invalidation(answer, faults);
         let octets = &answer.octets;
         if word(octets, 0) != Some(self.xid) {
@@ -58,7 +80,7 @@ impl Question<'_> {
             return Outcome::Other;
         }
         // Section 4.5 of RFC 8166: an error has the version of what it answers.
-        if word(octets, 1) != word(self.message, 1) {
+        if word(self.message, 1).is_some_and(|version| word(octets, 1) != Some(version)) {
             faults.add(Verdict::Violates, "error-echo");
         }
         self.error(octets, faults)

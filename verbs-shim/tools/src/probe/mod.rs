@@ -233,8 +233,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         if !alive_after {
             faults.add(Verdict::Violates, "answers no more");
         }
-        let more = faults.0.iter().map(|(_, what)| what.as_str());
-        let observed = [what.as_str()].into_iter().chain(more).collect::<Vec<_>>().join("; ");
+        let observed = [what.as_str()].into_iter().chain(faults.names()).collect::<Vec<_>>().join("; ");
         let Case { name, rule, section, .. } = *case;
         let verdict = faults.worst(verdict);
         Ok(Judgement { case: name, rule, section, expected: case.expected(), observed, verdict, alive_after })
@@ -251,6 +250,10 @@ impl<'a, V: Verbs> Prober<'a, V> {
         if !session.answers(&mut Vec::new())? {
             return Ok(Asked::Answered(nothing(&session), false));
         }
+        let may_invalidate = invalidates(case.private_data) && invalidates(session.private_data());
+        if may_invalidate && !self.verbs.remote_invalidation() {
+            return Ok(Asked::Not("this adapter's memory cannot be invalidated"));
+        }
         let plain = match test {
             Test::Message => None,
             Test::Service(service) => match self.plain(&mut session, service)? {
@@ -263,7 +266,6 @@ impl<'a, V: Verbs> Prober<'a, V> {
             None => session.compose(case.send, xid)?,
             Some((service, plain)) => Self::compose_service(&mut session, service, xid, &plain.arguments)?,
         };
-        let may_invalidate = invalidates(case.private_data) && invalidates(session.private_data());
         let question = Question { version: case.version, xid, message: &message, may_invalidate };
         session.send(message.clone())?;
         // Where something has to come, it may take longer than what shows that nothing does.
@@ -276,7 +278,8 @@ impl<'a, V: Verbs> Prober<'a, V> {
             faults.add(Verdict::Violates, "answered twice");
         }
         let areas = self.withdraw(&mut session, faults)?;
-        if let (Some((service, plain)), Outcome::Reply, Some(reply)) = (&plain, outcome, came.first()) {
+        if let (Some((service, plain)), Verdict::Conforms, Some(reply)) = (&plain, case.verdict(outcome), came.first())
+        {
             plain.compare(service, &reply.octets, &areas, faults);
         }
         Ok(Asked::Answered(outcome, answers_on))

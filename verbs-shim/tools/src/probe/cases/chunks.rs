@@ -1,6 +1,6 @@
 //! Chunks of a call that is in order: each shape that the lists may have, beside a NULL call.
 
-use crate::probe::case::{Case, Outcomes, Piece, REPLY, UNSPECIFIED, Usage};
+use crate::probe::case::{Case, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, Usage, Verdict};
 use Piece::{Fixed, Null, NullIn, Segment, Words};
 
 const MSG: Piece = Fixed(0);
@@ -14,6 +14,9 @@ const WRITABLE: Piece = Segment(Usage::Write, 64);
 const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     Case::new([name, rule, section], send, asks)
 }
+
+/// Nothing forbids a Reply chunk of no segments, and nothing says what it is for.
+const OF_NONE: Outcomes = &[(Outcome::Reply, Verdict::Conforms), (Outcome::ErrChunk, Verdict::Hazard)];
 
 pub(super) const CASES: &[Case] = &[
     case("write-chunk", ECHO, &[MSG, Words(&[0, 1, 1]), WRITABLE, Words(&[0, 0]), Null], REPLY),
@@ -60,7 +63,7 @@ pub(super) const CASES: &[Case] = &[
         REPLY,
     ),
     case("reply-chunk", REPLY_CHUNK, &[MSG, Words(&[0, 0, 1, 1]), WRITABLE, Null], REPLY),
-    case("reply-chunk-of-no-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 1, 0]), Null], REPLY),
+    case("reply-chunk-of-no-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 1, 0]), Null], OF_NONE),
     case("reply-chunk-of-2-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 1, 2]), WRITABLE, WRITABLE, Null], REPLY),
     case(
         "write-and-reply-chunk",

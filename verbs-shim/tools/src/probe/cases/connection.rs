@@ -1,7 +1,7 @@
 //! What concerns the connection: credits, and private data of every kind (RFC 8166 section 3.3, RFC 8797).
 
-use crate::probe::case::{Case, Outcome, Outcomes, Piece, REPLY, USUAL, Verdict};
-use Piece::{Fixed, Null, WithCredit, Words};
+use crate::probe::case::{Case, Outcome, Outcomes, Piece, REPLY, USUAL, Usage, Verdict};
+use Piece::{Fixed, Null, Segment, WithCredit, Words};
 
 const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
 const NULL: &[Piece] = &[Fixed(0), NO_CHUNKS, Null];
@@ -47,7 +47,7 @@ pub(super) const CASES: &[Case] = &[
     case(
         "remote-invalidation",
         ["invalidate-foreign", "RFC 8797 3.2, 4.1"],
-        &[Fixed(0), Words(&[0, 1, 1]), Piece::Segment(crate::probe::case::Usage::Write, 64), Words(&[0, 0]), Null],
+        &[Fixed(0), Words(&[0, 1, 1]), Segment(Usage::Write, 64), Words(&[0, 0]), Null],
         REPLY,
     )
     .announcing(INVALIDATION),
