@@ -35,11 +35,8 @@ fn suite(version: Version) -> Suite {
 fn others(version: Version) -> Vec<String> {
     let verdicts = verdicts(&programs(), &suite(version));
     assert!(verdicts.len() > 10);
-    verdicts
-        .iter()
-        .filter(|[_, verdict, _]| !matches!(verdict.as_str(), "conforms" | "not judged"))
-        .map(|case| case.join(": "))
-        .collect()
+    let conforms = |verdict: &str| matches!(verdict, "conforms" | "not judged");
+    verdicts.iter().filter(|[_, verdict, _]| !conforms(verdict)).map(|case| case.join(": ")).collect()
 }
 
 #[test]
@@ -53,6 +50,24 @@ fn our_server_conforms_in_version_2() {
     for family in [Family::A, Family::B] {
         assert_eq!(others(Version::Two(family)), Vec::<String>::new());
     }
+}
+
+/// `UPDATE_EXPECT=1` writes the table again.
+#[test]
+fn the_table_of_our_server_is_up_to_date() {
+    const HEADING: &str = "# rpcrdma-serve, loopback\n";
+    let suite = Suite { form: Form::Tabs, ..suite(Version::One) };
+    let lines = with_service(&programs(), |fabric, address| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+        let mut out = HEADING.as_bytes().to_vec();
+        probe::run(&here, address, &suite, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    });
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/lab/expected/server-rpcrdma-serve.tsv");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(path, &lines).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(path).unwrap(), lines);
 }
 
 /// Answers the COMPOUNDs of the probe, with 57 or 60 octets of data that `data` makes.

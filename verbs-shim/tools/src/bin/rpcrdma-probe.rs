@@ -67,8 +67,11 @@ struct Arguments {
     #[arg(short = 'W', long, default_value = "10s", value_name = "TIME", value_parser = command_line::duration)]
     timeout: Duration,
     /// Print one JSON object per line
-    #[arg(long)]
+    #[arg(long, conflicts_with = "tsv")]
     json: bool,
+    /// Print one line per case, with tabs between verdict, case, rule, what is expected, what was observed, and section
+    #[arg(long)]
+    tsv: bool,
     /// Print the version
     #[arg(short = 'V', action = clap::ArgAction::Version)]
     print_version: Option<bool>,
@@ -93,7 +96,11 @@ impl Arguments {
             patience: self.timeout,
             silence: self.silence,
             only: self.only.clone(),
-            form: if self.json { Form::Json } else { Form::Table },
+            form: match (self.json, self.tsv) {
+                (true, _) => Form::Json,
+                (false, true) => Form::Tabs,
+                (false, false) => Form::Table,
+            },
             file: self.file.clone(),
             link: self.link.clone(),
         }

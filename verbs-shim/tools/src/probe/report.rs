@@ -19,6 +19,8 @@ pub enum Form {
     Table,
     /// JSON, one object per line.
     Json,
+    /// Verdict, case, rule, what is expected, what was observed, and the section, with tabs between them.
+    Tabs,
 }
 
 /// What became of a case.
@@ -102,7 +104,7 @@ impl ProbeRecord<'_> {
 /// Writes the heading of the table.
 pub(super) fn heading(form: Form, out: &mut impl Write) -> io::Result<()> {
     match form {
-        Form::Json => Ok(()),
+        Form::Json | Form::Tabs => Ok(()),
         Form::Table => {
             writeln!(out, "{:10}  {:29} {:20} {:40} section", "verdict", "case", "expected", "observed")
         }
@@ -114,6 +116,7 @@ pub(super) fn judgement(form: Form, to: SocketAddr, judged: &Judgement, out: &mu
     let Judgement { case, rule, section, ref expected, ref observed, verdict, alive_after } = *judged;
     match form {
         Form::Table => writeln!(out, "{verdict:10}  {case:29} {expected:20} {observed:40} {section}"),
+        Form::Tabs => writeln!(out, "{}\t{case}\t{rule}\t{expected}\t{observed}\t{section}", verdict.name()),
         Form::Json => ProbeRecord::Case {
             schema: SCHEMA,
             responder: to,
@@ -144,6 +147,7 @@ pub(super) fn totals(
             out,
             "{cases} cases of version {rpcrdma_version}: {conforms} conform, {violates} violate, {hazard} hazards, {not_judged} not judged"
         ),
+        Form::Tabs => Ok(()),
         Form::Json => ProbeRecord::Summary {
             schema: SCHEMA,
             responder: to,
