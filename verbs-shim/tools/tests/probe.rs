@@ -1,17 +1,18 @@
 //! `rpcrdma-probe` against our own server over the loopback.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failed expectation fails the test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed expectation fails the test")]
 
 #[path = "../../tests/support/service.rs"]
 mod service;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use rpcrdma::v2::Family;
 use rpcrdma_tools::echo::programs;
-use rpcrdma_tools::probe::{self, Form, Suite};
+use rpcrdma_tools::probe::{self, Bounds, Form, Recipe, Suite};
 use rpcrdma_verbs::loopback::Adapter;
-use rpcrdma_verbs::{Dispatcher, Refusal, Service, Stream, Version};
+use rpcrdma_verbs::{Dispatcher, Refusal, Request, Service, Stream, Version};
 use service::with_service;
 
 /// The verdict and what was seen of each case, by name.
@@ -115,6 +116,62 @@ fn other_data_than_that_of_a_plain_call_is_found() {
     let found = others_of_nfs(move || calls.fetch_add(1, Ordering::Relaxed));
     assert!(found.contains(&"readlink-write-chunk: violates: reply; other data".to_owned()), "{found:?}");
     assert!(found.contains(&"read-reply-chunk: violates: reply; other results".to_owned()), "{found:?}");
+}
+
+const BOUNDS: Bounds = Bounds { seed: 1, count: 60, pause: Duration::ZERO, time: Duration::from_secs(60) };
+
+fn brief(version: Version) -> Suite {
+    Suite { silence: Duration::from_millis(5), ..suite(version) }
+}
+
+#[test]
+fn our_server_survives_random_messages() {
+    for version in [Version::One, Version::Two(Family::A), Version::Two(Family::B)] {
+        let fuzzed = with_service(&programs(), |fabric, address| {
+            let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+            probe::fuzz(&here, address, &brief(version), &BOUNDS).unwrap()
+        });
+        assert_eq!((fuzzed.sent, fuzzed.fatal), (60, None), "{version}");
+        assert!(fuzzed.answered > 30, "{version}: {}", fuzzed.answered);
+    }
+}
+
+/// Answers a few calls, and keeps the others.
+struct Silent {
+    programs: Dispatcher<'static, Adapter>,
+    calls: AtomicU8,
+    kept: Mutex<Vec<Request<Adapter>>>,
+}
+
+impl Service<Adapter> for Silent {
+    fn call(&self, request: Request<Adapter>) {
+        if self.calls.fetch_add(1, Ordering::Relaxed) < 20 {
+            self.programs.call(request);
+        } else {
+            self.kept.lock().unwrap().push(request);
+        }
+    }
+}
+
+#[test]
+fn a_server_that_falls_silent_is_found_and_the_message_can_be_replayed() {
+    let silent = Silent { programs: programs(), calls: AtomicU8::new(0), kept: Mutex::default() };
+    let suite = Suite { patience: Duration::from_millis(300), ..brief(Version::One) };
+    let found = with_service(&silent, |fabric, address| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+        let fuzzed = probe::fuzz(&here, address, &suite, &BOUNDS).unwrap();
+        silent.kept.lock().unwrap().clear();
+        fuzzed
+    });
+    assert!((5..25).contains(&found.sent), "{}", found.sent);
+    let recipe = serde_json::to_string(&found.fatal.unwrap()).unwrap();
+    let recipe: Recipe = serde_json::from_str(&recipe).unwrap();
+    assert_eq!(recipe, Recipe::of_seed(found.sent.into(), &suite));
+    let again = with_service(&programs(), |fabric, address| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+        probe::replay(&here, address, &brief(Version::One), &recipe).unwrap()
+    });
+    assert_eq!((again.sent, again.fatal), (1, None));
 }
 
 #[test]

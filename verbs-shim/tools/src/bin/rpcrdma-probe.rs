@@ -1,18 +1,18 @@
 //! The program `rpcrdma-probe`: judges a server of RPC over RDMA by what it makes of good and bad messages.
 
-use std::io;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use std::{fs, io};
 
 use clap::Parser;
 
 use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
 use rpcrdma_tools::ping;
-use rpcrdma_tools::probe::{self, Form, ProbeError, Suite, Totals};
-use rpcrdma_verbs::Version;
+use rpcrdma_tools::probe::{self, Bounds, Form, ProbeError, Recipe, Suite};
 use rpcrdma_verbs::rdma::Device;
-use rpcrdma_verbs::{Error, Versions};
+use rpcrdma_verbs::{Version, Versions};
 
 const NAME: &str = "rpcrdma-probe";
 /// The server breaks a rule.
@@ -25,12 +25,17 @@ Examples:
   rpcrdma-probe --only nomsg-empty 192.0.2.1   the cases of one rule
   rpcrdma-probe --program echo --rpcrdma-version 2b 192.0.2.1
                                                version 2 of rpcrdma-serve
+  rpcrdma-probe --fuzz --seed 7 --count 5000 192.0.2.1
+                                               random messages; the one that is fatal is saved as fatal-SEED.json
+  rpcrdma-probe --replay fatal-4711.json 192.0.2.1
+                                               sends it again
   rpcrdma-probe --file hosts --link to-hosts nfs.example
                                                also READ and READLINK of these, in the NFSv4 root
 
 It connects to no other host. A server that does not bear this can end, so probe none that others need.
 
-Exit status: 0 if the server breaks no rule; 1 if it does; 2 if it could not be probed.";
+Exit status: 0 if the server breaks no rule, or is still there after random messages; 1 if not; 2 if it could not be
+probed.";
 
 /// Send an RPC-over-RDMA (RFC 8166, or version 2) server good and bad messages, and judge its answers.
 #[derive(Debug, Parser)]
@@ -66,6 +71,24 @@ struct Arguments {
     /// Give up a connection or a NULL call after this long
     #[arg(short = 'W', long, default_value = "10s", value_name = "TIME", value_parser = command_line::duration)]
     timeout: Duration,
+    /// Send random messages, and see after each that the server still answers
+    #[arg(long, conflicts_with_all = ["only", "file", "link", "tsv", "replay"])]
+    fuzz: bool,
+    /// Seed of the first random message; each next one has the next number
+    #[arg(long, default_value_t = 0, value_name = "NUMBER", requires = "fuzz")]
+    seed: u64,
+    /// Number of random messages
+    #[arg(long, default_value_t = 1000, value_name = "N", requires = "fuzz")]
+    count: u32,
+    /// Pause between two random messages
+    #[arg(long, default_value = "10ms", value_name = "TIME", value_parser = command_line::duration, requires = "fuzz")]
+    pause: Duration,
+    /// End after this long, even if not all random messages were sent
+    #[arg(long, default_value = "600s", value_name = "TIME", value_parser = command_line::duration, requires = "fuzz")]
+    time: Duration,
+    /// Send the message in this file, which --fuzz has saved
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "file", "link", "tsv"])]
+    replay: Option<PathBuf>,
     /// Print one JSON object per line
     #[arg(long, conflicts_with = "tsv")]
     json: bool,
@@ -112,15 +135,26 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(NAME, &error),
     };
-    match run(&arguments) {
-        Ok(totals) if totals.violates == 0 => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::from(VIOLATES),
-        Err(()) => ExitCode::from(UNUSABLE),
+    run(&arguments).map_or(ExitCode::from(UNUSABLE), |fault| match fault {
+        Fault::None => ExitCode::SUCCESS,
+        Fault::Found => ExitCode::from(VIOLATES),
+    })
+}
+
+/// Whether a fault of the server was found.
+enum Fault {
+    None,
+    Found,
+}
+
+impl Fault {
+    const fn found_if(found: bool) -> Self {
+        if found { Self::Found } else { Self::None }
     }
 }
 
 /// Probes the first of the addresses; says why if it cannot.
-fn run(arguments: &Arguments) -> Result<Totals, ()> {
+fn run(arguments: &Arguments) -> Result<Fault, ()> {
     let addresses = ping::addresses(&arguments.server)
         .map_err(|error| say(NAME, format_args!("{}: no such host: {error}", arguments.server)))?;
     let Some(&address) = addresses.first() else {
@@ -133,7 +167,28 @@ fn run(arguments: &Arguments) -> Result<Totals, ()> {
     })
 }
 
-fn probed(arguments: &Arguments, address: SocketAddr) -> Result<Totals, ProbeError> {
-    let device = Device::towards(address).map_err(|error: Error| ProbeError::from(error))?;
-    probe::run(&device, address, &arguments.suite(), &mut io::stdout().lock())
+fn probed(arguments: &Arguments, address: SocketAddr) -> Result<Fault, ProbeError> {
+    let (suite, out) = (arguments.suite(), &mut io::stdout().lock());
+    let recipe = arguments.replay.as_deref().map(saved).transpose()?;
+    let device = Device::towards(address)?;
+    let fuzzed = match recipe {
+        Some(recipe) => probe::replay(&device, address, &suite, &recipe)?,
+        None if arguments.fuzz => {
+            let Arguments { seed, count, pause, time, .. } = *arguments;
+            probe::fuzz(&device, address, &suite, &Bounds { seed, count, pause, time })?
+        }
+        None => return Ok(Fault::found_if(probe::run(&device, address, &suite, out)?.violates > 0)),
+    };
+    fuzzed.write(suite.form, address, out)?;
+    if let (Some(fatal), None) = (&fuzzed.fatal, &arguments.replay) {
+        let name = format!("fatal-{}.json", fatal.seed);
+        fs::write(&name, serde_json::to_string(fatal).map_err(io::Error::from)?)?;
+        say(NAME, format_args!("the message is in {name}: see --replay"));
+    }
+    Ok(Fault::found_if(fuzzed.fatal.is_some()))
+}
+
+/// The message in a file.
+fn saved(path: &Path) -> Result<Recipe, ProbeError> {
+    serde_json::from_slice(&fs::read(path)?).map_err(|error| ProbeError::Recipe(error.to_string()))
 }

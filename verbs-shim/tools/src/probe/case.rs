@@ -5,6 +5,7 @@ use std::fmt;
 use rpcrdma::private_data::PrivateData;
 use rpcrdma::v2::ErrorCode;
 use rpcrdma_verbs::Version;
+use serde::{Deserialize, Serialize};
 
 use crate::raw::RECEIVE;
 
@@ -102,7 +103,8 @@ pub(super) enum Piece {
 }
 
 /// What the peer may do with memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(super) enum Usage {
     /// RDMA Read.
     Read,

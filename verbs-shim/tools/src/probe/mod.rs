@@ -38,12 +38,14 @@
 
 mod case;
 mod cases;
+mod fuzz;
 mod judge;
 mod memory;
 mod report;
 mod services;
 mod session;
 
+use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -53,6 +55,7 @@ use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma_verbs::{Error, Verbs, Version};
 
 pub use case::Verdict;
+pub use fuzz::{Bounds, Fuzzed, Recipe, fuzz, replay};
 pub use report::{Form, Judgement, Totals};
 
 use crate::echo;
@@ -123,7 +126,11 @@ pub enum ProbeError {
     NoService,
     /// There is no such case.
     NoCase(String),
-    /// The table could not be written.
+    /// A message to replay is of this version of RPC-over-RDMA, and another is to be probed.
+    OtherVersion(String),
+    /// A file has no message to replay.
+    Recipe(String),
+    /// A file could not be read or written, or the output.
     Output(io::Error),
 }
 
@@ -133,7 +140,9 @@ impl fmt::Display for ProbeError {
             Self::Verbs(error) => error.fmt(f),
             Self::NoService => f.write_str("it does not answer a call of NULL: see --program and --rpcrdma-version"),
             Self::NoCase(name) => write!(f, "there is no case and no rule {name}"),
-            Self::Output(error) => write!(f, "cannot write the output: {error}"),
+            Self::OtherVersion(version) => write!(f, "the message is one of version {version}: see --rpcrdma-version"),
+            Self::Output(error) => error.fmt(f),
+            Self::Recipe(error) => write!(f, "not a message that --fuzz has saved: {error}"),
         }
     }
 }
@@ -143,7 +152,7 @@ impl std::error::Error for ProbeError {
         match self {
             Self::Verbs(error) => Some(error),
             Self::Output(error) => Some(error),
-            Self::NoService | Self::NoCase(_) => None,
+            Self::NoService | Self::NoCase(_) | Self::OtherVersion(_) | Self::Recipe(_) => None,
         }
     }
 }
@@ -171,7 +180,7 @@ pub fn run<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, out: &mut impl Wr
     if let ([], [], Some(only)) = (cases.as_slice(), services.as_slice(), &suite.only) {
         return Err(ProbeError::NoCase(only.clone()));
     }
-    let prober = Prober { verbs, to, suite };
+    let prober = Prober::new(verbs, to, suite);
     if !prober.is_alive()? {
         return Err(ProbeError::NoService);
     }
@@ -204,11 +213,21 @@ struct Prober<'a, V: Verbs> {
     verbs: &'a V,
     to: SocketAddr,
     suite: &'a Suite,
+    /// The first XID of the last connection.
+    xid: Cell<u32>,
 }
 
 impl<'a, V: Verbs> Prober<'a, V> {
+    const fn new(verbs: &'a V, to: SocketAddr, suite: &'a Suite) -> Self {
+        Self { verbs, to, suite, xid: Cell::new(0x7b0b_0001) }
+    }
+
     fn open(&self, private_data: &[u8]) -> Result<Session<'a, V>, Error> {
-        Session::open(self.verbs, self.to, self.suite, self.suite.version, private_data)
+        /// Far enough from each other for all calls of a connection.
+        const BETWEEN_CONNECTIONS: u32 = 0x1_0000;
+        let first_xid = self.xid.get().wrapping_add(BETWEEN_CONNECTIONS);
+        self.xid.set(first_xid);
+        Session::open(self.verbs, self.to, self.suite, first_xid, private_data)
     }
 
     /// Whether the responder answers a call of NULL on a new connection.

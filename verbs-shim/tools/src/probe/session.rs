@@ -11,8 +11,7 @@ use super::case::{Piece, Usage};
 use super::memory::{Area, access};
 use crate::raw::{Arrival, RawPeer};
 
-/// The XID of the first call of a connection, and how far the next is from it.
-const FIRST_XID: u32 = 0x7b0b_0001;
+/// How far the XID of each call is from that of the one before it.
 const STEP: u32 = 0x101;
 /// What is asked for in version 1 (RFC 8166 section 3.3.1).
 const CREDITS: u32 = 32;
@@ -28,15 +27,18 @@ pub(super) struct Session<'a, V: Verbs> {
 }
 
 impl<'a, V: Verbs> Session<'a, V> {
+    /// Connects. No other connection may have the XIDs from `first_xid` on: a responder takes what has the XID of a Call that
+    /// has failed for that Call (RFC 8166 section 4.5.3).
     pub(super) fn open(
         verbs: &'a V,
         to: SocketAddr,
         suite: &'a Suite,
-        version: Version,
+        first_xid: u32,
         private_data: &[u8],
     ) -> Result<Self, Error> {
         let peer = RawPeer::connect(verbs, to, private_data, suite.patience)?;
-        let mut session = Self { verbs, suite, version, peer, xid: FIRST_XID, areas: Vec::new() };
+        let version = suite.version;
+        let mut session = Self { verbs, suite, version, peer, xid: first_xid, areas: Vec::new() };
         session.begin()?;
         Ok(session)
     }
