@@ -4,6 +4,7 @@
 //! A message is made from a seed alone. Only handles and offsets are those of the memory that is registered for it, so a
 //! [`Recipe`] names their places, and can be replayed.
 
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,8 +14,10 @@ use rpcrdma_verbs::{Error, Verbs, Version};
 use serde::{Deserialize, Serialize};
 
 use super::case::{USUAL, Usage};
+use super::prober::Prober;
+use super::report::SCHEMA;
 use super::session::{Session, octets};
-use super::{ProbeError, Prober, Suite};
+use super::suite::{Form, ProbeError, Suite};
 
 /// How many messages, how fast, for how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +44,40 @@ pub struct Fuzzed {
     pub ended: u32,
     /// The message after which the responder answered no more.
     pub fatal: Option<Recipe>,
+}
+
+/// The only line of JSON about random messages.
+#[derive(Serialize)]
+struct FuzzRecord {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    schema: u32,
+    responder: SocketAddr,
+    sent: u32,
+    answered: u32,
+    disconnected: u32,
+    fatal_seed: Option<u64>,
+}
+
+impl Fuzzed {
+    /// Writes what came of the messages.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, form: Form, to: SocketAddr, out: &mut impl Write) -> io::Result<()> {
+        let Self { sent, answered, ended: disconnected, ref fatal } = *self;
+        let fatal_seed = fatal.as_ref().map(|recipe| recipe.seed);
+        if form == Form::Json {
+            let (kind, schema) = ("summary", SCHEMA);
+            let record = FuzzRecord { kind, schema, responder: to, sent, answered, disconnected, fatal_seed };
+            return writeln!(out, "{}", serde_json::to_string(&record)?);
+        }
+        writeln!(out, "{sent} messages: {answered} answered, {disconnected} ended the connection")?;
+        match fatal_seed {
+            Some(seed) => writeln!(out, "after the message of seed {seed} the server answers no more"),
+            None => writeln!(out, "the server still answers"),
+        }
+    }
 }
 
 /// A message, with the places where segments of memory stand.
@@ -103,7 +140,7 @@ impl Recipe {
         let version = suite.version;
         let message = Vec::new();
         let mut recipe =
-            Self { schema: 1, seed, rpcrdma_version: version.to_string(), octets: message, memory: Vec::new() };
+            Self { schema: SCHEMA, seed, rpcrdma_version: version.to_string(), octets: message, memory: Vec::new() };
         let mut random = Random(seed);
         let is_long = random.below(5) == 0;
         recipe.begin(version, is_long);

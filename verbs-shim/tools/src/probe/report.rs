@@ -6,23 +6,10 @@ use std::net::SocketAddr;
 use serde::Serialize;
 
 use super::case::Verdict;
-use super::fuzz::Fuzzed;
+use super::suite::Form;
 
 /// The form of the records. Fields may be added to it; none goes, and none changes its meaning.
-const SCHEMA: u32 = 1;
-
-/// How the verdicts are printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Form {
-    /// A table.
-    #[default]
-    Table,
-    /// JSON, one object per line.
-    Json,
-    /// Verdict, case, rule, what is expected, what was observed, and the section, with tabs between them.
-    Tabs,
-}
+pub(super) const SCHEMA: u32 = 1;
 
 /// What became of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,40 +81,6 @@ enum ProbeRecord<'a> {
         hazard: usize,
         not_judged: usize,
     },
-}
-
-/// The only line of JSON about random messages.
-#[derive(Serialize)]
-struct FuzzRecord {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    schema: u32,
-    responder: SocketAddr,
-    sent: u32,
-    answered: u32,
-    disconnected: u32,
-    fatal_seed: Option<u64>,
-}
-
-impl Fuzzed {
-    /// Writes what came of the messages.
-    ///
-    /// # Errors
-    /// Those of `out`.
-    pub fn write(&self, form: Form, to: SocketAddr, out: &mut impl Write) -> io::Result<()> {
-        let Self { sent, answered, ended: disconnected, ref fatal } = *self;
-        let fatal_seed = fatal.as_ref().map(|recipe| recipe.seed);
-        if form == Form::Json {
-            let (kind, schema) = ("summary", SCHEMA);
-            let record = FuzzRecord { kind, schema, responder: to, sent, answered, disconnected, fatal_seed };
-            return writeln!(out, "{}", serde_json::to_string(&record)?);
-        }
-        writeln!(out, "{sent} messages: {answered} answered, {disconnected} ended the connection")?;
-        match fatal_seed {
-            Some(seed) => writeln!(out, "after the message of seed {seed} the server answers no more"),
-            None => writeln!(out, "the server still answers"),
-        }
-    }
 }
 
 impl ProbeRecord<'_> {

@@ -8,7 +8,7 @@ use super::case::{Case, Outcomes, REPLY, UNSPECIFIED, Usage, Verdict};
 use super::judge::Faults;
 use super::memory::Withdrawn;
 use super::session::{Session, octets};
-use super::{Prober, Suite};
+use super::suite::Suite;
 
 /// What is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,50 +110,48 @@ fn chunk<V: Verbs>(session: &mut Session<'_, V>, lengths: Option<&[u32]>) -> Res
     Ok(words)
 }
 
-impl<V: Verbs> Prober<'_, V> {
-    /// The message of a service case.
-    pub(super) fn compose_service(
-        session: &mut Session<'_, V>,
-        service: &ServiceCase,
-        xid: u32,
-        arguments: &[u8],
-    ) -> Result<Vec<u8>, Error> {
-        let mut message = octets(&[xid, 1, 32, 0, 0]);
-        message.extend(chunk(session, service.write)?);
-        message.extend([0; 4]);
-        match service.reply {
-            None => message.extend([0; 4]),
-            reply => message.extend(chunk(session, reply)?),
-        }
-        message.extend(compound(xid, arguments));
-        Ok(message)
+/// The message of a service case.
+pub(super) fn compose<V: Verbs>(
+    session: &mut Session<'_, V>,
+    service: &ServiceCase,
+    xid: u32,
+    arguments: &[u8],
+) -> Result<Vec<u8>, Error> {
+    let mut message = octets(&[xid, 1, 32, 0, 0]);
+    message.extend(chunk(session, service.write)?);
+    message.extend([0; 4]);
+    match service.reply {
+        None => message.extend([0; 4]),
+        reply => message.extend(chunk(session, reply)?),
     }
+    message.extend(compound(xid, arguments));
+    Ok(message)
+}
 
-    /// The results of the same operation without chunks, from the second word of the RPC Reply on.
-    ///
-    /// The inner error says why there are none.
-    pub(super) fn plain(
-        &self,
-        session: &mut Session<'_, V>,
-        service: &ServiceCase,
-    ) -> Result<Result<Plain, &'static str>, Error> {
-        let arguments = match service.operation.arguments(self.suite) {
-            Ok(arguments) => arguments,
-            Err(missing) => return Ok(Err(missing)),
-        };
-        let xid = session.fresh_xid();
-        let mut message = octets(&[xid, 1, 32, 0, 0, 0, 0]);
-        message.extend(compound(xid, &arguments));
-        session.send(message)?;
-        let answer = session.next(self.suite.patience)?;
-        let stream = answer.as_ref().and_then(|answer| inline(&answer.octets));
-        // Accepted, and NFS4_OK.
-        let good = stream.filter(|stream| stream.get(4..28) == Some(&octets(&[1, 0, 0, 0, 0, 0])));
-        Ok(match good.and_then(|stream| stream.get(4..)) {
-            Some(results) => Ok(Plain { arguments, results: results.to_vec() }),
-            None => Err("the plain call fails"),
-        })
-    }
+/// The results of the same operation without chunks, from the second word of the RPC Reply on.
+///
+/// The inner error says why there are none.
+pub(super) fn plain<V: Verbs>(
+    session: &mut Session<'_, V>,
+    service: &ServiceCase,
+    suite: &Suite,
+) -> Result<Result<Plain, &'static str>, Error> {
+    let arguments = match service.operation.arguments(suite) {
+        Ok(arguments) => arguments,
+        Err(missing) => return Ok(Err(missing)),
+    };
+    let xid = session.fresh_xid();
+    let mut message = octets(&[xid, 1, 32, 0, 0, 0, 0]);
+    message.extend(compound(xid, &arguments));
+    session.send(message)?;
+    let answer = session.next(suite.patience)?;
+    let stream = answer.as_ref().and_then(|answer| inline(&answer.octets));
+    // Accepted, and NFS4_OK.
+    let good = stream.filter(|stream| stream.get(4..28) == Some(&octets(&[1, 0, 0, 0, 0, 0])));
+    Ok(match good.and_then(|stream| stream.get(4..)) {
+        Some(results) => Ok(Plain { arguments, results: results.to_vec() }),
+        None => Err("the plain call fails"),
+    })
 }
 
 /// A call without chunks, and what came of it.

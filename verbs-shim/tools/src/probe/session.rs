@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use rpcrdma::v2::Family;
 use rpcrdma_verbs::{Error, Verbs, Version};
 
-use super::Suite;
 use super::case::{Piece, Usage};
 use super::memory::{Area, access};
+use super::suite::Suite;
 use crate::raw::{Arrival, RawPeer};
 
 /// How far the XID of each call is from that of the one before it.

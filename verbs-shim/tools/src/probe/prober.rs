@@ -1,0 +1,149 @@
+//! Sends the message of a case, and finds out what became of it.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+
+use rpcrdma::private_data::{Flags, PrivateData};
+use rpcrdma_verbs::{Error, Verbs};
+
+use super::case::{Case, Outcome, USUAL, Verdict};
+use super::judge::{Faults, Question};
+use super::memory::Withdrawn;
+use super::report::Judgement;
+use super::services::{self, ServiceCase};
+use super::session::Session;
+use super::suite::Suite;
+
+/// What a case consists of.
+#[derive(Clone, Copy)]
+pub(super) enum Test<'a> {
+    /// Its message.
+    Message,
+    /// A call whose results are compared with those of another call.
+    Service(&'a ServiceCase),
+}
+
+/// Who examines a responder.
+pub(super) struct Prober<'a, V: Verbs> {
+    verbs: &'a V,
+    to: SocketAddr,
+    pub(super) suite: &'a Suite,
+    /// The first XID of the last connection.
+    xid: Cell<u32>,
+}
+
+impl<'a, V: Verbs> Prober<'a, V> {
+    pub(super) const fn new(verbs: &'a V, to: SocketAddr, suite: &'a Suite) -> Self {
+        Self { verbs, to, suite, xid: Cell::new(0x7b0b_0001) }
+    }
+
+    pub(super) fn open(&self, private_data: &[u8]) -> Result<Session<'a, V>, Error> {
+        /// Far enough from each other for all calls of a connection.
+        const BETWEEN_CONNECTIONS: u32 = 0x1_0000;
+        let first_xid = self.xid.get().wrapping_add(BETWEEN_CONNECTIONS);
+        self.xid.set(first_xid);
+        Session::open(self.verbs, self.to, self.suite, first_xid, private_data)
+    }
+
+    /// Whether the responder answers a call of NULL on a new connection.
+    pub(super) fn is_alive(&self) -> Result<bool, Error> {
+        self.open(&USUAL)?.answers(&mut Vec::new())
+    }
+
+    pub(super) fn examine(&self, case: &Case, test: Test<'_>) -> Result<Judgement, Error> {
+        let mut faults = Faults::default();
+        let asked = match self.open(case.private_data) {
+            Ok(session) => self.ask(session, case, test, &mut faults)?,
+            Err(Error::Rejected(_) | Error::Refused | Error::Unreachable | Error::Disconnected) => {
+                Asked::Answered(Outcome::Refusal, false)
+            }
+            Err(error) => return Err(error),
+        };
+        let (what, verdict, answers_on) = match asked {
+            Asked::Answered(outcome, answers_on) => (outcome.to_string(), case.verdict(outcome), answers_on),
+            Asked::Not(why) => (why.to_owned(), Verdict::NotJudged, true),
+        };
+        let alive_after = answers_on || self.is_alive().unwrap_or(false);
+        if !alive_after {
+            faults.add(Verdict::Violates, "answers no more");
+        }
+        let observed = [what.as_str()].into_iter().chain(faults.names()).collect::<Vec<_>>().join("; ");
+        let Case { name, rule, section, .. } = *case;
+        let verdict = faults.worst(verdict);
+        Ok(Judgement { case: name, rule, section, expected: case.expected(), observed, verdict, alive_after })
+    }
+
+    /// Sends the message of the case; returns what became of it.
+    fn ask(
+        &self,
+        mut session: Session<'a, V>,
+        case: &Case,
+        test: Test<'_>,
+        faults: &mut Faults,
+    ) -> Result<Asked, Error> {
+        if !session.answers(&mut Vec::new())? {
+            return Ok(Asked::Answered(nothing(&session), false));
+        }
+        let may_invalidate = invalidates(case.private_data) && invalidates(session.private_data());
+        if may_invalidate && !self.verbs.remote_invalidation() {
+            return Ok(Asked::Not("this adapter's memory cannot be invalidated"));
+        }
+        let plain = match test {
+            Test::Message => None,
+            Test::Service(service) => match services::plain(&mut session, service, self.suite)? {
+                Ok(plain) => Some((service, plain)),
+                Err(why) => return Ok(Asked::Not(why)),
+            },
+        };
+        let xid = session.fresh_xid();
+        let message = match &plain {
+            None => session.compose(case.send, xid)?,
+            Some((service, plain)) => services::compose(&mut session, service, xid, &plain.arguments)?,
+        };
+        let question = Question { version: case.version, xid, message: &message, may_invalidate };
+        session.send(message.clone())?;
+        // Where something has to come, it may take longer than what shows that nothing does.
+        let wait = if case.may_be_silent() { self.suite.silence } else { 4 * self.suite.silence };
+        let mut came: Vec<_> = session.next(wait)?.into_iter().collect();
+        let answers_on = session.answers(&mut came)?;
+        let mut outcomes = came.iter().map(|answer| question.outcome(answer, faults)).collect::<Vec<_>>().into_iter();
+        let outcome = outcomes.next().unwrap_or_else(|| nothing(&session));
+        if outcomes.next().is_some() {
+            faults.add(Verdict::Violates, "answered twice");
+        }
+        let areas = self.withdraw(&mut session, faults)?;
+        if let (Some((service, plain)), Verdict::Conforms, Some(reply)) = (&plain, case.verdict(outcome), came.first())
+        {
+            plain.compare(service, &reply.octets, &areas, faults);
+        }
+        Ok(Asked::Answered(outcome, answers_on))
+    }
+
+    /// Withdraws all memory, and looks whether octets beside it were changed.
+    fn withdraw(&self, session: &mut Session<'a, V>, faults: &mut Faults) -> Result<Vec<Withdrawn>, Error> {
+        let areas = std::mem::take(&mut session.areas).into_iter().map(|area| area.withdraw(self.verbs));
+        let areas = areas.collect::<Result<Vec<_>, _>>()?;
+        if areas.iter().any(|area| area.overrun) {
+            faults.add(Verdict::Violates, "rdma-write-bounds");
+        }
+        Ok(areas)
+    }
+}
+
+/// What became of the message of a case.
+enum Asked {
+    /// This, and whether the connection is still of use.
+    Answered(Outcome, bool),
+    /// It could not be sent, for this reason.
+    Not(&'static str),
+}
+
+/// What it means that nothing has come.
+fn nothing<V: Verbs>(session: &Session<'_, V>) -> Outcome {
+    if session.is_over() { Outcome::Disconnect } else { Outcome::Silence }
+}
+
+/// Whether private data announces support of remote invalidation.
+fn invalidates(private_data: &[u8]) -> bool {
+    PrivateData::find(private_data).is_some_and(|data| data.flags.contains(Flags::REMOTE_INVALIDATION))
+}

@@ -1,0 +1,126 @@
+//! What to try, on whom, and why that may be impossible.
+
+use std::time::Duration;
+use std::{fmt, io};
+
+use rpcrdma_verbs::{Error, Version};
+
+use super::case::Case;
+use crate::echo;
+
+/// How the verdicts are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Form {
+    /// A table.
+    #[default]
+    Table,
+    /// JSON, one object per line.
+    Json,
+    /// Verdict, case, rule, what is expected, what was observed, and the section, with tabs between them.
+    Tabs,
+}
+
+/// What to try, and on whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suite {
+    /// The program whose NULL procedure is called.
+    pub program: u32,
+    /// Its version.
+    pub program_version: u32,
+    /// The version of RPC-over-RDMA.
+    pub version: Version,
+    /// How long a connection and a reply may take.
+    pub patience: Duration,
+    /// When nothing has come for so long, nothing will.
+    pub silence: Duration,
+    /// Only the cases with this name or of this rule.
+    pub only: Option<String>,
+    /// How the verdicts are printed.
+    pub form: Form,
+    /// The name of a file of 60 octets or more in the root of NFSv4, to read.
+    pub file: Option<String>,
+    /// The name of a symbolic link there.
+    pub link: Option<String>,
+}
+
+impl Suite {
+    /// All cases of version 1 on NULL of NFSv4.
+    #[must_use]
+    pub const fn nfs() -> Self {
+        Self {
+            program: 100_003,
+            program_version: 4,
+            version: Version::One,
+            patience: Duration::from_secs(10),
+            silence: Duration::from_millis(500),
+            only: None,
+            form: Form::Table,
+            file: None,
+            link: None,
+        }
+    }
+
+    /// The same on NULL of the [echo program](echo).
+    #[must_use]
+    pub fn echo() -> Self {
+        Self { program: echo::PROGRAM, program_version: echo::VERSION, ..Self::nfs() }
+    }
+
+    pub(super) fn has(&self, case: &Case) -> bool {
+        self.only.as_deref().is_none_or(|only| only == case.name || only == case.rule)
+    }
+}
+
+/// Why nothing could be judged.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ProbeError {
+    /// The adapter or the connection failed, and not because of a case.
+    Verbs(Error),
+    /// The responder does not answer the NULL procedure that cases are made of.
+    NoService,
+    /// There is no such case.
+    NoCase(String),
+    /// A message to replay is of this version of RPC-over-RDMA, and another is to be probed.
+    OtherVersion(String),
+    /// A file has no message to replay.
+    Recipe(String),
+    /// A file could not be read or written, or the output.
+    Output(io::Error),
+}
+
+impl fmt::Display for ProbeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Verbs(error) => error.fmt(f),
+            Self::NoService => f.write_str("it does not answer a call of NULL: see --program and --rpcrdma-version"),
+            Self::NoCase(name) => write!(f, "there is no case and no rule {name}"),
+            Self::OtherVersion(version) => write!(f, "the message is one of version {version}: see --rpcrdma-version"),
+            Self::Output(error) => error.fmt(f),
+            Self::Recipe(error) => write!(f, "not a message that --fuzz has saved: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ProbeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Verbs(error) => Some(error),
+            Self::Output(error) => Some(error),
+            Self::NoService | Self::NoCase(_) | Self::OtherVersion(_) | Self::Recipe(_) => None,
+        }
+    }
+}
+
+impl From<Error> for ProbeError {
+    fn from(error: Error) -> Self {
+        Self::Verbs(error)
+    }
+}
+
+impl From<io::Error> for ProbeError {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
