@@ -26,18 +26,18 @@ Examples:
   rpcrdma-probe --program echo --rpcrdma-version 2b 192.0.2.1
                                                version 2 of rpcrdma-serve
   rpcrdma-probe --fuzz --seed 7 --count 5000 192.0.2.1
-                                               random messages; the one that is fatal is saved as fatal-SEED.json
+                                               random messages; a fatal one is saved as fatal-SEED.json
   rpcrdma-probe --replay fatal-4711.json 192.0.2.1
                                                sends it again
   rpcrdma-probe --file hosts --link to-hosts nfs.example
                                                also READ and READLINK of these, in the NFSv4 root
 
-It connects to no other host. A server that does not bear this can end, so probe none that others need.
+It connects to no host but this one. It can crash a server: do not probe one that others depend on.
 
-Exit status: 0 if the server breaks no rule, or is still there after random messages; 1 if not; 2 if it could not be
-probed.";
+Exit status: 0 if the server broke no rule, or survived the random messages; 1 if it did not;
+2 for wrong usage, or if the server could not be probed.";
 
-/// Send an RPC-over-RDMA (RFC 8166, or version 2) server good and bad messages, and judge its answers.
+/// Send valid and malformed messages to an RPC-over-RDMA server, and judge its answers
 #[derive(Debug, Parser)]
 #[command(name = NAME, version, after_help = EXAMPLES, styles = STYLES, max_term_width = 100)]
 #[command(disable_version_flag = true)]
@@ -47,7 +47,7 @@ struct Arguments {
         help = "Name or address, with or without a port: nfs.example, [2001:db8::1]:20049"
     )]
     server: String,
-    /// Program whose NULL procedure the cases call: nfs, mount, nfsacl, echo or a number
+    /// Program whose NULL procedure to call: nfs, mount, nfsacl, echo or a number
     #[arg(long, default_value = "nfs", value_name = "PROGRAM", value_parser = command_line::program)]
     program: u32,
     /// Version of the program [default: 4 for nfs, 3 for mount and nfsacl, 1 for others]
@@ -65,16 +65,16 @@ struct Arguments {
     /// A symbolic link in the root of the NFSv4 server: READLINK it in several ways
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
-    /// When nothing has come for so long, nothing will
+    /// How long to wait before a missing answer counts as silence
     #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = command_line::duration)]
     silence: Duration,
-    /// Give up a connection or a NULL call after this long
+    /// Give up on connecting, or on a NULL call, after this long
     #[arg(short = 'W', long, default_value = "10s", value_name = "TIME", value_parser = command_line::duration)]
     timeout: Duration,
-    /// Send random messages, and see after each that the server still answers
+    /// Send random messages, and check after each that the server still answers
     #[arg(long, conflicts_with_all = ["only", "file", "link", "tsv", "replay"])]
     fuzz: bool,
-    /// Seed of the first random message; each next one has the next number
+    /// Seed of the first random message; the next message has the next number
     #[arg(long, default_value_t = 0, value_name = "NUMBER", requires = "fuzz")]
     seed: u64,
     /// Number of random messages
@@ -86,13 +86,13 @@ struct Arguments {
     /// End after this long, even if not all random messages were sent
     #[arg(long, default_value = "600s", value_name = "TIME", value_parser = command_line::duration, requires = "fuzz")]
     time: Duration,
-    /// Send the message in this file, which --fuzz has saved
+    /// Send the message in this file, saved by --fuzz
     #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "file", "link", "tsv"])]
     replay: Option<PathBuf>,
     /// Print one JSON object per line
     #[arg(long, conflicts_with = "tsv")]
     json: bool,
-    /// Print one line per case, with tabs between verdict, case, rule, what is expected, what was observed, and section
+    /// Print one line per case, separated by tabs: verdict, case, rule, expected, observed, section
     #[arg(long)]
     tsv: bool,
     /// Print the version
