@@ -123,18 +123,18 @@
 #define RPCRDMA_DO_RELEASE 3
 
 /**
- * Requester: register ranges[0] of the Call's Payload stream for remote read, and report it: call, region.
+ * Requester: register the first range, of the Call's Payload stream for remote read, and report it: call, region.
  */
 #define RPCRDMA_DO_REGISTER_ARGUMENT 4
 
 /**
- * Requester: register ranges[0] of the room for a result for remote write, and report it: call, region; at is the number
+ * Requester: register the first range, of the room for a result for remote write, and report it: call, region; at is the number
  * of the result.
  */
 #define RPCRDMA_DO_REGISTER_RESULT 5
 
 /**
- * Requester: register ranges[0] of the room for a Long Reply for remote write, and report it: call, region.
+ * Requester: register the first range, of the room for a Long Reply for remote write, and report it: call, region.
  */
 #define RPCRDMA_DO_REGISTER_REPLY 6
 

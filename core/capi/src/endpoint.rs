@@ -154,12 +154,12 @@ pub const RPCRDMA_DO_SEND: u32 = 1;
 pub const RPCRDMA_DO_SEND_INVALIDATING: u32 = 2;
 /// A Receive goes back to the driver: receive.
 pub const RPCRDMA_DO_RELEASE: u32 = 3;
-/// Requester: register ranges[0] of the Call's Payload stream for remote read, and report it: call, region.
+/// Requester: register the first range, of the Call's Payload stream for remote read, and report it: call, region.
 pub const RPCRDMA_DO_REGISTER_ARGUMENT: u32 = 4;
-/// Requester: register ranges[0] of the room for a result for remote write, and report it: call, region; at is the number
+/// Requester: register the first range, of the room for a result for remote write, and report it: call, region; at is the number
 /// of the result.
 pub const RPCRDMA_DO_REGISTER_RESULT: u32 = 5;
-/// Requester: register ranges[0] of the room for a Long Reply for remote write, and report it: call, region.
+/// Requester: register the first range, of the room for a Long Reply for remote write, and report it: call, region.
 pub const RPCRDMA_DO_REGISTER_REPLY: u32 = 6;
 /// Invalidate the memory of handle, and report it: call, region.
 pub const RPCRDMA_DO_INVALIDATE: u32 = 7;
