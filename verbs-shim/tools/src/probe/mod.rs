@@ -25,7 +25,7 @@
 //! let stop = server.stopper();
 //! let served = thread::spawn(move || server.serve(&programs()));
 //!
-//! let suite = Suite { only: Some("nomsg-empty".to_owned()), ..Suite::echo() };
+//! let suite = Suite { only: Some("version-3".to_owned()), ..Suite::echo() };
 //! let mut table = Vec::new();
 //! let totals = probe::run(&here, address, &suite, &mut table)?;
 //! assert_eq!((totals.conforms, totals.violates), (1, 0));
