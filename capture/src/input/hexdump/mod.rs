@@ -417,7 +417,7 @@ impl<'a> DumpOctets<'a> {
         let fits = |missing: &usize| *missing > 0 && missing.is_multiple_of(line.len());
         let missing =
             self.radices(offset).filter_map(missing).find(fits).ok_or_else(|| offset.error(HexError::OFFSET))?;
-        if missing > LIMIT {
+        if missing > LIMIT.saturating_sub(self.octets.len()) {
             return Err(offset.error(HexError::TOO_LONG));
         }
         self.octets.extend(line.iter().cycle().take(missing));

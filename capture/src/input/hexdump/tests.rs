@@ -186,6 +186,14 @@ fn repeated_lines_are_put_back() {
 }
 
 #[test]
+fn repetitions_count_together() {
+    let line = |offset: u32| format!("{offset:08x}  00\n*\n");
+    assert_eq!(octets(&(line(0) + &line(0x8_0000) + "00100000\n")).len(), 0x10_0000);
+    let beyond = line(0) + &line(0x8_0000) + "00100001\n";
+    assert_eq!(HexDump::parse(&beyond).unwrap_err().reason, HexError::TOO_LONG);
+}
+
+#[test]
 fn what_is_no_dump_is_said_with_its_place() {
     for (text, line, column, reason) in [
         ("", 1, 1, HexError::EMPTY),
