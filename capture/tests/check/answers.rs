@@ -168,6 +168,24 @@ fn a_damaged_copy_of_a_call_has_an_answer_of_its_own() {
 }
 
 #[test]
+fn an_answer_that_may_have_been_lost_is_said_to_be() {
+    let says = |goes_on: bool| {
+        let mut trace = Trace::new();
+        trace.send(Client, &patched(null_message(), 12, 7));
+        if goes_on {
+            trace.null(0x99);
+        }
+        trace.disconnect(Client);
+        let (found, _) = judge_at(&trace.packets, |index| index * 2_000_000_000);
+        let found = found.iter().find(|found| found.rule.slug == "answer").unwrap();
+        found.message.strip_prefix("ERR_CHUNK should answer this (proc-unknown), but nothing does").unwrap().to_owned()
+    };
+    // What the server sends later has no hole before it.
+    assert_eq!(says(true), "");
+    assert_eq!(says(false), ", or the capture lacks both the answer and what acknowledges it");
+}
+
+#[test]
 fn a_requester_that_leaves_at_once_is_owed_nothing() {
     let left = |by, time: fn(u64) -> u64| {
         let mut trace = Trace::new();

@@ -16,6 +16,9 @@ use crate::rpc::header::Reaction;
 /// After this many nanoseconds, an answer that did not come counts as missing.
 pub(super) const PATIENCE: u64 = 1_000_000_000;
 
+/// The other possibility, where it cannot be ruled out.
+const OR_LACKING: &str = ", or the capture lacks both the answer and what acknowledges it";
+
 impl History {
     /// Judges how memory was used.
     pub(crate) fn memory(&mut self, used: &MemoryUse, book: &mut Book) {
@@ -62,7 +65,10 @@ impl History {
             let stayed = self.stayed(requester, report.connection.disconnected);
             for (faulty, due) in std::mem::take(self.requests.get_mut(requester)).into_due() {
                 let Faulty { rule, about, .. } = faulty;
-                let message = format_args!("{due} should answer this ({}), but nothing does", rule.slug);
+                // What this end has sent since would show a hole where the answer should be. Without that, only time speaks.
+                let goes_on = self.last.get(requester.other()).frame > about.stamp.frame;
+                let or = if goes_on { "" } else { OR_LACKING };
+                let message = format_args!("{due} should answer this ({}), but nothing does{or}", rule.slug);
                 let finding = Finding { rule: &ANSWER, severity: requests::severity(rule), offset: 0, message };
                 let is_due = whole && stayed >= Time(about.stamp.time.0.saturating_add(PATIENCE));
                 omitted(is_due && self.knows(requester.other(), due), about, &finding, book);
