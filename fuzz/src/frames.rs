@@ -178,7 +178,10 @@ impl Run {
                 let place = found.stamp.frame.checked_sub(1).and_then(|before| usize::try_from(before).ok());
                 let origin = place.and_then(|place| self.origins.get(place)).copied().unwrap_or_default();
                 let accuses = !found.message.contains("or the capture lacks");
-                assert!(!accuses || known.has(found.rule.slug, origin), "a false alarm, frame {origin} undisturbed: {found:?}");
+                assert!(
+                    !accuses || known.has(found.rule.slug, origin),
+                    "a false alarm, frame {origin} undisturbed: {found:?}"
+                );
             }
             self.finding(&found);
         }
