@@ -317,6 +317,53 @@ fn an_error_with_a_flag_that_none_has_is_dropped() {
     assert!(found.of(40).reply.is_none(), "the call still waits");
 }
 
+/// The first part of a Call, an error for it, and another Call: the parts of the first need not be completed.
+fn ended_by_error(family: Family, next: &[(By, Vec<u8>)]) -> Found {
+    let (mut wire, mut trace) = shown(family);
+    let [first, ..] = parts(family, &octets(14, 2501));
+    sends(&mut wire, &mut trace, &[first, (Server, v2::error(family, XID, &[2]))]);
+    sends(&mut wire, &mut trace, next);
+    dissect(&trace)
+}
+
+#[test]
+fn an_error_ends_a_call_in_the_middle_and_the_next_one_is_not_dropped() {
+    for family in FAMILIES {
+        let answer = (Server, v2::reply(family, 50, &[], &rpc::reply(50, &[])));
+        let whole = (Client, v2::call(family, 50, 0, &Lists::default(), &null(50)));
+        let divided = [
+            (Client, v2::call_part(family, 50, null(50).len() - 20, &null(50)[..20])),
+            (Client, v2::call(family, 50, 0, &Lists::default(), &null(50)[20..])),
+        ];
+        for next in [&[whole][..], &divided] {
+            let found = ended_by_error(family, &[next, &[answer.clone()]].concat());
+            assert!(found.messages.iter().all(|message| message.dropped.is_none()), "{family:?}");
+            assert_rpc(&found, 50, &null(50), &rpc::reply(50, &[]));
+            // What the error ended holds nothing up: the last message is the answer to the next Call.
+            assert!(found.messages.iter().any(|message| message.error().is_some()));
+            assert_eq!(found.messages.last().unwrap().prefix().unwrap().xid, 50);
+        }
+        let (mut wire, mut trace) = shown(family);
+        let [first, ..] = parts(family, &octets(14, 2501));
+        let other = (Server, v2::error(family, 51, &[2]));
+        sends(&mut wire, &mut trace, &[first, other, (Client, v2::call(family, 50, 0, &Lists::default(), &null(50)))]);
+        let found = dissect(&trace);
+        assert!(found.messages.iter().any(|message| matches!(message.dropped, Some(Dropped::Misplaced(_)))), "{family:?}");
+    }
+}
+
+#[test]
+fn an_error_in_the_middle_answers_the_call_if_its_last_part_still_comes() {
+    for family in FAMILIES {
+        let data = octets(14, 2501);
+        let [_, second, third, ..] = parts(family, &data);
+        let found = ended_by_error(family, &[second, third]);
+        let transaction = found.of(XID);
+        assert_eq!(rebuilt(transaction), [Some(&written(XID, &data)[..]), None], "{family:?}");
+        assert!(matches!(why(transaction.reply.as_ref()), NotRebuilt::Error(_)));
+    }
+}
+
 /// The places in a trace of the packets that carry data.
 fn requests(trace: &[Packet]) -> Vec<usize> {
     (0..trace.len()).filter(|place| trace[*place].len() > 28 + 16 + 4).collect()

@@ -10,7 +10,7 @@ use rpcrdma::rules::{self, Sent, SentV2};
 use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, ErrorBody, Header, Message};
 use rpcrdma::v2::{self, family_a, family_b};
-use support::Random;
+use support::{Random, fewer};
 
 impl Random {
     fn word(&mut self) -> u32 {
@@ -42,7 +42,7 @@ fn there_and_back(header: Header<'_>, trailing: &[u8]) -> Vec<u8> {
 #[test]
 fn any_header_comes_back() {
     let mut random = Random(1);
-    for _ in 0..20_000 {
+    for _ in 0..fewer(20_000) {
         let reads: Vec<_> = (0..random.below(6))
             .map(|_| ReadSegment { position: random.word() & 3, target: random.segment() }.to_entry())
             .collect();
@@ -161,7 +161,7 @@ impl Random {
 #[test]
 fn any_version_2_header_comes_back() {
     let mut random = Random(3);
-    for _ in 0..20_000 {
+    for _ in 0..fewer(20_000) {
         let mut entries = || -> Vec<_> {
             (0..random.below(4))
                 .map(|_| ReadSegment { position: random.word() & 3, target: random.segment() }.to_entry())
@@ -224,7 +224,7 @@ fn any_version_2_header_comes_back() {
 fn parts_follow_each_other_without_a_gap() {
     let mut random = Random(4);
     let mut sequences = 0;
-    for _ in 0..2_000 {
+    for _ in 0..fewer(2_000) {
         let mut continuation = v2::Continuation::new();
         let mut expected = 0;
         for _ in 0..random.below(30) {
@@ -260,14 +260,14 @@ fn parts_follow_each_other_without_a_gap() {
             }
         }
     }
-    assert!(sequences > 300, "{sequences}");
+    assert!(sequences > fewer(300), "{sequences}");
 }
 
 /// Any octets: an error within them, or what is decoded is encoded to the same octets except for XDR padding.
 #[test]
 fn any_octets_are_judged() {
     let mut random = Random(2);
-    for _ in 0..100_000 {
+    for _ in 0..fewer(100_000) {
         let words = random.below(40);
         // Mostly small words, as in real headers: they get further into the decoder.
         let octets: Vec<u8> = (0..words)

@@ -4,15 +4,29 @@
 //! `Message::earlier`. After a loss, the rest of a stream looks like a stream of its own, but only the beginning of one
 //! has the XID of its header in its first word. An RPC that lacks a part is "not rebuilt".
 
+use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::v2;
 
 use super::sequence::Sequence;
 use super::state::Session;
+use crate::carrier::operation::Side;
 use crate::rpc::header::{self, Decoded, Dialect, Header};
 use crate::rpc::message::{Captured, Dropped, Earlier, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 
 impl Session {
+    /// Looks for an error in a Send. If it is for a Call whose last part has not come, the requester may leave it at that. The
+    /// error is [`early`](Self::is_early) all the same: the last part may be on its way, and then it answers the whole Call.
+    pub(super) fn may_end_sequence(&mut self, from: Side, send: &[u8]) {
+        let order = &mut self.sequences.get_mut(from.other()).order;
+        if order.is_open()
+            && let Ok(prefix) = Prefix::decode(send)
+            && prefix.procedure == Procedure::RDMA_ERROR
+        {
+            order.refused(prefix.xid);
+        }
+    }
+
     /// Joins a message with earlier ones of the same sender that brought parts of its Payload stream. False if the
     /// stream is not at its end, or the message has to be dropped.
     pub(super) fn joins(&mut self, message: &mut Message) -> bool {
@@ -36,7 +50,14 @@ impl Session {
             message.earlier = goes_on.then(|| Box::new(Earlier { missing, ..Earlier::default() }));
             return true;
         }
-        match sequence.order.accept(&header, message.length.saturating_sub(header_length)) {
+        let open = sequence.order.open_xid();
+        let accepted = sequence.order.accept(&header, message.length.saturating_sub(header_length));
+        // The error that ended a sequence in the middle waits for a Call that will not come.
+        let ended = open.filter(|xid| *xid != header.xid() && sequence.order.open_xid() != open);
+        if ended.is_some() {
+            *self.without_rpc.get_mut(message.sender) = ended;
+        }
+        match accepted {
             Ok(v2::Part::Payload { offset, is_last: false }) => {
                 sequence.begin(offset, self.span.began, header.xid(), payload);
                 sequence.put(offset, payload);

@@ -35,6 +35,9 @@ impl Session {
             self.heard.passive |= self.lost.passive.is_none();
         }
         let Operation { from, stamp, retransmitted, first_sent, places, kind } = *operation;
+        if let OperationKind::Send { first: true, data, .. } = kind {
+            self.may_end_sequence(from, data);
+        }
         let taken = match kind {
             OperationKind::Send { first, data, .. } if first && !last && self.is_early(from, data) => Taken::Early,
             OperationKind::Send { first, last, data, length, invalidates, progress } => {

@@ -68,7 +68,8 @@ pub(crate) struct Session {
     pub(crate) family: Option<Family>,
     /// Whether version 2 was seen, but not its wire format.
     pub(super) undecided: bool,
-    /// The XID of the last message of each end that belongs to no RPC (version 2): an error may refuse that one.
+    /// The XID of the last message of each end that belongs to no RPC, or to one that it began and did not complete (version
+    /// 2): an error may refuse that one.
     pub(super) without_rpc: Sides<Option<u32>>,
     pub(super) assemblies: Sides<Assembly>,
     /// Where the message that is looked at was captured; of a Payload stream in several Sends (version 2), all of those.

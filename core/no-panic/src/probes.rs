@@ -420,7 +420,7 @@ fn version_2_between(input: &[u8]) {
         for _ in 0..black_box(3) {
             match continuation.accept(&header, black_box(9)) {
                 Ok(part) => {
-                    see((part, continuation.is_open()));
+                    see((part, continuation.is_open(), continuation.open_xid()));
                     continuation.refused(black_box(9));
                 }
                 Err(error) => {

@@ -217,7 +217,8 @@ impl Continuation {
     }
 
     /// The XID of that sequence.
-    pub(crate) const fn open_xid(&self) -> Option<u32> {
+    #[must_use]
+    pub const fn open_xid(&self) -> Option<u32> {
         match self.open {
             Some(Sequence { xid, .. }) => Some(xid),
             None => None,

@@ -10,6 +10,11 @@ use rpcrdma::lists::Chunks;
 use rpcrdma::v1::Header;
 use rpcrdma::v2::{family_a, family_b};
 
+/// How often to do something: Miri is some thousand times slower.
+pub const fn fewer(count: usize) -> usize {
+    if cfg!(miri) { count.div_ceil(100) } else { count }
+}
+
 pub fn testdata(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata").join(path)
 }
