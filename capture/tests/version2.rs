@@ -348,7 +348,10 @@ fn an_error_ends_a_call_in_the_middle_and_the_next_one_is_not_dropped() {
         let other = (Server, v2::error(family, 51, &[2]));
         sends(&mut wire, &mut trace, &[first, other, (Client, v2::call(family, 50, 0, &Lists::default(), &null(50)))]);
         let found = dissect(&trace);
-        assert!(found.messages.iter().any(|message| matches!(message.dropped, Some(Dropped::Misplaced(_)))), "{family:?}");
+        assert!(
+            found.messages.iter().any(|message| matches!(message.dropped, Some(Dropped::Misplaced(_)))),
+            "{family:?}"
+        );
     }
 }
 
