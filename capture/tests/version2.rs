@@ -336,7 +336,7 @@ fn an_error_ends_a_call_in_the_middle_and_the_next_one_is_not_dropped() {
             (Client, v2::call(family, 50, 0, &Lists::default(), &null(50)[20..])),
         ];
         for next in [&[whole][..], &divided] {
-            let found = ended_by_error(family, &[next, &[answer.clone()]].concat());
+            let found = ended_by_error(family, &[next, std::slice::from_ref(&answer)].concat());
             assert!(found.messages.iter().all(|message| message.dropped.is_none()), "{family:?}");
             assert_rpc(&found, 50, &null(50), &rpc::reply(50, &[]));
             // What the error ended holds nothing up: the last message is the answer to the next Call.
