@@ -80,15 +80,20 @@ pub struct Rule {
     pub severity: Severity,
     /// Where it comes from.
     pub section: &'static str,
-    /// What it says.
+    /// What it says; empty without the feature `explanations`.
     pub summary: &'static str,
-    /// Why it exists.
+    /// Why it exists; empty without the feature `explanations`.
     pub reason: &'static str,
-    /// What a correct peer does.
+    /// What a correct peer does; empty without the feature `explanations`.
     pub correct: &'static str,
     /// What a Responder has to do with a Send of version 1 that breaks it (section 4.5); `None` if that is not
     /// specified.
     pub answer: Option<Reaction>,
+}
+
+/// A text of a rule, if there are such: a program without the feature `explanations` has none of them.
+const fn explained(text: &'static str) -> &'static str {
+    if cfg!(feature = "explanations") { text } else { "" }
 }
 
 /// A rule that was broken.

@@ -1,7 +1,7 @@
 //! The Read list (RFC 8166 sections 3.4.5 and 4.3.1).
 
 use super::place::counted;
-use super::{Counted, Lists, Place, Report, Rule, SendRow, Sent, Severity, place, segments};
+use super::{Counted, Lists, Place, Report, Rule, SendRow, Sent, Severity, explained, place, segments};
 use crate::error::Role;
 use crate::lists::ReadList;
 use crate::rpc::RpcCall;
@@ -12,11 +12,15 @@ pub static READ_IN_REPLY: Rule = Rule {
     slug: "read-in-reply",
     severity: Severity::Error,
     section: "RFC 8166 4.3.1; draft reliable-reply 4.1",
-    summary: "a reply has an empty Read list, unless it is RDMA_NOMSG with a Position Zero Read chunk \
+    summary: explained(
+        "a reply has an empty Read list, unless it is RDMA_NOMSG with a Position Zero Read chunk \
               (responder-provided); that is a hazard until the requester shows that it supports such replies",
-    reason: "A requester does not read a responder's memory, so it could not put the reply together.",
-    correct: "A responder uses the Write chunks and the Reply chunk of the call. It provides a reply for the \
+    ),
+    reason: explained("A requester does not read a responder's memory, so it could not put the reply together."),
+    correct: explained(
+        "A responder uses the Write chunks and the Reply chunk of the call. It provides a reply for the \
               requester to read only if both ends are configured for it.",
+    ),
     answer: None,
 };
 
@@ -24,9 +28,9 @@ pub(super) static READ_POSITION_ZERO_IN_MSG: Rule = Rule {
     slug: "read-position-zero-in-msg",
     severity: Severity::Hazard,
     section: "RFC 8166 3.5.3; draft rfc5666-implementation-experience 3.6",
-    summary: "no Position Zero Read chunk in RDMA_MSG",
-    reason: "No specification says whether the chunk or the inline part comes first, and receivers differ.",
-    correct: "A requester that needs a Position Zero Read chunk sends RDMA_NOMSG without a payload.",
+    summary: explained("no Position Zero Read chunk in RDMA_MSG"),
+    reason: explained("No specification says whether the chunk or the inline part comes first, and receivers differ."),
+    correct: explained("A requester that needs a Position Zero Read chunk sends RDMA_NOMSG without a payload."),
     answer: None,
 };
 
@@ -36,9 +40,9 @@ pub(super) static RULES: [SendRow; 9] = [
             slug: "read-position-align",
             severity: Severity::Error,
             section: "RFC 8166 3.4.5",
-            summary: "a Position is a multiple of four",
-            reason: "Every XDR item begins at a multiple of four, so no item can begin anywhere else.",
-            correct: "A requester counts the Position in the unreduced Payload stream, padding included.",
+            summary: explained("a Position is a multiple of four"),
+            reason: explained("Every XDR item begins at a multiple of four, so no item can begin anywhere else."),
+            correct: explained("A requester counts the Position in the unreduced Payload stream, padding included."),
             answer: None,
         },
         judge: read_position_align,
@@ -50,9 +54,9 @@ pub(super) static RULES: [SendRow; 9] = [
             slug: "read-position-order",
             severity: Severity::Hazard,
             section: "draft rfc5666-implementation-experience 3.2.1",
-            summary: "Positions do not decrease, and the segments at one Position are adjacent in the list",
-            reason: "RFC 8166 does not require any order, but many receivers walk the list only once.",
-            correct: "A requester sorts its Read list by Position.",
+            summary: explained("Positions do not decrease, and the segments at one Position are adjacent in the list"),
+            reason: explained("RFC 8166 does not require any order, but many receivers walk the list only once."),
+            correct: explained("A requester sorts its Read list by Position."),
             answer: None,
         },
         judge: read_position_order,
@@ -62,10 +66,12 @@ pub(super) static RULES: [SendRow; 9] = [
             slug: "read-overlap",
             severity: Severity::Hazard,
             section: "slides on version two, open issues",
-            summary: "a Read chunk ends at or before the next Position",
-            reason: "Two items cannot be in the same place in the Payload stream, and receivers differ in how they \
+            summary: explained("a Read chunk ends at or before the next Position"),
+            reason: explained(
+                "Two items cannot be in the same place in the Payload stream, and receivers differ in how they \
                      put such a stream together.",
-            correct: "A requester makes no chunk longer than its item with padding.",
+            ),
+            correct: explained("A requester makes no chunk longer than its item with padding."),
             answer: None,
         },
         judge: read_overlap,
@@ -75,9 +81,9 @@ pub(super) static RULES: [SendRow; 9] = [
             slug: "long-call-roundup",
             severity: Severity::Error,
             section: "RFC 8166 3.5.3",
-            summary: "a Position Zero Read chunk includes its padding: its length is a multiple of four",
-            reason: "It holds a whole RPC message, and RPC messages end at a multiple of four.",
-            correct: "A requester includes the padding of the last item in the chunk.",
+            summary: explained("a Position Zero Read chunk includes its padding: its length is a multiple of four"),
+            reason: explained("It holds a whole RPC message, and RPC messages end at a multiple of four."),
+            correct: explained("A requester includes the padding of the last item in the chunk."),
             answer: None,
         },
         judge: long_call_roundup,
@@ -87,9 +93,11 @@ pub(super) static RULES: [SendRow; 9] = [
             slug: "segment-wraps",
             severity: Severity::Error,
             section: "RFC 8166 3.4.3",
-            summary: "the offset of a segment plus its length does not exceed 2^64",
-            reason: "There is no such memory. A receiver that adds the two may end up at the other end of it.",
-            correct: "A requester advertises memory that it has registered.",
+            summary: explained("the offset of a segment plus its length does not exceed 2^64"),
+            reason: explained(
+                "There is no such memory. A receiver that adds the two may end up at the other end of it.",
+            ),
+            correct: explained("A requester advertises memory that it has registered."),
             answer: None,
         },
         judge: segment_wraps,
@@ -99,9 +107,11 @@ pub(super) static RULES: [SendRow; 9] = [
             slug: "segment-empty",
             severity: Severity::Hazard,
             section: "RFC 8166 3.4.3",
-            summary: "a Read chunk has no empty segment",
-            reason: "There is nothing to read from it, and some receivers post an RDMA Read of zero octets, or refuse it.",
-            correct: "A requester leaves such a segment out.",
+            summary: explained("a Read chunk has no empty segment"),
+            reason: explained(
+                "There is nothing to read from it, and some receivers post an RDMA Read of zero octets, or refuse it.",
+            ),
+            correct: explained("A requester leaves such a segment out."),
             answer: None,
         },
         judge: segment_empty,
@@ -111,9 +121,15 @@ pub(super) static RULES: [SendRow; 9] = [
             slug: "read-position-beyond",
             severity: Severity::Error,
             section: "RFC 8166 3.4.5",
-            summary: "a Position is inside the unreduced Payload stream, where an item of the arguments begins",
-            reason: "The responder inserts the chunk when it reaches that place in the arguments, and it never does.",
-            correct: "A requester counts the Position from the start of the RPC message, with every reduced item in place.",
+            summary: explained(
+                "a Position is inside the unreduced Payload stream, where an item of the arguments begins",
+            ),
+            reason: explained(
+                "The responder inserts the chunk when it reaches that place in the arguments, and it never does.",
+            ),
+            correct: explained(
+                "A requester counts the Position from the start of the RPC message, with every reduced item in place.",
+            ),
             answer: None,
         },
         judge: read_position_beyond,

@@ -12,7 +12,9 @@ use core::fmt;
 use super::framing::ERROR_RANGE;
 use super::read_list::{READ_IN_REPLY, READ_POSITION_ZERO_IN_MSG};
 use super::write_list::REPLY_CHUNK_IN_MSG;
-use super::{Counted, Exchange, Finding, Lists, Report, Rule, Sent, Severity, framing, place, read_list, write_list};
+use super::{
+    Counted, Exchange, Finding, Lists, Report, Rule, Sent, Severity, explained, framing, place, read_list, write_list,
+};
 use crate::error::{DecodeError, DecodeErrorKind, Role};
 use crate::lists::Chunks;
 use crate::prefix::Prefix;
@@ -135,9 +137,9 @@ pub static V2_FIRST_MESSAGE: Rule = Rule {
     slug: "v2-first-message",
     severity: Severity::Error,
     section: "version two -01 Initial Connection State; -07 4.3",
-    summary: "the first message of a client has at most 1024 octets",
-    reason: "It may reach a server of version 1, which must be able to receive it and refuse the version.",
-    correct: "A client begins with a message that fits the inline threshold of version 1.",
+    summary: explained("the first message of a client has at most 1024 octets"),
+    reason: explained("It may reach a server of version 1, which must be able to receive it and refuse the version."),
+    correct: explained("A client begins with a message that fits the inline threshold of version 1."),
     answer: None,
 };
 
@@ -146,11 +148,15 @@ pub static V2_RESPONSE_FLAG: Rule = Rule {
     slug: "v2-response-flag",
     severity: Severity::Error,
     section: "version two -01 RDMA2_F_RESPONSE Flag",
-    summary: "RDMA2_F_RESPONSE is set in replies and errors, and not in calls (drafts -00 to -02)",
-    reason: "It tells a receiver whose XID it is, without a look at the payload: a call would be taken for the reply to \
+    summary: explained("RDMA2_F_RESPONSE is set in replies and errors, and not in calls (drafts -00 to -02)"),
+    reason: explained(
+        "It tells a receiver whose XID it is, without a look at the payload: a call would be taken for the reply to \
              another.",
-    correct: "A sender sets it according to msg_type, and in every RDMA2_ERROR. For a call in a chunk, this is judged when \
+    ),
+    correct: explained(
+        "A sender sets it according to msg_type, and in every RDMA2_ERROR. For a call in a chunk, this is judged when \
               its answer comes, because the chunk has been read by then.",
+    ),
     answer: None,
 };
 
@@ -159,11 +165,15 @@ pub static V2_INV_HANDLE: Rule = Rule {
     slug: "v2-inv-handle",
     severity: Severity::Error,
     section: "version two -01 Remote Invalidation; -07 6.5",
-    summary: "rdma_inv_handle of a call is 0 or a handle in its header, and its reply invalidates no other",
-    reason: "Another handle may be in use for another call; with 0, the requester invalidates everything itself.",
-    correct: "A responder uses Send With Invalidate with that handle, or a plain Send. It never invalidates \
+    summary: explained("rdma_inv_handle of a call is 0 or a handle in its header, and its reply invalidates no other"),
+    reason: explained(
+        "Another handle may be in use for another call; with 0, the requester invalidates everything itself.",
+    ),
+    correct: explained(
+        "A responder uses Send With Invalidate with that handle, or a plain Send. It never invalidates \
               with errors, grants or transport properties; -00 and -01 do not forbid that, so in their wire \
               format it is a hazard.",
+    ),
     answer: None,
 };
 
@@ -173,9 +183,9 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-reserved-flag",
             severity: Severity::Warning,
             section: "version two -01 Transport Header Prefix",
-            summary: "rdma_flags has no bits without a meaning (drafts -00 to -02)",
-            reason: "A later draft may give them one, and receivers would then act on it.",
-            correct: "A sender writes 0 there. A receiver ignores them.",
+            summary: explained("rdma_flags has no bits without a meaning (drafts -00 to -02)"),
+            reason: explained("A later draft may give them one, and receivers would then act on it."),
+            correct: explained("A sender writes 0 there. A receiver ignores them."),
             answer: None,
         },
         answer: None,
@@ -187,10 +197,12 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-more-type",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_MORE Flag",
-            summary: "RDMA2_F_MORE is set only in RDMA2_MSG and RDMA2_CONNPROP (drafts -00 to -02)",
-            reason: "Nothing else can be continued; a receiver would wait for the rest.",
-            correct: "A sender leaves it clear elsewhere. A receiver discards the message, and a responder answers \
+            summary: explained("RDMA2_F_MORE is set only in RDMA2_MSG and RDMA2_CONNPROP (drafts -00 to -02)"),
+            reason: explained("Nothing else can be continued; a receiver would wait for the rest."),
+            correct: explained(
+                "A sender leaves it clear elsewhere. A receiver discards the message, and a responder answers \
                       RDMA2_ERR_INVAL_CONT unless it is an error.",
+            ),
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_CONT),
@@ -201,11 +213,15 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-more-sequence",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_MORE Flag",
-            summary: "a message with RDMA2_F_MORE is followed by one with the same rdma_xid, rdma_htype and direction \
+            summary: explained(
+                "a message with RDMA2_F_MORE is followed by one with the same rdma_xid, rdma_htype and direction \
                       (drafts -00 to -02)",
-            reason: "The receiver joins the payloads, and cannot tell what belongs together.",
-            correct: "A sender finishes a sequence before it begins another; errors and grants may come between. A \
+            ),
+            reason: explained("The receiver joins the payloads, and cannot tell what belongs together."),
+            correct: explained(
+                "A sender finishes a sequence before it begins another; errors and grants may come between. A \
                       receiver discards what does not fit, and a responder answers RDMA2_ERR_INVAL_CONT.",
+            ),
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_CONT),
@@ -216,10 +232,14 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-more-chunks",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_MORE Flag",
-            summary: "a message with RDMA2_F_MORE has no chunks (drafts -00 to -02)",
-            reason: "Positions count in the whole Payload stream, which is known only with the last message.",
-            correct: "A sender puts all chunks into the last message of a sequence. A receiver discards any other \
+            summary: explained("a message with RDMA2_F_MORE has no chunks (drafts -00 to -02)"),
+            reason: explained(
+                "Positions count in the whole Payload stream, which is known only with the last message.",
+            ),
+            correct: explained(
+                "A sender puts all chunks into the last message of a sequence. A receiver discards any other \
                       message with chunks, and a responder answers RDMA2_ERR_INVAL_CONT.",
+            ),
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_CONT),
@@ -230,10 +250,16 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-tpmore",
             severity: Severity::Error,
             section: "version two -01 RDMA2_F_TPMORE Flag",
-            summary: "RDMA2_F_TPMORE is set in every RDMA2_CONNPROP except the last, and nowhere else (drafts -01, -02)",
-            reason: "When the flag is clear, the other end takes the properties as complete and acts on them.",
-            correct: "A sender sets it while more properties follow, and sends none after that. A receiver discards \
+            summary: explained(
+                "RDMA2_F_TPMORE is set in every RDMA2_CONNPROP except the last, and nowhere else (drafts -01, -02)",
+            ),
+            reason: explained(
+                "When the flag is clear, the other end takes the properties as complete and acts on them.",
+            ),
+            correct: explained(
+                "A sender sets it while more properties follow, and sends none after that. A receiver discards \
                       the message and answers RDMA2_ERR_INVAL_HTYPE.",
+            ),
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_HTYPE),
@@ -244,10 +270,14 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-credit-zero",
             severity: Severity::Error,
             section: "version two -01 Granting Credits",
-            summary: "the low 16 bits of rdma_credit are not 0 (drafts -00 to -02)",
-            reason: "The other end could not send anything any more, so it would never learn of new credits.",
-            correct: "A sender grants at least one credit with each message. Drafts -03 and -04 say so too, but share \
+            summary: explained("the low 16 bits of rdma_credit are not 0 (drafts -00 to -02)"),
+            reason: explained(
+                "The other end could not send anything any more, so it would never learn of new credits.",
+            ),
+            correct: explained(
+                "A sender grants at least one credit with each message. Drafts -03 and -04 say so too, but share \
                       their wire format with -05 to -07, which allow 0: in that format 0 is not judged.",
+            ),
             answer: None,
         },
         answer: None,
@@ -260,10 +290,12 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-property",
             severity: Severity::Error,
             section: "version two -01 Transport Properties Model; -07 5.1",
-            summary: "the value of a transport property has the length of its type",
-            reason: "The receiver cannot read it, and applies no property of that message.",
-            correct: "A sender encodes the value by its XDR type; an empty value means the default. A receiver \
+            summary: explained("the value of a transport property has the length of its type"),
+            reason: explained("The receiver cannot read it, and applies no property of that message."),
+            correct: explained(
+                "A sender encodes the value by its XDR type; an empty value means the default. A receiver \
                       answers RDMA2_ERR_BAD_PROPVAL.",
+            ),
             answer: None,
         },
         answer: Some(ErrorCode::BAD_PROPVAL),
@@ -274,13 +306,17 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-continuation",
             severity: Severity::Error,
             section: "version two -07 6.3.3, 6.3.4, 6.3.6, 6.3.9",
-            summary: "a _MIDDLE type is followed by the same type or by its last type, and rdma_remaining counts down \
+            summary: explained(
+                "a _MIDDLE type is followed by the same type or by its last type, and rdma_remaining counts down \
                       (drafts -03 to -07)",
-            reason: "The receiver joins the payloads, and cannot tell what belongs together.",
-            correct: "A sender finishes a sequence before it begins another; errors and grants may come between. \
+            ),
+            reason: explained("The receiver joins the payloads, and cannot tell what belongs together."),
+            correct: explained(
+                "A sender finishes a sequence before it begins another; errors and grants may come between. \
                       RDMA2_CONNPROP_FINAL is the last of all properties. The drafts do not say whether \
                       rdma_remaining counts the octets of its own message: either is accepted throughout a sequence. \
                       A responder answers RDMA2_ERR_INVAL_CONT.",
+            ),
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_CONT),
@@ -291,10 +327,12 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-htype",
             severity: Severity::Error,
             section: "version two -01 Header Types; -07 6.1, 7.1.3",
-            summary: "rdma_htype is a header type of the wire format in use",
-            reason: "It says what follows it. If it is unknown, nothing more can be read.",
-            correct: "A sender uses those of the drafts: 0, 1, 4, 5 and 6 in -00 to -02, 4 to 13 in -03 to -07. A \
+            summary: explained("rdma_htype is a header type of the wire format in use"),
+            reason: explained("It says what follows it. If it is unknown, nothing more can be read."),
+            correct: explained(
+                "A sender uses those of the drafts: 0, 1, 4, 5 and 6 in -00 to -02, 4 to 13 in -03 to -07. A \
                       receiver discards any other, and a responder answers RDMA2_ERR_INVAL_HTYPE.",
+            ),
             answer: None,
         },
         answer: Some(ErrorCode::INVAL_HTYPE),
@@ -305,9 +343,9 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-grant-xid",
             severity: Severity::Error,
             section: "version two -07 6.3.2",
-            summary: "RDMA2_GRANT has rdma_xid 0 (drafts -03 to -07)",
-            reason: "It belongs to no RPC; another value may be the XID of a call that waits.",
-            correct: "A sender writes 0 there. A receiver ignores it.",
+            summary: explained("RDMA2_GRANT has rdma_xid 0 (drafts -03 to -07)"),
+            reason: explained("It belongs to no RPC; another value may be the XID of a call that waits."),
+            correct: explained("A sender writes 0 there. A receiver ignores it."),
             answer: None,
         },
         answer: None,
@@ -318,10 +356,12 @@ static RULES: [SendV2Row; 14] = [
             slug: "v2-trailing",
             severity: Severity::Warning,
             section: "version two -01 Header Types; -07 6.3",
-            summary: "nothing follows a header without a Payload stream",
-            reason: "What follows has no meaning: sender and receiver disagree about where the header ends.",
-            correct: "A sender ends the Send with the header if it is an error, a grant or transport properties, or \
+            summary: explained("nothing follows a header without a Payload stream"),
+            reason: explained("What follows has no meaning: sender and receiver disagree about where the header ends."),
+            correct: explained(
+                "A sender ends the Send with the header if it is an error, a grant or transport properties, or \
                       if its RPC message is in a chunk.",
+            ),
             answer: None,
         },
         answer: None,
