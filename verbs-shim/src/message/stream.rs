@@ -140,8 +140,9 @@ impl Stream {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// The octets before the first item.
-    pub(crate) fn head(&self) -> &[u8] {
+    /// The octets before the first data item; all of them if there is none.
+    #[must_use]
+    pub fn head(&self) -> &[u8] {
         let end = self.items.first().map_or(self.length, |item| item.before);
         self.octets.get(..end).unwrap_or_default()
     }

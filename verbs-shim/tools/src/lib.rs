@@ -6,6 +6,7 @@
 pub mod command_line;
 pub mod delayed;
 pub mod echo;
+pub mod misbehave;
 pub mod ping;
 pub mod probe;
 pub mod raw;

@@ -8,7 +8,8 @@ use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, S
 
 /// Octets of each receive.
 pub const RECEIVE: usize = 4096;
-const RECEIVES: u64 = 32;
+/// How many receives there are.
+pub const RECEIVES: u64 = 32;
 
 /// A Send of the other side.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct RawPeer<'a, V: Verbs> {
     arrived: VecDeque<Arrival>,
     answer: Vec<u8>,
     is_over: bool,
+    /// How the first work that failed ended.
+    failure: Option<Status>,
 }
 
 impl<'a, V: Verbs> RawPeer<'a, V> {
@@ -41,6 +44,25 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     /// # Errors
     /// Those of [`Verbs::connect`] and [`Verbs::connected`]; [`Error::Unreachable`] if no answer comes in time.
     pub fn connect(verbs: &'a V, to: SocketAddr, private_data: &[u8], patience: Duration) -> Result<Self, Error> {
+        let peer = Self::ready(verbs)?;
+        verbs.connect(&peer.queue_pair, to, private_data)?;
+        let answer = verbs.connected(&peer.queue_pair, patience)?.ok_or(Error::Unreachable)?;
+        Ok(Self { answer, ..peer })
+    }
+
+    /// Accepts a request with this private data, with receives of [`RECEIVE`] octets.
+    ///
+    /// # Errors
+    /// Those of [`Verbs::accept`].
+    pub fn accept(verbs: &'a V, request: V::Request, private_data: &[u8]) -> Result<Self, Error> {
+        let answer = verbs.private_data(&request).to_vec();
+        let peer = Self::ready(verbs)?;
+        verbs.accept(request, &peer.queue_pair, private_data)?;
+        Ok(Self { answer, ..peer })
+    }
+
+    /// One that has posted its receives and is not connected.
+    fn ready(verbs: &'a V) -> Result<Self, Error> {
         let domain = verbs.domain()?;
         let queue_pair = verbs.queue_pair(&domain, Depths::default())?;
         let receives = (0..RECEIVES).map(|_| Ok(verbs.register(&domain, vec![0; RECEIVE], Access::LOCAL_WRITE)?));
@@ -48,13 +70,11 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
         for (id, region) in (0..).zip(&receives) {
             verbs.post_receive(&queue_pair, id, Local::all(region, RECEIVE))?;
         }
-        verbs.connect(&queue_pair, to, private_data)?;
-        let answer = verbs.connected(&queue_pair, patience)?.ok_or(Error::Unreachable)?;
-        let (sends, arrived) = Default::default();
-        Ok(Self { verbs, queue_pair, receives, sends, domain, arrived, answer, is_over: false })
+        let (sends, arrived, answer) = Default::default();
+        Ok(Self { verbs, queue_pair, receives, sends, domain, arrived, answer, is_over: false, failure: None })
     }
 
-    /// The private data with which the other side accepted the connection.
+    /// The private data of the other side.
     #[must_use]
     pub fn answer(&self) -> &[u8] {
         &self.answer
@@ -64,6 +84,12 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// How the first work that failed ended.
+    #[must_use]
+    pub const fn failure(&self) -> Option<Status> {
+        self.failure
     }
 
     /// Whether all that was sent has arrived, or never will.
@@ -76,6 +102,12 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     #[must_use]
     pub fn has_arrived(&self) -> bool {
         !self.arrived.is_empty()
+    }
+
+    /// The first Send that has come and was not taken.
+    #[must_use]
+    pub fn first(&self) -> Option<&Arrival> {
+        self.arrived.front()
     }
 
     /// What has come first and was not taken.
@@ -96,9 +128,17 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     /// # Errors
     /// Those of [`Verbs::register`] and [`Verbs::post`].
     pub fn send(&mut self, octets: Vec<u8>) -> Result<(), Error> {
+        self.post(Operation::Send, octets)
+    }
+
+    /// Posts a Send or an RDMA Write of these octets.
+    ///
+    /// # Errors
+    /// Those of [`Verbs::register`] and [`Verbs::post`].
+    pub fn post(&mut self, operation: Operation, octets: Vec<u8>) -> Result<(), Error> {
         let length = octets.len();
         let region = self.register(octets, Access::empty())?;
-        self.verbs.post(&self.queue_pair, Work::new(0, Operation::Send, Local::all(&region, length)))?;
+        self.verbs.post(&self.queue_pair, Work::new(0, operation, Local::all(&region, length)))?;
         self.sends.push_back(region);
         Ok(())
     }
@@ -119,7 +159,11 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
                 }
             }
             Ok(Some(Completion { status: Status::Success, .. })) => drop(self.sends.pop_front()),
-            Ok(Some(_)) | Err(Error::Disconnected) => self.is_over = true,
+            Ok(Some(failed)) => {
+                self.failure = self.failure.or(Some(failed.status));
+                self.is_over = true;
+            }
+            Err(Error::Disconnected) => self.is_over = true,
             Ok(None) => {}
             Err(error) => return Err(error),
         }

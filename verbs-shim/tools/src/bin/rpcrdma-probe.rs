@@ -119,11 +119,7 @@ impl Arguments {
             patience: self.timeout,
             silence: self.silence,
             only: self.only.clone(),
-            form: match (self.json, self.tsv) {
-                (true, _) => Form::Json,
-                (false, true) => Form::Tabs,
-                (false, false) => Form::Table,
-            },
+            form: Form::of(self.json, self.tsv),
             file: self.file.clone(),
             link: self.link.clone(),
         }

@@ -11,6 +11,8 @@ use clap::Parser;
 use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
 use rpcrdma_tools::delayed::Delayed;
 use rpcrdma_tools::echo;
+use rpcrdma_tools::misbehave::{Misbehaviour, Responder};
+use rpcrdma_tools::probe::{Form, ProbeError};
 use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings, Versions};
 
@@ -24,11 +26,17 @@ Examples:
   rpcrdma-ping --program echo --carry write --size 65537 192.0.2.1
                                                calls it
   rpcrdma-serve 0.0.0.0:20049 --delay 50ms     answers each call 50 ms later
+  rpcrdma-serve 0.0.0.0:20049 --misbehave all  judges clients: one bad reply of each kind
 
-Each delay is of known length, to check what measures calls. Each call waits for itself: calls that come at the same
-time do not add up, and connections do not wait for each other.
+Each delay is of known length, to check what measures calls. Each call waits for itself: calls
+that come at the same time do not add up, and connections do not wait for each other.
 
-It serves until it is killed, or its adapter is removed. Exit status: 2 if it cannot serve.";
+With --misbehave, it also answers enough of NFSv3 to be mounted, speaks version 1 only, and ends
+when each defect has been used. A client should make one call at a time. A bad reply can crash a
+client: use one that nobody depends on.
+
+It serves until it is killed, or its adapter is removed. Exit status: 2 if it cannot serve; with
+--misbehave, 0 if the clients broke no rule, 1 if one did.";
 
 /// Answer RPC-over-RDMA (RFC 8166, or version 2) calls: the echo program, in each way that data can travel, and NULL of other
 /// programs.
@@ -68,6 +76,23 @@ struct Arguments {
     /// Post the RDMA Writes of a reply this much later, and the reply after them
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = command_line::duration)]
     delay_write: Duration,
+    /// Put one of these defects into each reply that can have it, and report what the client does: names with commas
+    /// between them, or all; see CONFORMANCE.md
+    #[arg(long, value_name = "DEFECT,...", value_parser = Misbehaviour::of,
+          conflicts_with_all = ["program", "version", "rpcrdma_version", "delay", "delay_read", "delay_write", "quiet"])]
+    misbehave: Option<Misbehaviour>,
+    /// With --misbehave: a client that does nothing for this long after a bad reply does nothing about it
+    #[arg(long, default_value = "2s", value_name = "TIME", value_parser = command_line::duration, requires = "misbehave")]
+    silence: Duration,
+    /// With --misbehave: end after this long, even if no call came that a defect fits
+    #[arg(long, default_value = "600s", value_name = "TIME", value_parser = command_line::duration, requires = "misbehave")]
+    time: Duration,
+    /// With --misbehave: print one JSON object per line
+    #[arg(long, conflicts_with = "tsv", requires = "misbehave")]
+    json: bool,
+    /// With --misbehave: print one line per defect, separated by tabs: verdict, defect, rule, expected, observed, section
+    #[arg(long, requires = "misbehave")]
+    tsv: bool,
     /// Do not report connections
     #[arg(short, long)]
     quiet: bool,
@@ -126,6 +151,9 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(NAME, &error),
     };
+    if let Some(what) = &arguments.misbehave {
+        return misbehave(&arguments, what);
+    }
     let Arguments { program, version, .. } = &arguments;
     if program.len() != version.len() {
         say(NAME, "each --program needs its --version");
@@ -149,8 +177,7 @@ fn main() -> ExitCode {
 
 /// Serves, and returns only if that is impossible.
 fn serve(arguments: &Arguments, settings: Settings, others: &[(u32, u32)]) -> Result<(), Error> {
-    let address = arguments.address;
-    let device = if address.ip().is_unspecified() { Device::first()? } else { Device::with_address(address.ip())? };
+    let (address, device) = (arguments.address, device(arguments.address)?);
     let device = device.with_spin(Duration::from_micros(u64::from(arguments.spin)));
     let idle = Duration::from_secs(u64::from(arguments.idle));
     let server = Server::bind(&device, address, settings)?.with_idle_limit(idle);
@@ -161,4 +188,30 @@ fn serve(arguments: &Arguments, settings: Settings, others: &[(u32, u32)]) -> Re
     let _written = writeln!(io::stdout(), "{text}");
     let programs = others.iter().fold(echo::programs(), |all, other| all.with_program(other.0, other.1));
     server.serve(&Serve { programs: Delayed::new(programs, arguments.delay), quiet: arguments.quiet })
+}
+
+/// The adapter with this address.
+fn device(address: SocketAddr) -> Result<Device, Error> {
+    if address.ip().is_unspecified() { Device::first() } else { Device::with_address(address.ip()) }
+}
+
+/// Judges clients by what they make of bad replies.
+fn misbehave(arguments: &Arguments, what: &Misbehaviour) -> ExitCode {
+    let Arguments { address, silence, time, .. } = *arguments;
+    let mut what = what.clone();
+    (what.silence, what.time, what.form) = (silence, time, Form::of(arguments.json, arguments.tsv));
+    let judged = device(address)
+        .map_err(ProbeError::from)
+        .and_then(|device| Responder::listen(&device, address)?.run(&what, &mut io::stdout().lock()));
+    match judged {
+        Ok(totals) => ExitCode::from(u8::from(totals.violates > 0)),
+        Err(ProbeError::Verbs(error)) => {
+            explain(NAME, format_args!("cannot serve at {address}"), &error);
+            ExitCode::from(UNUSABLE)
+        }
+        Err(error) => {
+            say(NAME, error);
+            ExitCode::from(UNUSABLE)
+        }
+    }
 }

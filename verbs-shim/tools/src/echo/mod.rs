@@ -79,6 +79,7 @@ use std::sync::OnceLock;
 
 pub use caller::{CallFault, Caller, TooLong};
 pub use programs::programs;
+pub(crate) use programs::{Procedure, procedure};
 pub use wrong::Wrong;
 
 /// The number of the echo program.

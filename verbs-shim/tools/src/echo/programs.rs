@@ -9,17 +9,23 @@ use super::{ECHO, GIVE, GIVE_WHOLE, MAX_FILLER, PROGRAM, TAKE, TAKE_WHOLE, VERSI
 /// The buffers of a connection are reused: nothing is allocated here for a call if one like it came before.
 #[must_use]
 pub fn programs<V: Provider>() -> Dispatcher<'static, V> {
-    let procedures: [(u32, Procedure); 5] =
-        [(ECHO, echo), (TAKE, take), (TAKE_WHOLE, take), (GIVE, give), (GIVE_WHOLE, give_whole)];
-    procedures.into_iter().fold(Dispatcher::default(), |programs, (number, procedure)| {
+    PROCEDURES.into_iter().fold(Dispatcher::default(), |programs, (number, procedure)| {
         programs.with_procedure(PROGRAM, VERSION, number, move |call: &ProcedureCall<'_>, results: &mut Stream| {
             procedure(call.arguments, results).ok_or(Refusal::GarbageArguments)
         })
     })
 }
 
+const PROCEDURES: [(u32, Procedure); 5] =
+    [(ECHO, echo), (TAKE, take), (TAKE_WHOLE, take), (GIVE, give), (GIVE_WHOLE, give_whole)];
+
+/// What a procedure other than NULL does, if there is such a one.
+pub(crate) fn procedure(number: u32) -> Option<Procedure> {
+    PROCEDURES.into_iter().find(|(other, _)| *other == number).map(|(_, procedure)| procedure)
+}
+
 /// Appends the results; none where these are no arguments of it.
-type Procedure = fn(&[u8], &mut Stream) -> Option<()>;
+pub(crate) type Procedure = fn(&[u8], &mut Stream) -> Option<()>;
 
 fn echo(mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     let data = opaque(&mut arguments).filter(|_| arguments.is_empty())?;

@@ -114,7 +114,24 @@ pub(super) enum Usage {
 
 /// What may come back, and what that means. Whatever is not in it violates the rule; if it is empty, the specification
 /// says nothing, and only what all peers owe is judged: memory, the form of a reply, and that they live on.
-pub(super) type Outcomes = &'static [(Outcome, Verdict)];
+pub(super) type Outcomes = Meanings<Outcome>;
+/// The same for anything that may be observed.
+pub(crate) type Meanings<O> = &'static [(O, Verdict)];
+
+/// What an observation means.
+pub(crate) fn meaning<O: PartialEq>(meanings: Meanings<O>, observed: O) -> Verdict {
+    if meanings.is_empty() {
+        return Verdict::NotJudged;
+    }
+    meanings.iter().find(|(other, _)| *other == observed).map_or(Verdict::Violates, |&(_, verdict)| verdict)
+}
+
+/// What conforms, in words.
+pub(crate) fn expected<O: ToString>(meanings: Meanings<O>) -> String {
+    let right = meanings.iter().filter(|(_, verdict)| *verdict == Verdict::Conforms);
+    let names: Vec<String> = right.map(|(observed, _)| observed.to_string()).collect();
+    if names.is_empty() { "not specified".to_owned() } else { names.join(" or ") }
+}
 
 /// A case: data, so that a table shows all that is sent.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +148,7 @@ pub(super) struct Case {
 }
 
 /// The format identifier, version 1, no flags, and the size of the receives in both directions (RFC 8797 section 4).
-pub(super) const USUAL: [u8; PrivateData::LEN] = {
+pub(crate) const USUAL: [u8; PrivateData::LEN] = {
     let [a, b, c, d] = PrivateData::IDENTIFIER;
     let size = (RECEIVE / 1024 - 1) as u8;
     [a, b, c, d, PrivateData::VERSION, 0, size, size]
@@ -159,18 +176,12 @@ impl Case {
 
     /// What this outcome means.
     pub(super) fn verdict(&self, outcome: Outcome) -> Verdict {
-        if self.outcomes.is_empty() {
-            return Verdict::NotJudged;
-        }
-        let found = self.outcomes.iter().find(|(other, _)| *other == outcome);
-        found.map_or(Verdict::Violates, |&(_, verdict)| verdict)
+        meaning(self.outcomes, outcome)
     }
 
     /// What conforms, in words.
     pub(super) fn expected(&self) -> String {
-        let right = self.outcomes.iter().filter(|(_, verdict)| *verdict == Verdict::Conforms);
-        let names: Vec<String> = right.map(|(outcome, _)| outcome.to_string()).collect();
-        if names.is_empty() { "not specified".to_owned() } else { names.join(" or ") }
+        expected(self.outcomes)
     }
 
     /// Whether nothing need come back.

@@ -58,6 +58,10 @@ pub use report::{Judgement, Totals};
 pub use suite::{Form, ProbeError, Suite};
 
 use case::Case;
+pub(crate) use case::{Meanings, USUAL, expected, meaning};
+pub(crate) use report::{Examined, heading, judgement, totals};
+pub(crate) use session::{octets, word};
+
 use prober::{Prober, Test};
 use services::ServiceCase;
 
@@ -84,9 +88,9 @@ pub fn run<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, out: &mut impl Wr
     for judged in judged {
         let judged = judged?;
         totals.count(judged.verdict);
-        report::judgement(suite.form, to, &judged, out)?;
+        report::judgement(suite.form, Examined::Responder(to), &judged, out)?;
         out.flush()?;
     }
-    report::totals(suite.form, to, suite.version.to_string(), totals, out)?;
+    report::totals(suite.form, Examined::Responder(to), suite.version.to_string(), totals, out)?;
     Ok(totals)
 }

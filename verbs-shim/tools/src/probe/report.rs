@@ -11,6 +11,14 @@ use super::suite::Form;
 /// The form of the records. Fields may be added to it; none goes, and none changes its meaning.
 pub(super) const SCHEMA: u32 = 1;
 
+/// Whose conformance it is about, by address; none for a requester that has not come, or if there may be several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Examined {
+    Responder(SocketAddr),
+    Requester(Option<SocketAddr>),
+}
+
 /// What became of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -27,7 +35,7 @@ pub struct Judgement {
     pub observed: String,
     /// What that means.
     pub verdict: Verdict,
-    /// It still answered NULL afterwards.
+    /// It still answered NULL afterwards; of a requester: it called again.
     pub alive_after: bool,
 }
 
@@ -46,7 +54,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    pub(super) const fn count(&mut self, verdict: Verdict) {
+    pub(crate) const fn count(&mut self, verdict: Verdict) {
         *match verdict {
             Verdict::Conforms => &mut self.conforms,
             Verdict::Violates => &mut self.violates,
@@ -62,7 +70,8 @@ impl Totals {
 enum ProbeRecord<'a> {
     Case {
         schema: u32,
-        responder: SocketAddr,
+        #[serde(flatten)]
+        examined: Examined,
         case: &'a str,
         rule: &'a str,
         section: &'a str,
@@ -73,7 +82,8 @@ enum ProbeRecord<'a> {
     },
     Summary {
         schema: u32,
-        responder: SocketAddr,
+        #[serde(flatten)]
+        examined: Examined,
         rpcrdma_version: String,
         cases: usize,
         conforms: usize,
@@ -90,7 +100,7 @@ impl ProbeRecord<'_> {
 }
 
 /// Writes the heading of the table.
-pub(super) fn heading(form: Form, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn heading(form: Form, out: &mut impl Write) -> io::Result<()> {
     match form {
         Form::Json | Form::Tabs => Ok(()),
         Form::Table => {
@@ -100,14 +110,14 @@ pub(super) fn heading(form: Form, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Writes what became of a case.
-pub(super) fn judgement(form: Form, to: SocketAddr, judged: &Judgement, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn judgement(form: Form, examined: Examined, judged: &Judgement, out: &mut impl Write) -> io::Result<()> {
     let Judgement { case, rule, section, ref expected, ref observed, verdict, alive_after } = *judged;
     match form {
         Form::Table => writeln!(out, "{verdict:10}  {case:29} {expected:20} {observed:40} {section}"),
         Form::Tabs => writeln!(out, "{}\t{case}\t{rule}\t{expected}\t{observed}\t{section}", verdict.name()),
         Form::Json => ProbeRecord::Case {
             schema: SCHEMA,
-            responder: to,
+            examined,
             case,
             rule,
             section,
@@ -121,9 +131,9 @@ pub(super) fn judgement(form: Form, to: SocketAddr, judged: &Judgement, out: &mu
 }
 
 /// Writes the last line.
-pub(super) fn totals(
+pub(crate) fn totals(
     form: Form,
-    to: SocketAddr,
+    examined: Examined,
     rpcrdma_version: String,
     totals: Totals,
     out: &mut impl Write,
@@ -138,7 +148,7 @@ pub(super) fn totals(
         Form::Tabs => Ok(()),
         Form::Json => ProbeRecord::Summary {
             schema: SCHEMA,
-            responder: to,
+            examined,
             rpcrdma_version,
             cases,
             conforms,

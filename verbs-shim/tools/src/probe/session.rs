@@ -164,12 +164,12 @@ impl<'a, V: Verbs> Session<'a, V> {
 }
 
 /// Words as they are sent.
-pub(super) fn octets(words: &[u32]) -> Vec<u8> {
+pub(crate) fn octets(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
 /// A word of a message.
-pub(super) fn word(message: &[u8], index: usize) -> Option<u32> {
+pub(crate) fn word(message: &[u8], index: usize) -> Option<u32> {
     message.get(4 * index..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
 }
 

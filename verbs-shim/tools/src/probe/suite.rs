@@ -21,6 +21,18 @@ pub enum Form {
     Tabs,
 }
 
+impl Form {
+    /// What the options `--json` and `--tsv` ask for.
+    #[must_use]
+    pub const fn of(json: bool, tsv: bool) -> Self {
+        match (json, tsv) {
+            (true, _) => Self::Json,
+            (false, true) => Self::Tabs,
+            (false, false) => Self::Table,
+        }
+    }
+}
+
 /// What to try, and on whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suite {

@@ -1,0 +1,139 @@
+//! What a reply may have wrong with it, and what a requester may make of that.
+
+use std::fmt;
+
+use crate::probe::{Meanings, Verdict};
+
+/// What is wrong with a reply, or with what surrounds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Fault {
+    /// A returned chunk has one segment more or less than the one that was offered.
+    SegmentCount,
+    /// A returned chunk says that more was written than was offered.
+    LengthBeyond,
+    /// This many credits are granted.
+    Grant(u32),
+    /// Send With Invalidate of a handle that nobody has offered.
+    InvalidateUnknown,
+    /// Send With Invalidate of a handle that was offered, by a requester that does not announce support.
+    InvalidateUnannounced,
+    /// It has a Read list.
+    ReadList,
+    /// Its lists end in the middle.
+    CutLists,
+    /// Its XID is that of no call.
+    WrongXid,
+    /// It comes twice.
+    Duplicate,
+    /// An RDMA Write follows when the requester has taken the reply.
+    LateWrite,
+    /// It does not come.
+    Silence,
+    /// The connection ends instead.
+    Disconnect,
+}
+
+/// What the requester does next, as it shows on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Reaction {
+    /// Another call on this connection: it has taken the reply, given the call up, or has more to do at once.
+    NextCall,
+    /// The same call again on this connection.
+    Retry,
+    /// It ends the connection, and makes the same call on another.
+    Reconnect,
+    /// It ends the connection.
+    Disconnect,
+    /// Nothing.
+    Silence,
+    /// It sends `RDMA_ERROR`.
+    Error,
+    /// Its memory can no longer be written.
+    Withdrawn,
+    /// Its memory can still be written.
+    Writable,
+}
+
+impl fmt::Display for Reaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NextCall => "next call",
+            Self::Retry => "retry",
+            Self::Reconnect => "retry on a new connection",
+            Self::Disconnect => "disconnect",
+            Self::Silence => "silence",
+            Self::Error => "RDMA_ERROR",
+            Self::Withdrawn => "memory withdrawn",
+            Self::Writable => "memory still writable",
+        })
+    }
+}
+
+/// A defect: data, as the cases of the probe are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Defect {
+    pub(super) name: &'static str,
+    /// The slug of the rule that it breaks, or that a requester would break by heeding it; `none` if there is none.
+    pub(super) rule: &'static str,
+    pub(super) section: &'static str,
+    pub(super) fault: Fault,
+    pub(super) reactions: Meanings<Reaction>,
+}
+
+/// A requester discards a reply with a bad header, and does so silently (section 4.5). To end the connection is not silent, and
+/// hurts the calls beside it. Whether another call means that the reply was taken cannot be seen from here.
+const DISCARD: Meanings<Reaction> = &[
+    (Reaction::Silence, Verdict::Conforms),
+    (Reaction::Retry, Verdict::Conforms),
+    (Reaction::Reconnect, Verdict::Hazard),
+    (Reaction::Disconnect, Verdict::Hazard),
+    (Reaction::NextCall, Verdict::NotJudged),
+];
+/// The reply was taken when the second comes, so the next call may come at once.
+const DISCARD_SECOND: Meanings<Reaction> = &[
+    (Reaction::NextCall, Verdict::Conforms),
+    (Reaction::Silence, Verdict::Conforms),
+    (Reaction::Reconnect, Verdict::Hazard),
+    (Reaction::Disconnect, Verdict::Hazard),
+];
+/// The lower of the numbers that were asked for and granted counts (section 3.3.1).
+const GO_ON: Meanings<Reaction> = &[
+    (Reaction::NextCall, Verdict::Conforms),
+    (Reaction::Silence, Verdict::Conforms),
+    (Reaction::Disconnect, Verdict::Hazard),
+    (Reaction::Reconnect, Verdict::Hazard),
+];
+/// Section 8.1.3 says that the memory should be invalidated.
+const WITHDRAW: Meanings<Reaction> = &[
+    (Reaction::Withdrawn, Verdict::Conforms),
+    (Reaction::Writable, Verdict::Hazard),
+    (Reaction::Disconnect, Verdict::NotJudged),
+    (Reaction::Reconnect, Verdict::NotJudged),
+];
+const UNSPECIFIED: Meanings<Reaction> = &[];
+
+const fn defect(
+    name: &'static str,
+    [rule, section]: [&'static str; 2],
+    fault: Fault,
+    reactions: Meanings<Reaction>,
+) -> Defect {
+    Defect { name, rule, section, fault, reactions }
+}
+
+/// All defects, in the order of `all`: those that cost a requester its connection come last.
+pub(super) static DEFECTS: [Defect; 13] = [
+    defect("grant-huge", ["credit-exceeded", "RFC 8166 3.3.1"], Fault::Grant(u32::MAX), GO_ON),
+    defect("grant-zero", ["credit-zero-grant", "RFC 8166 3.3.1"], Fault::Grant(0), UNSPECIFIED),
+    defect("duplicate", ["reply-unexpected", "RFC 8166 4.2.1"], Fault::Duplicate, DISCARD_SECOND),
+    defect("segment-count", ["write-list-echo", "RFC 8166 3.4.6, 4.5"], Fault::SegmentCount, DISCARD),
+    defect("length-beyond", ["write-length", "RFC 8166 3.4.6, 4.5"], Fault::LengthBeyond, DISCARD),
+    defect("read-list", ["read-in-reply", "RFC 8166 4.3.1, 4.5"], Fault::ReadList, DISCARD),
+    defect("cut-lists", ["list-truncated", "RFC 8166 4.5"], Fault::CutLists, DISCARD),
+    defect("wrong-xid", ["reply-unexpected", "RFC 8166 4.2.1"], Fault::WrongXid, DISCARD),
+    defect("silence", ["none", "RFC 8166 4.5.5"], Fault::Silence, UNSPECIFIED),
+    defect("late-write", ["rdma-write-bounds", "RFC 8166 8.1.3"], Fault::LateWrite, WITHDRAW),
+    defect("invalidate-unannounced", ["invalidate-foreign", "RFC 8797 4.1"], Fault::InvalidateUnannounced, UNSPECIFIED),
+    defect("invalidate-unknown", ["invalidate-foreign", "RFC 8797 4.1"], Fault::InvalidateUnknown, UNSPECIFIED),
+    defect("disconnect", ["none", "RFC 8166 4.5.4"], Fault::Disconnect, UNSPECIFIED),
+];

@@ -1,0 +1,133 @@
+//! The reply that a call would get from a sound responder: its header and Payload stream, and what is written into chunks.
+
+use rpcrdma::error::{Reaction, Role};
+use rpcrdma::lists::WriteChunk;
+use rpcrdma::prefix::Prefix;
+use rpcrdma::private_data::PrivateData;
+use rpcrdma::rpc::{AcceptStatus, Auth, ReplyBody, RpcCall, RpcReply};
+use rpcrdma::v1::{Body, ErrorReply, Message, ReplyHeader};
+use rpcrdma_verbs::{Remote, Stream};
+
+use super::nfs;
+use crate::echo::{self, Procedure};
+use crate::raw::{RECEIVE, RECEIVES};
+
+/// What is granted.
+const CREDITS: u32 = RECEIVES as u32;
+
+/// A reply, to be sent after its RDMA Writes.
+pub(super) struct Reply {
+    pub(super) writes: Vec<(Remote, Vec<u8>)>,
+    pub(super) send: Vec<u8>,
+    /// Octets of the header at the start of it.
+    pub(super) header: usize,
+}
+
+/// What a Send of the requester is answered with, if with anything. The Read chunks of a call are not read: it is refused with
+/// `ERR_CHUNK`.
+pub(super) fn answer(octets: &[u8], private_data: &[u8]) -> Option<Reply> {
+    let prefix = Prefix::decode(octets).ok()?;
+    let refuse = |reaction| {
+        let error = ErrorReply::new(&prefix, CREDITS, reaction)?;
+        let mut send = vec![0; error.encoded_len()];
+        error.encode(&mut send).ok()?;
+        Some(Reply { writes: Vec::new(), header: send.len(), send })
+    };
+    match Message::decode(octets) {
+        Err(error) => refuse(error.reaction(Role::Responder)),
+        Ok(Message { header, .. }) if matches!(header.body, Body::Done | Body::Error(_)) => None,
+        Ok(message) => replied(&message, octets, private_data).or_else(|| refuse(Reaction::ErrChunk)),
+    }
+}
+
+/// Whether a Send is a call that can be answered with a reply, so that the reply can have a defect.
+pub(super) fn is_call(octets: &[u8]) -> bool {
+    let Ok(message) = Message::decode(octets) else { return false };
+    matches!(message.header.body, Body::Msg(chunks) if chunks.reads.is_empty())
+        && octets.get(message.header_length..).is_some_and(|payload| RpcCall::decode(payload).is_ok())
+}
+
+fn replied(message: &Message<'_>, octets: &[u8], private_data: &[u8]) -> Option<Reply> {
+    let Body::Msg(chunks) = message.header.body else { return None };
+    let (call, arguments) = RpcCall::decode(octets.get(message.header_length..)?).ok()?;
+    let results = results(&call, arguments).filter(|_| chunks.reads.is_empty())?;
+    let (mut writes, mut payload, mut written) = (Vec::new(), results.head().to_vec(), Vec::new());
+    for item in results.items() {
+        match chunks.writes.get(0).filter(|chunk| !chunk.is_empty()) {
+            Some(chunk) => {
+                written.push(item.len() as u64);
+                writes.extend(fill(chunk, item)?);
+            }
+            None => {
+                payload.extend(item);
+                payload.resize(payload.len().next_multiple_of(4), 0);
+            }
+        }
+    }
+    let header = ReplyHeader::new(message.header.xid, CREDITS, &chunks).with_writes(&written).ok()?;
+    let header = if header.encoded_len() + payload.len() > inline_threshold(private_data) {
+        writes.extend(fill(chunks.reply?, &payload)?);
+        let length = payload.len() as u64;
+        payload.clear();
+        header.with_reply(length).ok()?
+    } else {
+        header
+    };
+    let mut send = vec![0; header.encoded_len()];
+    let header = header.encode(&mut send).ok()?;
+    send.extend(payload);
+    Some(Reply { writes, send, header })
+}
+
+/// The longest reply that goes into a Send (RFC 8797 section 4).
+fn inline_threshold(private_data: &[u8]) -> usize {
+    let size = PrivateData::find(private_data).map_or(PrivateData::SMALLEST_SIZE, |data| data.receive_size);
+    RECEIVE.min(size as usize)
+}
+
+/// The RPC Reply; data that may be reduced is its last item.
+fn results(call: &RpcCall<'_>, arguments: &[u8]) -> Option<Stream> {
+    let procedure: Result<Option<Procedure>, AcceptStatus> = match (call.program, call.version, call.procedure) {
+        (_, _, 0) => Ok(None),
+        (echo::PROGRAM, echo::VERSION, number) => echo::procedure(number).map(Some).ok_or(AcceptStatus::PROC_UNAVAIL),
+        (nfs::PROGRAM, nfs::VERSION, number) => nfs::procedure(number).map(Some).ok_or(AcceptStatus::PROC_UNAVAIL),
+        _ => Err(AcceptStatus::PROG_UNAVAIL),
+    };
+    let mut results = Stream::default();
+    let status = match procedure {
+        Ok(Some(procedure)) => {
+            begin(call.xid, AcceptStatus::SUCCESS, &mut results)?;
+            match procedure(arguments, &mut results) {
+                Some(()) => return Some(results),
+                None => AcceptStatus::GARBAGE_ARGS,
+            }
+        }
+        Ok(None) => AcceptStatus::SUCCESS,
+        Err(status) => status,
+    };
+    let mut results = Stream::default();
+    begin(call.xid, status, &mut results)?;
+    Some(results)
+}
+
+/// Appends the header of an RPC Reply.
+fn begin(xid: u32, status: AcceptStatus, results: &mut Stream) -> Option<()> {
+    let reply = RpcReply { xid, body: ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None } };
+    let mut octets = vec![0; reply.encoded_len()];
+    reply.encode(&mut octets).ok()?;
+    results.push(&octets);
+    Some(())
+}
+
+/// The RDMA Writes that put octets into a chunk; none if it is too small.
+fn fill(chunk: WriteChunk<'_>, mut octets: &[u8]) -> Option<Vec<(Remote, Vec<u8>)>> {
+    let mut writes = Vec::new();
+    for segment in chunk.iter() {
+        let (now, later) = octets.split_at(octets.len().min(segment.length as usize));
+        octets = later;
+        if !now.is_empty() {
+            writes.push((Remote::from(segment), now.to_vec()));
+        }
+    }
+    octets.is_empty().then_some(writes)
+}

@@ -1,0 +1,122 @@
+//! Puts a defect into a reply.
+
+use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
+use rpcrdma::private_data::{Flags, PrivateData};
+use rpcrdma::segment::{ReadSegment, Segment};
+use rpcrdma::v1::{Body, Header, Message};
+use rpcrdma_verbs::Operation;
+
+use super::defect::Fault;
+use super::reply::Reply;
+use crate::probe::octets;
+
+/// A handle that leads nowhere, as far as anybody can know.
+const FOREIGN: Segment = Segment { handle: 0x0bad_0001, length: 64, offset: 0x1000 };
+
+/// Whether this call can have a reply with that fault.
+pub(super) fn fits(fault: Fault, call: &[u8], private_data: &[u8]) -> bool {
+    match fault {
+        Fault::SegmentCount | Fault::LengthBeyond | Fault::LateWrite => offered(call).is_some(),
+        Fault::InvalidateUnannounced => {
+            let announced = PrivateData::find(private_data);
+            let announces = announced.is_some_and(|data| data.flags.contains(Flags::REMOTE_INVALIDATION));
+            !announces && offered(call).is_some()
+        }
+        _ => true,
+    }
+}
+
+/// The first segment that a call offers for results.
+pub(super) fn offered(call: &[u8]) -> Option<Segment> {
+    let chunks = Message::decode(call).ok()?.header.chunks()?;
+    let mut all = chunks.writes.iter().chain(chunks.reply);
+    all.find_map(|chunk| chunk.iter().find(|segment| segment.length > 0))
+}
+
+/// The same reply with the fault in its octets; `None` if it has no place for it.
+pub(super) fn spoil(fault: Fault, reply: &Reply) -> Option<Vec<u8>> {
+    let mut send = reply.send.clone();
+    match fault {
+        Fault::Grant(credits) => send.get_mut(8..12)?.copy_from_slice(&credits.to_be_bytes()),
+        Fault::WrongXid => {
+            let other = !u32::from_be_bytes(*send.first_chunk()?);
+            for at in [0, reply.header] {
+                if let Some(xid) = send.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+                    *xid = other.to_be_bytes();
+                }
+            }
+        }
+        Fault::CutLists => {
+            // No Read list, and a Write chunk of one segment, which is missing: 28 octets, so that the XID counts.
+            send.truncate(16);
+            send.extend(octets(&[0, 1, 1]));
+        }
+        Fault::ReadList => {
+            let entry = [ReadSegment { position: 4, target: FOREIGN }.to_entry()];
+            return with_chunks(reply, |chunks| Chunks { reads: ReadList::new(&entry), ..chunks });
+        }
+        Fault::SegmentCount => {
+            return with_segments(reply, |segments| {
+                if segments.len() > 1 {
+                    segments.pop();
+                } else {
+                    segments.push(FOREIGN.to_octets());
+                }
+            });
+        }
+        Fault::LengthBeyond => {
+            return with_segments(reply, |segments| {
+                if let Some(last) = segments.last_mut() {
+                    let Segment { handle, offset, .. } = Segment::from_octets(last);
+                    *last = Segment { handle, length: 0x7fff_fffc, offset }.to_octets();
+                }
+            });
+        }
+        _ => {}
+    }
+    Some(send)
+}
+
+/// How the reply is sent.
+pub(super) fn operation(fault: Fault, call: &[u8]) -> Operation {
+    match (fault, offered(call)) {
+        (Fault::InvalidateUnknown, _) => Operation::SendWithInvalidate(FOREIGN.handle),
+        (Fault::InvalidateUnannounced, Some(segment)) => Operation::SendWithInvalidate(segment.handle),
+        _ => Operation::Send,
+    }
+}
+
+/// The reply with other chunk lists.
+fn with_chunks<'a>(reply: &'a Reply, change: impl FnOnce(Chunks<'a>) -> Chunks<'a>) -> Option<Vec<u8>> {
+    let message = Message::decode(&reply.send).ok()?;
+    let body = match message.header.body {
+        Body::Msg(chunks) => Body::Msg(change(chunks)),
+        Body::Nomsg(chunks) => Body::Nomsg(change(chunks)),
+        _ => return None,
+    };
+    let header = Header { body, ..message.header };
+    let mut send = vec![0; header.encoded_len()];
+    header.encode(&mut send).ok()?;
+    send.extend(reply.send.get(reply.header..)?);
+    Some(send)
+}
+
+/// The reply with other segments in its first Write chunk, or else in its Reply chunk.
+fn with_segments(reply: &Reply, change: impl FnOnce(&mut Vec<[u8; Segment::LEN]>)) -> Option<Vec<u8>> {
+    let message = Message::decode(&reply.send).ok()?;
+    let chunks = message.header.chunks()?;
+    let mut writes: Vec<WriteChunk<'_>> = chunks.writes.iter().collect();
+    let first = writes.iter().position(|chunk| !chunk.is_empty());
+    let chunk = first.and_then(|first| writes.get(first).copied()).or(chunks.reply)?;
+    let mut segments = chunk.segments().to_vec();
+    change(&mut segments);
+    let changed = WriteChunk::new(&segments);
+    let long = match first.and_then(|first| writes.get_mut(first)) {
+        Some(place) => {
+            *place = changed;
+            chunks.reply
+        }
+        None => Some(changed),
+    };
+    with_chunks(reply, |chunks| Chunks { writes: WriteList::from_chunks(&writes), reply: long, reads: chunks.reads })
+}
