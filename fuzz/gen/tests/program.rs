@@ -130,9 +130,10 @@ fn source_text_has_the_same_messages() {
 
 #[test]
 fn a_capture_has_a_connection_around_each_message() {
-    for (version, role) in [(Format::V1, Role::Call), (Format::V1, Role::Reply), (Format::V2b, Role::Call)] {
+    let kinds = [(Format::V1, Role::Call), (Format::V1, Role::Reply), (Format::V2b, Role::Call)];
+    for ((version, role), carrier) in kinds.into_iter().flat_map(|kind| [(kind, "capture"), (kind, "iwarp")]) {
         let path = directory("capture").join("cases.pcap");
-        let arguments = ["--count", "60", "--seed", "3", "--format", "capture", "-o", path.to_str().unwrap()];
+        let arguments = ["--count", "60", "--seed", "3", "--format", carrier, "-o", path.to_str().unwrap()];
         said(&[&arguments[..], &["--version", version.name(), "--role", role.name()]].concat());
         let mut config = Config::default();
         (config.verify_crc, config.operations) = (true, true);

@@ -61,6 +61,8 @@ pub(crate) enum Output {
     Module,
     /// A RoCEv2 capture. Its queue pairs and times differ each time, the messages do not
     Capture,
+    /// The same over iWARP. It is the same file each time
+    Iwarp,
 }
 
 /// A role by its name.

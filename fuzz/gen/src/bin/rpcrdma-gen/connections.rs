@@ -11,10 +11,10 @@ use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Access, Depths, Local, Operation, Verbs, Work};
 
 /// Where the requesters and the responder are: addresses for documentation.
-const REQUESTER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
-const RESPONDER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
+pub(crate) const REQUESTER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
+pub(crate) const RESPONDER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 /// The port of NFS over RDMA.
-const PORT: u16 = 20049;
+pub(crate) const PORT: u16 = 20049;
 /// Nothing here waits for anybody else.
 const SOON: Duration = Duration::from_secs(10);
 /// Octets of a Receive: no message is longer.

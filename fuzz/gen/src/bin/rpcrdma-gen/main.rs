@@ -5,6 +5,7 @@ mod arguments;
 mod captured;
 mod connections;
 mod files;
+mod iwarp;
 mod record;
 mod source;
 
@@ -39,6 +40,7 @@ fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Output::Header => std::fs::write(path, source::header(&cases))?,
         Output::Module => std::fs::write(path, source::module(&cases))?,
         Output::Capture => connections::capture(path, &cases)?,
+        Output::Iwarp => iwarp::capture(path, &cases)?,
     }
     let valid = cases.iter().filter(|case| case.broken.is_empty()).count();
     let (total, broken) = (cases.len(), cases.len() - valid);
