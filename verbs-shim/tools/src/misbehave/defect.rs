@@ -6,7 +6,7 @@ use crate::probe::{Meanings, Verdict};
 
 /// What is wrong with a reply, or with what surrounds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Fault {
+pub(super) enum ReplyFault {
     /// A returned chunk has one segment more or less than the one that was offered.
     SegmentCount,
     /// A returned chunk says that more was written than was offered.
@@ -76,7 +76,7 @@ pub(super) struct Defect {
     /// The slug of the rule that it breaks, or that a requester would break by heeding it; `none` if there is none.
     pub(super) rule: &'static str,
     pub(super) section: &'static str,
-    pub(super) fault: Fault,
+    pub(super) fault: ReplyFault,
     pub(super) reactions: Meanings<Reaction>,
 }
 
@@ -115,7 +115,7 @@ const UNSPECIFIED: Meanings<Reaction> = &[];
 const fn defect(
     name: &'static str,
     [rule, section]: [&'static str; 2],
-    fault: Fault,
+    fault: ReplyFault,
     reactions: Meanings<Reaction>,
 ) -> Defect {
     Defect { name, rule, section, fault, reactions }
@@ -123,17 +123,22 @@ const fn defect(
 
 /// All defects, in the order of `all`: those that cost a requester its connection come last.
 pub(super) static DEFECTS: [Defect; 13] = [
-    defect("grant-huge", ["credit-exceeded", "RFC 8166 3.3.1"], Fault::Grant(u32::MAX), GO_ON),
-    defect("grant-zero", ["credit-zero-grant", "RFC 8166 3.3.1"], Fault::Grant(0), UNSPECIFIED),
-    defect("duplicate", ["reply-unexpected", "RFC 8166 4.2.1"], Fault::Duplicate, DISCARD_SECOND),
-    defect("segment-count", ["write-list-echo", "RFC 8166 3.4.6, 4.5"], Fault::SegmentCount, DISCARD),
-    defect("length-beyond", ["write-length", "RFC 8166 3.4.6, 4.5"], Fault::LengthBeyond, DISCARD),
-    defect("read-list", ["read-in-reply", "RFC 8166 4.3.1, 4.5"], Fault::ReadList, DISCARD),
-    defect("cut-lists", ["list-truncated", "RFC 8166 4.5"], Fault::CutLists, DISCARD),
-    defect("wrong-xid", ["reply-unexpected", "RFC 8166 4.2.1"], Fault::WrongXid, DISCARD),
-    defect("silence", ["none", "RFC 8166 4.5.5"], Fault::Silence, UNSPECIFIED),
-    defect("late-write", ["rdma-write-bounds", "RFC 8166 8.1.3"], Fault::LateWrite, WITHDRAW),
-    defect("invalidate-unannounced", ["invalidate-foreign", "RFC 8797 4.1"], Fault::InvalidateUnannounced, UNSPECIFIED),
-    defect("invalidate-unknown", ["invalidate-foreign", "RFC 8797 4.1"], Fault::InvalidateUnknown, UNSPECIFIED),
-    defect("disconnect", ["none", "RFC 8166 4.5.4"], Fault::Disconnect, UNSPECIFIED),
+    defect("grant-huge", ["credit-exceeded", "RFC 8166 3.3.1"], ReplyFault::Grant(u32::MAX), GO_ON),
+    defect("grant-zero", ["credit-zero-grant", "RFC 8166 3.3.1"], ReplyFault::Grant(0), UNSPECIFIED),
+    defect("duplicate", ["reply-unexpected", "RFC 8166 4.2.1"], ReplyFault::Duplicate, DISCARD_SECOND),
+    defect("segment-count", ["write-list-echo", "RFC 8166 3.4.6, 4.5"], ReplyFault::SegmentCount, DISCARD),
+    defect("length-beyond", ["write-length", "RFC 8166 3.4.6, 4.5"], ReplyFault::LengthBeyond, DISCARD),
+    defect("read-list", ["read-in-reply", "RFC 8166 4.3.1, 4.5"], ReplyFault::ReadList, DISCARD),
+    defect("cut-lists", ["list-truncated", "RFC 8166 4.5"], ReplyFault::CutLists, DISCARD),
+    defect("wrong-xid", ["reply-unexpected", "RFC 8166 4.2.1"], ReplyFault::WrongXid, DISCARD),
+    defect("silence", ["none", "RFC 8166 4.5.5"], ReplyFault::Silence, UNSPECIFIED),
+    defect("late-write", ["rdma-write-bounds", "RFC 8166 8.1.3"], ReplyFault::LateWrite, WITHDRAW),
+    defect(
+        "invalidate-unannounced",
+        ["invalidate-foreign", "RFC 8797 4.1"],
+        ReplyFault::InvalidateUnannounced,
+        UNSPECIFIED,
+    ),
+    defect("invalidate-unknown", ["invalidate-foreign", "RFC 8797 4.1"], ReplyFault::InvalidateUnknown, UNSPECIFIED),
+    defect("disconnect", ["none", "RFC 8166 4.5.4"], ReplyFault::Disconnect, UNSPECIFIED),
 ];

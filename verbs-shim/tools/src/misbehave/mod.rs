@@ -55,8 +55,8 @@ use rpcrdma_verbs::{Error, Operation, Remote, Verbs};
 
 use crate::probe::{self, Examined, Form, Judgement, ProbeError, Totals, Verdict, word};
 use clients::{Client, ClientId, Clients};
-use defect::{DEFECTS, Defect, Fault, Reaction};
-use reply::Reply;
+use defect::{DEFECTS, Defect, Reaction, ReplyFault};
+use reply::BadReply;
 
 /// Which defects replies have, and how long to look.
 #[derive(Clone, Debug)]
@@ -172,7 +172,7 @@ impl<'a, V: Verbs> Responder<'a, V> {
             return Ok(None);
         };
         let by = client.address;
-        let reaction = self.misbehave(id, defect.fault, &call, Reply { send: spoiled, ..reply }, silence)?;
+        let reaction = self.misbehave(id, defect.fault, &call, BadReply { send: spoiled, ..reply }, silence)?;
         self.clients.look()?;
         let alive = matches!(reaction, Reaction::NextCall | Reaction::Retry | Reaction::Reconnect)
             || self.clients.with_arrival().is_some();
@@ -184,20 +184,20 @@ impl<'a, V: Verbs> Responder<'a, V> {
     fn misbehave(
         &mut self,
         id: ClientId,
-        fault: Fault,
+        fault: ReplyFault,
         call: &[u8],
-        reply: Reply,
+        reply: BadReply,
         silence: Duration,
     ) -> Result<Reaction, Error> {
         let xid = word(call, 0).unwrap_or_default();
         if let Some(client) = self.clients.find(id) {
             match fault {
-                Fault::Silence => {}
-                Fault::Disconnect => client.peer.disconnect()?,
-                Fault::Duplicate => {
+                ReplyFault::Silence => {}
+                ReplyFault::Disconnect => client.peer.disconnect()?,
+                ReplyFault::Duplicate => {
                     let second = reply.send.clone();
                     send(client, Operation::Send, reply)?;
-                    send(client, Operation::Send, Reply { writes: Vec::new(), header: 0, send: second })?;
+                    send(client, Operation::Send, BadReply { writes: Vec::new(), header: 0, send: second })?;
                 }
                 _ => send(client, spoil::operation(fault, call), reply)?,
             }
@@ -205,7 +205,7 @@ impl<'a, V: Verbs> Responder<'a, V> {
         let reaction = observe::reaction(&mut self.clients, id, xid, silence)?;
         match (fault, reaction, spoil::offered(call)) {
             // It has taken the reply.
-            (Fault::LateWrite, Reaction::NextCall | Reaction::Silence, Some(segment)) => {
+            (ReplyFault::LateWrite, Reaction::NextCall | Reaction::Silence, Some(segment)) => {
                 observe::late_write(&mut self.clients, id, Remote::from(segment), silence)
             }
             _ => Ok(reaction),
@@ -214,7 +214,7 @@ impl<'a, V: Verbs> Responder<'a, V> {
 }
 
 /// Posts the RDMA Writes of a reply, then the reply. That the connection has ended shows later.
-fn send<V: Verbs>(client: &mut Client<'_, V>, operation: Operation, reply: Reply) -> Result<(), Error> {
+fn send<V: Verbs>(client: &mut Client<'_, V>, operation: Operation, reply: BadReply) -> Result<(), Error> {
     let writes = reply.writes.into_iter().map(|(to, octets)| (Operation::Write(to), octets));
     for (operation, octets) in writes.chain([(operation, reply.send)]) {
         match client.peer.post(operation, octets) {

@@ -16,7 +16,7 @@ use crate::raw::{RECEIVE, RECEIVES};
 const CREDITS: u32 = RECEIVES as u32;
 
 /// A reply, to be sent after its RDMA Writes.
-pub(super) struct Reply {
+pub(super) struct BadReply {
     pub(super) writes: Vec<(Remote, Vec<u8>)>,
     pub(super) send: Vec<u8>,
     /// Octets of the header at the start of it.
@@ -25,13 +25,13 @@ pub(super) struct Reply {
 
 /// What a Send of the requester is answered with, if with anything. The Read chunks of a call are not read: it is refused with
 /// `ERR_CHUNK`.
-pub(super) fn answer(octets: &[u8], private_data: &[u8]) -> Option<Reply> {
+pub(super) fn answer(octets: &[u8], private_data: &[u8]) -> Option<BadReply> {
     let prefix = Prefix::decode(octets).ok()?;
     let refuse = |reaction| {
         let error = ErrorReply::new(&prefix, CREDITS, reaction)?;
         let mut send = vec![0; error.encoded_len()];
         error.encode(&mut send).ok()?;
-        Some(Reply { writes: Vec::new(), header: send.len(), send })
+        Some(BadReply { writes: Vec::new(), header: send.len(), send })
     };
     match Message::decode(octets) {
         Err(error) => refuse(error.reaction(Role::Responder)),
@@ -47,7 +47,7 @@ pub(super) fn is_call(octets: &[u8]) -> bool {
         && octets.get(message.header_length..).is_some_and(|payload| RpcCall::decode(payload).is_ok())
 }
 
-fn replied(message: &Message<'_>, octets: &[u8], private_data: &[u8]) -> Option<Reply> {
+fn replied(message: &Message<'_>, octets: &[u8], private_data: &[u8]) -> Option<BadReply> {
     let Body::Msg(chunks) = message.header.body else { return None };
     let (call, arguments) = RpcCall::decode(octets.get(message.header_length..)?).ok()?;
     let results = results(&call, arguments).filter(|_| chunks.reads.is_empty())?;
@@ -76,7 +76,7 @@ fn replied(message: &Message<'_>, octets: &[u8], private_data: &[u8]) -> Option<
     let mut send = vec![0; header.encoded_len()];
     let header = header.encode(&mut send).ok()?;
     send.extend(payload);
-    Some(Reply { writes, send, header })
+    Some(BadReply { writes, send, header })
 }
 
 /// The longest reply that goes into a Send (RFC 8797 section 4).

@@ -6,18 +6,18 @@ use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, Header, Message};
 use rpcrdma_verbs::Operation;
 
-use super::defect::Fault;
-use super::reply::Reply;
+use super::defect::ReplyFault;
+use super::reply::BadReply;
 use crate::probe::octets;
 
 /// A handle that leads nowhere, as far as anybody can know.
 const FOREIGN: Segment = Segment { handle: 0x0bad_0001, length: 64, offset: 0x1000 };
 
 /// Whether this call can have a reply with that fault.
-pub(super) fn fits(fault: Fault, call: &[u8], private_data: &[u8]) -> bool {
+pub(super) fn fits(fault: ReplyFault, call: &[u8], private_data: &[u8]) -> bool {
     match fault {
-        Fault::SegmentCount | Fault::LengthBeyond | Fault::LateWrite => offered(call).is_some(),
-        Fault::InvalidateUnannounced => {
+        ReplyFault::SegmentCount | ReplyFault::LengthBeyond | ReplyFault::LateWrite => offered(call).is_some(),
+        ReplyFault::InvalidateUnannounced => {
             let announced = PrivateData::find(private_data);
             let announces = announced.is_some_and(|data| data.flags.contains(Flags::REMOTE_INVALIDATION));
             !announces && offered(call).is_some()
@@ -34,11 +34,11 @@ pub(super) fn offered(call: &[u8]) -> Option<Segment> {
 }
 
 /// The same reply with the fault in its octets; `None` if it has no place for it.
-pub(super) fn spoil(fault: Fault, reply: &Reply) -> Option<Vec<u8>> {
+pub(super) fn spoil(fault: ReplyFault, reply: &BadReply) -> Option<Vec<u8>> {
     let mut send = reply.send.clone();
     match fault {
-        Fault::Grant(credits) => send.get_mut(8..12)?.copy_from_slice(&credits.to_be_bytes()),
-        Fault::WrongXid => {
+        ReplyFault::Grant(credits) => send.get_mut(8..12)?.copy_from_slice(&credits.to_be_bytes()),
+        ReplyFault::WrongXid => {
             let other = !u32::from_be_bytes(*send.first_chunk()?);
             for at in [0, reply.header] {
                 if let Some(xid) = send.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
@@ -46,16 +46,16 @@ pub(super) fn spoil(fault: Fault, reply: &Reply) -> Option<Vec<u8>> {
                 }
             }
         }
-        Fault::CutLists => {
+        ReplyFault::CutLists => {
             // No Read list, and a Write chunk of one segment, which is missing: 28 octets, so that the XID counts.
             send.truncate(16);
             send.extend(octets(&[0, 1, 1]));
         }
-        Fault::ReadList => {
+        ReplyFault::ReadList => {
             let entry = [ReadSegment { position: 4, target: FOREIGN }.to_entry()];
             return with_chunks(reply, |chunks| Chunks { reads: ReadList::new(&entry), ..chunks });
         }
-        Fault::SegmentCount => {
+        ReplyFault::SegmentCount => {
             return with_segments(reply, |segments| {
                 if segments.len() > 1 {
                     segments.pop();
@@ -64,7 +64,7 @@ pub(super) fn spoil(fault: Fault, reply: &Reply) -> Option<Vec<u8>> {
                 }
             });
         }
-        Fault::LengthBeyond => {
+        ReplyFault::LengthBeyond => {
             return with_segments(reply, |segments| {
                 if let Some(last) = segments.last_mut() {
                     let Segment { handle, offset, .. } = Segment::from_octets(last);
@@ -78,16 +78,16 @@ pub(super) fn spoil(fault: Fault, reply: &Reply) -> Option<Vec<u8>> {
 }
 
 /// How the reply is sent.
-pub(super) fn operation(fault: Fault, call: &[u8]) -> Operation {
+pub(super) fn operation(fault: ReplyFault, call: &[u8]) -> Operation {
     match (fault, offered(call)) {
-        (Fault::InvalidateUnknown, _) => Operation::SendWithInvalidate(FOREIGN.handle),
-        (Fault::InvalidateUnannounced, Some(segment)) => Operation::SendWithInvalidate(segment.handle),
+        (ReplyFault::InvalidateUnknown, _) => Operation::SendWithInvalidate(FOREIGN.handle),
+        (ReplyFault::InvalidateUnannounced, Some(segment)) => Operation::SendWithInvalidate(segment.handle),
         _ => Operation::Send,
     }
 }
 
 /// The reply with other chunk lists.
-fn with_chunks<'a>(reply: &'a Reply, change: impl FnOnce(Chunks<'a>) -> Chunks<'a>) -> Option<Vec<u8>> {
+fn with_chunks<'a>(reply: &'a BadReply, change: impl FnOnce(Chunks<'a>) -> Chunks<'a>) -> Option<Vec<u8>> {
     let message = Message::decode(&reply.send).ok()?;
     let body = match message.header.body {
         Body::Msg(chunks) => Body::Msg(change(chunks)),
@@ -102,7 +102,7 @@ fn with_chunks<'a>(reply: &'a Reply, change: impl FnOnce(Chunks<'a>) -> Chunks<'
 }
 
 /// The reply with other segments in its first Write chunk, or else in its Reply chunk.
-fn with_segments(reply: &Reply, change: impl FnOnce(&mut Vec<[u8; Segment::LEN]>)) -> Option<Vec<u8>> {
+fn with_segments(reply: &BadReply, change: impl FnOnce(&mut Vec<[u8; Segment::LEN]>)) -> Option<Vec<u8>> {
     let message = Message::decode(&reply.send).ok()?;
     let chunks = message.header.chunks()?;
     let mut writes: Vec<WriteChunk<'_>> = chunks.writes.iter().collect();
