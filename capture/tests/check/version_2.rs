@@ -758,3 +758,21 @@ fn a_call_under_the_xid_of_a_bad_send_takes_the_reply() {
         assert_eq!(slugs(&trace.packets), BTreeSet::from(["list-flag"]));
     }
 }
+
+/// A responder may end a Call of several Sends in the middle, with an error. If the capture lacks that, the next Call seems to
+/// interrupt the first.
+#[test]
+fn an_error_that_the_capture_lacks_makes_no_interruption() {
+    let mut trace = Trace::version_2(Version::B);
+    let (first, _) = parts();
+    trace.send(Client, &b(CALL_MIDDLE, XID, &[20], &first));
+    let error = trace.packets.len();
+    trace.send(Server, &b(ERROR, XID, &[BAD_XDR], &[]));
+    let end = trace.packets.len();
+    trace.send(Client, &b(CALL_INLINE, XID + 1, &[0; 4], &null(XID + 1)));
+    trace.reply(XID + 1);
+    trace.null(XID + 2);
+    let without = [&trace.packets[..error], &trace.packets[end..]].concat();
+    assert!(!slugs(&without).contains("v2-continuation"));
+    assert!(!slugs(&trace.packets).contains("v2-continuation"));
+}

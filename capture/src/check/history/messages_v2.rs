@@ -16,16 +16,16 @@ use rpcrdma::error::Role;
 use rpcrdma::rules::{
     self, Exchange, Finding, SentV2, V2_DIRECTION, V2_FIRST_MESSAGE, V2_INV_HANDLE, V2_RESPONSE_FLAG, V2_XID_MISMATCH,
 };
-use rpcrdma::v2::{self, Family};
+use rpcrdma::v2::{self, ContinuationError, Family};
 
 use super::answers_v2::Due;
 use super::exchanges::judge_long;
 use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::{Book, Group};
-use crate::check::found::About;
+use crate::check::found::{About, Found};
 use crate::rpc::header::{Decoded, Header, PayloadPlace};
-use crate::rpc::message::{Beginning, Captured, Message};
+use crate::rpc::message::{Beginning, Captured, Dropped, Message};
 
 impl History {
     /// Judges a message of version 2, `family` if that is known. `began` says whether its sender had sent anything before.
@@ -60,7 +60,10 @@ impl History {
             return book.unknown_group(Group::SendV2);
         }
         sent.is_first = is_first;
-        let due = judge(message, &sent, about, book);
+        let mut interrupting = Vec::new();
+        let due = judge(message, &sent, about, book, &mut interrupting);
+        // What it interrupts may have been ended by an error that the capture lacks.
+        interrupting.into_iter().for_each(|found| self.wait(found, message.sender.other(), book));
         self.request_or_answer(message, &sent, (family, due), about, book);
     }
 
@@ -86,12 +89,17 @@ fn still_goes_on(message: &Message, goes_on: bool) -> bool {
 }
 
 /// Judges a message that is captured well enough: by itself, and by the call that it answers. Says what its receiver owes
-/// to it.
-fn judge(message: &Message, sent: &SentV2<'_>, about: About, book: &mut Book) -> Due {
+/// to it. What interrupts a sequence of parts goes to `interrupting`.
+fn judge(message: &Message, sent: &SentV2<'_>, about: About, book: &mut Book, interrupting: &mut Vec<Found>) -> Due {
     let mut due = Due::Usual;
+    let interrupts = matches!(message.dropped, Some(Dropped::Misplaced(ContinuationError::OtherMessage)));
     rules::send_v2(sent, &mut |finding: &Finding<'_>| {
         due = due.and(finding, sent.reaction(finding.rule, Role::Responder));
-        book.add(about, finding, Some(finding.offset));
+        if interrupts && matches!(finding.rule.slug, "v2-more-sequence" | "v2-continuation") {
+            interrupting.push(Found::new(about, finding, Some(finding.offset)));
+        } else {
+            book.add(about, finding, Some(finding.offset));
+        }
     });
     if let (Some(Header::V2(call)), Ok(reply)) = (called(message), &sent.decoded)
         && call.chunks().is_some()
