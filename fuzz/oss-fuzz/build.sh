@@ -10,7 +10,7 @@ for source in fuzz/fuzz_targets/*.rs; do
     cp "${CARGO_TARGET_DIR:-fuzz/target}/x86_64-unknown-linux-gnu/release/$target" "$OUT/"
     cp fuzz/dictionary "$OUT/$target.dict"
     rm -f "$OUT/${target}_seed_corpus.zip"
-    zip -q -j -r "$OUT/${target}_seed_corpus.zip" "testdata/corpus/$target"
+    [ ! -d "testdata/corpus/$target" ] || zip -q -j -r "$OUT/${target}_seed_corpus.zip" "testdata/corpus/$target"
 done
 # Programs look for them beside themselves.
 cp -r testdata/captures "$OUT/"

@@ -1,12 +1,13 @@
 # The Linux client mounts and reads from our rpcrdma-serve, which misbehaves. The verdicts are those of expected/client-linux-6.1.tsv.
-programs="rpcrdma-serve" peer="192.0.2.1 192.0.2.2" seconds=600
+programs="rpcrdma-serve" peer="192.0.2.1 192.0.2.2" seconds=1000
 
 # Linux exports the folder too, for the MOUNT protocol; what serves it over RDMA is ours, at the next port.
 server() {
     server_nfsd
     # All but invalidate-unannounced: Linux announces that its memory may be invalidated.
-    rpcrdma-serve "0.0.0.0:$((port + 1))" --tsv --silence 3s --time 400s --misbehave grant-huge,grant-zero,duplicate,segment-count,\
-length-beyond,read-list,cut-lists,wrong-xid,silence,late-write,invalidate-unknown,disconnect >/host/misbehave.tsv 2>/host/serve.txt &
+    rpcrdma-serve "0.0.0.0:$((port + 1))" --tsv --silence 3s --time 800s --misbehave grant-huge,grant-zero,duplicate,segment-count,\
+length-beyond,read-list,cut-lists,short,version-3,procedure-9,flag-2,nomsg-empty,no-payload,error-unknown,error-chunk,xid-mismatch,\
+wrong-xid,silence,late-write,invalidate-unknown,disconnect >/host/misbehave.tsv 2>/host/serve.txt &
     sleep 1
 }
 
@@ -17,7 +18,7 @@ is_over() {
 # Whatever becomes of a mount or a READ, the next one comes, until each defect was used.
 client() {
     local tries
-    for ((tries = 0; tries < 60; tries++)); do
+    for ((tries = 0; tries < 100; tries++)); do
         ! is_over || return 0
         if limit 60 mount -t nfs -o "rdma,port=$((port + 1)),vers=3,nolock,soft,timeo=50,retrans=1,retry=0" \
             "$server:/srv/export" /mnt; then

@@ -4,9 +4,34 @@ use std::fmt;
 
 use crate::probe::{Meanings, Verdict};
 
+/// What is wrong with the words of a reply's header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum HeaderFault {
+    /// It ends before the shortest header does.
+    Short,
+    /// It is of a version that there is not.
+    Version,
+    /// `rdma_proc` has no meaning.
+    Procedure,
+    /// The word before the Read list is neither 0 nor 1.
+    ListFlag,
+    /// Its lists end in the middle.
+    CutLists,
+    /// `RDMA_NOMSG` without a Reply chunk, which the Payload stream would be in.
+    NomsgEmpty,
+    /// `RDMA_MSG` without a Payload stream.
+    NoPayload,
+    /// Nothing is: it is `ERR_CHUNK`, to a call that is as it should be.
+    ErrChunk,
+    /// `RDMA_ERROR` with an `rdma_err` that has no meaning.
+    UnknownError,
+}
+
 /// What is wrong with a reply, or with what surrounds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ReplyFault {
+    /// Its header is not what it should be.
+    Header(HeaderFault),
     /// A returned chunk has one segment more or less than the one that was offered.
     SegmentCount,
     /// A returned chunk says that more was written than was offered.
@@ -19,10 +44,10 @@ pub(super) enum ReplyFault {
     InvalidateUnannounced,
     /// It has a Read list.
     ReadList,
-    /// Its lists end in the middle.
-    CutLists,
     /// Its XID is that of no call.
     WrongXid,
+    /// `rdma_xid` is that of the call, and the XID of the RPC Reply is another.
+    XidMismatch,
     /// It comes twice.
     Duplicate,
     /// An RDMA Write follows when the requester has taken the reply.
@@ -103,6 +128,14 @@ const GO_ON: Meanings<Reaction> = &[
     (Reaction::Disconnect, Verdict::Hazard),
     (Reaction::Reconnect, Verdict::Hazard),
 ];
+/// `RDMA_ERROR` is permanent, and completes the call (section 4.5), so there is nothing to send again.
+const COMPLETE: Meanings<Reaction> = &[
+    (Reaction::NextCall, Verdict::Conforms),
+    (Reaction::Silence, Verdict::Conforms),
+    (Reaction::Retry, Verdict::Hazard),
+    (Reaction::Disconnect, Verdict::Hazard),
+    (Reaction::Reconnect, Verdict::Hazard),
+];
 /// Section 8.1.3 says that the memory should be invalidated.
 const WITHDRAW: Meanings<Reaction> = &[
     (Reaction::Withdrawn, Verdict::Conforms),
@@ -121,15 +154,34 @@ const fn defect(
     Defect { name, rule, section, fault, reactions }
 }
 
+const fn header(
+    name: &'static str,
+    rule: [&'static str; 2],
+    fault: HeaderFault,
+    reactions: Meanings<Reaction>,
+) -> Defect {
+    defect(name, rule, ReplyFault::Header(fault), reactions)
+}
+
 /// All defects, in the order of `all`: those that cost a requester its connection come last.
-pub(super) static DEFECTS: [Defect; 13] = [
+pub(super) static DEFECTS: [Defect; 22] = [
     defect("grant-huge", ["credit-exceeded", "RFC 8166 3.3.1"], ReplyFault::Grant(u32::MAX), GO_ON),
     defect("grant-zero", ["credit-zero-grant", "RFC 8166 3.3.1"], ReplyFault::Grant(0), UNSPECIFIED),
     defect("duplicate", ["reply-unexpected", "RFC 8166 4.2.1"], ReplyFault::Duplicate, DISCARD_SECOND),
     defect("segment-count", ["write-list-echo", "RFC 8166 3.4.6, 4.5"], ReplyFault::SegmentCount, DISCARD),
     defect("length-beyond", ["write-length", "RFC 8166 3.4.6, 4.5"], ReplyFault::LengthBeyond, DISCARD),
     defect("read-list", ["read-in-reply", "RFC 8166 4.3.1, 4.5"], ReplyFault::ReadList, DISCARD),
-    defect("cut-lists", ["list-truncated", "RFC 8166 4.5"], ReplyFault::CutLists, DISCARD),
+    header("cut-lists", ["list-truncated", "RFC 8166 4.5"], HeaderFault::CutLists, DISCARD),
+    header("short", ["header-short", "RFC 8166 4.5"], HeaderFault::Short, DISCARD),
+    header("version-3", ["version", "RFC 8166 4.2.2, 4.5"], HeaderFault::Version, DISCARD),
+    header("procedure-9", ["proc-unknown", "RFC 8166 4.5.2, 4.5"], HeaderFault::Procedure, DISCARD),
+    header("flag-2", ["list-flag", "RFC 8166 4.3, 4.5"], HeaderFault::ListFlag, DISCARD),
+    header("nomsg-empty", ["nomsg-empty", "RFC 8166 4.5.2, 4.5"], HeaderFault::NomsgEmpty, DISCARD),
+    header("no-payload", ["msg-no-payload", "RFC 8166 4.2.4, 4.5"], HeaderFault::NoPayload, DISCARD),
+    header("error-unknown", ["error-range", "RFC 8166 4.5"], HeaderFault::UnknownError, DISCARD),
+    header("error-chunk", ["answer", "RFC 8166 4.5"], HeaderFault::ErrChunk, COMPLETE),
+    // Section 4.5.2 calls it an error, and section 4.2.1 has the reply matched by rdma_xid alone.
+    defect("xid-mismatch", ["xid-mismatch", "RFC 8166 4.2.1, 4.5.2"], ReplyFault::XidMismatch, UNSPECIFIED),
     defect("wrong-xid", ["reply-unexpected", "RFC 8166 4.2.1"], ReplyFault::WrongXid, DISCARD),
     defect("silence", ["none", "RFC 8166 4.5.5"], ReplyFault::Silence, UNSPECIFIED),
     defect("late-write", ["rdma-write-bounds", "RFC 8166 8.1.3"], ReplyFault::LateWrite, WITHDRAW),

@@ -159,14 +159,11 @@ impl<'a, V: Verbs> Responder<'a, V> {
         let Some(client) = self.clients.find(id) else { return Ok(None) };
         let Some(call) = client.peer.take().map(|arrival| arrival.octets) else { return Ok(None) };
         let Some(reply) = reply::answer(&call, client.peer.answer()) else { return Ok(None) };
-        let fits = |defect: &&Defect| {
-            let Defect { fault, .. } = **defect;
-            reply::is_call(&call) && spoil::fits(fault, &call, client.peer.answer())
-        };
-        let spoiled = left.iter().position(fits).and_then(|turn| {
-            let spoiled = spoil::spoil(left.get(turn)?.fault, &reply)?;
-            Some((left.remove(turn), spoiled))
+        let spoiled = left.iter().enumerate().filter(|_| reply::is_call(&call)).find_map(|(turn, defect)| {
+            let fits = spoil::fits(defect.fault, &call, client.peer.answer());
+            fits.then(|| spoil::spoil(defect.fault, &reply)).flatten().map(|spoiled| (turn, spoiled))
         });
+        let spoiled = spoiled.map(|(turn, spoiled)| (left.remove(turn), spoiled));
         let Some((defect, spoiled)) = spoiled else {
             send(client, Operation::Send, reply)?;
             return Ok(None);

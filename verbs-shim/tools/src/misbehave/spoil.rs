@@ -6,7 +6,7 @@ use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, Header, Message};
 use rpcrdma_verbs::Operation;
 
-use super::defect::ReplyFault;
+use super::defect::{HeaderFault, ReplyFault};
 use super::reply::BadReply;
 use crate::probe::octets;
 
@@ -38,18 +38,17 @@ pub(super) fn spoil(fault: ReplyFault, reply: &BadReply) -> Option<Vec<u8>> {
     let mut send = reply.send.clone();
     match fault {
         ReplyFault::Grant(credits) => send.get_mut(8..12)?.copy_from_slice(&credits.to_be_bytes()),
+        ReplyFault::Header(fault) => header(fault, reply.header, &mut send)?,
         ReplyFault::WrongXid => {
-            let other = !u32::from_be_bytes(*send.first_chunk()?);
-            for at in [0, reply.header] {
-                if let Some(xid) = send.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-                    *xid = other.to_be_bytes();
-                }
+            let other = other_xid(&send)?;
+            put(&mut send, 0, other)?;
+            if send.len() > reply.header {
+                put(&mut send, reply.header, other)?;
             }
         }
-        ReplyFault::CutLists => {
-            // No Read list, and a Write chunk of one segment, which is missing: 28 octets, so that the XID counts.
-            send.truncate(16);
-            send.extend(octets(&[0, 1, 1]));
+        ReplyFault::XidMismatch => {
+            let other = other_xid(&send)?;
+            put(&mut send, reply.header, other)?;
         }
         ReplyFault::ReadList => {
             let entry = [ReadSegment { position: 4, target: FOREIGN }.to_entry()];
@@ -75,6 +74,41 @@ pub(super) fn spoil(fault: ReplyFault, reply: &BadReply) -> Option<Vec<u8>> {
         _ => {}
     }
     Some(send)
+}
+
+/// Puts the fault into a header of this length, which begins with `rdma_xid`, `rdma_vers` and `rdma_credit`.
+fn header(fault: HeaderFault, length: usize, send: &mut Vec<u8>) -> Option<()> {
+    let rest: &[u32] = match fault {
+        HeaderFault::Version => return put(send, 4, 3),
+        HeaderFault::Procedure => return put(send, 12, 9),
+        HeaderFault::ListFlag => return put(send, 16, 2),
+        HeaderFault::NoPayload => return cut(send, length),
+        HeaderFault::NomsgEmpty => return cut(send, length).and_then(|()| put(send, 12, 1)),
+        HeaderFault::Short => &[0, 0, 0],
+        // No Read list, and a Write chunk of one segment, which is missing: 28 octets, so that the XID counts.
+        HeaderFault::CutLists => &[0, 0, 1, 1],
+        HeaderFault::ErrChunk => &[4, 2],
+        // 28 octets, as above.
+        HeaderFault::UnknownError => &[4, 9, 0, 0],
+    };
+    send.truncate(12);
+    send.extend(octets(rest));
+    Some(())
+}
+
+/// Leaves the header alone; `None` if nothing follows it.
+fn cut(send: &mut Vec<u8>, header: usize) -> Option<()> {
+    (send.len() > header).then(|| send.truncate(header))
+}
+
+fn other_xid(send: &[u8]) -> Option<u32> {
+    send.first_chunk().map(|xid| !u32::from_be_bytes(*xid))
+}
+
+/// Writes a word; `None` if the octets end before it.
+fn put(send: &mut [u8], at: usize, word: u32) -> Option<()> {
+    *send.get_mut(at..)?.first_chunk_mut()? = word.to_be_bytes();
+    Some(())
 }
 
 /// How the reply is sent.
