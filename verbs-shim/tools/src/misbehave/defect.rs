@@ -128,12 +128,13 @@ const GO_ON: Meanings<Reaction> = &[
     (Reaction::Disconnect, Verdict::Hazard),
     (Reaction::Reconnect, Verdict::Hazard),
 ];
-/// `RDMA_ERROR` is permanent, and completes the call (section 4.5), so there is nothing to send again.
+/// `RDMA_ERROR` is permanent, and completes the call (section 4.5), so there is nothing to send again. An application that has
+/// lost its only call may well leave.
 const COMPLETE: Meanings<Reaction> = &[
     (Reaction::NextCall, Verdict::Conforms),
     (Reaction::Silence, Verdict::Conforms),
+    (Reaction::Disconnect, Verdict::NotJudged),
     (Reaction::Retry, Verdict::Hazard),
-    (Reaction::Disconnect, Verdict::Hazard),
     (Reaction::Reconnect, Verdict::Hazard),
 ];
 /// Section 8.1.3 says that the memory should be invalidated.
@@ -173,7 +174,6 @@ pub(super) static DEFECTS: [Defect; 22] = [
     defect("read-list", ["read-in-reply", "RFC 8166 4.3.1, 4.5"], ReplyFault::ReadList, DISCARD),
     header("cut-lists", ["list-truncated", "RFC 8166 4.5"], HeaderFault::CutLists, DISCARD),
     header("short", ["header-short", "RFC 8166 4.5"], HeaderFault::Short, DISCARD),
-    header("version-3", ["version", "RFC 8166 4.2.2, 4.5"], HeaderFault::Version, DISCARD),
     header("procedure-9", ["proc-unknown", "RFC 8166 4.5.2, 4.5"], HeaderFault::Procedure, DISCARD),
     header("flag-2", ["list-flag", "RFC 8166 4.3, 4.5"], HeaderFault::ListFlag, DISCARD),
     header("nomsg-empty", ["nomsg-empty", "RFC 8166 4.5.2, 4.5"], HeaderFault::NomsgEmpty, DISCARD),
@@ -182,6 +182,7 @@ pub(super) static DEFECTS: [Defect; 22] = [
     header("error-chunk", ["answer", "RFC 8166 4.5"], HeaderFault::ErrChunk, COMPLETE),
     // Section 4.5.2 calls it an error, and section 4.2.1 has the reply matched by rdma_xid alone.
     defect("xid-mismatch", ["xid-mismatch", "RFC 8166 4.2.1, 4.5.2"], ReplyFault::XidMismatch, UNSPECIFIED),
+    header("version-3", ["version", "RFC 8166 4.2.2, 4.5"], HeaderFault::Version, DISCARD),
     defect("wrong-xid", ["reply-unexpected", "RFC 8166 4.2.1"], ReplyFault::WrongXid, DISCARD),
     defect("silence", ["none", "RFC 8166 4.5.5"], ReplyFault::Silence, UNSPECIFIED),
     defect("late-write", ["rdma-write-bounds", "RFC 8166 8.1.3"], ReplyFault::LateWrite, WITHDRAW),
