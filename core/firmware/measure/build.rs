@@ -26,7 +26,6 @@ const VECTORS: [(&str, [&str; 4]); 3] = [
 ];
 
 fn main() {
-    println!("cargo::rerun-if-changed=../memory/cortex-m.x");
     let output = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it"));
     for (folder, names) in VECTORS {
         for (number, name) in names.iter().enumerate() {
@@ -37,7 +36,10 @@ fn main() {
             fs::write(output.join(file), recorded::hexadecimal(&text)).expect("the output directory can be written");
         }
     }
-    fs::copy("../memory/cortex-m.x", output.join("memory.x")).expect("as above");
+    let aarch64 = env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|architecture| architecture == "aarch64");
+    let (memory, script) = if aarch64 { ("aarch64.x", "memory.x") } else { ("cortex-m.x", "link.x") };
+    println!("cargo::rerun-if-changed=../memory/{memory}");
+    fs::copy(format!("../memory/{memory}"), output.join("memory.x")).expect("as above");
     println!("cargo::rustc-link-search={}", output.display());
-    println!("cargo::rustc-link-arg-bins=-Tlink.x");
+    println!("cargo::rustc-link-arg-bins=-T{script}");
 }

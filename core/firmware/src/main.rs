@@ -1,6 +1,8 @@
 //! The program: on a board of QEMU, or on this machine.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
+#[cfg(all(target_arch = "aarch64", target_os = "none"))]
+mod aarch64;
 #[cfg(target_os = "none")]
 mod board;
 

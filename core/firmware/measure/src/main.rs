@@ -1,10 +1,14 @@
-//! Runs one entry of `rpcrdma` on the board mps2-an386 of QEMU, and prints for each of four headers the octets of stack that
+//! Runs one entry of `rpcrdma` on a board of QEMU, and prints for each of four headers the octets of stack that
 //! it takes, and how many instructions it takes a thousand times. How large the program is shows how large the entry is.
 #![no_std]
 #![no_main]
 
+#[cfg(target_arch = "aarch64")]
+#[path = "../../src/aarch64.rs"]
+mod aarch64;
 mod entry;
 mod instructions;
+#[cfg(target_pointer_width = "32")]
 mod memory;
 mod stack;
 
@@ -20,8 +24,19 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
     semihosting::process::abort()
 }
 
+#[cfg(target_arch = "arm")]
 #[cortex_m_rt::entry]
 fn start() -> ! {
+    measure()
+}
+
+#[cfg(target_arch = "aarch64")]
+#[unsafe(no_mangle)]
+extern "C" fn rpcrdma_start() -> ! {
+    measure()
+}
+
+fn measure() -> ! {
     let mut buffer = [0; 2048];
     copy(&mut buffer);
     for (number, send) in entry::SENDS.into_iter().enumerate() {
