@@ -46,22 +46,39 @@ pub const RPCRDMA_DONE: u32 = 3;
 pub const RPCRDMA_ERROR: u32 = 4;
 
 impl rpcrdma_message {
-    /// A header that was decoded, of a Send of this length, and what follows it.
+    /// Writes a header that was decoded, of a Send of this length, and what follows it.
     #[inline(always)]
-    fn new(header: &Header<'_>, length: usize, payload: &[u8]) -> Self {
-        // Nearly all messages are one of these two; the others are put together elsewhere, to keep this short.
+    fn write(place: &Place<Self>, header: Header<'_>, length: usize, payload: &[u8]) {
+        // Nearly all messages are one of these two, and each is written at once: one that came out of the `match` would be put
+        // together on the stack first, and copied.
         match header.body {
-            Body::Msg(chunks) => Self::of(header, RPCRDMA_MSG, chunks, length, payload),
-            Body::Nomsg(chunks) => Self::of(header, RPCRDMA_NOMSG, chunks, length, payload),
-            _ => Self::unusual(header, length, payload),
+            Body::Msg(chunks) => place.put(Self::of(header.xid, header.credit, RPCRDMA_MSG, chunks, length, payload)),
+            Body::Nomsg(chunks) => {
+                place.put(Self::of(header.xid, header.credit, RPCRDMA_NOMSG, chunks, length, payload))
+            }
+            Body::Msgp { align, thresh, chunks } => {
+                let message = Self::of(header.xid, header.credit, RPCRDMA_MSGP, chunks, length, payload);
+                place.put(Self { words: [align, thresh], ..message });
+            }
+            Body::Done => {
+                place.put(Self::of(header.xid, header.credit, RPCRDMA_DONE, Chunks::default(), length, payload))
+            }
+            Body::Error(error) => {
+                let (error, words) = match error {
+                    ErrorBody::Vers { low, high } => (RPCRDMA_ERR_VERS, [low, high]),
+                    ErrorBody::Chunk => (RPCRDMA_ERR_CHUNK, [0; 2]),
+                };
+                let message = Self::of(header.xid, header.credit, RPCRDMA_ERROR, Chunks::default(), length, payload);
+                place.put(Self { error, words, ..message });
+            }
         }
     }
 
     #[inline(always)]
-    fn of(header: &Header<'_>, procedure: u32, chunks: Chunks<'_>, length: usize, payload: &[u8]) -> Self {
+    fn of(xid: u32, credit: u32, procedure: u32, chunks: Chunks<'_>, length: usize, payload: &[u8]) -> Self {
         Self {
-            xid: header.xid,
-            credit: header.credit,
+            xid,
+            credit,
             procedure,
             error: 0,
             words: [0; 2],
@@ -70,19 +87,6 @@ impl rpcrdma_message {
             payload: payload.as_ptr(),
             payload_length: payload.len(),
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn unusual(header: &Header<'_>, length: usize, payload: &[u8]) -> Self {
-        let (error, words) = match header.body {
-            Body::Msg(_) | Body::Nomsg(_) | Body::Done => (0, [0; 2]),
-            Body::Msgp { align, thresh, .. } => (0, [align, thresh]),
-            Body::Error(ErrorBody::Vers { low, high }) => (RPCRDMA_ERR_VERS, [low, high]),
-            Body::Error(ErrorBody::Chunk) => (RPCRDMA_ERR_CHUNK, [0; 2]),
-        };
-        let chunks = header.chunks().unwrap_or_default();
-        Self { error, words, ..Self::of(header, header.procedure().0, chunks, length, payload) }
     }
 }
 
@@ -123,7 +127,7 @@ pub unsafe extern "C" fn rpcrdma_decode(
         let (message, error) = (message.apart_from(octets)?, error.apart_from(octets)?);
         // Not `Message::decode`, which would take the whole header through memory.
         match Header::decode(octets) {
-            Ok((header, payload)) => message.put(rpcrdma_message::new(&header, octets.len(), payload)),
+            Ok((header, payload)) => rpcrdma_message::write(&message, header, octets.len(), payload),
             Err(why) => {
                 error.put(why.into());
                 return Err(RPCRDMA_NOT_DECODED);

@@ -101,7 +101,9 @@ impl<'a> Header<'a> {
         // Nearly all messages use one of two procedures. The others are decoded elsewhere, to keep this short.
         let usual = version == VERSION && matches!(procedure, Procedure::RDMA_MSG | Procedure::RDMA_NOMSG);
         let body = if !usual || octets.len() < SMALLEST {
-            Body::decode_unusual(prefix, octets.len(), &mut reader)?
+            let (body, rest) = Body::decode_unusual(prefix, octets.len(), reader)?;
+            reader = rest;
+            body
         } else {
             let chunks = Chunks::decode(&mut reader)?;
             if procedure == Procedure::RDMA_MSG { Body::Msg(chunks) } else { Body::Nomsg(chunks) }
@@ -160,7 +162,11 @@ impl<'a> Body<'a> {
     /// The body of a message that is not a valid `RDMA_MSG` or `RDMA_NOMSG`; `length` is that of the whole message.
     #[cold]
     #[inline(never)]
-    fn decode_unusual(prefix: Prefix, length: usize, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+    fn decode_unusual(
+        prefix: Prefix,
+        length: usize,
+        mut reader: Reader<'a>,
+    ) -> Result<(Self, Reader<'a>), DecodeError> {
         let smallest = match (prefix.version, prefix.procedure) {
             (VERSION, Procedure::RDMA_DONE) => Prefix::LEN,
             (VERSION, Procedure::RDMA_ERROR) => ErrorBody::SMALLEST,
@@ -173,16 +179,17 @@ impl<'a> Body<'a> {
             return Err(DecodeError::new(DecodeErrorKind::Version, 4));
         }
         let cut = |end: EndOfInput| DecodeError::short(end.offset);
-        match prefix.procedure {
-            Procedure::RDMA_MSGP => Ok(Self::Msgp {
+        let body = match prefix.procedure {
+            Procedure::RDMA_MSGP => Self::Msgp {
                 align: reader.u32().map_err(cut)?,
                 thresh: reader.u32().map_err(cut)?,
-                chunks: Chunks::decode(reader)?,
-            }),
-            Procedure::RDMA_DONE => Ok(Self::Done),
-            Procedure::RDMA_ERROR => Ok(Self::Error(ErrorBody::decode(reader)?)),
-            _ => Err(DecodeError::new(DecodeErrorKind::Procedure, 12)),
-        }
+                chunks: Chunks::decode(&mut reader)?,
+            },
+            Procedure::RDMA_DONE => Self::Done,
+            Procedure::RDMA_ERROR => Self::Error(ErrorBody::decode(&mut reader)?),
+            _ => return Err(DecodeError::new(DecodeErrorKind::Procedure, 12)),
+        };
+        Ok((body, reader))
     }
 }
 
