@@ -7,6 +7,8 @@
 //!   does not say which of the two XIDs that is.
 //! - A message breaks several rules that ask for different errors, or one that not all drafts of its wire format have.
 //! - A part of a Payload stream that is not the last is wrong by itself: the rest of it may be refused instead.
+//! - Something interrupted a sequence before, on the same connection: an error may have ended that sequence at the responder
+//!   before, though it was captured later. The responder is then in the middle of the other one.
 //! - A Send of family B has 16 to 19 octets, which is a whole prefix, and too few for section 7 to answer it.
 //!
 //! Messages of a sequence that was refused before need no answer, nor do errors and grants. What a server sends may be a
@@ -81,7 +83,17 @@ impl History {
             self.answered(requester, found, book);
         } else if self.asks(message, sent, family) {
             let is_call = direction == Some(Direction::Call);
+            let interrupted = self.interrupted.get_mut(message.sender);
+            *interrupted |= message.dropped == Some(Dropped::Misplaced(ContinuationError::OtherMessage));
+            let interrupted = *interrupted;
             let request = request(message, sent, (is_call, due), about, book);
+            let request = match request {
+                Some(Request::Faulty(faulty, _)) if interrupted => {
+                    book.unknown(&ANSWER);
+                    Some(Request::Call(Some(faulty)))
+                }
+                request => request,
+            };
             let requests = self.requests.get_mut(message.sender);
             match request {
                 Some(request) => {

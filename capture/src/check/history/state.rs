@@ -45,6 +45,8 @@ pub(crate) struct History {
     pub(super) version_2: Version2,
     /// Whether it was reported that remote invalidation was not agreed.
     pub(super) told: bool,
+    /// Whether a message came into the middle of a sequence (version 2), by the end that sent it.
+    pub(super) interrupted: Sides<bool>,
     /// By the end that asks.
     pub(super) requests: Sides<Requests>,
     /// The frame of the last Send of each end.
@@ -87,6 +89,7 @@ impl History {
             version_1: false,
             version_2: Version2::new(*whole),
             told: false,
+            interrupted: Sides::default(),
             requests: Sides::default(),
             last: Sides::default(),
             is_disordered: false,
