@@ -367,6 +367,37 @@ fn an_error_in_the_middle_answers_the_call_if_its_last_part_still_comes() {
     }
 }
 
+#[test]
+fn a_part_that_cannot_be_read_ends_its_call() {
+    for family in FAMILIES {
+        let [first, second, last, ..] = parts(family, &octets(14, 2501));
+        // A list that goes on, and does not.
+        let (lists, header) = if family == Family::A { (28, 32) } else { (20, 24) };
+        let mut unread = last.1[..header].to_vec();
+        unread[lists..].copy_from_slice(&words(&[1]));
+        let mut unread_middle = second.1[..if family == Family::A { header } else { 18 }].to_vec();
+        if family == Family::A {
+            unread_middle[lists..].copy_from_slice(&words(&[1]));
+        }
+        let error = (Server, v2::error(family, XID, &[2]));
+        let next = [
+            (Client, v2::call(family, 50, 0, &Lists::default(), &null(50))),
+            (Server, v2::reply(family, 50, &[], &rpc::reply(50, &[]))),
+        ];
+        let at_the_end = [&[first.clone(), second, (Client, unread), error.clone()][..], &next].concat();
+        let in_the_middle = [&[first, (Client, unread_middle), last, error][..], &next].concat();
+        for (sent, dropped) in [(at_the_end, 0), (in_the_middle, 1)] {
+            let (mut wire, mut trace) = shown(family);
+            sends(&mut wire, &mut trace, &sent);
+            let found = dissect(&trace);
+            let rest = found.messages.iter().filter_map(|message| message.dropped).collect::<Vec<_>>();
+            assert_eq!(rest, vec![Dropped::OfDroppedSequence; dropped], "{family:?}");
+            assert_eq!(rebuilt(found.of(XID)), [None, None], "{family:?}");
+            assert_rpc(&found, 50, &null(50), &rpc::reply(50, &[]));
+        }
+    }
+}
+
 /// The places in a trace of the packets that carry data.
 fn requests(trace: &[Packet]) -> Vec<usize> {
     (0..trace.len()).filter(|place| trace[*place].len() > 28 + 16 + 4).collect()

@@ -441,7 +441,7 @@ fn what_is_wrong_with_the_parts_of_a_call_is_answered_with_its_code() {
             (
                 "lists that end early",
                 last(version, 7, &[1], &[])[..7 + usize::from(version == A)].to_vec(),
-                Arrival::Nothing,
+                Arrival::BrokenCall(7, ErrorBodyV2::Void(ErrorCode::BAD_XDR)),
                 vec![7, 2],
             ),
         ];
@@ -458,8 +458,17 @@ fn what_is_wrong_with_the_parts_of_a_call_is_answered_with_its_code() {
             let mut end = Answering::new(version, Limits::new());
             assert_eq!(end.hear(&middle(version, 7, &call[..5], 5)), (Arrival::Call, vec![]), "{name}");
             assert_eq!(end.hear(&send), (arrival, vec![error.clone()]), "{name}, version {version}");
-            let is_over = error[0] == 7 && !name.starts_with("lists that end");
+            let is_over = error[0] == 7;
             assert_eq!(end.responder.occupied(), u32::from(!is_over), "{name}, version {version}");
+            if is_over {
+                // The requester leaves it at that.
+                let other = [&[9][..], &call_of(0)[1..]].concat();
+                assert_eq!(
+                    end.hear(&last(version, 9, &[], &other)),
+                    (Arrival::Call, vec![]),
+                    "{name}, version {version}"
+                );
+            }
         }
     }
 }

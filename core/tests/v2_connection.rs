@@ -10,7 +10,7 @@ use rpcrdma::v2::family_a::{self, HeaderFlags};
 use rpcrdma::v2::family_b::{self, Body};
 use rpcrdma::v2::{
     ChunkLists, Continuation, ContinuationError, Credit, ErrorBodyV2, ErrorCode, Family, HeaderV2, MessageV2, Part,
-    PropertySet, ReactionV2,
+    PropertySet, ReactionV2, Unread,
 };
 use support::{names_of, vector_of};
 
@@ -125,6 +125,52 @@ fn what_comes_into_a_sequence_is_dropped_and_the_sequence_goes_on() {
         (b(1, REPLY), 3, Ok(Part::Discard)),
         (b(1, REPLY), 3, part(0, true)),
     ]);
+}
+
+/// The first words of a message, and nothing that can be decoded after them.
+fn cut(family: Family, xid: u32, (is_reply, more): (bool, bool)) -> Vec<u8> {
+    let words = match family {
+        Family::A => [xid, 2, 1, 0, u32::from(is_reply) | if more { MORE } else { 0 }],
+        Family::B => [xid, 2, 1, 10 + 3 * u32::from(is_reply) - u32::from(more), 2],
+    };
+    words.iter().flat_map(|word| word.to_be_bytes()).take(if family == Family::A { 20 } else { 18 }).collect()
+}
+
+#[test]
+fn a_message_that_cannot_be_read_ends_its_own_sequence_only() {
+    for (family, is_reply) in [Family::A, Family::B].into_iter().flat_map(|family| [(family, false), (family, true)]) {
+        let first = match (family, is_reply) {
+            (Family::A, _) => msg(1, MORE | u32::from(is_reply)),
+            (Family::B, true) => b(1, Body::ReplyMiddle { remaining: 7 }),
+            (Family::B, false) => b(1, Body::CallMiddle { remaining: 7 }),
+        };
+        let last = |xid| match (family, is_reply) {
+            (Family::A, _) => msg(xid, u32::from(is_reply)),
+            (Family::B, true) => b(xid, REPLY),
+            (Family::B, false) => b(xid, CALL),
+        };
+        let mut continuation = Continuation::new();
+        assert_eq!(continuation.unread(family, &cut(family, 1, (is_reply, true))), Unread::Apart, "none has begun");
+        for more in [true, false] {
+            assert_eq!(continuation.accept(&first, 10), part(0, false));
+            for other in [cut(family, 2, (is_reply, more)), cut(family, 1, (!is_reply, more)), vec![0, 0, 0, 1]] {
+                assert_eq!(continuation.unread(family, &other), Unread::Apart);
+                assert_eq!(continuation.open_xid(), Some(1));
+            }
+            assert_eq!(continuation.unread(family, &cut(family, 1, (is_reply, more))), Unread::Ends);
+            assert!(!continuation.is_open());
+            if more {
+                assert_eq!(continuation.accept(&first, 10), Ok(Part::Discard));
+                assert_eq!(continuation.unread(family, &cut(family, 1, (is_reply, true))), Unread::Discard);
+                assert_eq!(continuation.accept(&last(1), 10), Ok(Part::Discard));
+                assert_eq!(continuation.accept(&first, 10), part(0, false), "the next of this XID");
+                assert_eq!(continuation.unread(family, &cut(family, 1, (is_reply, true))), Unread::Ends);
+                assert_eq!(continuation.unread(family, &cut(family, 1, (is_reply, false))), Unread::Discard);
+            }
+            assert_eq!(continuation.accept(&last(1), 10), part(0, true), "the next of this XID");
+            assert_eq!(continuation.accept(&last(2), 10), part(0, true));
+        }
+    }
 }
 
 #[test]

@@ -30,11 +30,15 @@ impl Session {
     /// Joins a message with earlier ones of the same sender that brought parts of its Payload stream. False if the
     /// stream is not at its end, or the message has to be dropped.
     pub(super) fn joins(&mut self, message: &mut Message) -> bool {
-        let Dialect::Version2(_) = message.dialect else { return true };
+        let Dialect::Version2(family) = message.dialect else { return true };
         let sequence = self.sequences.get_mut(message.sender);
         let decoded = match message.decode() {
             Ok(decoded) => decoded,
-            Err(_) if message.captured == Captured::Whole => return true,
+            Err(_) if message.captured == Captured::Whole => {
+                let is_dropped = sequence.order.unread(family, &message.octets) == v2::Unread::Discard;
+                message.dropped = is_dropped.then_some(Dropped::OfDroppedSequence);
+                return !is_dropped;
+            }
             // It may be a part of a stream.
             Err(_) => {
                 *sequence = Sequence::default();

@@ -416,6 +416,7 @@ fn version_2_header(header: &v2::HeaderV2<'_>) {
 fn version_2_between(input: &[u8]) {
     let mut continuation = black_box(v2::Continuation::new());
     for family in [v2::Family::A, v2::Family::B] {
+        see(continuation.unread(family, input));
         let Ok((header, _)) = v2::HeaderV2::decode(family, input) else { continue };
         for _ in 0..black_box(3) {
             match continuation.accept(&header, black_box(9)) {

@@ -12,6 +12,7 @@
 
 use core::fmt;
 
+use super::outline::Outline;
 use super::{ErrorCode, Family, HeaderV2, ReactionV2, family_a, family_b};
 use crate::error::Role;
 
@@ -58,6 +59,17 @@ pub enum Part {
     },
     /// The message is to be dropped silently: it belongs to a sequence that was refused before, or is an `RDMA2_ERROR`
     /// with flags that it cannot have.
+    Discard,
+}
+
+/// What a message that cannot be decoded does to the sequences of its side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unread {
+    /// It belongs to none, as far as its first words show.
+    Apart,
+    /// The sequence that it belongs to has ended without its last message.
+    Ends,
+    /// It is to be dropped silently, like [`Part::Discard`].
     Discard,
 }
 
@@ -283,6 +295,23 @@ impl Continuation {
         {
             open.may_end = true;
         }
+    }
+
+    /// Takes a message of this side that cannot be decoded; `octets` is all of it. A sequence that it belongs to will not be
+    /// complete: the rest of that is [`Part::Discard`].
+    pub fn unread(&mut self, family: Family, octets: &[u8]) -> Unread {
+        let Some(Outline { xid, is_reply, more }) = Outline::of(family, octets) else { return Unread::Apart };
+        let rpc = Rpc { xid, is_reply };
+        let of = if self.open.is_some_and(|open| open.rpc() == rpc) {
+            self.open = None;
+            Unread::Ends
+        } else if self.refused == Some(rpc) {
+            Unread::Discard
+        } else {
+            return Unread::Apart;
+        };
+        self.refused = more.then_some(rpc);
+        of
     }
 
     fn next_is_not_properties(&self) -> Result<(), ContinuationError> {

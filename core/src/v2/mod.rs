@@ -28,12 +28,13 @@ pub mod family_b;
 mod flags;
 mod message;
 mod negotiation;
+pub(crate) mod outline;
 mod property;
 mod recognise;
 mod reply;
 
 pub use chunk_lists::ChunkLists;
-pub use continuation::{Continuation, ContinuationError, Part};
+pub use continuation::{Continuation, ContinuationError, Part, Unread};
 pub use credit::Credit;
 pub use error::{ErrorBodyV2, ErrorCode, ErrorReplyV2, ReactionV2};
 pub use family::Family;

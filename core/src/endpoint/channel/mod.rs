@@ -44,9 +44,10 @@ use crate::lists::{Chunks, ReadList, WriteList};
 use crate::prefix::{Prefix, Procedure};
 use crate::v1;
 use crate::v2::family_a::{self, HeaderFlags};
+use crate::v2::outline::Outline;
 use crate::v2::{
     self, Continuation, ContinuationError, Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family, HeaderV2, MessageV2,
-    Outcome, Part, Properties, Property, PropertyId, PropertySet, PropertyValue, ReactionV2, Refusal, family_b,
+    Outcome, Part, Properties, Property, PropertyId, PropertySet, PropertyValue, ReactionV2, Refusal, Unread, family_b,
 };
 
 /// Errors that wait to be sent. If there are more, the oldest goes: whoever sends that many bad messages at once has
@@ -342,7 +343,7 @@ impl Channel {
             if let Ok(prefix) = Prefix::decode(header) {
                 match prefix.procedure {
                     Procedure::RDMA_ERROR => link.peer.refused(prefix.xid),
-                    procedure => link.half_sent = half_sent(link.family, procedure, header),
+                    _ => link.half_sent = half_sent(link.family, header),
                 }
             }
         }
@@ -484,9 +485,18 @@ impl Channel {
                     Some(prefix) if prefix.version == v1::VERSION => link.mismatch(),
                     _ => ReactionV2::to(error, role),
                 };
+                let prefix = prefix.filter(|prefix| prefix.version == v2::VERSION);
+                let answer = reaction.error(v2::VERSION, v2::VERSION);
+                match (prefix, prefix.map(|_| link.peer.unread(link.family, octets)), answer) {
+                    (Some(prefix), Some(Unread::Ends), Some(answer)) if role == Role::Responder => {
+                        return Arrival::BrokenCall(prefix.xid, answer);
+                    }
+                    (_, Some(Unread::Discard), _) => return Arrival::Nothing,
+                    _ => {}
+                }
                 let arrival = self.react(octets, reaction);
                 // The call that waits for it would wait in vain.
-                let is_reply = role == Role::Requester && prefix.is_some_and(|prefix| prefix.version == v2::VERSION);
+                let is_reply = role == Role::Requester && prefix.is_some();
                 return if is_reply { Arrival::Reply } else { arrival };
             }
         };
@@ -592,19 +602,7 @@ impl Link {
 
     /// Which endpoint a message would be for that cannot be decoded.
     fn role_for(&self, octets: &[u8]) -> Role {
-        let is_reply = match self.family {
-            Family::A => {
-                let flags = octets.get(Prefix::LEN..).and_then(|rest| rest.first_chunk::<4>());
-                let flags = HeaderFlags::from_bits_retain(flags.map_or(0, |flags| u32::from_be_bytes(*flags)));
-                flags.contains(HeaderFlags::RESPONSE)
-            }
-            Family::B => Prefix::decode(octets).is_ok_and(|prefix| {
-                let of = family_b::HeaderType(prefix.procedure.0);
-                of == family_b::HeaderType::RDMA2_ERROR
-                    || (family_b::HeaderType::RDMA2_REPLY_EXTERNAL..=family_b::HeaderType::RDMA2_REPLY_INLINE)
-                        .contains(&of)
-            }),
-        };
+        let is_reply = Outline::of(self.family, octets).is_some_and(|outline| outline.is_reply);
         if is_reply { Role::Requester } else { Role::Responder }
     }
 
@@ -675,20 +673,10 @@ impl Own<'_> {
 }
 
 /// The endpoint that has more to send after this message for an RPC, if it has.
-fn half_sent(family: Family, Procedure(of): Procedure, header: &[u8]) -> Option<Role> {
-    match family {
-        Family::A => {
-            let flags = header.get(Prefix::LEN..).and_then(|rest| rest.first_chunk::<4>());
-            let flags = HeaderFlags::from_bits_retain(flags.map_or(0, |flags| u32::from_be_bytes(*flags)));
-            let role = if flags.contains(HeaderFlags::RESPONSE) { Role::Responder } else { Role::Requester };
-            flags.contains(HeaderFlags::MORE).then_some(role)
-        }
-        Family::B => match family_b::HeaderType(of) {
-            family_b::HeaderType::RDMA2_CALL_MIDDLE => Some(Role::Requester),
-            family_b::HeaderType::RDMA2_REPLY_MIDDLE => Some(Role::Responder),
-            _ => None,
-        },
-    }
+fn half_sent(family: Family, header: &[u8]) -> Option<Role> {
+    let outline = Outline::of(family, header)?;
+    let role = if outline.is_reply { Role::Responder } else { Role::Requester };
+    outline.more.then_some(role)
 }
 
 /// Whether the sender of these properties has more of them.
