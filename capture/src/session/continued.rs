@@ -4,6 +4,7 @@
 //! `Message::earlier`. After a loss, the rest of a stream looks like a stream of its own, but only the beginning of one
 //! has the XID of its header in its first word. An RPC that lacks a part is "not rebuilt".
 
+use rpcrdma::error::DecodeErrorKind;
 use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::v2;
 
@@ -34,6 +35,10 @@ impl Session {
         let sequence = self.sequences.get_mut(message.sender);
         let decoded = match message.decode() {
             Ok(decoded) => decoded,
+            // It brings no octets, so the stream may go on without it.
+            Err(error) if message.captured == Captured::Whole && error.kind == DecodeErrorKind::HeaderType => {
+                return true;
+            }
             Err(_) if message.captured == Captured::Whole => {
                 let is_dropped = sequence.order.unread(family, &message.octets) == v2::Unread::Discard;
                 message.dropped = is_dropped.then_some(Dropped::OfDroppedSequence);
