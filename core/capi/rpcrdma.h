@@ -27,6 +27,123 @@
 #include <stdint.h>
 
 /**
+ * Version 1.
+ */
+#define RPCRDMA_VERSION_1 1
+
+/**
+ * Version 2 in the wire format of family A.
+ */
+#define RPCRDMA_VERSION_2A 2
+
+/**
+ * Version 2 in the wire format of family B.
+ */
+#define RPCRDMA_VERSION_2B 4
+
+/**
+ * The end that connects.
+ */
+#define RPCRDMA_CLIENT 1
+
+/**
+ * The end that accepts.
+ */
+#define RPCRDMA_SERVER 2
+
+/**
+ * Calls of the server are not answered.
+ */
+#define RPCRDMA_REVERSE_NONE 0
+
+/**
+ * Calls of the server, each in one Send without chunks, are answered.
+ */
+#define RPCRDMA_REVERSE_SIMPLE 1
+
+/**
+ * The same, and they may be continued in other Sends.
+ */
+#define RPCRDMA_REVERSE_CONTINUED 2
+
+/**
+ * Calls of the server are answered in every form.
+ */
+#define RPCRDMA_REVERSE_ALL 3
+
+/**
+ * Nothing is known yet.
+ */
+#define RPCRDMA_PENDING 0
+
+/**
+ * From now on the connection speaks version, and never another.
+ */
+#define RPCRDMA_AGREED 1
+
+/**
+ * Not on this connection. On the next one to the same peer, begin with version.
+ */
+#define RPCRDMA_ELSEWHERE 2
+
+/**
+ * Both ends have no version in common.
+ */
+#define RPCRDMA_IMPOSSIBLE 3
+
+/**
+ * The connection was lost before anything was known, and there is no other version to begin with.
+ */
+#define RPCRDMA_LOST 4
+
+/**
+ * The version is 1. An end that only calls gives it to its Requester, one that is only called to its Responder;
+ * rpcrdma_direction says it to one that does both.
+ */
+#define RPCRDMA_ARRIVED_VERSION_1 1
+
+/**
+ * The Requester.
+ */
+#define RPCRDMA_ARRIVED_REPLY 2
+
+/**
+ * The Responder, if it has a place (rpcrdma_responder_count). Else the Send has to wait.
+ */
+#define RPCRDMA_ARRIVED_CALL 3
+
+/**
+ * The Responder: a Call goes on that began in an earlier Send. If that still waits for a place, so must this; but an end that
+ * makes calls as well copies it, and posts its Receive again, because nothing but parts may come between the parts.
+ */
+#define RPCRDMA_ARRIVED_CALL_PART 4
+
+/**
+ * Neither of them: its Receive can be posted again.
+ */
+#define RPCRDMA_ARRIVED_NOTHING 5
+
+/**
+ * The same: the peer has sent transport properties, so terms and segment limits may have changed.
+ */
+#define RPCRDMA_ARRIVED_PROPERTIES 6
+
+/**
+ * The same, and no reply to the Call with xid can come any more: RPCRDMA_IN_BROKEN for the Requester.
+ */
+#define RPCRDMA_ARRIVED_BROKEN_REPLY 7
+
+/**
+ * The same, and the rest of the Call with xid will not come: RPCRDMA_IN_BROKEN for the Responder, with error and words.
+ */
+#define RPCRDMA_ARRIVED_BROKEN_CALL 8
+
+/**
+ * The peer has sent more than it was granted. The connection has to be ended.
+ */
+#define RPCRDMA_ARRIVED_EXCEEDED 9
+
+/**
  * The most calls at a time of a Requester or a Responder.
  */
 #define RPCRDMA_CALLS 32
@@ -50,6 +167,26 @@
  * The most ranges of an output.
  */
 #define RPCRDMA_RANGES 17
+
+/**
+ * Every form.
+ */
+#define RPCRDMA_FORMATS_ALL 0
+
+/**
+ * None: there are no calls in this direction.
+ */
+#define RPCRDMA_FORMATS_NONE 1
+
+/**
+ * One Send, without chunks.
+ */
+#define RPCRDMA_FORMATS_SIMPLE 2
+
+/**
+ * One Send or several, without chunks.
+ */
+#define RPCRDMA_FORMATS_CONTINUED 3
 
 /**
  * A Receive is complete: receive, octets, length. It belongs to the endpoint until an output gives it back.
@@ -102,13 +239,29 @@
 #define RPCRDMA_IN_DISCONNECTED 10
 
 /**
+ * Version 2: the rest of a message will not come, as rpcrdma_channel_received said: xid; for a Responder also error, words.
+ */
+#define RPCRDMA_IN_BROKEN 11
+
+/**
+ * Responder: the RDMA Read or RDMA Write that was asked for last is not posted yet, because its memory has to be made ready
+ * first: call. Nothing more is asked for this call until RPCRDMA_IN_RESUMED.
+ */
+#define RPCRDMA_IN_POSTPONED 12
+
+/**
+ * Responder: what was postponed can be asked for again: call.
+ */
+#define RPCRDMA_IN_RESUMED 13
+
+/**
  * There is nothing to do until the next input.
  */
 #define RPCRDMA_DO_NOTHING 0
 
 /**
  * Post a Send: header_length octets of the buffer, then the ranges of the Payload stream of the call. Report
- * RPCRDMA_IN_SENT to a Requester.
+ * RPCRDMA_IN_SENT to a Requester. A continued message of version 2 has several Sends.
  */
 #define RPCRDMA_DO_SEND 1
 
@@ -144,12 +297,14 @@
 #define RPCRDMA_DO_INVALIDATE 7
 
 /**
- * Copy octets of a Receive into the memory in which a Call is put together: call, receive, from, length, at.
+ * Copy octets of a Receive into the memory in which a Call, or a continued reply, is put together: call, receive, from,
+ * length, at. A reply never has more octets than there is room for; memory that is exposed for it is other memory.
  */
 #define RPCRDMA_DO_PLACE 8
 
 /**
- * Post an RDMA Read of segment into the memory in which a Call is put together, and report it: call, segment, at.
+ * Post an RDMA Read of segment into the memory in which a Call is put together, and report it: call, segment, at. For a
+ * Requester, into the room for a Long Reply, after rpcrdma_requester_pull_replies.
  */
 #define RPCRDMA_DO_READ 9
 
@@ -180,9 +335,10 @@
 #define RPCRDMA_DO_DISCONNECT 14
 
 /**
- * What this interface does not ask for: an output of a feature that C cannot turn on.
+ * Responder: register the first range, the whole reply, for remote read, and report it: call. After
+ * rpcrdma_responder_provide_replies.
  */
-#define RPCRDMA_DO_UNKNOWN 15
+#define RPCRDMA_DO_PROVIDE_REPLY 15
 
 /**
  * The reply is in a Receive, which goes back to the driver: receive, from, length.
@@ -215,9 +371,29 @@
 #define RPCRDMA_END_LOST 6
 
 /**
- * An end of a feature that C cannot turn on.
+ * The Responder answered RDMA2_ERROR: error, words.
  */
-#define RPCRDMA_END_UNKNOWN 7
+#define RPCRDMA_END_ERROR_V2 7
+
+/**
+ * The reply is where RPCRDMA_DO_PLACE has put it: length. The caller has to check that its XID is that of the Call.
+ */
+#define RPCRDMA_END_CONTINUED_REPLY 8
+
+/**
+ * A Call-only was sent.
+ */
+#define RPCRDMA_END_SENT 9
+
+/**
+ * What came as the reply of version 2 is none.
+ */
+#define RPCRDMA_END_BAD_REPLY 10
+
+/**
+ * The reply has more octets than there is room for, or too many segments: length, or at least that many.
+ */
+#define RPCRDMA_END_NO_ROOM 11
 
 /**
  * Octets of a segment on the wire.
@@ -395,14 +571,24 @@
 #define RPCRDMA_FORM_LONG 2
 
 /**
- * There is no room for the reply: ERR_CHUNK is sent instead.
+ * There is no room for the reply: ERR_CHUNK is sent instead, or an error of version 2.
  */
 #define RPCRDMA_FORM_REFUSED 3
 
 /**
- * A form of a feature that C cannot turn on.
+ * The reply is sent inline in several Sends of version 2.
  */
-#define RPCRDMA_FORM_UNKNOWN 4
+#define RPCRDMA_FORM_CONTINUED 4
+
+/**
+ * The Requester pulls the reply: the call lasts until RDMA_DONE comes, or rpcrdma_responder_expire is called.
+ */
+#define RPCRDMA_FORM_PROVIDED 5
+
+/**
+ * A form that a later version of this library knows.
+ */
+#define RPCRDMA_FORM_OTHER 0
 
 /**
  * The Call was accepted; accept_stat 0 says that it was carried out.
@@ -613,7 +799,30 @@ typedef enum rpcrdma_status {
    * Outputs have to be taken first.
    */
   RPCRDMA_POLL_FIRST = 14,
+  /**
+   * The version of the connection, or the peer, does not offer it.
+   */
+  RPCRDMA_NOT_SUPPORTED = 15,
 } rpcrdma_status;
+
+/**
+ * The version, credits and transport properties of one end of a connection, in memory of the caller's: for an end that
+ * speaks version 2. One that speaks version 1 alone needs none. It has no pointer into itself, but must not be copied while
+ * in use.
+ *
+ * - A client sends what rpcrdma_channel_poll has before anything else, and makes no call before rpcrdma_channel_state says
+ *   RPCRDMA_AGREED.
+ * - rpcrdma_channel_received looks at each Send that arrives, and says which of the endpoints takes it.
+ * - After RPCRDMA_ARRIVED_PROPERTIES, the terms of rpcrdma_channel_terms go to rpcrdma_requester_agree and
+ *   rpcrdma_responder_agree, and rpcrdma_channel_segment_limits to rpcrdma_requester_limit_segments.
+ * - Before an endpoint is polled, rpcrdma_channel_available says how many messages it may send, and
+ *   rpcrdma_requester_permit or rpcrdma_responder_permit tells it. What rpcrdma_channel_poll has comes first.
+ * - rpcrdma_channel_send writes the credits into the header of each Send that an endpoint asks for.
+ *
+ * room, in several functions, is how many messages this end can receive: the Receives that are posted, without the one that
+ * is kept for an asynchronous grant, and without those that Calls still occupy (rpcrdma_responder_count).
+ */
+typedef struct rpcrdma_channel rpcrdma_channel;
 
 /**
  * The Requester of one connection, in memory of the caller's. It has no pointer into itself, but must not be copied while
@@ -626,6 +835,127 @@ typedef struct rpcrdma_requester rpcrdma_requester;
  * in use.
  */
 typedef struct rpcrdma_responder rpcrdma_responder;
+
+/**
+ * The transport properties of one end.
+ */
+typedef struct rpcrdma_properties {
+  /**
+   * The most octets of a Send that it sends.
+   */
+  uint32_t send_size;
+  /**
+   * The most octets of a Send that it receives.
+   */
+  uint32_t receive_size;
+  /**
+   * The most octets of a segment.
+   */
+  uint32_t segment_length;
+  /**
+   * The most segments of a Call.
+   */
+  uint32_t segments;
+  /**
+   * How it answers calls of the other end, if it is the client: RPCRDMA_REVERSE_NONE and so on.
+   */
+  uint32_t reverse_direction;
+} rpcrdma_properties;
+
+/**
+ * What a connection speaks, as far as that is known.
+ */
+typedef struct rpcrdma_state {
+  /**
+   * One of RPCRDMA_PENDING and so on.
+   */
+  uint32_t negotiation;
+  /**
+   * RPCRDMA_AGREED, RPCRDMA_ELSEWHERE: the version, one of RPCRDMA_VERSION_...
+   */
+  uint32_t version;
+} rpcrdma_state;
+
+/**
+ * What applies to one direction of a connection. In version 2, rpcrdma_channel_terms says it.
+ */
+typedef struct rpcrdma_terms {
+  /**
+   * The inline threshold for Calls, in octets (RFC 8166 section 3.3.2): client_to_server of rpcrdma_agreement, if the
+   * client calls.
+   */
+  uint32_t call_threshold;
+  /**
+   * The inline threshold for Replies, in octets: server_to_client, if the client calls.
+   */
+  uint32_t reply_threshold;
+  /**
+   * RPCRDMA_REMOTE_INVALIDATION, or 0.
+   */
+  uint32_t flags;
+  /**
+   * RPCRDMA_VERSION_1 or 0, RPCRDMA_VERSION_2A or RPCRDMA_VERSION_2B.
+   */
+  uint32_t version;
+  /**
+   * The forms that messages may have: RPCRDMA_FORMATS_ALL and so on.
+   */
+  uint32_t formats;
+} rpcrdma_terms;
+
+/**
+ * What the Calls of an end may advertise.
+ */
+typedef struct rpcrdma_segment_limits {
+  /**
+   * The most octets of a segment.
+   */
+  uint32_t octets;
+  /**
+   * The most segments of a Call.
+   */
+  uint32_t count;
+} rpcrdma_segment_limits;
+
+/**
+ * How many messages may be sent now. In version 1, where the endpoints count credits themselves, UINT32_MAX.
+ */
+typedef struct rpcrdma_available {
+  /**
+   * By an end that only calls, or is only called.
+   */
+  uint32_t messages;
+  /**
+   * By the Requester of an end that does both.
+   */
+  uint32_t calls;
+  /**
+   * By the Responder of an end that does both.
+   */
+  uint32_t replies;
+} rpcrdma_available;
+
+/**
+ * Whom a Send is for.
+ */
+typedef struct rpcrdma_arrival {
+  /**
+   * One of RPCRDMA_ARRIVED_...
+   */
+  uint32_t kind;
+  /**
+   * The call.
+   */
+  uint32_t xid;
+  /**
+   * The error to answer with: rdma_err.
+   */
+  uint32_t error;
+  /**
+   * The words after it.
+   */
+  uint32_t words[2];
+} rpcrdma_arrival;
 
 /**
  * The read segments of a Read list that are still to be visited: rpcrdma_next_read_segment takes the first. A copy is a
@@ -905,25 +1235,6 @@ typedef struct rpcrdma_agreement {
 } rpcrdma_agreement;
 
 /**
- * What applies to one direction of a connection of version 1.
- */
-typedef struct rpcrdma_terms {
-  /**
-   * The inline threshold for Calls, in octets (RFC 8166 section 3.3.2): client_to_server of rpcrdma_agreement, if the
-   * client calls.
-   */
-  uint32_t call_threshold;
-  /**
-   * The inline threshold for Replies, in octets: server_to_client, if the client calls.
-   */
-  uint32_t reply_threshold;
-  /**
-   * RPCRDMA_REMOTE_INVALIDATION, or 0.
-   */
-  uint32_t flags;
-} rpcrdma_terms;
-
-/**
  * A data item in a Payload stream, which may be taken out of it.
  */
 typedef struct rpcrdma_item {
@@ -974,7 +1285,30 @@ typedef struct rpcrdma_call {
    * How many.
    */
   size_t results_count;
+  /**
+   * Version 2: the most octets that the room for a result or for the reply may grow to, if the Responder says that it needs
+   * more; the Call is then made again. 0 if it must not be carried out twice.
+   */
+  uint32_t largest_room;
 } rpcrdma_call;
+
+/**
+ * How many calls there are.
+ */
+typedef struct rpcrdma_requester_counts {
+  /**
+   * Those that hold a credit: as many Receives as requested credits are enough for their replies.
+   */
+  uint32_t in_flight;
+  /**
+   * Those that are sent and not answered: awaited of rpcrdma_channel_available.
+   */
+  uint32_t awaited;
+  /**
+   * 1 if there is no room for one more, else 0.
+   */
+  uint32_t is_full;
+} rpcrdma_requester_counts;
 
 /**
  * What happened, for rpcrdma_requester_handle and rpcrdma_responder_handle. kind says which of the other members count.
@@ -1012,6 +1346,18 @@ typedef struct rpcrdma_input {
    * The offset of the first octet of memory that was registered.
    */
   uint64_t offset;
+  /**
+   * RPCRDMA_IN_BROKEN: the call, from the arrival.
+   */
+  uint32_t xid;
+  /**
+   * The same, for a Responder: the error, from the arrival.
+   */
+  uint32_t error;
+  /**
+   * The words after it.
+   */
+  uint32_t words[2];
 } rpcrdma_input;
 
 /**
@@ -1088,11 +1434,11 @@ typedef struct rpcrdma_output {
    */
   uint32_t end;
   /**
-   * RPCRDMA_END_ERROR: RPCRDMA_ERR_VERS or RPCRDMA_ERR_CHUNK.
+   * RPCRDMA_END_ERROR: RPCRDMA_ERR_VERS or RPCRDMA_ERR_CHUNK; RPCRDMA_END_ERROR_V2: rdma_err.
    */
   uint32_t error;
   /**
-   * RPCRDMA_ERR_VERS: the lowest and the highest version that is supported.
+   * RPCRDMA_ERR_VERS: the lowest and the highest version that is supported. RPCRDMA_END_ERROR_V2: the words after rdma_err.
    */
   uint32_t words[2];
   /**
@@ -1103,6 +1449,10 @@ typedef struct rpcrdma_output {
    * Octets of the header in the buffer.
    */
   size_t header_length;
+  /**
+   * RPCRDMA_DO_SEND of a Responder: 1 if it is the last Send of the reply, else 0.
+   */
+  uint32_t is_last;
   /**
    * RPCRDMA_DO_DONE with a reply: octets in the Write chunk of each result. In the Requester's memory, until it is next
    * used.
@@ -1123,7 +1473,7 @@ typedef struct rpcrdma_output {
 } rpcrdma_output;
 
 /**
- * How large a Call may be; a larger one is answered with ERR_CHUNK before anything is pulled.
+ * How large a Call may be; a larger one is answered with an error before anything is pulled.
  */
 typedef struct rpcrdma_limits {
   /**
@@ -1142,7 +1492,32 @@ typedef struct rpcrdma_limits {
    * Octets of a Call that is put together.
    */
   uint32_t octets;
+  /**
+   * Version 2: octets of all continued Calls together that are not answered; 0 for none.
+   */
+  uint32_t collected;
 } rpcrdma_limits;
+
+/**
+ * How many calls there are.
+ */
+typedef struct rpcrdma_responder_counts {
+  /**
+   * Those that are not answered, and whose Receives have gone back to the driver. In version 2 they still hold the credits
+   * with which they came: there are so many Receives less in room of rpcrdma_channel_available. When it is asked whether an
+   * answer may be sent, there is one less, because an answer gives one of them up.
+   */
+  uint32_t occupied;
+  /**
+   * Those that are not answered: owed of rpcrdma_channel_available.
+   */
+  uint32_t owed;
+  /**
+   * 1 if there is a place for one more Call, or the next part of one, else 0. Credits of version 2 count messages of any
+   * kind, so there may be more Calls than places: those wait in their Receives.
+   */
+  uint32_t has_place;
+} rpcrdma_responder_counts;
 
 /**
  * A reply to a Call.
@@ -1332,6 +1707,158 @@ extern "C" {
 #endif // __cplusplus
 
 /**
+ * The transport properties of an end that has said nothing.
+ *
+ * RPCRDMA_NULL, RPCRDMA_UNALIGNED: as everywhere.
+ */
+enum rpcrdma_status rpcrdma_default_properties(struct rpcrdma_properties *properties);
+
+/**
+ * Octets of a channel.
+ */
+size_t rpcrdma_channel_size(void);
+
+/**
+ * Makes the channel of a new connection in memory of rpcrdma_channel_size octets, aligned like a uint64_t. side is
+ * RPCRDMA_CLIENT or RPCRDMA_SERVER; versions are those that it speaks, of RPCRDMA_VERSION_... together; properties are its
+ * own. A client begins with the highest version. There is nothing to free; another connection needs a new one.
+ *
+ * RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: there is no such side, no version, or one that is not
+ * known. RPCRDMA_OVERLAP: the channel and its properties are not apart.
+ */
+enum rpcrdma_status rpcrdma_channel_init(struct rpcrdma_channel *channel,
+                                         size_t length,
+                                         uint32_t side,
+                                         uint32_t versions,
+                                         const struct rpcrdma_properties *properties);
+
+/**
+ * Sends this host authentication message with the transport properties of this end; none if it is empty. To be called before
+ * rpcrdma_channel_poll.
+ *
+ * RPCRDMA_TOO_LONG: more than 512 octets. RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the message is in it. In all
+ * of these nothing is done.
+ */
+enum rpcrdma_status rpcrdma_channel_authenticate(struct rpcrdma_channel *channel,
+                                                 const uint8_t *message,
+                                                 size_t length);
+
+/**
+ * Says what the connection speaks.
+ *
+ * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *state is in it.
+ */
+enum rpcrdma_status rpcrdma_channel_state(struct rpcrdma_channel *channel,
+                                          struct rpcrdma_state *state);
+
+/**
+ * The terms of version 2 for the calls that this end makes, and for those that it answers. flags: RPCRDMA_REMOTE_INVALIDATION
+ * if this end takes part in it, else 0.
+ *
+ * RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
+ * RPCRDMA_OVERLAP: what is written is in it.
+ */
+enum rpcrdma_status rpcrdma_channel_terms(struct rpcrdma_channel *channel,
+                                          uint32_t flags,
+                                          struct rpcrdma_terms *calls,
+                                          struct rpcrdma_terms *answers);
+
+/**
+ * What the Calls of this end may advertise in version 2.
+ *
+ * RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
+ * RPCRDMA_OVERLAP: *limits is in it.
+ */
+enum rpcrdma_status rpcrdma_channel_segment_limits(struct rpcrdma_channel *channel,
+                                                   struct rpcrdma_segment_limits *limits);
+
+/**
+ * The transport properties of the peer.
+ *
+ * RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
+ * RPCRDMA_OVERLAP: *properties is in it.
+ */
+enum rpcrdma_status rpcrdma_channel_peer(struct rpcrdma_channel *channel,
+                                         struct rpcrdma_properties *properties);
+
+/**
+ * The host authentication message of the peer, in the channel's memory until that is next used. If it has more than 512
+ * octets it is not kept: *message is NULL, and *length says how many.
+ *
+ * RPCRDMA_NOT_FOUND: the peer has sent none, or the connection does not speak version 2. RPCRDMA_INVALID: this is no channel.
+ * RPCRDMA_OVERLAP: what is written is in it.
+ */
+enum rpcrdma_status rpcrdma_channel_peer_authentication(struct rpcrdma_channel *channel,
+                                                        const uint8_t **message,
+                                                        size_t *length);
+
+/**
+ * The connection has ended, or nothing has come for too long, before the version was known: a server of version 1 may drop
+ * what it does not know. rpcrdma_channel_state then says what to begin with next.
+ *
+ * RPCRDMA_INVALID: this is no channel.
+ */
+enum rpcrdma_status rpcrdma_channel_lost(struct rpcrdma_channel *channel);
+
+/**
+ * Says how many messages may be sent now. owed and awaited matter to an end that both calls and is called: the Replies that it
+ * owes (rpcrdma_responder_count), and those that it waits for (rpcrdma_requester_count).
+ *
+ * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *available is in it.
+ */
+enum rpcrdma_status rpcrdma_channel_available(struct rpcrdma_channel *channel,
+                                              uint32_t room,
+                                              uint32_t owed,
+                                              uint32_t awaited,
+                                              struct rpcrdma_available *available);
+
+/**
+ * Counts a Send that an endpoint has asked for, and that is about to be posted, and writes its credits into its header: the
+ * header_length octets of the output.
+ *
+ * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the header is in it.
+ */
+enum rpcrdma_status rpcrdma_channel_send(struct rpcrdma_channel *channel,
+                                         uint32_t room,
+                                         uint8_t *header,
+                                         size_t length);
+
+/**
+ * The next message of this end that belongs to no RPC: its transport properties, an error, a grant. To be sent as it is.
+ *
+ * *length is that of the message. RPCRDMA_NOT_FOUND: there is none. RPCRDMA_NO_ROOM: it has more octets than capacity:
+ * *length. With a larger buffer, the next call returns the same message. RPCRDMA_INVALID: this is no channel.
+ * RPCRDMA_OVERLAP: the buffer, *length and the channel are not apart.
+ */
+enum rpcrdma_status rpcrdma_channel_poll(struct rpcrdma_channel *channel,
+                                         uint32_t room,
+                                         uint8_t *buffer,
+                                         size_t capacity,
+                                         size_t *length);
+
+/**
+ * Looks at a Send that has arrived, and says whom it is for. Each is looked at once, in the order in which they arrive.
+ *
+ * RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the octets, *arrival and the channel are not apart.
+ */
+enum rpcrdma_status rpcrdma_channel_received(struct rpcrdma_channel *channel,
+                                             const uint8_t *octets,
+                                             size_t length,
+                                             struct rpcrdma_arrival *arrival);
+
+/**
+ * Says to an end that both calls and is called which of its endpoints a Send of version 1 is for: *kind is
+ * RPCRDMA_ARRIVED_REPLY or RPCRDMA_ARRIVED_CALL. A Send that does not show it is a Reply if the Requester waits for one with
+ * its XID (RFC 8167 section 5).
+ *
+ * RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: the octets, *kind and the Requester are not apart.
+ */
+enum rpcrdma_status rpcrdma_direction(struct rpcrdma_requester *requester,
+                                      const uint8_t *octets,
+                                      size_t length,
+                                      uint32_t *kind);
+
+/**
  * Decodes a Send of version 1. Lists and payload in *message point into the octets.
  *
  * RPCRDMA_NOT_DECODED: *error says why. RPCRDMA_OVERLAP: *message or *error overlaps the octets.
@@ -1506,7 +2033,7 @@ size_t rpcrdma_requester_size(size_t calls,
  * for credits credits; a memory region has at most segment_length octets, a multiple of four. It takes as much stack as its
  * size. There is nothing to free; another connection needs a new one.
  *
- * RPCRDMA_NO_ROOM: length is less than the size.
+ * RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: the terms have no such version or formats.
  */
 enum rpcrdma_status rpcrdma_requester_init(struct rpcrdma_requester *requester,
                                            size_t length,
@@ -1519,12 +2046,25 @@ enum rpcrdma_status rpcrdma_requester_init(struct rpcrdma_requester *requester,
  *
  * RPCRDMA_CLOSED: the connection is over. RPCRDMA_NOT_DECODED: head does not begin with a whole RPC Call header.
  * RPCRDMA_INVALID: lengths or arguments do not fit each other, or this is no Requester. RPCRDMA_IN_USE: another Call has this
- * XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. RPCRDMA_OVERLAP: the Requester and what
- * it reads or writes are not apart. In all of these nothing is done.
+ * XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. RPCRDMA_NOT_SUPPORTED: the peer does not
+ * answer calls, or none of this form. RPCRDMA_OVERLAP: the Requester and what it reads or writes are not apart. In all of these
+ * nothing is done.
  */
 enum rpcrdma_status rpcrdma_requester_call(struct rpcrdma_requester *requester,
                                            const struct rpcrdma_call *call,
                                            uint64_t *id);
+
+/**
+ * Begins a Call-only of version 2: a Call of a procedure that has no reply. head and length are those of rpcrdma_call. It ends
+ * with RPCRDMA_END_SENT.
+ *
+ * As rpcrdma_requester_call; RPCRDMA_NOT_SUPPORTED in version 1, where each Call has a reply.
+ */
+enum rpcrdma_status rpcrdma_requester_call_only(struct rpcrdma_requester *requester,
+                                                const uint8_t *head,
+                                                size_t head_length,
+                                                uint32_t length,
+                                                uint64_t *id);
 
 /**
  * Gives a Call up. One that was sent is done only after its reply, of which nothing is kept; until then the Responder may
@@ -1534,6 +2074,67 @@ enum rpcrdma_status rpcrdma_requester_call(struct rpcrdma_requester *requester,
  */
 enum rpcrdma_status rpcrdma_requester_cancel(struct rpcrdma_requester *requester,
                                              uint64_t call);
+
+/**
+ * Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+ *
+ * RPCRDMA_INVALID: the terms have no such version or formats, or this is no Requester. RPCRDMA_OVERLAP: they are in it.
+ */
+enum rpcrdma_status rpcrdma_requester_agree(struct rpcrdma_requester *requester,
+                                            const struct rpcrdma_terms *terms);
+
+/**
+ * Limits the segments of each Call from the next one on. This comes on top of the limits that the Requester has already.
+ *
+ * RPCRDMA_INVALID: this is no Requester.
+ */
+enum rpcrdma_status rpcrdma_requester_limit_segments(struct rpcrdma_requester *requester,
+                                                     const struct rpcrdma_segment_limits *limits);
+
+/**
+ * Sets what each Call asks for from the next one on: this many credits, where 0 counts as 1; and limits each RDMA Read of a
+ * reply to this many octets, where 0 counts as 1.
+ *
+ * RPCRDMA_INVALID: this is no Requester.
+ */
+enum rpcrdma_status rpcrdma_requester_limit(struct rpcrdma_requester *requester,
+                                            uint32_t credits,
+                                            uint32_t octets);
+
+/**
+ * Version 2: says how many messages may be sent now, from rpcrdma_channel_available. To be called before each
+ * rpcrdma_requester_poll.
+ *
+ * RPCRDMA_INVALID: this is no Requester.
+ */
+enum rpcrdma_status rpcrdma_requester_permit(struct rpcrdma_requester *requester,
+                                             uint32_t messages);
+
+/**
+ * Version 2: a Call of at most this many octets that is too long for a Send is continued in others, from the next Call on, so
+ * that no memory is registered for it; and for a reply of at most as many there is no Reply chunk. 0, the default, is never.
+ *
+ * RPCRDMA_INVALID: this is no Requester.
+ */
+enum rpcrdma_status rpcrdma_requester_continue(struct rpcrdma_requester *requester,
+                                               uint32_t octets);
+
+/**
+ * Provides no Reply chunk from the next Call on: a reply that is too long for a Send is pulled, and RDMA_DONE is sent (RFC 5666
+ * section 3.5). RFC 8166 forbids this. Use it only with a Responder that is known to provide such replies, and not if this end
+ * is called too.
+ *
+ * RPCRDMA_INVALID: this is no Requester.
+ */
+enum rpcrdma_status rpcrdma_requester_pull_replies(struct rpcrdma_requester *requester);
+
+/**
+ * Says how many calls there are.
+ *
+ * RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: *counts is in it.
+ */
+enum rpcrdma_status rpcrdma_requester_count(struct rpcrdma_requester *requester,
+                                            struct rpcrdma_requester_counts *counts);
 
 /**
  * Tells the Requester what happened. After it, outputs are taken until there is nothing to do.
@@ -1569,7 +2170,8 @@ size_t rpcrdma_responder_size(size_t calls);
  * credits credits, so as many Receives have to be posted. It takes as much stack as its size. There is nothing to free;
  * another connection needs a new one.
  *
- * RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: credits are 0, or more than RPCRDMA_CALLS.
+ * RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: credits are 0, or more than RPCRDMA_CALLS; or the terms have
+ * no such version or formats.
  */
 enum rpcrdma_status rpcrdma_responder_init(struct rpcrdma_responder *responder,
                                            size_t length,
@@ -1586,6 +2188,65 @@ enum rpcrdma_status rpcrdma_responder_init(struct rpcrdma_responder *responder,
 enum rpcrdma_status rpcrdma_responder_limit(struct rpcrdma_responder *responder,
                                             uint32_t reads,
                                             uint32_t octets);
+
+/**
+ * Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+ *
+ * RPCRDMA_INVALID: the terms have no such version or formats, or this is no Responder. RPCRDMA_OVERLAP: they are in it.
+ */
+enum rpcrdma_status rpcrdma_responder_agree(struct rpcrdma_responder *responder,
+                                            const struct rpcrdma_terms *terms);
+
+/**
+ * Grants this many credits from the next reply on.
+ *
+ * RPCRDMA_INVALID: credits are 0, or more than RPCRDMA_CALLS; or this is no Responder.
+ */
+enum rpcrdma_status rpcrdma_responder_grant(struct rpcrdma_responder *responder, uint32_t credits);
+
+/**
+ * Version 2: says how many messages may be sent now, from rpcrdma_channel_available. To be called before each
+ * rpcrdma_responder_poll.
+ *
+ * RPCRDMA_INVALID: this is no Responder.
+ */
+enum rpcrdma_status rpcrdma_responder_permit(struct rpcrdma_responder *responder,
+                                             uint32_t messages);
+
+/**
+ * Says how many calls there are.
+ *
+ * RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: *counts is in it.
+ */
+enum rpcrdma_status rpcrdma_responder_count(struct rpcrdma_responder *responder,
+                                            struct rpcrdma_responder_counts *counts);
+
+/**
+ * Provides a reply that fits nowhere for the Requester to pull, instead of refusing it: at most this many at a time (RFC 5666
+ * sections 3.5 and 11). RFC 8166 forbids this. Use it only for a Requester that is known to pull such replies. One credit less
+ * is granted for each; the driver keeps a timer for each, and calls rpcrdma_responder_expire.
+ *
+ * RPCRDMA_INVALID: this is no Responder.
+ */
+enum rpcrdma_status rpcrdma_responder_provide_replies(struct rpcrdma_responder *responder,
+                                                      uint32_t most);
+
+/**
+ * Ends the time in which a provided reply can be pulled. If the Requester is still pulling it, the connection ends.
+ *
+ * RPCRDMA_UNEXPECTED: there is no such reply, or its end has begun. RPCRDMA_INVALID: this is no Responder.
+ */
+enum rpcrdma_status rpcrdma_responder_expire(struct rpcrdma_responder *responder,
+                                             uint64_t call);
+
+/**
+ * Answers the next Call with this XID with an error, once, and pulls nothing of it: for a Call whose RDMA Read, RDMA Write or
+ * Send failed on an earlier connection of the same Requester (RFC 8166 section 4.5.3).
+ *
+ * RPCRDMA_INVALID: this is no Responder.
+ */
+enum rpcrdma_status rpcrdma_responder_refuse_xid(struct rpcrdma_responder *responder,
+                                                 uint32_t xid);
 
 /**
  * Tells the Responder what happened. After it, outputs are taken until there is nothing to do.
@@ -1623,11 +2284,23 @@ enum rpcrdma_status rpcrdma_responder_reply(struct rpcrdma_responder *responder,
                                             uint32_t *form);
 
 /**
- * Answers a Call that was delivered with ERR_CHUNK: there can be no RPC reply to it.
+ * Answers a Call that was delivered with an error, ERR_CHUNK or that of version 2 for what cannot be read: there can be no RPC
+ * reply to it.
  *
  * RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is no Responder.
  */
-enum rpcrdma_status rpcrdma_responder_refuse(struct rpcrdma_responder *responder, uint64_t call);
+enum rpcrdma_status rpcrdma_responder_refuse(struct rpcrdma_responder *responder,
+                                             uint64_t call);
+
+/**
+ * Forgets a Call-only of version 2 that was delivered: a Call of a procedure that has no reply. Only the upper layer knows that
+ * it is one.
+ *
+ * RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_NOT_SUPPORTED: in version 1 each Call has a reply. RPCRDMA_INVALID: this is
+ * no Responder. In all of these nothing is done.
+ */
+enum rpcrdma_status rpcrdma_responder_forget(struct rpcrdma_responder *responder,
+                                             uint64_t call);
 
 /**
  * The XID and the length of a Call that is not answered, and the XDR padding in the memory in which it is put together,

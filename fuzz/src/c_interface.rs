@@ -8,12 +8,16 @@ use rpcrdma::v1::Message;
 use rpcrdma::v2::{Family, MessageV2};
 use rpcrdma_capi::rpcrdma_status::{RPCRDMA_NO_ROOM, RPCRDMA_NOT_DECODED, RPCRDMA_OK};
 use rpcrdma_capi::{
-    RPCRDMA_CALL_HEADER, RPCRDMA_CALLS, RPCRDMA_DO_DELIVER, RPCRDMA_DO_DELIVER_ASSEMBLED, RPCRDMA_DO_DISCONNECT,
-    RPCRDMA_DO_NOTHING, RPCRDMA_DO_READ, RPCRDMA_FAMILY_A, RPCRDMA_FAMILY_B, RPCRDMA_IN_COMPLETED, RPCRDMA_IN_RECEIVED,
-    RPCRDMA_RESPONDER, rpcrdma_decode, rpcrdma_decode_error, rpcrdma_decode_v2, rpcrdma_encode, rpcrdma_encode_v2,
-    rpcrdma_finding, rpcrdma_input, rpcrdma_judge, rpcrdma_limits, rpcrdma_message, rpcrdma_message_v2, rpcrdma_output,
-    rpcrdma_responder, rpcrdma_responder_handle, rpcrdma_responder_init, rpcrdma_responder_poll,
-    rpcrdma_responder_refuse, rpcrdma_responder_size, rpcrdma_status, rpcrdma_terms,
+    RPCRDMA_ARRIVED_CALL, RPCRDMA_ARRIVED_EXCEEDED, RPCRDMA_ARRIVED_PROPERTIES, RPCRDMA_ARRIVED_VERSION_1,
+    RPCRDMA_CALL_HEADER, RPCRDMA_CALLS, RPCRDMA_CLIENT, RPCRDMA_DO_DELIVER, RPCRDMA_DO_DELIVER_ASSEMBLED,
+    RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_NOTHING, RPCRDMA_DO_READ, RPCRDMA_FAMILY_A, RPCRDMA_FAMILY_B,
+    RPCRDMA_IN_COMPLETED, RPCRDMA_IN_RECEIVED, RPCRDMA_RESPONDER, RPCRDMA_SERVER, RPCRDMA_VERSION_1,
+    RPCRDMA_VERSION_2A, RPCRDMA_VERSION_2B, rpcrdma_arrival, rpcrdma_channel, rpcrdma_channel_init,
+    rpcrdma_channel_poll, rpcrdma_channel_received, rpcrdma_channel_size, rpcrdma_decode, rpcrdma_decode_error,
+    rpcrdma_decode_v2, rpcrdma_default_properties, rpcrdma_encode, rpcrdma_encode_v2, rpcrdma_finding, rpcrdma_input,
+    rpcrdma_judge, rpcrdma_limits, rpcrdma_message, rpcrdma_message_v2, rpcrdma_output, rpcrdma_responder,
+    rpcrdma_responder_handle, rpcrdma_responder_init, rpcrdma_responder_poll, rpcrdma_responder_refuse,
+    rpcrdma_responder_size, rpcrdma_status, rpcrdma_terms,
 };
 
 /// For any octets: a Send is decoded, refused, judged and encoded again as without the C interface, and a Responder that
@@ -29,7 +33,9 @@ pub fn c_interface(octets: &[u8]) {
         version_2(octets, number, family);
     }
     judged(octets);
-    received(octets);
+    for version in [RPCRDMA_VERSION_1, RPCRDMA_VERSION_2A, RPCRDMA_VERSION_2B] {
+        received(version, octets);
+    }
 }
 
 /// A structure and an error, and which of them was written.
@@ -112,12 +118,54 @@ fn judged(octets: &[u8]) {
     }
 }
 
-/// A Responder receives the octets, and refuses what is delivered.
-fn received(octets: &[u8]) {
+/// Octets of a channel, which is that of `versions`.
+fn channel(side: u32, versions: u32) -> Vec<u64> {
+    let mut memory = vec![0_u64; rpcrdma_channel_size().div_ceil(8)];
+    let place = memory.as_mut_ptr().cast();
+    // SAFETY: memory of this size, and a place that can be written.
+    unsafe {
+        let mut properties = zeroed();
+        assert_eq!(rpcrdma_default_properties(&mut properties), RPCRDMA_OK);
+        assert_eq!(rpcrdma_channel_init(place, memory.len() * 8, side, versions, &properties), RPCRDMA_OK);
+    }
+    memory
+}
+
+/// What the channel of a server makes of the octets, after the first message of a client, if there is one.
+fn arrived(version: u32, octets: &[u8]) -> u32 {
+    let mut memory = channel(RPCRDMA_SERVER, version);
+    let server = memory.as_mut_ptr().cast::<rpcrdma_channel>();
+    let (mut first, mut length) = (vec![0; 1024], 0);
+    // SAFETY: memory of this size, and octets that are there.
+    unsafe {
+        let mut arrival = zeroed::<rpcrdma_arrival>();
+        let mut client = channel(RPCRDMA_CLIENT, version);
+        let client = client.as_mut_ptr().cast();
+        if rpcrdma_channel_poll(client, 8, first.as_mut_ptr(), first.len(), &mut length) == RPCRDMA_OK {
+            assert_eq!(rpcrdma_channel_received(server, first.as_ptr(), length, &mut arrival), RPCRDMA_OK);
+            assert_eq!(arrival.kind, RPCRDMA_ARRIVED_PROPERTIES);
+        }
+        let status = rpcrdma_channel_received(server, octets.as_ptr(), octets.len(), &mut arrival);
+        assert_eq!(status, RPCRDMA_OK);
+        let mut sends = 0;
+        while rpcrdma_channel_poll(server, 8, first.as_mut_ptr(), first.len(), &mut length) == RPCRDMA_OK {
+            sends += 1;
+            assert!(length <= first.len() && sends <= 3, "its properties, an error and a grant");
+        }
+        arrival.kind
+    }
+}
+
+/// A Responder receives the octets, if they are for it, and refuses what is delivered.
+fn received(version: u32, octets: &[u8]) {
+    match arrived(version, octets) {
+        RPCRDMA_ARRIVED_VERSION_1 | RPCRDMA_ARRIVED_CALL => {}
+        kind => return assert!(kind > RPCRDMA_ARRIVED_VERSION_1 && kind <= RPCRDMA_ARRIVED_EXCEEDED),
+    }
     let mut memory = vec![0_u64; rpcrdma_responder_size(RPCRDMA_CALLS).div_ceil(8)];
     let responder = memory.as_mut_ptr().cast::<rpcrdma_responder>();
-    let terms = rpcrdma_terms { call_threshold: 4096, reply_threshold: 4096, flags: 0 };
-    let limits = rpcrdma_limits { read_chunks: 2, write_chunks: 2, segments: 64, octets: 1 << 20 };
+    let terms = rpcrdma_terms { call_threshold: 4096, reply_threshold: 4096, flags: 0, version, formats: 0 };
+    let limits = rpcrdma_limits { read_chunks: 2, write_chunks: 2, segments: 64, octets: 1 << 20, collected: 1 << 20 };
     // SAFETY: memory of this size, here and below; the octets are there.
     unsafe {
         let status = rpcrdma_responder_init(responder, memory.len() * 8, &terms, &limits, 4);

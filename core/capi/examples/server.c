@@ -92,8 +92,8 @@ int main(void)
 {
     static uint64_t memory[1 << 14];
     static uint8_t octets[4096];
-    const rpcrdma_terms terms = {4096, 4096, 0};
-    const rpcrdma_limits limits = {1, 1, 64, 1 << 16};
+    const rpcrdma_terms terms = {4096, 4096, 0, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
+    const rpcrdma_limits limits = {1, 1, 64, 1 << 16, 0};
     rpcrdma_responder *responder = (rpcrdma_responder *)memory;
     rpcrdma_input input = {0};
 

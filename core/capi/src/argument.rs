@@ -221,6 +221,11 @@ impl Buffer {
         Ok(Self { room: self.room.apart_from(input)?, length: self.length.apart_from(input)? })
     }
 
+    /// All that is written.
+    pub(crate) fn extents(&self) -> [Extent; 2] {
+        [self.room.extent(), self.length.extent()]
+    }
+
     /// Has the buffer filled, and says how much of it was.
     pub(crate) fn fill(
         mut self,

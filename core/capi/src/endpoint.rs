@@ -4,10 +4,11 @@ use core::ops::Range;
 use core::ptr;
 
 use rpcrdma::EncodeError;
-use rpcrdma::endpoint::{CallId, InputError, Item, Ranges, Terms};
+use rpcrdma::endpoint::{CallId, InputError, Item, PayloadFormats, Ranges, Terms};
 use rpcrdma::segment::Segment;
 
 use crate::argument::{Extent, Place, values};
+use crate::channel;
 use crate::lists::rpcrdma_segment;
 use crate::private_data::RPCRDMA_REMOTE_INVALIDATION;
 use crate::status::rpcrdma_status;
@@ -27,7 +28,7 @@ pub const RPCRDMA_CALL_CHUNKS: usize = 2;
 /// The most ranges of an output.
 pub const RPCRDMA_RANGES: usize = 17;
 
-/// What applies to one direction of a connection of version 1.
+/// What applies to one direction of a connection. In version 2, rpcrdma_channel_terms says it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_terms {
@@ -38,7 +39,20 @@ pub struct rpcrdma_terms {
     pub reply_threshold: u32,
     /// RPCRDMA_REMOTE_INVALIDATION, or 0.
     pub flags: u32,
+    /// RPCRDMA_VERSION_1 or 0, RPCRDMA_VERSION_2A or RPCRDMA_VERSION_2B.
+    pub version: u32,
+    /// The forms that messages may have: RPCRDMA_FORMATS_ALL and so on.
+    pub formats: u32,
 }
+
+/// Every form.
+pub const RPCRDMA_FORMATS_ALL: u32 = 0;
+/// None: there are no calls in this direction.
+pub const RPCRDMA_FORMATS_NONE: u32 = 1;
+/// One Send, without chunks.
+pub const RPCRDMA_FORMATS_SIMPLE: u32 = 2;
+/// One Send or several, without chunks.
+pub const RPCRDMA_FORMATS_CONTINUED: u32 = 3;
 
 /// A data item in a Payload stream, which may be taken out of it.
 #[repr(C)]
@@ -80,6 +94,12 @@ pub struct rpcrdma_input {
     pub handle: u32,
     /// The offset of the first octet of memory that was registered.
     pub offset: u64,
+    /// RPCRDMA_IN_BROKEN: the call, from the arrival.
+    pub xid: u32,
+    /// The same, for a Responder: the error, from the arrival.
+    pub error: u32,
+    /// The words after it.
+    pub words: [u32; 2],
 }
 
 /// A Receive is complete: receive, octets, length. It belongs to the endpoint until an output gives it back.
@@ -102,6 +122,13 @@ pub const RPCRDMA_IN_NOT_POSTED: u32 = 8;
 pub const RPCRDMA_IN_FAILED: u32 = 9;
 /// The connection is over, and the peer can reach no memory any more.
 pub const RPCRDMA_IN_DISCONNECTED: u32 = 10;
+/// Version 2: the rest of a message will not come, as rpcrdma_channel_received said: xid; for a Responder also error, words.
+pub const RPCRDMA_IN_BROKEN: u32 = 11;
+/// Responder: the RDMA Read or RDMA Write that was asked for last is not posted yet, because its memory has to be made ready
+/// first: call. Nothing more is asked for this call until RPCRDMA_IN_RESUMED.
+pub const RPCRDMA_IN_POSTPONED: u32 = 12;
+/// Responder: what was postponed can be asked for again: call.
+pub const RPCRDMA_IN_RESUMED: u32 = 13;
 
 /// What is to be done, from rpcrdma_requester_poll and rpcrdma_responder_poll. kind says which of the other members count;
 /// the rest are 0.
@@ -126,14 +153,16 @@ pub struct rpcrdma_output {
     pub at: u32,
     /// RPCRDMA_DO_DONE: how the call ended, one of RPCRDMA_END_...
     pub end: u32,
-    /// RPCRDMA_END_ERROR: RPCRDMA_ERR_VERS or RPCRDMA_ERR_CHUNK.
+    /// RPCRDMA_END_ERROR: RPCRDMA_ERR_VERS or RPCRDMA_ERR_CHUNK; RPCRDMA_END_ERROR_V2: rdma_err.
     pub error: u32,
-    /// RPCRDMA_ERR_VERS: the lowest and the highest version that is supported.
+    /// RPCRDMA_ERR_VERS: the lowest and the highest version that is supported. RPCRDMA_END_ERROR_V2: the words after rdma_err.
     pub words: [u32; 2],
     /// Memory of the peer.
     pub segment: rpcrdma_segment,
     /// Octets of the header in the buffer.
     pub header_length: usize,
+    /// RPCRDMA_DO_SEND of a Responder: 1 if it is the last Send of the reply, else 0.
+    pub is_last: u32,
     /// RPCRDMA_DO_DONE with a reply: octets in the Write chunk of each result. In the Requester's memory, until it is next
     /// used.
     pub results: *const u32,
@@ -148,7 +177,7 @@ pub struct rpcrdma_output {
 /// There is nothing to do until the next input.
 pub const RPCRDMA_DO_NOTHING: u32 = 0;
 /// Post a Send: header_length octets of the buffer, then the ranges of the Payload stream of the call. Report
-/// RPCRDMA_IN_SENT to a Requester.
+/// RPCRDMA_IN_SENT to a Requester. A continued message of version 2 has several Sends.
 pub const RPCRDMA_DO_SEND: u32 = 1;
 /// Responder: the same, as Send with Invalidate of handle.
 pub const RPCRDMA_DO_SEND_INVALIDATING: u32 = 2;
@@ -163,9 +192,11 @@ pub const RPCRDMA_DO_REGISTER_RESULT: u32 = 5;
 pub const RPCRDMA_DO_REGISTER_REPLY: u32 = 6;
 /// Invalidate the memory of handle, and report it: call, region.
 pub const RPCRDMA_DO_INVALIDATE: u32 = 7;
-/// Copy octets of a Receive into the memory in which a Call is put together: call, receive, from, length, at.
+/// Copy octets of a Receive into the memory in which a Call, or a continued reply, is put together: call, receive, from,
+/// length, at. A reply never has more octets than there is room for; memory that is exposed for it is other memory.
 pub const RPCRDMA_DO_PLACE: u32 = 8;
-/// Post an RDMA Read of segment into the memory in which a Call is put together, and report it: call, segment, at.
+/// Post an RDMA Read of segment into the memory in which a Call is put together, and report it: call, segment, at. For a
+/// Requester, into the room for a Long Reply, after rpcrdma_requester_pull_replies.
 pub const RPCRDMA_DO_READ: u32 = 9;
 /// Responder: post an RDMA Write of length octets of the reply, from at, into segment: call, at, segment.
 pub const RPCRDMA_DO_WRITE: u32 = 10;
@@ -178,8 +209,9 @@ pub const RPCRDMA_DO_DELIVER_ASSEMBLED: u32 = 12;
 pub const RPCRDMA_DO_DONE: u32 = 13;
 /// End the connection, and report RPCRDMA_IN_DISCONNECTED.
 pub const RPCRDMA_DO_DISCONNECT: u32 = 14;
-/// What this interface does not ask for: an output of a feature that C cannot turn on.
-pub const RPCRDMA_DO_UNKNOWN: u32 = 15;
+/// Responder: register the first range, the whole reply, for remote read, and report it: call. After
+/// rpcrdma_responder_provide_replies.
+pub const RPCRDMA_DO_PROVIDE_REPLY: u32 = 15;
 
 /// The reply is in a Receive, which goes back to the driver: receive, from, length.
 pub const RPCRDMA_END_REPLY: u32 = 1;
@@ -193,8 +225,16 @@ pub const RPCRDMA_END_NOT_REGISTERED: u32 = 4;
 pub const RPCRDMA_END_CANCELLED: u32 = 5;
 /// The connection ended first.
 pub const RPCRDMA_END_LOST: u32 = 6;
-/// An end of a feature that C cannot turn on.
-pub const RPCRDMA_END_UNKNOWN: u32 = 7;
+/// The Responder answered RDMA2_ERROR: error, words.
+pub const RPCRDMA_END_ERROR_V2: u32 = 7;
+/// The reply is where RPCRDMA_DO_PLACE has put it: length. The caller has to check that its XID is that of the Call.
+pub const RPCRDMA_END_CONTINUED_REPLY: u32 = 8;
+/// A Call-only was sent.
+pub const RPCRDMA_END_SENT: u32 = 9;
+/// What came as the reply of version 2 is none.
+pub const RPCRDMA_END_BAD_REPLY: u32 = 10;
+/// The reply has more octets than there is room for, or too many segments: length, or at least that many.
+pub const RPCRDMA_END_NO_ROOM: u32 = 11;
 
 impl rpcrdma_input {
     /// The octets of a Receive, if it is about one.
@@ -221,6 +261,7 @@ impl rpcrdma_output {
         words: [0; 2],
         segment: rpcrdma_segment { handle: 0, length: 0, offset: 0 },
         header_length: 0,
+        is_last: 0,
         results: ptr::null(),
         results_count: 0,
         ranges: [rpcrdma_range { from: 0, length: 0 }; RPCRDMA_RANGES],
@@ -252,13 +293,39 @@ impl From<Segment> for rpcrdma_segment {
     }
 }
 
-impl From<rpcrdma_terms> for Terms {
-    fn from(terms: rpcrdma_terms) -> Self {
-        Self {
+impl TryFrom<rpcrdma_terms> for Terms {
+    type Error = rpcrdma_status;
+
+    fn try_from(terms: rpcrdma_terms) -> Result<Self, rpcrdma_status> {
+        Ok(Self {
             call_threshold: terms.call_threshold,
             reply_threshold: terms.reply_threshold,
             remote_invalidation: terms.flags & RPCRDMA_REMOTE_INVALIDATION != 0,
-            ..Self::default()
+            version: channel::version(terms.version)?,
+            formats: match terms.formats {
+                RPCRDMA_FORMATS_ALL => PayloadFormats::All,
+                RPCRDMA_FORMATS_NONE => PayloadFormats::None,
+                RPCRDMA_FORMATS_SIMPLE => PayloadFormats::Simple,
+                RPCRDMA_FORMATS_CONTINUED => PayloadFormats::Continued,
+                _ => return Err(RPCRDMA_INVALID),
+            },
+        })
+    }
+}
+
+impl From<Terms> for rpcrdma_terms {
+    fn from(terms: Terms) -> Self {
+        Self {
+            call_threshold: terms.call_threshold,
+            reply_threshold: terms.reply_threshold,
+            flags: if terms.remote_invalidation { RPCRDMA_REMOTE_INVALIDATION } else { 0 },
+            version: channel::number(terms.version),
+            formats: match terms.formats {
+                PayloadFormats::All => RPCRDMA_FORMATS_ALL,
+                PayloadFormats::None => RPCRDMA_FORMATS_NONE,
+                PayloadFormats::Simple => RPCRDMA_FORMATS_SIMPLE,
+                PayloadFormats::Continued => RPCRDMA_FORMATS_CONTINUED,
+            },
         }
     }
 }

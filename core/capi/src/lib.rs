@@ -8,6 +8,7 @@
 //! status        what functions return               private_data  private data of the connection set-up
 //! lists         chunk lists and their cursors       rpc           RPC headers
 //! message       a Send of version 1                 rules         what is wrong with a Send
+//! channel       the version of a connection, and the credits of version 2
 //! requester, responder, and endpoint, what they have in common
 //! ```
 //!
@@ -26,6 +27,7 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod argument;
+mod channel;
 mod endpoint;
 mod lists;
 mod message;
@@ -37,6 +39,7 @@ mod rpc;
 mod rules;
 mod status;
 
+pub use channel::*;
 pub use endpoint::*;
 pub use lists::*;
 pub use message::*;

@@ -1,21 +1,26 @@
-//! The Requester of version 1.
+//! The Requester.
 
 use rpcrdma::endpoint::CallId;
+use rpcrdma::endpoint::channel::SegmentLimits;
 use rpcrdma::endpoint::requester::{Call, CallRefusal, End, Input, Memory, Output, Requester};
 use rpcrdma::v1::ErrorBody;
 
 use crate::argument::{Extent, Place, Room, status, value, values};
+use crate::channel::rpcrdma_segment_limits;
 use crate::endpoint::{
     Items, Kept, RPCRDMA_CALLS, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_DONE, RPCRDMA_DO_INVALIDATE, RPCRDMA_DO_PLACE,
     RPCRDMA_DO_READ, RPCRDMA_DO_REGISTER_ARGUMENT, RPCRDMA_DO_REGISTER_REPLY, RPCRDMA_DO_REGISTER_RESULT,
-    RPCRDMA_DO_RELEASE, RPCRDMA_DO_SEND, RPCRDMA_END_CANCELLED, RPCRDMA_END_ERROR, RPCRDMA_END_LONG_REPLY,
-    RPCRDMA_END_LOST, RPCRDMA_END_NOT_REGISTERED, RPCRDMA_END_REPLY, RPCRDMA_END_UNKNOWN, RPCRDMA_IN_COMPLETED,
+    RPCRDMA_DO_RELEASE, RPCRDMA_DO_SEND, RPCRDMA_END_BAD_REPLY, RPCRDMA_END_CANCELLED, RPCRDMA_END_CONTINUED_REPLY,
+    RPCRDMA_END_ERROR, RPCRDMA_END_ERROR_V2, RPCRDMA_END_LONG_REPLY, RPCRDMA_END_LOST, RPCRDMA_END_NO_ROOM,
+    RPCRDMA_END_NOT_REGISTERED, RPCRDMA_END_REPLY, RPCRDMA_END_SENT, RPCRDMA_IN_BROKEN, RPCRDMA_IN_COMPLETED,
     RPCRDMA_IN_DISCONNECTED, RPCRDMA_IN_FAILED, RPCRDMA_IN_INVALIDATED, RPCRDMA_IN_NOT_REGISTERED, RPCRDMA_IN_RECEIVED,
     RPCRDMA_IN_RECEIVED_INVALIDATING, RPCRDMA_IN_REGISTERED, RPCRDMA_IN_SENT, RPCRDMA_SEGMENTS, answer_poll,
     rpcrdma_input, rpcrdma_item, rpcrdma_output, rpcrdma_terms,
 };
+use crate::message_v2::error_words;
 use crate::status::rpcrdma_status::{
-    RPCRDMA_CLOSED, RPCRDMA_IN_USE, RPCRDMA_INVALID, RPCRDMA_NOT_DECODED, RPCRDMA_TOO_MANY, RPCRDMA_UNEXPECTED,
+    RPCRDMA_CLOSED, RPCRDMA_IN_USE, RPCRDMA_INVALID, RPCRDMA_NOT_DECODED, RPCRDMA_NOT_SUPPORTED, RPCRDMA_TOO_MANY,
+    RPCRDMA_UNEXPECTED,
 };
 use crate::status::{RPCRDMA_ERR_CHUNK, RPCRDMA_ERR_VERS, rpcrdma_status};
 
@@ -26,7 +31,7 @@ pub struct rpcrdma_requester {
     _private: [u8; 0],
 }
 
-type Kind = Requester<RPCRDMA_CALLS, RPCRDMA_SEGMENTS>;
+pub(crate) type Kind = Requester<RPCRDMA_CALLS, RPCRDMA_SEGMENTS>;
 
 /// What [`Kept`] begins with: "rdmareq1".
 const MARK: u64 = 0x7264_6d61_7265_7131;
@@ -52,6 +57,21 @@ pub struct rpcrdma_call {
     pub results: *const u32,
     /// How many.
     pub results_count: usize,
+    /// Version 2: the most octets that the room for a result or for the reply may grow to, if the Responder says that it needs
+    /// more; the Call is then made again. 0 if it must not be carried out twice.
+    pub largest_room: u32,
+}
+
+/// How many calls there are.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_requester_counts {
+    /// Those that hold a credit: as many Receives as requested credits are enough for their replies.
+    pub in_flight: u32,
+    /// Those that are sent and not answered: awaited of rpcrdma_channel_available.
+    pub awaited: u32,
+    /// 1 if there is no room for one more, else 0.
+    pub is_full: u32,
 }
 
 /// Octets of a Requester that makes this many calls at a time, with this many segments each; 0 if it is more than
@@ -65,7 +85,7 @@ pub extern "C" fn rpcrdma_requester_size(calls: usize, segments: usize) -> usize
 /// for credits credits; a memory region has at most segment_length octets, a multiple of four. It takes as much stack as its
 /// size. There is nothing to free; another connection needs a new one.
 ///
-/// RPCRDMA_NO_ROOM: length is less than the size.
+/// RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: the terms have no such version or formats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_init(
     requester: *mut rpcrdma_requester,
@@ -77,10 +97,9 @@ pub unsafe extern "C" fn rpcrdma_requester_init(
     // SAFETY: the header asks the caller for what each of these needs.
     let terms = unsafe { value(terms) }.copied();
     let init = || {
-        let new = |terms: rpcrdma_terms| Kind::new(terms.into(), credits, segment_length);
-        let terms = terms?;
+        let terms = terms?.try_into()?;
         // SAFETY: and for this.
-        unsafe { Kept::put(requester.cast(), length, MARK, || new(terms)) }
+        unsafe { Kept::put(requester.cast(), length, MARK, || Kind::new(terms, credits, segment_length)) }
     };
     status(init())
 }
@@ -89,8 +108,9 @@ pub unsafe extern "C" fn rpcrdma_requester_init(
 ///
 /// RPCRDMA_CLOSED: the connection is over. RPCRDMA_NOT_DECODED: head does not begin with a whole RPC Call header.
 /// RPCRDMA_INVALID: lengths or arguments do not fit each other, or this is no Requester. RPCRDMA_IN_USE: another Call has this
-/// XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. RPCRDMA_OVERLAP: the Requester and what
-/// it reads or writes are not apart. In all of these nothing is done.
+/// XID. RPCRDMA_TOO_MANY: there is no room for so many calls, arguments or segments. RPCRDMA_NOT_SUPPORTED: the peer does not
+/// answer calls, or none of this form. RPCRDMA_OVERLAP: the Requester and what it reads or writes are not apart. In all of these
+/// nothing is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_call(
     requester: *mut rpcrdma_requester,
@@ -110,15 +130,41 @@ pub unsafe extern "C" fn rpcrdma_requester_call(
         // SAFETY: and for these.
         let (requester, head, arguments, results) = unsafe {
             (
-                Kept::<Kind>::find(requester.cast(), MARK, &others)?,
+                find(requester, &others)?,
                 values(call.head, call.head_length)?,
                 Items::read(call.arguments, call.arguments_count)?,
                 values(call.results, call.results_count)?,
             )
         };
         let (length, reply_length, arguments) = (call.length, call.reply_length, arguments.as_slice());
-        let call = Call { head, length, arguments, results, reply_length, largest_room: 0 };
+        let call = Call { head, length, arguments, results, reply_length, largest_room: call.largest_room };
         id.put(requester.call(&call)?.to_number());
+        Ok(())
+    };
+    status(begin())
+}
+
+/// Begins a Call-only of version 2: a Call of a procedure that has no reply. head and length are those of rpcrdma_call. It ends
+/// with RPCRDMA_END_SENT.
+///
+/// As rpcrdma_requester_call; RPCRDMA_NOT_SUPPORTED in version 1, where each Call has a reply.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_call_only(
+    requester: *mut rpcrdma_requester,
+    head: *const u8,
+    head_length: usize,
+    length: u32,
+    id: *mut u64,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what each of these needs.
+    let (head, id) = unsafe { (values(head, head_length), Place::new(id)) };
+    let begin = || {
+        let head = head?;
+        let id = id?.apart_from(head)?;
+        let others = [id.extent(), Extent::of(head.as_ptr(), head.len())?];
+        // SAFETY: and for this.
+        let requester = unsafe { find(requester, &others) }?;
+        id.put(requester.call_only(head, length)?.to_number());
         Ok(())
     };
     status(begin())
@@ -131,8 +177,132 @@ pub unsafe extern "C" fn rpcrdma_requester_call(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_cancel(requester: *mut rpcrdma_requester, call: u64) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let requester = unsafe { Kept::<Kind>::find(requester.cast(), MARK, &[]) };
+    let requester = unsafe { find(requester, &[]) };
     status(requester.and_then(|requester| Ok(requester.cancel(CallId::from_number(call))?)))
+}
+
+/// Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+///
+/// RPCRDMA_INVALID: the terms have no such version or formats, or this is no Requester. RPCRDMA_OVERLAP: they are in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_agree(
+    requester: *mut rpcrdma_requester,
+    terms: *const rpcrdma_terms,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let terms = unsafe { value(terms).copied() };
+    let agree = || {
+        let terms = terms?.try_into()?;
+        // SAFETY: and for this.
+        unsafe { find(requester, &[]) }?.agree(terms);
+        Ok(())
+    };
+    status(agree())
+}
+
+/// Limits the segments of each Call from the next one on. This comes on top of the limits that the Requester has already.
+///
+/// RPCRDMA_INVALID: this is no Requester.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_limit_segments(
+    requester: *mut rpcrdma_requester,
+    limits: *const rpcrdma_segment_limits,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let limits = unsafe { value(limits).copied() };
+    let limit = || {
+        let rpcrdma_segment_limits { octets, count } = limits?;
+        // SAFETY: and for this.
+        unsafe { find(requester, &[]) }?.limit_segments(SegmentLimits { octets, count });
+        Ok(())
+    };
+    status(limit())
+}
+
+/// Sets what each Call asks for from the next one on: this many credits, where 0 counts as 1; and limits each RDMA Read of a
+/// reply to this many octets, where 0 counts as 1.
+///
+/// RPCRDMA_INVALID: this is no Requester.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_limit(
+    requester: *mut rpcrdma_requester,
+    credits: u32,
+    octets: u32,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let requester = unsafe { find(requester, &[]) };
+    status(requester.map(|requester| {
+        requester.request_credits(credits);
+        requester.limit_transfers(octets);
+    }))
+}
+
+/// Version 2: says how many messages may be sent now, from rpcrdma_channel_available. To be called before each
+/// rpcrdma_requester_poll.
+///
+/// RPCRDMA_INVALID: this is no Requester.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_permit(requester: *mut rpcrdma_requester, messages: u32) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let requester = unsafe { find(requester, &[]) };
+    status(requester.map(|requester| requester.permit(messages)))
+}
+
+/// Version 2: a Call of at most this many octets that is too long for a Send is continued in others, from the next Call on, so
+/// that no memory is registered for it; and for a reply of at most as many there is no Reply chunk. 0, the default, is never.
+///
+/// RPCRDMA_INVALID: this is no Requester.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_continue(requester: *mut rpcrdma_requester, octets: u32) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let requester = unsafe { find(requester, &[]) };
+    status(requester.map(|requester| requester.continue_messages(octets)))
+}
+
+/// Provides no Reply chunk from the next Call on: a reply that is too long for a Send is pulled, and RDMA_DONE is sent (RFC 5666
+/// section 3.5). RFC 8166 forbids this. Use it only with a Responder that is known to provide such replies, and not if this end
+/// is called too.
+///
+/// RPCRDMA_INVALID: this is no Requester.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_pull_replies(requester: *mut rpcrdma_requester) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let requester = unsafe { find(requester, &[]) };
+    status(requester.map(Kind::pull_replies))
+}
+
+/// Says how many calls there are.
+///
+/// RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: *counts is in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_requester_count(
+    requester: *mut rpcrdma_requester,
+    counts: *mut rpcrdma_requester_counts,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let counts = unsafe { Place::new(counts) };
+    let count = || {
+        let counts = counts?;
+        // SAFETY: and for this.
+        let requester = unsafe { find(requester, &[counts.extent()]) }?;
+        counts.put(rpcrdma_requester_counts {
+            in_flight: requester.in_flight(),
+            awaited: requester.awaited_replies(),
+            is_full: u32::from(requester.is_full()),
+        });
+        Ok(())
+    };
+    status(count())
+}
+
+/// # Safety
+/// As of [`Kept::find`].
+pub(crate) unsafe fn find<'a>(
+    requester: *mut rpcrdma_requester,
+    others: &[Extent],
+) -> Result<&'a mut Kind, rpcrdma_status> {
+    // SAFETY: promised by the caller.
+    unsafe { Kept::find(requester.cast(), MARK, others) }
 }
 
 /// Tells the Requester what happened. After it, outputs are taken until there is nothing to do.
@@ -151,8 +321,7 @@ pub unsafe extern "C" fn rpcrdma_requester_handle(
         let input = input?;
         let others = [input.received()?];
         // SAFETY: and for these.
-        let (requester, input) =
-            unsafe { (Kept::<Kind>::find(requester.cast(), MARK, &others)?, requester_input(&input)?) };
+        let (requester, input) = unsafe { (find(requester, &others)?, requester_input(&input)?) };
         Ok(requester.handle(input)?)
     };
     status(handle())
@@ -176,6 +345,7 @@ unsafe fn requester_input<'a>(input: &rpcrdma_input) -> Result<Input<'a>, rpcrdm
         RPCRDMA_IN_SENT => Input::Sent { call },
         RPCRDMA_IN_COMPLETED => Input::Completed { call },
         RPCRDMA_IN_FAILED => Input::Failed,
+        RPCRDMA_IN_BROKEN => Input::Broken { xid: input.xid },
         RPCRDMA_IN_DISCONNECTED => Input::Disconnected,
         _ => return Err(RPCRDMA_INVALID),
     })
@@ -201,7 +371,7 @@ pub unsafe extern "C" fn rpcrdma_requester_poll(
         let mut buffer = buffer?.apart_from_place(&output)?;
         let others = [buffer.extent(), output.extent()];
         // SAFETY: and for this.
-        let requester = unsafe { Kept::<Kind>::find(requester.cast(), MARK, &others) }?;
+        let requester = unsafe { find(requester, &others) }?;
         answer_poll(&output, requester.poll(buffer.octets()).map(|next| next.map_or(rpcrdma_output::NOTHING, asked)))
     };
     status(poll())
@@ -259,10 +429,16 @@ fn ended(done: rpcrdma_output, end: &End) -> rpcrdma_output {
         End::NotRegistered => rpcrdma_output { end: RPCRDMA_END_NOT_REGISTERED, ..done },
         End::Cancelled => rpcrdma_output { end: RPCRDMA_END_CANCELLED, ..done },
         End::Lost => rpcrdma_output { end: RPCRDMA_END_LOST, ..done },
-        // Version 2, Call-only, and replies that are pulled.
-        End::ErrorV2(_) | End::ContinuedReply(_) | End::Sent | End::BadReply | End::NoRoom(_) => {
-            rpcrdma_output { end: RPCRDMA_END_UNKNOWN, ..done }
+        End::ErrorV2(error) => {
+            let (error, words) = error_words(*error);
+            rpcrdma_output { end: RPCRDMA_END_ERROR_V2, error, words, ..done }
         }
+        End::ContinuedReply(length) => {
+            rpcrdma_output { end: RPCRDMA_END_CONTINUED_REPLY, length: u64::from(*length), ..done }
+        }
+        End::Sent => rpcrdma_output { end: RPCRDMA_END_SENT, ..done },
+        End::BadReply => rpcrdma_output { end: RPCRDMA_END_BAD_REPLY, ..done },
+        End::NoRoom(length) => rpcrdma_output { end: RPCRDMA_END_NO_ROOM, length: *length, ..done },
     }
 }
 
@@ -273,6 +449,9 @@ impl From<CallRefusal> for rpcrdma_status {
             CallRefusal::Rpc(_) => RPCRDMA_NOT_DECODED,
             CallRefusal::XidInUse => RPCRDMA_IN_USE,
             CallRefusal::TooManyCalls | CallRefusal::TooManySegments => RPCRDMA_TOO_MANY,
+            CallRefusal::TooLong | CallRefusal::NotAnswered | CallRefusal::CallOnly | CallRefusal::Form => {
+                RPCRDMA_NOT_SUPPORTED
+            }
             _ => RPCRDMA_INVALID,
         }
     }

@@ -1,4 +1,4 @@
-//! The Responder of version 1.
+//! The Responder.
 
 use rpcrdma::endpoint::responder::{CallMessage, Form, Input, Output, Reply, ReplyFault};
 use rpcrdma::endpoint::{CallId, Limits, Responder};
@@ -6,13 +6,16 @@ use rpcrdma::endpoint::{CallId, Limits, Responder};
 use crate::argument::{Extent, Place, Room, status, value, values};
 use crate::endpoint::{
     Items, Kept, RPCRDMA_CALL_CHUNKS, RPCRDMA_CALL_HEADER, RPCRDMA_CALLS, RPCRDMA_DO_DELIVER,
-    RPCRDMA_DO_DELIVER_ASSEMBLED, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_PLACE, RPCRDMA_DO_READ, RPCRDMA_DO_RELEASE,
-    RPCRDMA_DO_SEND, RPCRDMA_DO_SEND_INVALIDATING, RPCRDMA_DO_UNKNOWN, RPCRDMA_DO_WRITE, RPCRDMA_IN_COMPLETED,
-    RPCRDMA_IN_DISCONNECTED, RPCRDMA_IN_FAILED, RPCRDMA_IN_NOT_POSTED, RPCRDMA_IN_RECEIVED, answer_poll, rpcrdma_input,
-    rpcrdma_item, rpcrdma_output, rpcrdma_range, rpcrdma_terms,
+    RPCRDMA_DO_DELIVER_ASSEMBLED, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_INVALIDATE, RPCRDMA_DO_PLACE,
+    RPCRDMA_DO_PROVIDE_REPLY, RPCRDMA_DO_READ, RPCRDMA_DO_RELEASE, RPCRDMA_DO_SEND, RPCRDMA_DO_SEND_INVALIDATING,
+    RPCRDMA_DO_WRITE, RPCRDMA_IN_BROKEN, RPCRDMA_IN_COMPLETED, RPCRDMA_IN_DISCONNECTED, RPCRDMA_IN_FAILED,
+    RPCRDMA_IN_INVALIDATED, RPCRDMA_IN_NOT_POSTED, RPCRDMA_IN_NOT_REGISTERED, RPCRDMA_IN_POSTPONED,
+    RPCRDMA_IN_RECEIVED, RPCRDMA_IN_REGISTERED, RPCRDMA_IN_RESUMED, answer_poll, rpcrdma_input, rpcrdma_item,
+    rpcrdma_output, rpcrdma_range, rpcrdma_terms,
 };
+use crate::message_v2::error_of;
 use crate::status::rpcrdma_status;
-use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_FOUND, RPCRDMA_UNEXPECTED};
+use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_FOUND, RPCRDMA_NOT_SUPPORTED, RPCRDMA_UNEXPECTED};
 
 /// The Responder of one connection, in memory of the caller's. It has no pointer into itself, but must not be copied while
 /// in use.
@@ -26,7 +29,7 @@ type Kind = Responder<RPCRDMA_CALLS, RPCRDMA_CALL_HEADER, RPCRDMA_CALL_CHUNKS>;
 /// What [`Kept`] begins with: "rdmares1".
 const MARK: u64 = 0x7264_6d61_7265_7331;
 
-/// How large a Call may be; a larger one is answered with ERR_CHUNK before anything is pulled.
+/// How large a Call may be; a larger one is answered with an error before anything is pulled.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_limits {
@@ -38,6 +41,23 @@ pub struct rpcrdma_limits {
     pub segments: u32,
     /// Octets of a Call that is put together.
     pub octets: u32,
+    /// Version 2: octets of all continued Calls together that are not answered; 0 for none.
+    pub collected: u32,
+}
+
+/// How many calls there are.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_responder_counts {
+    /// Those that are not answered, and whose Receives have gone back to the driver. In version 2 they still hold the credits
+    /// with which they came: there are so many Receives less in room of rpcrdma_channel_available. When it is asked whether an
+    /// answer may be sent, there is one less, because an answer gives one of them up.
+    pub occupied: u32,
+    /// Those that are not answered: owed of rpcrdma_channel_available.
+    pub owed: u32,
+    /// 1 if there is a place for one more Call, or the next part of one, else 0. Credits of version 2 count messages of any
+    /// kind, so there may be more Calls than places: those wait in their Receives.
+    pub has_place: u32,
 }
 
 /// A reply to a Call.
@@ -65,10 +85,14 @@ pub const RPCRDMA_PROTECTED: u32 = 1;
 pub const RPCRDMA_FORM_SHORT: u32 = 1;
 /// The reply is in the Reply chunk.
 pub const RPCRDMA_FORM_LONG: u32 = 2;
-/// There is no room for the reply: ERR_CHUNK is sent instead.
+/// There is no room for the reply: ERR_CHUNK is sent instead, or an error of version 2.
 pub const RPCRDMA_FORM_REFUSED: u32 = 3;
-/// A form of a feature that C cannot turn on.
-pub const RPCRDMA_FORM_UNKNOWN: u32 = 4;
+/// The reply is sent inline in several Sends of version 2.
+pub const RPCRDMA_FORM_CONTINUED: u32 = 4;
+/// The Requester pulls the reply: the call lasts until RDMA_DONE comes, or rpcrdma_responder_expire is called.
+pub const RPCRDMA_FORM_PROVIDED: u32 = 5;
+/// A form that a later version of this library knows.
+pub const RPCRDMA_FORM_OTHER: u32 = 0;
 
 /// Octets of a Responder for this many calls at a time; 0 if it is more than RPCRDMA_CALLS. The size is fixed when the
 /// library is built, so it is the same for all smaller numbers.
@@ -81,7 +105,8 @@ pub extern "C" fn rpcrdma_responder_size(calls: usize) -> usize {
 /// credits credits, so as many Receives have to be posted. It takes as much stack as its size. There is nothing to free;
 /// another connection needs a new one.
 ///
-/// RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: credits are 0, or more than RPCRDMA_CALLS.
+/// RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: credits are 0, or more than RPCRDMA_CALLS; or the terms have
+/// no such version or formats.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_init(
     responder: *mut rpcrdma_responder,
@@ -93,12 +118,12 @@ pub unsafe extern "C" fn rpcrdma_responder_init(
     // SAFETY: the header asks the caller for what each of these needs.
     let (terms, limits) = unsafe { (value(terms).copied(), value(limits).copied()) };
     let init = || {
-        let (terms, limits) = (terms?, Limits::from(limits?));
+        let (terms, limits) = (terms?.try_into()?, Limits::from(limits?));
         if credits == 0 || credits as usize > RPCRDMA_CALLS {
             return Err(RPCRDMA_INVALID);
         }
         let new = || {
-            let mut responder = Kind::new(terms.into(), limits);
+            let mut responder = Kind::new(terms, limits);
             let _ = responder.grant(credits);
             responder
         };
@@ -115,6 +140,7 @@ impl From<rpcrdma_limits> for Limits {
             .with_chunks(number(limits.read_chunks), number(limits.write_chunks))
             .with_segments(number(limits.segments))
             .with_octets(limits.octets)
+            .with_collected(limits.collected)
     }
 }
 
@@ -129,11 +155,111 @@ pub unsafe extern "C" fn rpcrdma_responder_limit(
     octets: u32,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let responder = unsafe { Kept::<Kind>::find(responder.cast(), MARK, &[]) };
+    let responder = unsafe { find(responder, &[]) };
     status(responder.map(|responder| {
         responder.limit_reads(reads);
         responder.limit_transfers(octets);
     }))
+}
+
+/// Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+///
+/// RPCRDMA_INVALID: the terms have no such version or formats, or this is no Responder. RPCRDMA_OVERLAP: they are in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_responder_agree(
+    responder: *mut rpcrdma_responder,
+    terms: *const rpcrdma_terms,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let terms = unsafe { value(terms).copied() };
+    let agree = || {
+        let terms = terms?.try_into()?;
+        // SAFETY: and for this.
+        unsafe { find(responder, &[]) }?.agree(terms);
+        Ok(())
+    };
+    status(agree())
+}
+
+/// Grants this many credits from the next reply on.
+///
+/// RPCRDMA_INVALID: credits are 0, or more than RPCRDMA_CALLS; or this is no Responder.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_responder_grant(responder: *mut rpcrdma_responder, credits: u32) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let responder = unsafe { find(responder, &[]) };
+    status(responder.and_then(|responder| responder.grant(credits).map_err(|_| RPCRDMA_INVALID)))
+}
+
+/// Version 2: says how many messages may be sent now, from rpcrdma_channel_available. To be called before each
+/// rpcrdma_responder_poll.
+///
+/// RPCRDMA_INVALID: this is no Responder.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_responder_permit(responder: *mut rpcrdma_responder, messages: u32) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let responder = unsafe { find(responder, &[]) };
+    status(responder.map(|responder| responder.permit(messages)))
+}
+
+/// Says how many calls there are.
+///
+/// RPCRDMA_INVALID: this is no Responder. RPCRDMA_OVERLAP: *counts is in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_responder_count(
+    responder: *mut rpcrdma_responder,
+    counts: *mut rpcrdma_responder_counts,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let counts = unsafe { Place::new(counts) };
+    let count = || {
+        let counts = counts?;
+        // SAFETY: and for this.
+        let responder = unsafe { find(responder, &[counts.extent()]) }?;
+        counts.put(rpcrdma_responder_counts {
+            occupied: responder.occupied(),
+            owed: responder.owed_replies(),
+            has_place: u32::from(responder.has_place()),
+        });
+        Ok(())
+    };
+    status(count())
+}
+
+/// Provides a reply that fits nowhere for the Requester to pull, instead of refusing it: at most this many at a time (RFC 5666
+/// sections 3.5 and 11). RFC 8166 forbids this. Use it only for a Requester that is known to pull such replies. One credit less
+/// is granted for each; the driver keeps a timer for each, and calls rpcrdma_responder_expire.
+///
+/// RPCRDMA_INVALID: this is no Responder.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_responder_provide_replies(
+    responder: *mut rpcrdma_responder,
+    most: u32,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let responder = unsafe { find(responder, &[]) };
+    status(responder.map(|responder| responder.provide_replies(most)))
+}
+
+/// Ends the time in which a provided reply can be pulled. If the Requester is still pulling it, the connection ends.
+///
+/// RPCRDMA_UNEXPECTED: there is no such reply, or its end has begun. RPCRDMA_INVALID: this is no Responder.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_responder_expire(responder: *mut rpcrdma_responder, call: u64) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let responder = unsafe { find(responder, &[]) };
+    status(responder.and_then(|responder| Ok(responder.expire(CallId::from_number(call))?)))
+}
+
+/// Answers the next Call with this XID with an error, once, and pulls nothing of it: for a Call whose RDMA Read, RDMA Write or
+/// Send failed on an earlier connection of the same Requester (RFC 8166 section 4.5.3).
+///
+/// RPCRDMA_INVALID: this is no Responder.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_responder_refuse_xid(responder: *mut rpcrdma_responder, xid: u32) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let responder = unsafe { find(responder, &[]) };
+    status(responder.map(|responder| responder.refuse_xid(xid)))
 }
 
 /// Tells the Responder what happened. After it, outputs are taken until there is nothing to do.
@@ -152,8 +278,7 @@ pub unsafe extern "C" fn rpcrdma_responder_handle(
         let input = input?;
         let others = [input.received()?];
         // SAFETY: and for these.
-        let (responder, input) =
-            unsafe { (Kept::<Kind>::find(responder.cast(), MARK, &others)?, responder_input(&input)?) };
+        let (responder, input) = unsafe { (find(responder, &others)?, responder_input(&input)?) };
         Ok(responder.handle(input)?)
     };
     status(handle())
@@ -170,6 +295,12 @@ unsafe fn responder_input<'a>(input: &rpcrdma_input) -> Result<Input<'a>, rpcrdm
         }
         RPCRDMA_IN_COMPLETED => Input::Completed { call },
         RPCRDMA_IN_NOT_POSTED => Input::NotPosted { call },
+        RPCRDMA_IN_POSTPONED => Input::Postponed { call },
+        RPCRDMA_IN_RESUMED => Input::Resumed { call },
+        RPCRDMA_IN_REGISTERED => Input::Registered { call, memory: Some((input.handle, input.offset)) },
+        RPCRDMA_IN_NOT_REGISTERED => Input::Registered { call, memory: None },
+        RPCRDMA_IN_INVALIDATED => Input::Invalidated { call },
+        RPCRDMA_IN_BROKEN => Input::Broken { xid: input.xid, error: error_of(input.error, input.words) },
         RPCRDMA_IN_FAILED => Input::Failed,
         RPCRDMA_IN_DISCONNECTED => Input::Disconnected,
         _ => return Err(RPCRDMA_INVALID),
@@ -196,7 +327,7 @@ pub unsafe extern "C" fn rpcrdma_responder_poll(
         let mut buffer = buffer?.apart_from_place(&output)?;
         let others = [buffer.extent(), output.extent()];
         // SAFETY: and for this.
-        let responder = unsafe { Kept::<Kind>::find(responder.cast(), MARK, &others) }?;
+        let responder = unsafe { find(responder, &others) }?;
         answer_poll(&output, responder.poll(buffer.octets()).map(|next| next.map_or(rpcrdma_output::NOTHING, asked)))
     };
     status(poll())
@@ -225,14 +356,17 @@ fn asked(output: Output<'_>) -> rpcrdma_output {
             let length = u64::from(target.length);
             rpcrdma_output { at: from, length, segment: target.into(), ..rpcrdma_output::of(RPCRDMA_DO_WRITE, call) }
         }
-        Output::Send { call, header, payload, invalidate, is_last: _ } => {
+        Output::Send { call, header, payload, invalidate, is_last } => {
             let kind = if invalidate.is_some() { RPCRDMA_DO_SEND_INVALIDATING } else { RPCRDMA_DO_SEND };
-            let handle = invalidate.unwrap_or(0);
-            rpcrdma_output { handle, header_length: header, ..rpcrdma_output::of(kind, call) }.with_ranges(payload)
+            let (handle, is_last) = (invalidate.unwrap_or(0), u32::from(is_last));
+            rpcrdma_output { handle, header_length: header, is_last, ..rpcrdma_output::of(kind, call) }
+                .with_ranges(payload)
+        }
+        Output::Register { call, length } => rpcrdma_output::of(RPCRDMA_DO_PROVIDE_REPLY, call).with_range(0..length),
+        Output::Invalidate { call, handle } => {
+            rpcrdma_output { handle, ..rpcrdma_output::of(RPCRDMA_DO_INVALIDATE, call) }
         }
         Output::Disconnect => rpcrdma_output { kind: RPCRDMA_DO_DISCONNECT, ..rpcrdma_output::NOTHING },
-        // Replies that are pulled.
-        Output::Register { call, .. } | Output::Invalidate { call, .. } => rpcrdma_output::of(RPCRDMA_DO_UNKNOWN, call),
     }
 }
 
@@ -260,7 +394,7 @@ pub unsafe extern "C" fn rpcrdma_responder_reply(
         // SAFETY: and for these.
         let (responder, head, results) = unsafe {
             (
-                Kept::<Kind>::find(responder.cast(), MARK, &others)?,
+                find(responder, &others)?,
                 values(reply.head, reply.head_length)?,
                 Items::read(reply.results, reply.results_count)?,
             )
@@ -271,21 +405,36 @@ pub unsafe extern "C" fn rpcrdma_responder_reply(
             Form::Short => RPCRDMA_FORM_SHORT,
             Form::Long => RPCRDMA_FORM_LONG,
             Form::Refused => RPCRDMA_FORM_REFUSED,
-            _ => RPCRDMA_FORM_UNKNOWN,
+            Form::Continued => RPCRDMA_FORM_CONTINUED,
+            Form::Provided => RPCRDMA_FORM_PROVIDED,
+            _ => RPCRDMA_FORM_OTHER,
         });
         Ok(())
     };
     status(answer())
 }
 
-/// Answers a Call that was delivered with ERR_CHUNK: there can be no RPC reply to it.
+/// Answers a Call that was delivered with an error, ERR_CHUNK or that of version 2 for what cannot be read: there can be no RPC
+/// reply to it.
 ///
 /// RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is no Responder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_refuse(responder: *mut rpcrdma_responder, call: u64) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let responder = unsafe { Kept::<Kind>::find(responder.cast(), MARK, &[]) };
+    let responder = unsafe { find(responder, &[]) };
     status(responder.and_then(|responder| Ok(responder.refuse(CallId::from_number(call))?)))
+}
+
+/// Forgets a Call-only of version 2 that was delivered: a Call of a procedure that has no reply. Only the upper layer knows that
+/// it is one.
+///
+/// RPCRDMA_NOT_FOUND: there is no such call. RPCRDMA_NOT_SUPPORTED: in version 1 each Call has a reply. RPCRDMA_INVALID: this is
+/// no Responder. In all of these nothing is done.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_responder_forget(responder: *mut rpcrdma_responder, call: u64) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let responder = unsafe { find(responder, &[]) };
+    status(responder.and_then(|responder| Ok(responder.forget(CallId::from_number(call))?)))
 }
 
 /// The XID and the length of a Call that is not answered, and the XDR padding in the memory in which it is put together,
@@ -308,7 +457,7 @@ pub unsafe extern "C" fn rpcrdma_responder_find(
         let (xid, length, padding) = (xid?, length?, padding?);
         let others = [xid.extent(), length.extent(), padding.extent()];
         // SAFETY: and for this.
-        let responder = unsafe { Kept::<Kind>::find(responder.cast(), MARK, &others) }?;
+        let responder = unsafe { find(responder, &others) }?;
         let call = CallId::from_number(call);
         let mut ranges = [rpcrdma_range { from: 0, length: 0 }; RPCRDMA_CALL_CHUNKS];
         for (place, range) in ranges.iter_mut().zip(responder.padding(call)) {
@@ -329,7 +478,15 @@ impl From<ReplyFault> for rpcrdma_status {
         match fault {
             ReplyFault::NoCall => RPCRDMA_NOT_FOUND,
             ReplyFault::Xid | ReplyFault::Items => RPCRDMA_INVALID,
+            ReplyFault::Owed => RPCRDMA_NOT_SUPPORTED,
             _ => RPCRDMA_UNEXPECTED,
         }
     }
+}
+
+/// # Safety
+/// As of [`Kept::find`].
+unsafe fn find<'a>(responder: *mut rpcrdma_responder, others: &[Extent]) -> Result<&'a mut Kind, rpcrdma_status> {
+    // SAFETY: promised by the caller.
+    unsafe { Kept::find(responder.cast(), MARK, others) }
 }

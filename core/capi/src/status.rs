@@ -39,6 +39,8 @@ pub enum rpcrdma_status {
     RPCRDMA_UNEXPECTED = 13,
     /// Outputs have to be taken first.
     RPCRDMA_POLL_FIRST = 14,
+    /// The version of the connection, or the peer, does not offer it.
+    RPCRDMA_NOT_SUPPORTED = 15,
 }
 
 /// Why a Send is not a transport header, and where.

@@ -300,8 +300,8 @@ static size_t complete(const rpcrdma_output *output, uint8_t *buffer, const uint
 
 static void set_up_endpoints(void)
 {
-    const rpcrdma_terms terms = {1024, 1024, 0};
-    const rpcrdma_limits limits = {1, 1, 16, 65536};
+    const rpcrdma_terms terms = {1024, 1024, 0, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
+    const rpcrdma_limits limits = {1, 1, 16, 65536, 0};
     rpcrdma_requester *requester = (rpcrdma_requester *)requester_memory;
     rpcrdma_responder *responder = (rpcrdma_responder *)responder_memory;
     size_t size = rpcrdma_requester_size(RPCRDMA_CALLS, RPCRDMA_SEGMENTS);
@@ -327,7 +327,7 @@ static void one_call(void)
     static const uint8_t success[24] = {0, 0, 0, 7, 0, 0, 0, 1};
     rpcrdma_requester *requester = (rpcrdma_requester *)requester_memory;
     rpcrdma_responder *responder = (rpcrdma_responder *)responder_memory;
-    const rpcrdma_call what = {null_call, 40, 40, 24, NULL, 0, NULL, 0};
+    const rpcrdma_call what = {null_call, 40, 40, 24, NULL, 0, NULL, 0, 0};
     const rpcrdma_reply reply = {success, 24, 24, 0, NULL, 0};
     rpcrdma_range padding[RPCRDMA_CALL_CHUNKS];
     rpcrdma_input input;

@@ -88,7 +88,13 @@ fn findings_go_to_an_array_that_is_too_small() {
 fn requester() -> Vec<u64> {
     let size = rpcrdma_requester_size(1, 1);
     let mut memory = vec![0xa5a5; size.div_ceil(8)];
-    let terms = rpcrdma_terms { call_threshold: 1024, reply_threshold: 1024, flags: 0 };
+    let terms = rpcrdma_terms {
+        call_threshold: 1024,
+        reply_threshold: 1024,
+        flags: 0,
+        version: 0,
+        formats: RPCRDMA_FORMATS_ALL,
+    };
     let status = unsafe { rpcrdma_requester_init(memory.as_mut_ptr().cast(), size, &terms, 4, 4096) };
     assert_eq!(status, RPCRDMA_OK);
     memory
@@ -109,6 +115,7 @@ fn a_call_that_is_lost_is_done() {
         arguments_count: 0,
         results: null(),
         results_count: 0,
+        largest_room: 0,
     };
     let (mut id, mut buffer) = (0, vec![0; 28]);
     let within = unsafe { requester.cast::<u64>().add(2) };
@@ -128,4 +135,74 @@ fn a_call_that_is_lost_is_done() {
     assert_eq!(unsafe { rpcrdma_requester_handle(requester, &input) }, RPCRDMA_OK);
     assert_eq!(unsafe { rpcrdma_requester_poll(requester, std::ptr::null_mut(), 0, &mut output) }, RPCRDMA_OK);
     assert_eq!((output.kind, output.end, output.call), (RPCRDMA_DO_DONE, RPCRDMA_END_LOST, id));
+}
+
+/// The channel of an end, in memory of its own size.
+fn channel(side: u32, versions: u32) -> Vec<u64> {
+    let mut properties: rpcrdma_properties = unsafe { zeroed() };
+    assert_eq!(unsafe { rpcrdma_default_properties(&mut properties) }, RPCRDMA_OK);
+    let size = rpcrdma_channel_size();
+    let mut memory = vec![0xa5a5; size.div_ceil(8)];
+    let place = memory.as_mut_ptr().cast();
+    assert_eq!(unsafe { rpcrdma_channel_init(place, size - 1, side, versions, &properties) }, RPCRDMA_NO_ROOM);
+    assert_eq!(unsafe { rpcrdma_channel_init(place, size, side, versions, &properties) }, RPCRDMA_OK);
+    memory
+}
+
+/// What the other end has to say, if it has something, in memory of its length.
+fn polled(channel: *mut rpcrdma_channel) -> Option<Vec<u8>> {
+    let mut length = 0;
+    match unsafe { rpcrdma_channel_poll(channel, 8, std::ptr::null_mut(), 0, &mut length) } {
+        rpcrdma_status::RPCRDMA_NOT_FOUND => return None,
+        status => assert_eq!(status, RPCRDMA_NO_ROOM),
+    }
+    let mut send = vec![0xa5; length];
+    assert_eq!(unsafe { rpcrdma_channel_poll(channel, 8, send.as_mut_ptr(), length, &mut length) }, RPCRDMA_OK);
+    Some(send)
+}
+
+fn arrives(channel: *mut rpcrdma_channel, octets: &[u8]) -> rpcrdma_arrival {
+    let mut arrival: rpcrdma_arrival = unsafe { zeroed() };
+    let (start, length) = (octets.as_ptr(), octets.len());
+    let inside = channel.cast();
+    assert_eq!(unsafe { rpcrdma_channel_received(channel, start, length, inside) }, RPCRDMA_OVERLAP);
+    assert_eq!(unsafe { rpcrdma_channel_received(channel, inside.cast(), 16, &mut arrival) }, RPCRDMA_OVERLAP);
+    assert_eq!(unsafe { rpcrdma_channel_received(channel, start, length, &mut arrival) }, RPCRDMA_OK);
+    arrival
+}
+
+#[test]
+fn both_ends_agree_on_version_2() {
+    for version in [RPCRDMA_VERSION_2A, RPCRDMA_VERSION_2B] {
+        let mut memories = [channel(RPCRDMA_CLIENT, RPCRDMA_VERSION_1 | version), channel(RPCRDMA_SERVER, 7)];
+        let [client, server] = memories.each_mut().map(|memory| memory.as_mut_ptr().cast::<rpcrdma_channel>());
+        assert_eq!(unsafe { rpcrdma_channel_authenticate(client, client.cast(), 8) }, RPCRDMA_OVERLAP);
+        assert_eq!(unsafe { rpcrdma_channel_authenticate(client, b"who".as_ptr(), 3) }, RPCRDMA_OK);
+        let (mut calls, mut answers): (rpcrdma_terms, rpcrdma_terms) = unsafe { (zeroed(), zeroed()) };
+        let terms = |channel, calls: &mut _, answers: &mut _| unsafe {
+            rpcrdma_channel_terms(channel, RPCRDMA_REMOTE_INVALIDATION, calls, answers)
+        };
+        assert_eq!(terms(client, &mut calls, &mut answers), rpcrdma_status::RPCRDMA_NOT_FOUND);
+        assert_eq!(arrives(server, &polled(client).unwrap()).kind, RPCRDMA_ARRIVED_PROPERTIES);
+        assert_eq!(arrives(client, &polled(server).unwrap()).kind, RPCRDMA_ARRIVED_PROPERTIES);
+        assert_eq!(polled(client), None);
+        assert_eq!(terms(client, &mut calls, &mut answers), RPCRDMA_OK);
+        assert_eq!((calls.version, calls.formats, calls.call_threshold), (version, RPCRDMA_FORMATS_ALL, 4096));
+        assert_eq!((answers.formats, answers.flags), (RPCRDMA_FORMATS_NONE, RPCRDMA_REMOTE_INVALIDATION));
+
+        let (mut message, mut length) = (null(), 0);
+        let status = unsafe { rpcrdma_channel_peer_authentication(server, &mut message, &mut length) };
+        assert_eq!((status, unsafe { std::slice::from_raw_parts(message, length) }), (RPCRDMA_OK, &b"who"[..]));
+        let mut available: rpcrdma_available = unsafe { zeroed() };
+        assert_eq!(unsafe { rpcrdma_channel_available(client, 8, 0, 0, &mut available) }, RPCRDMA_OK);
+        assert!(available.messages > 0);
+        // A Call whose lists end early, and a header of which the credits are written.
+        let words: [u32; 5] = if version == RPCRDMA_VERSION_2A { [7, 2, 0, 0, 0] } else { [7, 2, 0, 10, 0] };
+        let mut call: Vec<u8> = words.iter().flat_map(|word| word.to_be_bytes()).collect();
+        assert_eq!(unsafe { rpcrdma_channel_send(client, 8, client.cast(), 20) }, RPCRDMA_OVERLAP);
+        assert_eq!(unsafe { rpcrdma_channel_send(client, 8, call.as_mut_ptr(), call.len()) }, RPCRDMA_OK);
+        assert_ne!(call[8..12], [0; 4]);
+        assert_eq!(arrives(server, &call).kind, RPCRDMA_ARRIVED_NOTHING);
+        assert_eq!(polled(server).unwrap()[..8], call[..8], "the error has its XID and version");
+    }
 }

@@ -118,7 +118,7 @@ static int null_call(rpcrdma_requester *requester, rpcrdma_responder *responder,
     static uint8_t call[40] = {[11] = 2, [13] = 1, [14] = 0x86, [15] = 0xa3, [19] = 4}, reply[24] = {[7] = 1};
     static uint8_t sent[256], header[256];
     static rpcrdma_output output;
-    const rpcrdma_call what = {call, 40, 40, 24, NULL, 0, NULL, 0};
+    const rpcrdma_call what = {call, 40, 40, 24, NULL, 0, NULL, 0, 0};
     const rpcrdma_reply answer = {reply, 24, 24, 0, NULL, 0};
     rpcrdma_input input = {0};
     uint64_t id;
@@ -152,8 +152,8 @@ static int null_call(rpcrdma_requester *requester, rpcrdma_responder *responder,
 /* Returns the exit status. */
 int firmware(void)
 {
-    const rpcrdma_terms terms = {1024, 1024, 0};
-    const rpcrdma_limits limits = {1, 1, 16, 4096};
+    const rpcrdma_terms terms = {1024, 1024, 0, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
+    const rpcrdma_limits limits = {1, 1, 16, 4096, 0};
     rpcrdma_requester *requester = (rpcrdma_requester *)requester_memory;
     rpcrdma_responder *responder = (rpcrdma_responder *)responder_memory;
 

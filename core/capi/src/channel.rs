@@ -1,0 +1,563 @@
+//! What both directions of a connection share: its version, and in version 2 credits and transport properties.
+
+use core::ptr;
+
+use rpcrdma::endpoint::channel::{Arrival, Channel, HostAuthentication, Negotiation, SegmentLimits};
+use rpcrdma::endpoint::{Direction, Version, Versions};
+use rpcrdma::v2::{Family, Properties, ReverseDirection};
+
+use crate::argument::{Buffer, Extent, Place, Room, status, value, values};
+use crate::endpoint::{Kept, rpcrdma_terms};
+use crate::message_v2::error_words;
+use crate::private_data::RPCRDMA_REMOTE_INVALIDATION;
+use crate::requester::{self, rpcrdma_requester};
+use crate::status::rpcrdma_status;
+use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_FOUND, RPCRDMA_TOO_LONG};
+
+/// The version, credits and transport properties of one end of a connection, in memory of the caller's: for an end that
+/// speaks version 2. One that speaks version 1 alone needs none. It has no pointer into itself, but must not be copied while
+/// in use.
+///
+/// - A client sends what rpcrdma_channel_poll has before anything else, and makes no call before rpcrdma_channel_state says
+///   RPCRDMA_AGREED.
+/// - rpcrdma_channel_received looks at each Send that arrives, and says which of the endpoints takes it.
+/// - After RPCRDMA_ARRIVED_PROPERTIES, the terms of rpcrdma_channel_terms go to rpcrdma_requester_agree and
+///   rpcrdma_responder_agree, and rpcrdma_channel_segment_limits to rpcrdma_requester_limit_segments.
+/// - Before an endpoint is polled, rpcrdma_channel_available says how many messages it may send, and
+///   rpcrdma_requester_permit or rpcrdma_responder_permit tells it. What rpcrdma_channel_poll has comes first.
+/// - rpcrdma_channel_send writes the credits into the header of each Send that an endpoint asks for.
+///
+/// room, in several functions, is how many messages this end can receive: the Receives that are posted, without the one that
+/// is kept for an asynchronous grant, and without those that Calls still occupy (rpcrdma_responder_count).
+#[derive(Debug)]
+pub struct rpcrdma_channel {
+    _private: [u8; 0],
+}
+
+/// What [`Kept`] begins with: "rdmachn1".
+const MARK: u64 = 0x7264_6d61_6368_6e31;
+
+/// Version 1.
+pub const RPCRDMA_VERSION_1: u32 = 1;
+/// Version 2 in the wire format of family A.
+pub const RPCRDMA_VERSION_2A: u32 = 2;
+/// Version 2 in the wire format of family B.
+pub const RPCRDMA_VERSION_2B: u32 = 4;
+
+/// The end that connects.
+pub const RPCRDMA_CLIENT: u32 = 1;
+/// The end that accepts.
+pub const RPCRDMA_SERVER: u32 = 2;
+
+/// The transport properties of one end.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_properties {
+    /// The most octets of a Send that it sends.
+    pub send_size: u32,
+    /// The most octets of a Send that it receives.
+    pub receive_size: u32,
+    /// The most octets of a segment.
+    pub segment_length: u32,
+    /// The most segments of a Call.
+    pub segments: u32,
+    /// How it answers calls of the other end, if it is the client: RPCRDMA_REVERSE_NONE and so on.
+    pub reverse_direction: u32,
+}
+
+/// Calls of the server are not answered.
+pub const RPCRDMA_REVERSE_NONE: u32 = 0;
+/// Calls of the server, each in one Send without chunks, are answered.
+pub const RPCRDMA_REVERSE_SIMPLE: u32 = 1;
+/// The same, and they may be continued in other Sends.
+pub const RPCRDMA_REVERSE_CONTINUED: u32 = 2;
+/// Calls of the server are answered in every form.
+pub const RPCRDMA_REVERSE_ALL: u32 = 3;
+
+/// What a connection speaks, as far as that is known.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_state {
+    /// One of RPCRDMA_PENDING and so on.
+    pub negotiation: u32,
+    /// RPCRDMA_AGREED, RPCRDMA_ELSEWHERE: the version, one of RPCRDMA_VERSION_...
+    pub version: u32,
+}
+
+/// Nothing is known yet.
+pub const RPCRDMA_PENDING: u32 = 0;
+/// From now on the connection speaks version, and never another.
+pub const RPCRDMA_AGREED: u32 = 1;
+/// Not on this connection. On the next one to the same peer, begin with version.
+pub const RPCRDMA_ELSEWHERE: u32 = 2;
+/// Both ends have no version in common.
+pub const RPCRDMA_IMPOSSIBLE: u32 = 3;
+/// The connection was lost before anything was known, and there is no other version to begin with.
+pub const RPCRDMA_LOST: u32 = 4;
+
+/// Whom a Send is for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_arrival {
+    /// One of RPCRDMA_ARRIVED_...
+    pub kind: u32,
+    /// The call.
+    pub xid: u32,
+    /// The error to answer with: rdma_err.
+    pub error: u32,
+    /// The words after it.
+    pub words: [u32; 2],
+}
+
+/// The version is 1. An end that only calls gives it to its Requester, one that is only called to its Responder;
+/// rpcrdma_direction says it to one that does both.
+pub const RPCRDMA_ARRIVED_VERSION_1: u32 = 1;
+/// The Requester.
+pub const RPCRDMA_ARRIVED_REPLY: u32 = 2;
+/// The Responder, if it has a place (rpcrdma_responder_count). Else the Send has to wait.
+pub const RPCRDMA_ARRIVED_CALL: u32 = 3;
+/// The Responder: a Call goes on that began in an earlier Send. If that still waits for a place, so must this; but an end that
+/// makes calls as well copies it, and posts its Receive again, because nothing but parts may come between the parts.
+pub const RPCRDMA_ARRIVED_CALL_PART: u32 = 4;
+/// Neither of them: its Receive can be posted again.
+pub const RPCRDMA_ARRIVED_NOTHING: u32 = 5;
+/// The same: the peer has sent transport properties, so terms and segment limits may have changed.
+pub const RPCRDMA_ARRIVED_PROPERTIES: u32 = 6;
+/// The same, and no reply to the Call with xid can come any more: RPCRDMA_IN_BROKEN for the Requester.
+pub const RPCRDMA_ARRIVED_BROKEN_REPLY: u32 = 7;
+/// The same, and the rest of the Call with xid will not come: RPCRDMA_IN_BROKEN for the Responder, with error and words.
+pub const RPCRDMA_ARRIVED_BROKEN_CALL: u32 = 8;
+/// The peer has sent more than it was granted. The connection has to be ended.
+pub const RPCRDMA_ARRIVED_EXCEEDED: u32 = 9;
+
+/// How many messages may be sent now. In version 1, where the endpoints count credits themselves, UINT32_MAX.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_available {
+    /// By an end that only calls, or is only called.
+    pub messages: u32,
+    /// By the Requester of an end that does both.
+    pub calls: u32,
+    /// By the Responder of an end that does both.
+    pub replies: u32,
+}
+
+/// What the Calls of an end may advertise.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_segment_limits {
+    /// The most octets of a segment.
+    pub octets: u32,
+    /// The most segments of a Call.
+    pub count: u32,
+}
+
+/// The transport properties of an end that has said nothing.
+///
+/// RPCRDMA_NULL, RPCRDMA_UNALIGNED: as everywhere.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_default_properties(properties: *mut rpcrdma_properties) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let properties = unsafe { Place::new(properties) };
+    status(properties.map(|properties| properties.put(Properties::DEFAULT.into())))
+}
+
+/// Octets of a channel.
+#[unsafe(no_mangle)]
+pub extern "C" fn rpcrdma_channel_size() -> usize {
+    size_of::<Kept<Channel>>()
+}
+
+/// Makes the channel of a new connection in memory of rpcrdma_channel_size octets, aligned like a uint64_t. side is
+/// RPCRDMA_CLIENT or RPCRDMA_SERVER; versions are those that it speaks, of RPCRDMA_VERSION_... together; properties are its
+/// own. A client begins with the highest version. There is nothing to free; another connection needs a new one.
+///
+/// RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: there is no such side, no version, or one that is not
+/// known. RPCRDMA_OVERLAP: the channel and its properties are not apart.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_init(
+    channel: *mut rpcrdma_channel,
+    length: usize,
+    side: u32,
+    versions: u32,
+    properties: *const rpcrdma_properties,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let properties = unsafe { value(properties).copied() };
+    let init = || {
+        let own = properties?.into();
+        let versions =
+            u8::try_from(versions).ok().and_then(Versions::from_bits).filter(|versions| !versions.is_empty());
+        let versions = versions.ok_or(RPCRDMA_INVALID)?;
+        let new = match side {
+            RPCRDMA_CLIENT => Channel::client,
+            RPCRDMA_SERVER => Channel::server,
+            _ => return Err(RPCRDMA_INVALID),
+        };
+        // SAFETY: and for this.
+        unsafe { Kept::put(channel.cast(), length, MARK, || new(versions, own)) }
+    };
+    status(init())
+}
+
+/// Sends this host authentication message with the transport properties of this end; none if it is empty. To be called before
+/// rpcrdma_channel_poll.
+///
+/// RPCRDMA_TOO_LONG: more than 512 octets. RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the message is in it. In all
+/// of these nothing is done.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_authenticate(
+    channel: *mut rpcrdma_channel,
+    message: *const u8,
+    length: usize,
+) -> rpcrdma_status {
+    let authenticate = || {
+        let others = [Extent::of(message, length)?];
+        // SAFETY: the header asks the caller for what each of these needs.
+        let (channel, message) = unsafe { (find(channel, &others)?, values(message, length)?) };
+        channel.authenticate(message).map_err(|_| RPCRDMA_TOO_LONG)
+    };
+    status(authenticate())
+}
+
+/// Says what the connection speaks.
+///
+/// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *state is in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_state(
+    channel: *mut rpcrdma_channel,
+    state: *mut rpcrdma_state,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let state = unsafe { Place::new(state) };
+    let say = || {
+        let state = state?;
+        // SAFETY: and for this.
+        let channel = unsafe { find(channel, &[state.extent()]) }?;
+        let (negotiation, version) = match channel.negotiation() {
+            Negotiation::Pending => (RPCRDMA_PENDING, 0),
+            Negotiation::Agreed(version) => (RPCRDMA_AGREED, number(version)),
+            Negotiation::Elsewhere(version) => (RPCRDMA_ELSEWHERE, number(version)),
+            Negotiation::Impossible => (RPCRDMA_IMPOSSIBLE, 0),
+            Negotiation::Lost => (RPCRDMA_LOST, 0),
+        };
+        state.put(rpcrdma_state { negotiation, version });
+        Ok(())
+    };
+    status(say())
+}
+
+/// The terms of version 2 for the calls that this end makes, and for those that it answers. flags: RPCRDMA_REMOTE_INVALIDATION
+/// if this end takes part in it, else 0.
+///
+/// RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
+/// RPCRDMA_OVERLAP: what is written is in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_terms(
+    channel: *mut rpcrdma_channel,
+    flags: u32,
+    calls: *mut rpcrdma_terms,
+    answers: *mut rpcrdma_terms,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what each of these needs.
+    let (calls, answers) = unsafe { (Place::new(calls), Place::new(answers)) };
+    let say = || {
+        let (calls, answers) = (calls?, answers?);
+        // SAFETY: and for this.
+        let channel = unsafe { find(channel, &[calls.extent(), answers.extent()]) }?;
+        let terms = channel.terms(flags & RPCRDMA_REMOTE_INVALIDATION != 0).ok_or(RPCRDMA_NOT_FOUND)?;
+        calls.put(terms.0.into());
+        answers.put(terms.1.into());
+        Ok(())
+    };
+    status(say())
+}
+
+/// What the Calls of this end may advertise in version 2.
+///
+/// RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
+/// RPCRDMA_OVERLAP: *limits is in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_segment_limits(
+    channel: *mut rpcrdma_channel,
+    limits: *mut rpcrdma_segment_limits,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let limits = unsafe { Place::new(limits) };
+    let say = || {
+        let limits = limits?;
+        // SAFETY: and for this.
+        let channel = unsafe { find(channel, &[limits.extent()]) }?;
+        let SegmentLimits { octets, count } = channel.segment_limits().ok_or(RPCRDMA_NOT_FOUND)?;
+        limits.put(rpcrdma_segment_limits { octets, count });
+        Ok(())
+    };
+    status(say())
+}
+
+/// The transport properties of the peer.
+///
+/// RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
+/// RPCRDMA_OVERLAP: *properties is in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_peer(
+    channel: *mut rpcrdma_channel,
+    properties: *mut rpcrdma_properties,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let properties = unsafe { Place::new(properties) };
+    let say = || {
+        let properties = properties?;
+        // SAFETY: and for this.
+        let channel = unsafe { find(channel, &[properties.extent()]) }?;
+        properties.put((*channel.peer_properties().ok_or(RPCRDMA_NOT_FOUND)?).into());
+        Ok(())
+    };
+    status(say())
+}
+
+/// The host authentication message of the peer, in the channel's memory until that is next used. If it has more than 512
+/// octets it is not kept: *message is NULL, and *length says how many.
+///
+/// RPCRDMA_NOT_FOUND: the peer has sent none, or the connection does not speak version 2. RPCRDMA_INVALID: this is no channel.
+/// RPCRDMA_OVERLAP: what is written is in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_peer_authentication(
+    channel: *mut rpcrdma_channel,
+    message: *mut *const u8,
+    length: *mut usize,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what each of these needs.
+    let (message, length) = unsafe { (Place::new(message), Place::new(length)) };
+    let say = || {
+        let (message, length) = (message?, length?);
+        // SAFETY: and for this.
+        let channel = unsafe { find(channel, &[message.extent(), length.extent()]) }?;
+        let (start, octets) = match channel.peer_host_authentication() {
+            Some(HostAuthentication::Message(octets)) => (octets.as_ptr(), octets.len()),
+            Some(HostAuthentication::TooLong(octets)) => (ptr::null(), octets),
+            Some(HostAuthentication::Absent) | None => return Err(RPCRDMA_NOT_FOUND),
+        };
+        message.put(start);
+        length.put(octets);
+        Ok(())
+    };
+    status(say())
+}
+
+/// The connection has ended, or nothing has come for too long, before the version was known: a server of version 1 may drop
+/// what it does not know. rpcrdma_channel_state then says what to begin with next.
+///
+/// RPCRDMA_INVALID: this is no channel.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_lost(channel: *mut rpcrdma_channel) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let channel = unsafe { find(channel, &[]) };
+    status(channel.map(Channel::lost))
+}
+
+/// Says how many messages may be sent now. owed and awaited matter to an end that both calls and is called: the Replies that it
+/// owes (rpcrdma_responder_count), and those that it waits for (rpcrdma_requester_count).
+///
+/// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: *available is in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_available(
+    channel: *mut rpcrdma_channel,
+    room: u32,
+    owed: u32,
+    awaited: u32,
+    available: *mut rpcrdma_available,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let available = unsafe { Place::new(available) };
+    let say = || {
+        let available = available?;
+        // SAFETY: and for this.
+        let channel = unsafe { find(channel, &[available.extent()]) }?;
+        available.put(rpcrdma_available {
+            messages: channel.available(room),
+            calls: channel.available_for_calls(room, owed, awaited),
+            replies: channel.available_for_replies(room),
+        });
+        Ok(())
+    };
+    status(say())
+}
+
+/// Counts a Send that an endpoint has asked for, and that is about to be posted, and writes its credits into its header: the
+/// header_length octets of the output.
+///
+/// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the header is in it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_send(
+    channel: *mut rpcrdma_channel,
+    room: u32,
+    header: *mut u8,
+    length: usize,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    let header = unsafe { Room::new(header, length) };
+    let send = || {
+        let mut header = header?;
+        // SAFETY: and for this.
+        let channel = unsafe { find(channel, &[header.extent()]) }?;
+        channel.send(room, header.octets());
+        Ok(())
+    };
+    status(send())
+}
+
+/// The next message of this end that belongs to no RPC: its transport properties, an error, a grant. To be sent as it is.
+///
+/// *length is that of the message. RPCRDMA_NOT_FOUND: there is none. RPCRDMA_NO_ROOM: it has more octets than capacity:
+/// *length. With a larger buffer, the next call returns the same message. RPCRDMA_INVALID: this is no channel.
+/// RPCRDMA_OVERLAP: the buffer, *length and the channel are not apart.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_poll(
+    channel: *mut rpcrdma_channel,
+    room: u32,
+    buffer: *mut u8,
+    capacity: usize,
+    length: *mut usize,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what each of these needs.
+    let buffer = unsafe { Buffer::new(buffer, capacity, length) };
+    let poll = || {
+        let buffer = buffer?;
+        // SAFETY: and for this.
+        let channel = unsafe { find(channel, &buffer.extents()) }?;
+        let mut is_there = true;
+        buffer.fill(|buffer| {
+            let polled = channel.poll(room, buffer)?;
+            is_there = polled.is_some();
+            Ok(polled.unwrap_or(0))
+        })?;
+        if is_there { Ok(()) } else { Err(RPCRDMA_NOT_FOUND) }
+    };
+    status(poll())
+}
+
+/// Looks at a Send that has arrived, and says whom it is for. Each is looked at once, in the order in which they arrive.
+///
+/// RPCRDMA_INVALID: this is no channel. RPCRDMA_OVERLAP: the octets, *arrival and the channel are not apart.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_channel_received(
+    channel: *mut rpcrdma_channel,
+    octets: *const u8,
+    length: usize,
+    arrival: *mut rpcrdma_arrival,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what each of these needs.
+    let (octets, arrival) = unsafe { (values(octets, length), Place::new(arrival)) };
+    let received = || {
+        let octets = octets?;
+        let arrival = arrival?.apart_from(octets)?;
+        // SAFETY: and for this.
+        let channel = unsafe { find(channel, &[arrival.extent(), Extent::of(octets.as_ptr(), octets.len())?]) }?;
+        arrival.put(channel.received(octets).into());
+        Ok(())
+    };
+    status(received())
+}
+
+/// Says to an end that both calls and is called which of its endpoints a Send of version 1 is for: *kind is
+/// RPCRDMA_ARRIVED_REPLY or RPCRDMA_ARRIVED_CALL. A Send that does not show it is a Reply if the Requester waits for one with
+/// its XID (RFC 8167 section 5).
+///
+/// RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: the octets, *kind and the Requester are not apart.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rpcrdma_direction(
+    requester: *mut rpcrdma_requester,
+    octets: *const u8,
+    length: usize,
+    kind: *mut u32,
+) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what each of these needs.
+    let (octets, kind) = unsafe { (values(octets, length), Place::new(kind)) };
+    let direct = || {
+        let octets = octets?;
+        let kind = kind?.apart_from(octets)?;
+        let others = [kind.extent(), Extent::of(octets.as_ptr(), octets.len())?];
+        // SAFETY: and for this.
+        let requester = unsafe { requester::find(requester, &others) }?;
+        kind.put(match Direction::of(octets, |xid| requester.awaits(xid)) {
+            Direction::Reply => RPCRDMA_ARRIVED_REPLY,
+            Direction::Call => RPCRDMA_ARRIVED_CALL,
+        });
+        Ok(())
+    };
+    status(direct())
+}
+
+/// # Safety
+/// As of [`Kept::find`].
+unsafe fn find<'a>(channel: *mut rpcrdma_channel, others: &[Extent]) -> Result<&'a mut Channel, rpcrdma_status> {
+    // SAFETY: promised by the caller.
+    unsafe { Kept::find(channel.cast(), MARK, others) }
+}
+
+/// The version with this number; 0, of a structure that was zeroed, is version 1.
+pub(crate) const fn version(number: u32) -> Result<Version, rpcrdma_status> {
+    match number {
+        0 | RPCRDMA_VERSION_1 => Ok(Version::One),
+        RPCRDMA_VERSION_2A => Ok(Version::Two(Family::A)),
+        RPCRDMA_VERSION_2B => Ok(Version::Two(Family::B)),
+        _ => Err(RPCRDMA_INVALID),
+    }
+}
+
+pub(crate) const fn number(version: Version) -> u32 {
+    match version {
+        Version::One => RPCRDMA_VERSION_1,
+        Version::Two(Family::A) => RPCRDMA_VERSION_2A,
+        Version::Two(Family::B) => RPCRDMA_VERSION_2B,
+    }
+}
+
+impl From<rpcrdma_properties> for Properties<'static> {
+    fn from(properties: rpcrdma_properties) -> Self {
+        Self {
+            maximum_send_size: properties.send_size,
+            receive_buffer_size: properties.receive_size,
+            maximum_segment_size: properties.segment_length,
+            maximum_segment_count: properties.segments,
+            reverse_direction: ReverseDirection(properties.reverse_direction),
+            host_authentication: None,
+        }
+    }
+}
+
+impl From<Properties<'_>> for rpcrdma_properties {
+    fn from(properties: Properties<'_>) -> Self {
+        Self {
+            send_size: properties.maximum_send_size,
+            receive_size: properties.receive_buffer_size,
+            segment_length: properties.maximum_segment_size,
+            segments: properties.maximum_segment_count,
+            reverse_direction: properties.reverse_direction.0,
+        }
+    }
+}
+
+impl From<Arrival> for rpcrdma_arrival {
+    fn from(arrival: Arrival) -> Self {
+        let (kind, xid, (error, words)) = match arrival {
+            Arrival::BrokenReply(xid) => (RPCRDMA_ARRIVED_BROKEN_REPLY, xid, (0, [0; 2])),
+            Arrival::BrokenCall(xid, error) => (RPCRDMA_ARRIVED_BROKEN_CALL, xid, error_words(error)),
+            Arrival::Version1 => return Self::of(RPCRDMA_ARRIVED_VERSION_1),
+            Arrival::Reply => return Self::of(RPCRDMA_ARRIVED_REPLY),
+            Arrival::Call => return Self::of(RPCRDMA_ARRIVED_CALL),
+            Arrival::CallPart => return Self::of(RPCRDMA_ARRIVED_CALL_PART),
+            Arrival::Nothing => return Self::of(RPCRDMA_ARRIVED_NOTHING),
+            Arrival::Properties => return Self::of(RPCRDMA_ARRIVED_PROPERTIES),
+            Arrival::Exceeded => return Self::of(RPCRDMA_ARRIVED_EXCEEDED),
+        };
+        Self { kind, xid, error, words }
+    }
+}
+
+impl rpcrdma_arrival {
+    const fn of(kind: u32) -> Self {
+        Self { kind, xid: 0, error: 0, words: [0; 2] }
+    }
+}
