@@ -1406,7 +1406,8 @@ typedef struct rpcrdma_output {
    */
   uint32_t receive;
   /**
-   * The call.
+   * The call. Its low 16 bits are below RPCRDMA_CALLS, and no other call of this endpoint has the same ones at the same time:
+   * an index for what the driver keeps about it.
    */
   uint64_t call;
   /**

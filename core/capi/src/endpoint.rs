@@ -139,7 +139,8 @@ pub struct rpcrdma_output {
     pub kind: u32,
     /// The driver's name for a Receive.
     pub receive: u32,
-    /// The call.
+    /// The call. Its low 16 bits are below RPCRDMA_CALLS, and no other call of this endpoint has the same ones at the same time:
+    /// an index for what the driver keeps about it.
     pub call: u64,
     /// Which region of the call, or which result.
     pub region: u32,
