@@ -41,6 +41,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "endpoint",
             "requester",
             "responder",
+            "channel",
         ],
     ),
     (

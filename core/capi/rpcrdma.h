@@ -27,21 +27,6 @@
 #include <stdint.h>
 
 /**
- * Version 1.
- */
-#define RPCRDMA_VERSION_1 1
-
-/**
- * Version 2 in the wire format of family A.
- */
-#define RPCRDMA_VERSION_2A 2
-
-/**
- * Version 2 in the wire format of family B.
- */
-#define RPCRDMA_VERSION_2B 4
-
-/**
  * The end that connects.
  */
 #define RPCRDMA_CLIENT 1
@@ -167,6 +152,21 @@
  * The most ranges of an output.
  */
 #define RPCRDMA_RANGES 17
+
+/**
+ * Version 1.
+ */
+#define RPCRDMA_VERSION_1 1
+
+/**
+ * Version 2 in the wire format of family A.
+ */
+#define RPCRDMA_VERSION_2A 2
+
+/**
+ * Version 2 in the wire format of family B.
+ */
+#define RPCRDMA_VERSION_2B 4
 
 /**
  * Every form.

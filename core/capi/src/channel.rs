@@ -3,11 +3,11 @@
 use core::ptr;
 
 use rpcrdma::endpoint::channel::{Arrival, Channel, HostAuthentication, Negotiation, SegmentLimits};
-use rpcrdma::endpoint::{Direction, Version, Versions};
-use rpcrdma::v2::{Family, Properties, ReverseDirection};
+use rpcrdma::endpoint::{Direction, Versions};
+use rpcrdma::v2::{Properties, ReverseDirection};
 
 use crate::argument::{Buffer, Extent, Place, Room, status, value, values};
-use crate::endpoint::{Kept, rpcrdma_terms};
+use crate::endpoint::{Kept, rpcrdma_segment_limits, rpcrdma_terms, version_number};
 use crate::message_v2::error_words;
 use crate::private_data::RPCRDMA_REMOTE_INVALIDATION;
 use crate::requester::{self, rpcrdma_requester};
@@ -36,13 +36,6 @@ pub struct rpcrdma_channel {
 
 /// What [`Kept`] begins with: "rdmachn1".
 const MARK: u64 = 0x7264_6d61_6368_6e31;
-
-/// Version 1.
-pub const RPCRDMA_VERSION_1: u32 = 1;
-/// Version 2 in the wire format of family A.
-pub const RPCRDMA_VERSION_2A: u32 = 2;
-/// Version 2 in the wire format of family B.
-pub const RPCRDMA_VERSION_2B: u32 = 4;
 
 /// The end that connects.
 pub const RPCRDMA_CLIENT: u32 = 1;
@@ -142,16 +135,6 @@ pub struct rpcrdma_available {
     pub replies: u32,
 }
 
-/// What the Calls of an end may advertise.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct rpcrdma_segment_limits {
-    /// The most octets of a segment.
-    pub octets: u32,
-    /// The most segments of a Call.
-    pub count: u32,
-}
-
 /// The transport properties of an end that has said nothing.
 ///
 /// RPCRDMA_NULL, RPCRDMA_UNALIGNED: as everywhere.
@@ -236,8 +219,8 @@ pub unsafe extern "C" fn rpcrdma_channel_state(
         let channel = unsafe { find(channel, &[state.extent()]) }?;
         let (negotiation, version) = match channel.negotiation() {
             Negotiation::Pending => (RPCRDMA_PENDING, 0),
-            Negotiation::Agreed(version) => (RPCRDMA_AGREED, number(version)),
-            Negotiation::Elsewhere(version) => (RPCRDMA_ELSEWHERE, number(version)),
+            Negotiation::Agreed(version) => (RPCRDMA_AGREED, version_number(version)),
+            Negotiation::Elsewhere(version) => (RPCRDMA_ELSEWHERE, version_number(version)),
             Negotiation::Impossible => (RPCRDMA_IMPOSSIBLE, 0),
             Negotiation::Lost => (RPCRDMA_LOST, 0),
         };
@@ -494,24 +477,6 @@ pub unsafe extern "C" fn rpcrdma_direction(
 unsafe fn find<'a>(channel: *mut rpcrdma_channel, others: &[Extent]) -> Result<&'a mut Channel, rpcrdma_status> {
     // SAFETY: promised by the caller.
     unsafe { Kept::find(channel.cast(), MARK, others) }
-}
-
-/// The version with this number; 0, of a structure that was zeroed, is version 1.
-pub(crate) const fn version(number: u32) -> Result<Version, rpcrdma_status> {
-    match number {
-        0 | RPCRDMA_VERSION_1 => Ok(Version::One),
-        RPCRDMA_VERSION_2A => Ok(Version::Two(Family::A)),
-        RPCRDMA_VERSION_2B => Ok(Version::Two(Family::B)),
-        _ => Err(RPCRDMA_INVALID),
-    }
-}
-
-pub(crate) const fn number(version: Version) -> u32 {
-    match version {
-        Version::One => RPCRDMA_VERSION_1,
-        Version::Two(Family::A) => RPCRDMA_VERSION_2A,
-        Version::Two(Family::B) => RPCRDMA_VERSION_2B,
-    }
 }
 
 impl From<rpcrdma_properties> for Properties<'static> {

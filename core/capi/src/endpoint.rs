@@ -4,11 +4,11 @@ use core::ops::Range;
 use core::ptr;
 
 use rpcrdma::EncodeError;
-use rpcrdma::endpoint::{CallId, InputError, Item, PayloadFormats, Ranges, Terms};
+use rpcrdma::endpoint::{CallId, InputError, Item, PayloadFormats, Ranges, Terms, Version};
 use rpcrdma::segment::Segment;
+use rpcrdma::v2::Family;
 
 use crate::argument::{Extent, Place, values};
-use crate::channel;
 use crate::lists::rpcrdma_segment;
 use crate::private_data::RPCRDMA_REMOTE_INVALIDATION;
 use crate::status::rpcrdma_status;
@@ -27,6 +27,13 @@ pub const RPCRDMA_CALL_HEADER: usize = 1024;
 pub const RPCRDMA_CALL_CHUNKS: usize = 2;
 /// The most ranges of an output.
 pub const RPCRDMA_RANGES: usize = 17;
+
+/// Version 1.
+pub const RPCRDMA_VERSION_1: u32 = 1;
+/// Version 2 in the wire format of family A.
+pub const RPCRDMA_VERSION_2A: u32 = 2;
+/// Version 2 in the wire format of family B.
+pub const RPCRDMA_VERSION_2B: u32 = 4;
 
 /// What applies to one direction of a connection. In version 2, rpcrdma_channel_terms says it.
 #[repr(C)]
@@ -53,6 +60,16 @@ pub const RPCRDMA_FORMATS_NONE: u32 = 1;
 pub const RPCRDMA_FORMATS_SIMPLE: u32 = 2;
 /// One Send or several, without chunks.
 pub const RPCRDMA_FORMATS_CONTINUED: u32 = 3;
+
+/// What the Calls of an end may advertise.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct rpcrdma_segment_limits {
+    /// The most octets of a segment.
+    pub octets: u32,
+    /// The most segments of a Call.
+    pub count: u32,
+}
 
 /// A data item in a Payload stream, which may be taken out of it.
 #[repr(C)]
@@ -294,6 +311,24 @@ impl From<Segment> for rpcrdma_segment {
     }
 }
 
+/// The version with this number; 0, of a structure that was zeroed, is version 1.
+const fn version(number: u32) -> Result<Version, rpcrdma_status> {
+    match number {
+        0 | RPCRDMA_VERSION_1 => Ok(Version::One),
+        RPCRDMA_VERSION_2A => Ok(Version::Two(Family::A)),
+        RPCRDMA_VERSION_2B => Ok(Version::Two(Family::B)),
+        _ => Err(RPCRDMA_INVALID),
+    }
+}
+
+pub(crate) const fn version_number(version: Version) -> u32 {
+    match version {
+        Version::One => RPCRDMA_VERSION_1,
+        Version::Two(Family::A) => RPCRDMA_VERSION_2A,
+        Version::Two(Family::B) => RPCRDMA_VERSION_2B,
+    }
+}
+
 impl TryFrom<rpcrdma_terms> for Terms {
     type Error = rpcrdma_status;
 
@@ -302,7 +337,7 @@ impl TryFrom<rpcrdma_terms> for Terms {
             call_threshold: terms.call_threshold,
             reply_threshold: terms.reply_threshold,
             remote_invalidation: terms.flags & RPCRDMA_REMOTE_INVALIDATION != 0,
-            version: channel::version(terms.version)?,
+            version: version(terms.version)?,
             formats: match terms.formats {
                 RPCRDMA_FORMATS_ALL => PayloadFormats::All,
                 RPCRDMA_FORMATS_NONE => PayloadFormats::None,
@@ -320,7 +355,7 @@ impl From<Terms> for rpcrdma_terms {
             call_threshold: terms.call_threshold,
             reply_threshold: terms.reply_threshold,
             flags: if terms.remote_invalidation { RPCRDMA_REMOTE_INVALIDATION } else { 0 },
-            version: channel::number(terms.version),
+            version: version_number(terms.version),
             formats: match terms.formats {
                 PayloadFormats::All => RPCRDMA_FORMATS_ALL,
                 PayloadFormats::None => RPCRDMA_FORMATS_NONE,

@@ -6,7 +6,6 @@ use rpcrdma::endpoint::requester::{Call, CallRefusal, End, Input, Memory, Output
 use rpcrdma::v1::ErrorBody;
 
 use crate::argument::{Extent, Place, Room, status, value, values};
-use crate::channel::rpcrdma_segment_limits;
 use crate::endpoint::{
     Items, Kept, RPCRDMA_CALLS, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_DONE, RPCRDMA_DO_INVALIDATE, RPCRDMA_DO_PLACE,
     RPCRDMA_DO_READ, RPCRDMA_DO_REGISTER_ARGUMENT, RPCRDMA_DO_REGISTER_REPLY, RPCRDMA_DO_REGISTER_RESULT,
@@ -15,7 +14,7 @@ use crate::endpoint::{
     RPCRDMA_END_NOT_REGISTERED, RPCRDMA_END_REPLY, RPCRDMA_END_SENT, RPCRDMA_IN_BROKEN, RPCRDMA_IN_COMPLETED,
     RPCRDMA_IN_DISCONNECTED, RPCRDMA_IN_FAILED, RPCRDMA_IN_INVALIDATED, RPCRDMA_IN_NOT_REGISTERED, RPCRDMA_IN_RECEIVED,
     RPCRDMA_IN_RECEIVED_INVALIDATING, RPCRDMA_IN_REGISTERED, RPCRDMA_IN_SENT, RPCRDMA_SEGMENTS, answer_poll,
-    rpcrdma_input, rpcrdma_item, rpcrdma_output, rpcrdma_terms,
+    rpcrdma_input, rpcrdma_item, rpcrdma_output, rpcrdma_segment_limits, rpcrdma_terms,
 };
 use crate::message_v2::error_words;
 use crate::status::rpcrdma_status::{
