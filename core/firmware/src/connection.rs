@@ -8,6 +8,7 @@ use rpcrdma::endpoint::channel::{Arrival, Negotiation};
 use rpcrdma::endpoint::requester::{self, Memory};
 use rpcrdma::endpoint::{CallId, InputError, Version, responder};
 
+use crate::asked::{self, Asked};
 use crate::client::{CALLS, Client, Outcome};
 use crate::digest::Digest;
 use crate::random::Random;
@@ -125,7 +126,7 @@ impl<'a> Connection<'a> {
             4 | 5 => self.complete(),
             6 => {
                 if let Some(answer) = self.server.answer(&mut self.random) {
-                    self.digest.value(&answer);
+                    self.digest.word(asked::form(answer));
                 }
             }
             _ => self.fault(),
@@ -154,7 +155,7 @@ impl<'a> Connection<'a> {
 
     /// A driver that keeps its promises is never told that something cannot have happened.
     fn sound(&mut self, accepted: Result<(), InputError>) {
-        self.digest.value(&accepted);
+        self.digest.word(accepted.is_ok().into());
         self.counts.wrong += u32::from(accepted.is_err());
     }
 
@@ -186,9 +187,11 @@ impl<'a> Connection<'a> {
             self.send_to_server(&mut send, length);
             return true;
         }
-        self.client.requester.permit(self.client.channel.available(room));
+        if self.version != Version::One {
+            self.client.requester.permit(self.client.channel.available(room));
+        }
         let Ok(Some(output)) = self.client.requester.poll(&mut send) else { return false };
-        self.digest.value(&output);
+        Asked::by_requester(&output).add_to(self.digest);
         match output {
             requester::Output::Register { call, region, memory } => {
                 self.begin(Work::Register { call, region, memory });
@@ -218,7 +221,7 @@ impl<'a> Connection<'a> {
     }
 
     fn count(&mut self, outcome: Outcome) {
-        self.digest.value(&outcome);
+        self.digest.word(outcome as u32);
         match outcome {
             Outcome::Answered => self.counts.answered += 1,
             Outcome::Error => self.counts.errors += 1,
@@ -236,9 +239,11 @@ impl<'a> Connection<'a> {
             self.send_to_client(&send[..length], None);
             return true;
         }
-        self.server.responder.permit(self.server.channel.available(self.server.room(1)));
+        if self.version != Version::One {
+            self.server.responder.permit(self.server.channel.available(self.server.room(1)));
+        }
         let Ok(Some(output)) = self.server.responder.poll(&mut send) else { return false };
-        self.digest.value(&output);
+        Asked::by_responder(&output).add_to(self.digest);
         match output {
             responder::Output::Release { receive } => self.server.receives.post(receive),
             responder::Output::Place { call, receive, from, length, at } => {
@@ -290,7 +295,8 @@ impl<'a> Connection<'a> {
     /// A Send of the client, which may be damaged on its way.
     fn send_to_server(&mut self, send: &mut [u8; OCTETS], length: usize) {
         if self.random.once_in(400) {
-            send[self.random.below(28) as usize] ^= 1 << self.random.below(8);
+            let octet = self.random.below(28) as usize;
+            send[octet] ^= 1 << self.random.below(8);
             self.state = State::Damaged;
             self.counts.damaged += 1;
         }
@@ -313,13 +319,14 @@ impl<'a> Connection<'a> {
 
     /// The server looks at the next Send.
     fn serve(&mut self) {
-        if !self.server.responder.has_place() {
+        // In version 1 the credits make sure of it.
+        if self.version != Version::One && !self.server.responder.has_place() {
             return;
         }
         let Some(receive) = self.server.receives.next() else { return };
         let octets = self.server.receives.octets(receive);
         let arrival = self.server.channel.received(octets);
-        self.digest.value(&arrival);
+        asked::arrival(self.digest, arrival);
         match arrival {
             Arrival::Version1 | Arrival::Call | Arrival::CallPart => {
                 let accepted = self.server.responder.handle(responder::Input::Received { receive, octets });
@@ -341,7 +348,7 @@ impl<'a> Connection<'a> {
         let Some(receive) = self.client.receives.next() else { return };
         let (octets, invalidated) = (self.client.receives.octets(receive), self.client.receives.invalidated(receive));
         let arrival = self.client.channel.received(octets);
-        self.digest.value(&arrival);
+        asked::arrival(self.digest, arrival);
         match arrival {
             Arrival::Version1 | Arrival::Reply => {
                 let input = requester::Input::Received { receive, octets, invalidated };

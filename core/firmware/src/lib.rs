@@ -4,13 +4,16 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod asked;
 mod client;
-mod codec;
 mod connection;
+mod decode;
 mod digest;
+mod judge;
 mod random;
 mod receives;
 mod recorded;
+mod replies;
 mod server;
 mod stream;
 
@@ -22,6 +25,8 @@ use rpcrdma::v2::Family;
 use connection::Connection;
 use digest::Digest;
 
+pub use recorded::RECORDED;
+
 /// How many calls are made in each version, over as many connections as that takes.
 const CALLS: u32 = 2000;
 
@@ -31,7 +36,9 @@ const CALLS: u32 = 2000;
 /// [`fmt::Error`] if it cannot be written to `output`, if a call brought what the other side had not sent, and if few calls
 /// were answered.
 pub fn run(output: &mut dyn Write) -> fmt::Result {
-    codec::run(output)?;
+    decode::run(output)?;
+    judge::run(output)?;
+    replies::run(output)?;
     for version in [Version::One, Version::Two(Family::A), Version::Two(Family::B)] {
         calls(version, output)?;
     }
@@ -49,6 +56,6 @@ fn calls(version: Version, output: &mut dyn Write) -> fmt::Result {
         connection.run();
         counts.add(connection.counts());
     }
-    writeln!(output, "{version}: {connections} connections, {counts}, {digest}")?;
+    writeln!(output, "endpoints of version {version}: {connections} connections, {counts}, {digest}")?;
     if counts.is_right() { Ok(()) } else { Err(fmt::Error) }
 }

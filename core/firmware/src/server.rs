@@ -10,7 +10,7 @@ use crate::receives::Receives;
 use crate::stream::{MOST, Stream};
 
 pub(crate) struct Server {
-    pub(crate) responder: Responder<CALLS, 1024, 4>,
+    pub(crate) responder: Responder<CALLS, 1024, 2>,
     pub(crate) channel: Channel,
     pub(crate) receives: Receives,
     /// Where calls are put together.
@@ -22,7 +22,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(version: Version) -> Self {
-        let limits = Limits::new().with_chunks(4, 4).with_segments(16).with_octets(20_000).with_collected(MOST as u32);
+        let limits = Limits::new().with_chunks(2, 2).with_segments(16).with_octets(20_000).with_collected(MOST as u32);
         let mut responder = Responder::new(Terms { remote_invalidation: true, ..Terms::default() }, limits);
         responder.limit_reads(3);
         responder.limit_transfers(500);

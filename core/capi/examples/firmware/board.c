@@ -1,8 +1,8 @@
 /* Where the program begins on QEMU's board mps2-an386, a Cortex-M4. Semihosting prints, and ends it. */
 #include <stdint.h>
 
-int firmware(void);
-void print(const char *text);
+#include "program.h"
+
 void reset(void);
 
 extern uint32_t stack_start[], data_start[], data_end[], data_image[], bss_start[], bss_end[];

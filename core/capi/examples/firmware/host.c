@@ -1,8 +1,7 @@
 /* Where the program begins on a machine with an operating system. */
 #include <stdio.h>
 
-int firmware(void);
-void print(const char *text);
+#include "program.h"
 
 void print(const char *text)
 {
