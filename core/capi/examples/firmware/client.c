@@ -1,11 +1,11 @@
 #include "client.h"
 
-/* The most octets of a memory region, so that most calls need several. */
-enum { REGION = 700 };
+/* REGION: the most octets of a memory region, so that most calls need several. CONTINUED: of a message in several Sends. */
+enum { REGION = 700, CONTINUED = 1500 };
 
 static uint64_t requester_memory[6000];
 
-int start_client(client *client)
+int start_client(client *client, uint32_t version)
 {
     const rpcrdma_terms terms = {RECEIVE, RECEIVE, RPCRDMA_REMOTE_INVALIDATION, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
 
@@ -15,7 +15,16 @@ int start_client(client *client)
     post_all(&client->receives);
     for (uint32_t i = 0; i < CALLS; i++)
         client->calls[i].is_used = 0;
-    return rpcrdma_requester_init(client->requester, sizeof requester_memory, &terms, CALLS, REGION) == RPCRDMA_OK;
+    return start_channel(&client->channel, RPCRDMA_CLIENT, version) &&
+           rpcrdma_requester_init(client->requester, sizeof requester_memory, &terms, CALLS, REGION) == RPCRDMA_OK &&
+           rpcrdma_requester_continue(client->requester, CONTINUED) == RPCRDMA_OK;
+}
+
+uint32_t client_room(const client *client)
+{
+    uint32_t count = posted(&client->receives);
+
+    return count > 0 ? count - 1 : 0;
 }
 
 /* The low 16 bits of a name are the first number that no other call has: below CALLS, because there are no more calls. */
@@ -24,7 +33,7 @@ called *called_by(client *client, uint64_t call)
     return &client->calls[call & 0xffff];
 }
 
-static int has_place(const client *client)
+static int has_free_call(const client *client)
 {
     for (uint32_t i = 0; i < CALLS; i++) {
         if (!client->calls[i].is_used)
@@ -48,7 +57,7 @@ int begin_call(client *client, uint32_t xid, uint64_t *random)
     call.arguments_count = below(random, 2);
     call.results_count = below(random, 2);
     call.reply_length = reply_lengths[below(random, 2)];
-    if (!has_place(client) || rpcrdma_requester_call(client->requester, &call, &id) != RPCRDMA_OK)
+    if (!has_free_call(client) || rpcrdma_requester_call(client->requester, &call, &id) != RPCRDMA_OK)
         return 0;
     place = called_by(client, id);
     place->is_used = 1;
@@ -158,7 +167,11 @@ uint32_t call_done(client *client, const rpcrdma_output *done)
         return right ? OUTCOME_ANSWERED : OUTCOME_WRONG;
     case RPCRDMA_END_LONG_REPLY:
         return is_right(called, called->reply, done) ? OUTCOME_ANSWERED : OUTCOME_WRONG;
+    case RPCRDMA_END_CONTINUED_REPLY:
+        return is_right(called, called->placed, done) ? OUTCOME_ANSWERED : OUTCOME_WRONG;
     case RPCRDMA_END_ERROR:
+    case RPCRDMA_END_ERROR_V2:
+    case RPCRDMA_END_NO_ROOM:
     case RPCRDMA_END_NOT_REGISTERED:
         return OUTCOME_ERROR;
     case RPCRDMA_END_CANCELLED:

@@ -2,6 +2,7 @@
 #ifndef CLIENT_H
 #define CLIENT_H
 
+#include "channel.h"
 #include "receives.h"
 #include "stream.h"
 
@@ -23,6 +24,7 @@ typedef struct called {
     uint8_t result[MOST];
     int has_room; /* for the result */
     uint8_t reply[MOST];
+    uint8_t placed[MOST]; /* where a continued reply is put together */
 } called;
 
 typedef struct exposed {
@@ -33,6 +35,7 @@ typedef struct exposed {
 
 typedef struct client {
     rpcrdma_requester *requester;
+    rpcrdma_channel *channel; /* NULL in version 1 */
     receives receives;
     called calls[CALLS];
     exposed exposed[EXPOSED];
@@ -43,12 +46,15 @@ typedef struct client {
 /* What a call has come to; OUTCOME_WRONG if the reply is not what the other end has sent. */
 enum { OUTCOME_ANSWERED, OUTCOME_WRONG, OUTCOME_ERROR, OUTCOME_CANCELLED, OUTCOME_LOST };
 
-/* Returns 0 if there is too little memory for the Requester. */
-int start_client(client *client);
+/* Returns 0 if there is too little memory. */
+int start_client(client *client, uint32_t version);
+
+/* Messages that can be received, besides an asynchronous grant. */
+uint32_t client_room(const client *client);
 
 called *called_by(client *client, uint64_t call);
 
-/* Begins a call, if there is room for it. */
+/* Begins a call, if there is room for it; returns whether it did. */
 int begin_call(client *client, uint32_t xid, uint64_t *random);
 
 /* Exposes memory, and says under which handle and where it begins; returns 0 if there is no handle left. */

@@ -23,17 +23,20 @@ typedef struct work {
 typedef enum state { SOUND, DAMAGED, FAILED } state;
 
 /* What has become of calls; wrong is what should never be. */
-static struct {
+typedef struct counts_of_calls {
     uint32_t calls, answered, errors, cancelled, lost, damaged, wrong;
-} counts;
+} counts_of_calls;
 
-static uint64_t digest = DIGEST_START;
+static counts_of_calls counts;
+
+static uint64_t digest;
 static client client_end;
 static server server_end;
 static work begun[WORK];
 static uint32_t begun_count;
 static state connection;
 static uint64_t random;
+static uint32_t version;
 
 /* Whatever an undamaged connection brings is right. */
 static void right(int is_right)
@@ -132,7 +135,15 @@ static int poll_client(void)
 {
     static uint8_t send[RECEIVE];
     static rpcrdma_output output;
+    uint32_t room = client_room(&client_end);
+    size_t length;
 
+    if (poll_channel(client_end.channel, room, send, sizeof send, &length)) {
+        send_to_server(send, length);
+        return 1;
+    }
+    if (client_end.channel)
+        rpcrdma_requester_permit(client_end.requester, available(client_end.channel, room));
     if (rpcrdma_requester_poll(client_end.requester, send, sizeof send, &output) != RPCRDMA_OK ||
         output.kind == RPCRDMA_DO_NOTHING)
         return 0;
@@ -144,8 +155,15 @@ static int poll_client(void)
         begin(RPCRDMA_IN_REGISTERED, &output);
         break;
     case RPCRDMA_DO_SEND:
+        length = complete(&output, &called_by(&client_end, output.call)->call, send);
+        if (client_end.channel)
+            rpcrdma_channel_send(client_end.channel, room, send, output.header_length);
         begin(RPCRDMA_IN_SENT, &output);
-        send_to_server(send, complete(&output, &called_by(&client_end, output.call)->call, send));
+        send_to_server(send, length);
+        break;
+    case RPCRDMA_DO_PLACE:
+        copy(called_by(&client_end, output.call)->placed + output.at,
+             client_end.receives.all[output.receive].octets + output.from, (size_t)output.length);
         break;
     case RPCRDMA_DO_INVALIDATE:
         begin(RPCRDMA_IN_INVALIDATED, &output);
@@ -184,8 +202,14 @@ static int poll_server(void)
 {
     static uint8_t send[RECEIVE];
     static rpcrdma_output output;
-    int invalidates;
+    size_t length;
 
+    if (poll_channel(server_end.channel, server_room(&server_end, 0), send, sizeof send, &length)) {
+        send_to_client(send, length, NULL);
+        return 1;
+    }
+    if (server_end.channel)
+        rpcrdma_responder_permit(server_end.responder, available(server_end.channel, server_room(&server_end, 1)));
     if (rpcrdma_responder_poll(server_end.responder, send, sizeof send, &output) != RPCRDMA_OK ||
         output.kind == RPCRDMA_DO_NOTHING)
         return 0;
@@ -210,9 +234,10 @@ static int poll_server(void)
         break;
     case RPCRDMA_DO_SEND:
     case RPCRDMA_DO_SEND_INVALIDATING:
-        invalidates = output.kind == RPCRDMA_DO_SEND_INVALIDATING;
-        send_to_client(send, complete(&output, reply_to(&server_end, output.call), send),
-                       invalidates ? &output.handle : NULL);
+        length = complete(&output, reply_to(&server_end, output.call), send);
+        if (server_end.channel)
+            rpcrdma_channel_send(server_end.channel, server_room(&server_end, 0), send, output.header_length);
+        send_to_client(send, length, output.kind == RPCRDMA_DO_SEND_INVALIDATING ? &output.handle : NULL);
         break;
     default:
         connection = FAILED;
@@ -231,24 +256,70 @@ static void settle(void)
     } while (is_active);
 }
 
-/* The server looks at the next Send. */
+/* In version 2, what applies to calls is known once the other end has spoken. */
+static void agree(void)
+{
+    rpcrdma_terms calls, answers;
+
+    if (rpcrdma_channel_terms(client_end.channel, RPCRDMA_REMOTE_INVALIDATION, &calls, &answers) == RPCRDMA_OK)
+        rpcrdma_requester_agree(client_end.requester, &calls);
+    if (rpcrdma_channel_terms(server_end.channel, RPCRDMA_REMOTE_INVALIDATION, &calls, &answers) == RPCRDMA_OK)
+        rpcrdma_responder_agree(server_end.responder, &answers);
+}
+
+/* Asks the channel whom a Send is for, and says so to the digest. In version 1, it is for the only endpoint. */
+static uint32_t arrived_for(rpcrdma_channel *channel, rpcrdma_input *input)
+{
+    rpcrdma_arrival arrival = {0};
+
+    if (!channel)
+        return RPCRDMA_ARRIVED_VERSION_1;
+    rpcrdma_channel_received(channel, input->octets, input->length, &arrival);
+    add_arrival(&digest, &arrival);
+    input->xid = arrival.xid;
+    input->error = arrival.error;
+    input->words[0] = arrival.words[0];
+    input->words[1] = arrival.words[1];
+    return arrival.kind;
+}
+
+/* The server looks at the next Send. In version 1 the credits make sure that there is a place. */
 static void serve(void)
 {
     rpcrdma_input input = {0};
+    receive *receive;
 
-    if (!next_arrived(&server_end.receives, &input.receive))
+    if ((server_end.channel && !has_place(&server_end)) || !next_arrived(&server_end.receives, &input.receive))
         return;
+    receive = &server_end.receives.all[input.receive];
     input.kind = RPCRDMA_IN_RECEIVED;
-    input.octets = server_end.receives.all[input.receive].octets;
-    input.length = server_end.receives.all[input.receive].length;
-    accepted(rpcrdma_responder_handle(server_end.responder, &input));
+    input.octets = receive->octets;
+    input.length = receive->length;
+    switch (arrived_for(server_end.channel, &input)) {
+    case RPCRDMA_ARRIVED_VERSION_1:
+    case RPCRDMA_ARRIVED_CALL:
+    case RPCRDMA_ARRIVED_CALL_PART:
+        accepted(rpcrdma_responder_handle(server_end.responder, &input));
+        return;
+    case RPCRDMA_ARRIVED_BROKEN_CALL:
+        input.kind = RPCRDMA_IN_BROKEN;
+        accepted(rpcrdma_responder_handle(server_end.responder, &input));
+        break;
+    case RPCRDMA_ARRIVED_EXCEEDED:
+        moved(0);
+        break;
+    case RPCRDMA_ARRIVED_PROPERTIES:
+        agree();
+        break;
+    }
+    receive->is_posted = 1;
 }
 
 /* The client looks at the next Send. */
 static void look(void)
 {
     rpcrdma_input input = {0};
-    const receive *receive;
+    receive *receive;
 
     if (!next_arrived(&client_end.receives, &input.receive))
         return;
@@ -257,7 +328,23 @@ static void look(void)
     input.octets = receive->octets;
     input.length = receive->length;
     input.handle = receive->invalidated;
-    accepted(rpcrdma_requester_handle(client_end.requester, &input));
+    switch (arrived_for(client_end.channel, &input)) {
+    case RPCRDMA_ARRIVED_VERSION_1:
+    case RPCRDMA_ARRIVED_REPLY:
+        accepted(rpcrdma_requester_handle(client_end.requester, &input));
+        return;
+    case RPCRDMA_ARRIVED_BROKEN_REPLY:
+        input.kind = RPCRDMA_IN_BROKEN;
+        accepted(rpcrdma_requester_handle(client_end.requester, &input));
+        break;
+    case RPCRDMA_ARRIVED_EXCEEDED:
+        moved(0);
+        break;
+    case RPCRDMA_ARRIVED_PROPERTIES:
+        agree();
+        break;
+    }
+    receive->is_posted = 1;
 }
 
 /* Either adapter completes one of the things that it has begun. */
@@ -306,7 +393,8 @@ static void turn(void)
 
     switch (below(&random, 8)) {
     case 0:
-        counts.calls += (uint32_t)begin_call(&client_end, counts.calls, &random);
+        if (is_agreed(client_end.channel, version))
+            counts.calls += (uint32_t)begin_call(&client_end, counts.calls, &random);
         break;
     case 1:
     case 2:
@@ -362,17 +450,22 @@ static void run_connection(void)
     disconnect();
 }
 
-int endpoints(void)
+int endpoints(uint32_t spoken, const char *name)
 {
     uint32_t connections = 0;
 
+    version = spoken;
+    digest = DIGEST_START;
+    counts = (counts_of_calls){0};
     while (counts.calls < ALL_CALLS) {
         random = random_start(++connections);
-        if (!start_client(&client_end) || !start_server(&server_end))
+        if (!start_client(&client_end, version) || !start_server(&server_end, version))
             return 0;
         run_connection();
     }
-    print("endpoints of version 1: ");
+    print("endpoints of version ");
+    print(name);
+    print(": ");
     print_number(connections, " connections, ");
     print_number(counts.calls, " calls: ");
     print_number(counts.answered, " answered, ");

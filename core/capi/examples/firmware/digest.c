@@ -34,6 +34,15 @@ void add_segment(uint64_t *digest, const rpcrdma_segment *segment)
     add_long(digest, segment->offset);
 }
 
+void add_arrival(uint64_t *digest, const rpcrdma_arrival *arrival)
+{
+    add_word(digest, arrival->kind);
+    add_word(digest, arrival->xid);
+    add_word(digest, arrival->error);
+    add_word(digest, arrival->words[0]);
+    add_word(digest, arrival->words[1]);
+}
+
 void add_output(uint64_t *digest, const rpcrdma_output *output)
 {
     add_word(digest, output->kind);

@@ -14,6 +14,7 @@ void add_word(uint64_t *digest, uint32_t word);
 void add_long(uint64_t *digest, uint64_t word);
 void add_octets(uint64_t *digest, const void *octets, size_t length);
 void add_segment(uint64_t *digest, const rpcrdma_segment *segment);
+void add_arrival(uint64_t *digest, const rpcrdma_arrival *arrival);
 void add_output(uint64_t *digest, const rpcrdma_output *output);
 
 #endif

@@ -3,6 +3,8 @@
  * and answers recorded Sends, and lets a Requester and a Responder call each other in memory, with faults. core/firmware
  * does the same in Rust, and prints the same.
  */
+#include <rpcrdma.h>
+
 #include "program.h"
 #include "recorded.h"
 
@@ -47,5 +49,7 @@ int firmware(void)
     decode();
     judge();
     encode();
-    return endpoints() ? 0 : 1;
+    if (!endpoints(RPCRDMA_VERSION_1, "1") || !endpoints(RPCRDMA_VERSION_2A, "2a") || !endpoints(RPCRDMA_VERSION_2B, "2b"))
+        return 1;
+    return 0;
 }

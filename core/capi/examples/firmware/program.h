@@ -24,6 +24,6 @@ int next_recorded(size_t *at, recorded *send);
 void decode(void);
 void judge(void);
 void encode(void);
-int endpoints(void); /* returns whether all calls became what they should */
+int endpoints(uint32_t version, const char *name); /* returns whether all calls became what they should */
 
 #endif

@@ -9,6 +9,15 @@ void post_all(receives *receives)
     receives->count = 0;
 }
 
+uint32_t posted(const receives *receives)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < RECEIVES; i++)
+        count += (uint32_t)receives->all[i].is_posted;
+    return count;
+}
+
 int arrive(receives *receives, const uint8_t *send, size_t length, const uint32_t *invalidated)
 {
     for (uint32_t i = 0; i < RECEIVES; i++) {

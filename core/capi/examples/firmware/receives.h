@@ -23,6 +23,7 @@ typedef struct receives {
 } receives;
 
 void post_all(receives *receives);
+uint32_t posted(const receives *receives);
 
 /* A Send arrives, and invalidates a handle unless that is NULL; returns 0 if no Receive is posted for it. */
 int arrive(receives *receives, const uint8_t *send, size_t length, const uint32_t *invalidated);

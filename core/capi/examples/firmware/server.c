@@ -2,7 +2,7 @@
 
 static uint64_t responder_memory[6000];
 
-int start_server(server *server)
+int start_server(server *server, uint32_t version)
 {
     const rpcrdma_terms terms = {RECEIVE, RECEIVE, RPCRDMA_REMOTE_INVALIDATION, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
     const rpcrdma_limits limits = {2, 2, 16, 20000, MOST};
@@ -10,8 +10,26 @@ int start_server(server *server)
     server->responder = (rpcrdma_responder *)responder_memory;
     server->delivered_count = 0;
     post_all(&server->receives);
-    return rpcrdma_responder_init(server->responder, sizeof responder_memory, &terms, &limits, CALLS) == RPCRDMA_OK &&
+    return start_channel(&server->channel, RPCRDMA_SERVER, version) &&
+           rpcrdma_responder_init(server->responder, sizeof responder_memory, &terms, &limits, CALLS) == RPCRDMA_OK &&
            rpcrdma_responder_limit(server->responder, 3, 500) == RPCRDMA_OK;
+}
+
+uint32_t server_room(server *server, uint32_t answers)
+{
+    rpcrdma_responder_counts counts = {0};
+    uint32_t room = posted(&server->receives) + answers, taken;
+
+    rpcrdma_responder_count(server->responder, &counts);
+    taken = 1 + (counts.occupied > answers ? counts.occupied : answers);
+    return room > taken ? room - taken : 0;
+}
+
+int has_place(server *server)
+{
+    rpcrdma_responder_counts counts;
+
+    return rpcrdma_responder_count(server->responder, &counts) == RPCRDMA_OK && counts.has_place;
 }
 
 int place(server *server, uint64_t call, uint32_t at, const uint8_t *octets, size_t length)

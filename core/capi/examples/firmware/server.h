@@ -6,6 +6,7 @@
 
 typedef struct server {
     rpcrdma_responder *responder;
+    rpcrdma_channel *channel; /* NULL in version 1 */
     receives receives;
     uint8_t assembled[CALLS][MOST]; /* where calls are put together */
     stream replies[CALLS];
@@ -13,8 +14,14 @@ typedef struct server {
     uint32_t delivered_count;
 } server;
 
-/* Returns 0 if there is too little memory for the Responder. */
-int start_server(server *server);
+/* Returns 0 if there is too little memory. */
+int start_server(server *server, uint32_t version);
+
+/* Messages that can be received, besides an asynchronous grant. An answer gives up what its call occupies. */
+uint32_t server_room(server *server, uint32_t answers);
+
+/* Returns whether the Responder has a place for a Call, or for the next part of one. */
+int has_place(server *server);
 
 /* Puts octets into the memory in which a call is put together; returns 0 if the call is too long for it. */
 int place(server *server, uint64_t call, uint32_t at, const uint8_t *octets, size_t length);

@@ -1,0 +1,19 @@
+/* What an end of version 2 has besides: its version, the credits, and the transport properties. */
+#ifndef CHANNEL_H
+#define CHANNEL_H
+
+#include <rpcrdma.h>
+
+/* *channel becomes NULL in version 1. Returns 0 if there is too little memory for it. */
+int start_channel(rpcrdma_channel **channel, uint32_t side, uint32_t version);
+
+/* Returns whether the connection speaks this version. */
+int is_agreed(rpcrdma_channel *channel, uint32_t version);
+
+/* The next message that belongs to no RPC; returns 0 if there is none. */
+int poll_channel(rpcrdma_channel *channel, uint32_t room, uint8_t *buffer, size_t capacity, size_t *length);
+
+/* How many messages an end may send that can receive this many. */
+uint32_t available(rpcrdma_channel *channel, uint32_t room);
+
+#endif
