@@ -17,6 +17,18 @@
  * - A buffer that is too small gives RPCRDMA_NO_ROOM, and nothing is written to it; the length is then what is needed.
  *   So the length of a message is known before there is a buffer: with NULL and 0.
  *
+ * A Requester and a Responder decide what is to be done, and the program around them, their driver, does it:
+ *
+ * - After each input, and after each other function that tells an endpoint something, it takes outputs until there is nothing
+ *   to do, and carries them out in that order. What it posts to the adapter, it posts in that order too, so that a Send is
+ *   carried out after the RDMA Writes before it.
+ * - It gives its Receives names: any numbers. A Receive that it told an endpoint of stays as it is until an output gives it
+ *   back. It is posted again before the next output is carried out.
+ * - As many Receives are posted for a Responder as it grants credits, and for a Requester as it asks for.
+ * - The Payload stream of a Call stays as it is until RPCRDMA_DO_DONE, and that of a reply until its last Send is complete.
+ * - Each memory region is registered for one Call, in the protection domain of the connection, under a handle that no other
+ *   memory has meanwhile, and that cannot be predicted from those before it (RFC 8166 sections 8.1.1, 8.1.2).
+ *
  * What no function can check is whether memory is there: a pointer that is not NULL has to name as much as its length says,
  * and nobody may write to it during the call.
  */

@@ -17,6 +17,18 @@
  * - A buffer that is too small gives RPCRDMA_NO_ROOM, and nothing is written to it; the length is then what is needed.
  *   So the length of a message is known before there is a buffer: with NULL and 0.
  *
+ * A Requester and a Responder decide what is to be done, and the program around them, their driver, does it:
+ *
+ * - After each input, and after each other function that tells an endpoint something, it takes outputs until there is nothing
+ *   to do, and carries them out in that order. What it posts to the adapter, it posts in that order too, so that a Send is
+ *   carried out after the RDMA Writes before it.
+ * - It gives its Receives names: any numbers. A Receive that it told an endpoint of stays as it is until an output gives it
+ *   back. It is posted again before the next output is carried out.
+ * - As many Receives are posted for a Responder as it grants credits, and for a Requester as it asks for.
+ * - The Payload stream of a Call stays as it is until RPCRDMA_DO_DONE, and that of a reply until its last Send is complete.
+ * - Each memory region is registered for one Call, in the protection domain of the connection, under a handle that no other
+ *   memory has meanwhile, and that cannot be predicted from those before it (RFC 8166 sections 8.1.1, 8.1.2).
+ *
  * What no function can check is whether memory is there: a pointer that is not NULL has to name as much as its length says,
  * and nobody may write to it during the call.
  */
@@ -260,7 +272,7 @@
 #define RPCRDMA_DO_NOTHING 0
 
 /**
- * Post a Send: header_length octets of the buffer, then the ranges of the Payload stream of the call. Report
+ * Post a Send: header_length octets of the buffer, then the ranges of the Payload stream of the Call or of the reply. Report
  * RPCRDMA_IN_SENT to a Requester. A continued message of version 2 has several Sends.
  */
 #define RPCRDMA_DO_SEND 1
@@ -287,7 +299,9 @@
 #define RPCRDMA_DO_REGISTER_RESULT 5
 
 /**
- * Requester: register the first range, of the room for a Long Reply for remote write, and report it: call, region.
+ * Requester: register the first range, of the room for a Long Reply for remote write, and report it: call, region. The room
+ * has reply_length octets, rounded up to a multiple of four. If the credential of the Call is RPCSEC_GSS with integrity or
+ * privacy, it also has those of results, each rounded up, because none of them gets a Write chunk.
  */
 #define RPCRDMA_DO_REGISTER_REPLY 6
 
@@ -309,7 +323,8 @@
 #define RPCRDMA_DO_READ 9
 
 /**
- * Responder: post an RDMA Write of length octets of the reply, from at, into segment: call, at, segment.
+ * Responder: post an RDMA Write of length octets of the reply, from at in its Payload stream with all results, into segment:
+ * call, at, segment. Nothing is reported.
  */
 #define RPCRDMA_DO_WRITE 10
 
@@ -320,7 +335,8 @@
 #define RPCRDMA_DO_DELIVER 11
 
 /**
- * Responder: hand a Call to the upper layer that was put together: call, length.
+ * Responder: hand a Call to the upper layer that was put together: call, length. If it does not begin with the XID that
+ * rpcrdma_responder_find says, it is refused: rpcrdma_responder_refuse.
  */
 #define RPCRDMA_DO_DELIVER_ASSEMBLED 12
 
@@ -341,7 +357,7 @@
 #define RPCRDMA_DO_PROVIDE_REPLY 15
 
 /**
- * The reply is in a Receive, which goes back to the driver: receive, from, length.
+ * The reply is in a Receive: receive, from, length. The driver has the Receive back, and posts it again when it has read it.
  */
 #define RPCRDMA_END_REPLY 1
 
@@ -1278,7 +1294,8 @@ typedef struct rpcrdma_call {
   size_t arguments_count;
   /**
    * Room in octets for each result that the binding allows to be reduced, in their order: one Write chunk each. 0 makes an
-   * empty chunk, by which the Responder returns that result inline.
+   * empty chunk, by which the Responder returns that result inline. A Call under RPCSEC_GSS integrity or privacy makes no
+   * chunks: its results come with the rest of the reply.
    */
   const uint32_t *results;
   /**

@@ -1,4 +1,4 @@
-/* Reads hex dumps, for the examples. */
+/* Reads and prints hex dumps, for the examples. */
 #include <ctype.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,4 +26,10 @@ static size_t read_dump(FILE *file, uint8_t *octets, size_t capacity)
         }
     }
     return length;
+}
+
+static inline void print_octets(const uint8_t *octets, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        printf(" %02x", octets[i]);
 }

@@ -194,7 +194,7 @@ pub struct rpcrdma_output {
 
 /// There is nothing to do until the next input.
 pub const RPCRDMA_DO_NOTHING: u32 = 0;
-/// Post a Send: header_length octets of the buffer, then the ranges of the Payload stream of the call. Report
+/// Post a Send: header_length octets of the buffer, then the ranges of the Payload stream of the Call or of the reply. Report
 /// RPCRDMA_IN_SENT to a Requester. A continued message of version 2 has several Sends.
 pub const RPCRDMA_DO_SEND: u32 = 1;
 /// Responder: the same, as Send with Invalidate of handle.
@@ -206,7 +206,9 @@ pub const RPCRDMA_DO_REGISTER_ARGUMENT: u32 = 4;
 /// Requester: register the first range, of the room for a result for remote write, and report it: call, region; at is the number
 /// of the result.
 pub const RPCRDMA_DO_REGISTER_RESULT: u32 = 5;
-/// Requester: register the first range, of the room for a Long Reply for remote write, and report it: call, region.
+/// Requester: register the first range, of the room for a Long Reply for remote write, and report it: call, region. The room
+/// has reply_length octets, rounded up to a multiple of four. If the credential of the Call is RPCSEC_GSS with integrity or
+/// privacy, it also has those of results, each rounded up, because none of them gets a Write chunk.
 pub const RPCRDMA_DO_REGISTER_REPLY: u32 = 6;
 /// Invalidate the memory of handle, and report it: call, region.
 pub const RPCRDMA_DO_INVALIDATE: u32 = 7;
@@ -216,12 +218,14 @@ pub const RPCRDMA_DO_PLACE: u32 = 8;
 /// Post an RDMA Read of segment into the memory in which a Call is put together, and report it: call, segment, at. For a
 /// Requester, into the room for a Long Reply, after rpcrdma_requester_pull_replies.
 pub const RPCRDMA_DO_READ: u32 = 9;
-/// Responder: post an RDMA Write of length octets of the reply, from at, into segment: call, at, segment.
+/// Responder: post an RDMA Write of length octets of the reply, from at in its Payload stream with all results, into segment:
+/// call, at, segment. Nothing is reported.
 pub const RPCRDMA_DO_WRITE: u32 = 10;
 /// Responder: hand a Call to the upper layer that is in a Receive: call, receive, from, length. The Receive stays as it is
 /// until it is released.
 pub const RPCRDMA_DO_DELIVER: u32 = 11;
-/// Responder: hand a Call to the upper layer that was put together: call, length.
+/// Responder: hand a Call to the upper layer that was put together: call, length. If it does not begin with the XID that
+/// rpcrdma_responder_find says, it is refused: rpcrdma_responder_refuse.
 pub const RPCRDMA_DO_DELIVER_ASSEMBLED: u32 = 12;
 /// Requester: a Call has ended: call, end, results. Its memory belongs to the caller again.
 pub const RPCRDMA_DO_DONE: u32 = 13;
@@ -231,7 +235,7 @@ pub const RPCRDMA_DO_DISCONNECT: u32 = 14;
 /// rpcrdma_responder_provide_replies.
 pub const RPCRDMA_DO_PROVIDE_REPLY: u32 = 15;
 
-/// The reply is in a Receive, which goes back to the driver: receive, from, length.
+/// The reply is in a Receive: receive, from, length. The driver has the Receive back, and posts it again when it has read it.
 pub const RPCRDMA_END_REPLY: u32 = 1;
 /// The reply is in the room for it: length. The caller has to check that its XID is that of the Call.
 pub const RPCRDMA_END_LONG_REPLY: u32 = 2;

@@ -52,7 +52,8 @@ pub struct rpcrdma_call {
     /// How many, at most RPCRDMA_SEGMENTS.
     pub arguments_count: usize,
     /// Room in octets for each result that the binding allows to be reduced, in their order: one Write chunk each. 0 makes an
-    /// empty chunk, by which the Responder returns that result inline.
+    /// empty chunk, by which the Responder returns that result inline. A Call under RPCSEC_GSS integrity or privacy makes no
+    /// chunks: its results come with the rest of the reply.
     pub results: *const u32,
     /// How many.
     pub results_count: usize,
