@@ -53,22 +53,28 @@ fn our_server_conforms_in_version_2() {
     }
 }
 
-/// `UPDATE_EXPECT=1` writes the table again.
+/// `UPDATE_EXPECT=1` writes the tables again.
 #[test]
-fn the_table_of_our_server_is_up_to_date() {
+fn the_tables_of_our_server_are_up_to_date() {
     const HEADING: &str = "# rpcrdma-serve, loopback\n";
-    let suite = Suite { form: Form::Tabs, ..suite(Version::One) };
-    let lines = with_service(&programs(), |fabric, address| {
-        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
-        let mut out = HEADING.as_bytes().to_vec();
-        probe::run(&here, address, &suite, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    });
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/lab/expected/server-rpcrdma-serve.tsv");
-    if std::env::var_os("UPDATE_EXPECT").is_some() {
-        std::fs::write(path, &lines).unwrap();
+    for (version, name) in [
+        (Version::One, "server-rpcrdma-serve.tsv"),
+        (Version::Two(Family::A), "2a-server-rpcrdma-serve.tsv"),
+        (Version::Two(Family::B), "2b-server-rpcrdma-serve.tsv"),
+    ] {
+        let suite = Suite { form: Form::Tabs, ..suite(version) };
+        let lines = with_service(&programs(), |fabric, address| {
+            let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+            let mut out = HEADING.as_bytes().to_vec();
+            probe::run(&here, address, &suite, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        });
+        let path = format!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/lab/expected/{}"), name);
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            std::fs::write(&path, &lines).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), lines, "{name}");
     }
-    assert_eq!(std::fs::read_to_string(path).unwrap(), lines);
 }
 
 /// Answers the COMPOUNDs of the probe, with 57 or 60 octets of data that `data` makes.

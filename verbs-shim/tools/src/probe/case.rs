@@ -82,6 +82,10 @@ impl fmt::Display for Outcome {
 pub(super) enum Piece {
     /// The four fixed words, with this `rdma_proc` or `rdma_htype`.
     Fixed(u32),
+    /// The same with an XID that is not `rdma_xid`.
+    FixedOfAnother(u32),
+    /// The same with XID 0, because the message belongs to no RPC.
+    FixedOfNone(u32),
     /// The four fixed words of an `RDMA_MSG` with another version.
     OfVersion(u32),
     /// The four fixed words of an `RDMA_MSG` with this `rdma_credit`.
@@ -96,10 +100,25 @@ pub(super) enum Piece {
     Null,
     /// The same, with an XID that is not `rdma_xid`.
     NullOfAnother,
+    /// A part of the RPC Call of NULL: which part, and of how many.
+    PartOfNull(usize, usize),
     /// A segment of memory of this length, for one use.
     Segment(Usage, u32),
     /// A segment with a part of the RPC Call of NULL: which part, and of how many.
     NullIn(usize, usize),
+    /// Ends a Send; what follows is in the next one. The last is the one that is judged.
+    Next,
+}
+
+/// How the connection of a case begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// With the transport properties in version 2, and a call of NULL, which gives the requester its credits.
+    Usual,
+    /// With this Send alone, after which the peer grants something.
+    Send(&'static [Piece]),
+    /// With the message of the case.
+    Nothing,
 }
 
 /// What the peer may do with memory.
@@ -143,6 +162,7 @@ pub(super) struct Case {
     pub(super) section: &'static str,
     pub(super) version: Version,
     pub(super) private_data: &'static [u8],
+    pub(super) opening: Opening,
     pub(super) send: &'static [Piece],
     pub(super) outcomes: Outcomes,
 }
@@ -161,12 +181,18 @@ impl Case {
         send: &'static [Piece],
         outcomes: Outcomes,
     ) -> Self {
-        Self { name, rule, section, version: Version::One, private_data: &USUAL, send, outcomes }
+        let (version, opening) = (Version::One, Opening::Usual);
+        Self { name, rule, section, version, private_data: &USUAL, opening, send, outcomes }
     }
 
     /// The same with other private data.
     pub(super) const fn announcing(self, private_data: &'static [u8]) -> Self {
         Self { private_data, ..self }
+    }
+
+    /// The same on a connection that begins in another way.
+    pub(super) const fn after(self, opening: Opening) -> Self {
+        Self { opening, ..self }
     }
 
     /// The same in another version.

@@ -13,7 +13,7 @@ use rpcrdma::v2::Family;
 use rpcrdma_verbs::{Error, Verbs, Version};
 use serde::{Deserialize, Serialize};
 
-use super::case::{USUAL, Usage};
+use super::case::Usage;
 use super::prober::Prober;
 use super::report::SCHEMA;
 use super::session::{Session, octets};
@@ -287,7 +287,7 @@ fn send_all<V: Verbs>(
 impl<V: Verbs> Prober<'_, V> {
     /// Sends a message; whether the responder answers a call afterwards, on this connection or on another.
     fn survives(&self, recipe: &Recipe, fuzzed: &mut Fuzzed) -> Result<bool, Error> {
-        let Ok(mut session) = self.open(&USUAL) else { return Ok(false) };
+        let Ok(mut session) = self.open() else { return Ok(false) };
         if !session.answers(&mut Vec::new())? {
             return Ok(false);
         }

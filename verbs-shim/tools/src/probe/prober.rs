@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma_verbs::{Error, Verbs};
 
-use super::case::{Case, Outcome, USUAL, Verdict};
+use super::case::{Case, Opening, Outcome, USUAL, Verdict};
 use super::judge::{Faults, Question};
 use super::memory::Withdrawn;
 use super::report::Judgement;
 use super::services::{self, ServiceCase};
-use super::session::Session;
+use super::session::{Session, word};
 use super::suite::Suite;
 
 /// What a case consists of.
@@ -37,22 +37,27 @@ impl<'a, V: Verbs> Prober<'a, V> {
         Self { verbs, to, suite, xid: Cell::new(0x7b0b_0001) }
     }
 
-    pub(super) fn open(&self, private_data: &[u8]) -> Result<Session<'a, V>, Error> {
+    /// A connection with the usual private data, that begins as usual.
+    pub(super) fn open(&self) -> Result<Session<'a, V>, Error> {
+        self.open_with(&USUAL, Opening::Usual)
+    }
+
+    fn open_with(&self, private_data: &[u8], opening: Opening) -> Result<Session<'a, V>, Error> {
         /// Far enough from each other for all calls of a connection.
         const BETWEEN_CONNECTIONS: u32 = 0x1_0000;
         let first_xid = self.xid.get().wrapping_add(BETWEEN_CONNECTIONS);
         self.xid.set(first_xid);
-        Session::open(self.verbs, self.to, self.suite, first_xid, private_data)
+        Session::open(self.verbs, self.to, self.suite, first_xid, private_data, opening)
     }
 
     /// Whether the responder answers a call of NULL on a new connection.
     pub(super) fn is_alive(&self) -> Result<bool, Error> {
-        self.open(&USUAL)?.answers(&mut Vec::new())
+        self.open()?.answers(&mut Vec::new())
     }
 
     pub(super) fn examine(&self, case: &Case, test: Test<'_>) -> Result<Judgement, Error> {
         let mut faults = Faults::default();
-        let asked = match self.open(case.private_data) {
+        let asked = match self.open_with(case.private_data, case.opening) {
             Ok(session) => self.ask(session, case, test, &mut faults)?,
             Err(Error::Rejected(_) | Error::Refused | Error::Unreachable | Error::Disconnected) => {
                 Asked::Answered(Outcome::Refusal, false)
@@ -81,7 +86,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         test: Test<'_>,
         faults: &mut Faults,
     ) -> Result<Asked, Error> {
-        if !session.answers(&mut Vec::new())? {
+        if case.opening == Opening::Usual && !session.answers(&mut Vec::new())? {
             return Ok(Asked::Answered(nothing(&session), false));
         }
         let may_invalidate = invalidates(case.private_data) && invalidates(session.private_data());
@@ -96,12 +101,17 @@ impl<'a, V: Verbs> Prober<'a, V> {
             },
         };
         let xid = session.fresh_xid();
-        let message = match &plain {
+        let messages = match &plain {
             None => session.compose(case.send, xid)?,
-            Some((service, plain)) => services::compose(&mut session, service, xid, &plain.arguments)?,
+            Some((service, plain)) => vec![services::compose(&mut session, service, xid, &plain.arguments)?],
         };
-        let question = Question { version: case.version, xid, message: &message, may_invalidate };
-        session.send(message.clone())?;
+        let message = messages.last().map_or(&[][..], Vec::as_slice);
+        // What belongs to no RPC has another one.
+        let xid = word(message, 0).unwrap_or(xid);
+        let question = Question { version: case.version, xid, message, may_invalidate };
+        for message in &messages {
+            session.send(message.clone())?;
+        }
         // Where something has to come, it may take longer than what shows that nothing does.
         let wait = if case.may_be_silent() { self.suite.silence } else { 4 * self.suite.silence };
         let mut came: Vec<_> = session.next(wait)?.into_iter().collect();

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rpcrdma::v2::Family;
 use rpcrdma_verbs::{Error, Verbs, Version};
 
-use super::case::{Piece, Usage};
+use super::case::{Opening, Piece, Usage};
 use super::memory::{Area, access};
 use super::suite::Suite;
 use crate::raw::{Arrival, RawPeer};
@@ -35,22 +35,32 @@ impl<'a, V: Verbs> Session<'a, V> {
         suite: &'a Suite,
         first_xid: u32,
         private_data: &[u8],
+        opening: Opening,
     ) -> Result<Self, Error> {
         let peer = RawPeer::connect(verbs, to, private_data, suite.patience)?;
         let version = suite.version;
         let mut session = Self { verbs, suite, version, peer, xid: first_xid, areas: Vec::new() };
-        session.begin()?;
+        match opening {
+            Opening::Usual => session.begin()?,
+            Opening::Send(pieces) => session.begin_with(pieces)?,
+            Opening::Nothing => {}
+        }
         Ok(session)
     }
 
     /// Version 2 begins with the properties, here with none (version two -01 section "Connection Properties").
     fn begin(&mut self) -> Result<(), Error> {
-        let words: &[u32] = match self.version {
-            Version::One => return Ok(()),
-            Version::Two(Family::A) => &[0, 2, self.credit(), 5, 0, 0],
-            Version::Two(Family::B) => &[0, 2, self.credit(), 7, 0],
-        };
-        self.peer.send(octets(words))?;
+        match self.version {
+            Version::One => Ok(()),
+            Version::Two(Family::A) => self.begin_with(&[Piece::FixedOfNone(5), Piece::Words(&[0, 0])]),
+            Version::Two(Family::B) => self.begin_with(&[Piece::FixedOfNone(7), Piece::Words(&[0])]),
+        }
+    }
+
+    fn begin_with(&mut self, pieces: &[Piece]) -> Result<(), Error> {
+        for message in self.compose(pieces, 0)? {
+            self.peer.send(message)?;
+        }
         // The properties of the peer, or its word that it does not speak this version.
         self.peer.next(Instant::now() + self.suite.patience)?;
         Ok(())
@@ -75,7 +85,7 @@ impl<'a, V: Verbs> Session<'a, V> {
     const fn credit(&self) -> u32 {
         match self.version {
             Version::One => CREDITS,
-            Version::Two(Family::A) => 16 << 16 | 2,
+            Version::Two(Family::A) => 16 << 16 | 4,
             Version::Two(Family::B) => 24,
         }
     }
@@ -86,13 +96,19 @@ impl<'a, V: Verbs> Session<'a, V> {
         octets(&[xid, 0, 2, program, program_version, 0, 0, 0, 0, 0])
     }
 
-    /// The pieces put together, with memory registered for the segments.
-    pub(super) fn compose(&mut self, pieces: &[Piece], xid: u32) -> Result<Vec<u8>, Error> {
+    /// The Sends that the pieces make, with memory registered for the segments.
+    pub(super) fn compose(&mut self, pieces: &[Piece], xid: u32) -> Result<Vec<Vec<u8>>, Error> {
+        pieces.split(|piece| *piece == Piece::Next).map(|pieces| self.compose_one(pieces, xid)).collect()
+    }
+
+    fn compose_one(&mut self, pieces: &[Piece], xid: u32) -> Result<Vec<u8>, Error> {
         let mut message = Vec::new();
         let number = if self.version == Version::One { 1 } else { 2 };
         for piece in pieces {
             match *piece {
                 Piece::Fixed(procedure) => message.extend(octets(&[xid, number, self.credit(), procedure])),
+                Piece::FixedOfAnother(procedure) => message.extend(octets(&[!xid, number, self.credit(), procedure])),
+                Piece::FixedOfNone(procedure) => message.extend(octets(&[0, number, self.credit(), procedure])),
                 Piece::OfVersion(version) => message.extend(octets(&[xid, version, self.credit(), 0])),
                 Piece::WithCredit(credit) => message.extend(octets(&[xid, number, credit, 0])),
                 Piece::Words(words) => message.extend(octets(words)),
@@ -100,16 +116,17 @@ impl<'a, V: Verbs> Session<'a, V> {
                 Piece::Xid => message.extend(xid.to_be_bytes()),
                 Piece::Null => message.extend(self.null(xid)),
                 Piece::NullOfAnother => message.extend(self.null(!xid)),
+                Piece::PartOfNull(part, of) => message.extend(part_of(&self.null(xid), part, of)),
                 Piece::Segment(usage, length) => {
                     let buffer = Area::<V>::blank(length as usize);
                     message.extend(self.advertise(&buffer, usage)?);
                 }
                 Piece::NullIn(part, of) => {
                     let null = self.null(xid);
-                    let size = null.len().div_ceil(of.max(1));
-                    let part = null.chunks(size).nth(part).unwrap_or_default();
-                    message.extend(self.advertise(part, Usage::Read)?);
+                    message.extend(self.advertise(part_of(&null, part, of), Usage::Read)?);
                 }
+                // Between two messages, not in one.
+                Piece::Next => {}
             }
         }
         Ok(message)
@@ -134,9 +151,18 @@ impl<'a, V: Verbs> Session<'a, V> {
         }
     }
 
-    /// What comes next within this time.
+    /// What comes next within this time, apart from what belongs to no RPC.
     pub(super) fn next(&mut self, time: Duration) -> Result<Option<Arrival>, Error> {
-        self.peer.next(Instant::now() + time)
+        self.next_until(Instant::now() + time)
+    }
+
+    fn next_until(&mut self, until: Instant) -> Result<Option<Arrival>, Error> {
+        while let Some(arrival) = self.peer.next(until)? {
+            if !is_apart(self.version, &arrival.octets) {
+                return Ok(Some(arrival));
+            }
+        }
+        Ok(None)
     }
 
     /// Whether the peer answers a call of NULL on this connection. What comes before the answer is added to `others`.
@@ -150,10 +176,10 @@ impl<'a, V: Verbs> Session<'a, V> {
             Version::Two(Family::A) => &[Piece::Fixed(0), Piece::Words(&[0, 0, 0, 0, 0]), Piece::Null],
             Version::Two(Family::B) => &[Piece::Fixed(10), Piece::Words(&[0, 0, 0, 0]), Piece::Null],
         };
-        let message = self.compose(fixed, xid)?;
+        let message = self.compose_one(fixed, xid)?;
         self.send(message)?;
         let until = Instant::now() + self.suite.patience;
-        while let Some(arrival) = self.peer.next(until)? {
+        while let Some(arrival) = self.next_until(until)? {
             if arrival.octets.starts_with(&xid.to_be_bytes()) {
                 return Ok(is_reply(self.version, &arrival.octets));
             }
@@ -161,6 +187,11 @@ impl<'a, V: Verbs> Session<'a, V> {
         }
         Ok(false)
     }
+}
+
+/// One of so many parts.
+fn part_of(octets: &[u8], part: usize, of: usize) -> &[u8] {
+    octets.chunks(octets.len().div_ceil(of.max(1)).max(1)).nth(part).unwrap_or_default()
 }
 
 /// Words as they are sent.
@@ -179,5 +210,15 @@ pub(super) fn is_reply(version: Version, message: &[u8]) -> bool {
     match version {
         Version::Two(Family::B) => matches!(procedure, Some(11 | 13)),
         _ => matches!(procedure, Some(0 | 1)),
+    }
+}
+
+/// Whether a message of version 2 grants credits or has transport properties.
+fn is_apart(version: Version, message: &[u8]) -> bool {
+    let (xid, htype) = (word(message, 0), word(message, 3));
+    match version {
+        Version::One => false,
+        Version::Two(Family::A) => matches!((xid, htype), (Some(0), Some(1)) | (_, Some(5 | 6))),
+        Version::Two(Family::B) => matches!(htype, Some(5..=7)),
     }
 }

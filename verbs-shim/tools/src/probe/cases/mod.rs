@@ -3,7 +3,8 @@
 mod chunks;
 mod connection;
 mod headers;
-mod version_2;
+mod version_2a;
+mod version_2b;
 
 use rpcrdma_verbs::Version;
 
@@ -11,6 +12,6 @@ use super::case::Case;
 
 /// All cases in a version.
 pub(super) fn all(version: Version) -> impl Iterator<Item = &'static Case> {
-    let groups = [headers::CASES, chunks::CASES, connection::CASES, version_2::CASES];
+    let groups = [headers::CASES, chunks::CASES, connection::CASES, version_2a::CASES, version_2b::CASES];
     groups.into_iter().flatten().filter(move |case| case.version == version)
 }
