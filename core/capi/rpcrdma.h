@@ -1685,7 +1685,7 @@ typedef struct rpcrdma_finding {
    */
   struct rpcrdma_text section;
   /**
-   * What it says.
+   * What it says; empty in a library that was built with EXPLANATIONS=no.
    */
   struct rpcrdma_text summary;
   /**

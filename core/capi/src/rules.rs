@@ -30,7 +30,7 @@ pub struct rpcrdma_finding {
     pub slug: rpcrdma_text,
     /// Where the rule comes from.
     pub section: rpcrdma_text,
-    /// What it says.
+    /// What it says; empty in a library that was built with EXPLANATIONS=no.
     pub summary: rpcrdma_text,
     /// Octets from the start of the Send to what is wrong in it.
     pub offset: usize,

@@ -105,14 +105,15 @@ pub struct Finding<'a> {
     pub severity: Severity,
     /// Octets from the start of the Send to what is wrong in it.
     pub offset: usize,
-    /// What is wrong, with its values.
+    /// What is wrong, with its values; empty without the feature `explanations`.
     pub message: fmt::Arguments<'a>,
 }
 
 impl fmt::Display for Finding<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rule, severity, offset, message } = self;
-        write!(f, "{severity} {} (octet {offset}, {}): {message}", rule.slug, rule.section)
+        write!(f, "{severity} {} (octet {offset}, {})", rule.slug, rule.section)?;
+        if cfg!(feature = "explanations") { write!(f, ": {message}") } else { Ok(()) }
     }
 }
 
@@ -159,6 +160,7 @@ impl<'a> Report<'a> {
     pub fn broken_as(&mut self, severity: Severity, offset: usize, message: fmt::Arguments<'_>) {
         if !self.is_full() {
             self.said = self.said.saturating_add(1);
+            let message = if cfg!(feature = "explanations") { message } else { format_args!("") };
             (self.take)(&Finding { rule: self.rule, severity, offset, message });
         }
     }
