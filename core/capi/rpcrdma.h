@@ -2121,7 +2121,7 @@ enum rpcrdma_status rpcrdma_requester_limit(struct rpcrdma_requester *requester,
 
 /**
  * Version 2: says how many messages may be sent now, from rpcrdma_channel_available. To be called before each
- * rpcrdma_requester_poll.
+ * rpcrdma_requester_poll. In version 1 this does nothing, because replies grant the credits there.
  *
  * RPCRDMA_INVALID: this is no Requester.
  */

@@ -238,7 +238,7 @@ pub unsafe extern "C" fn rpcrdma_requester_limit(
 }
 
 /// Version 2: says how many messages may be sent now, from rpcrdma_channel_available. To be called before each
-/// rpcrdma_requester_poll.
+/// rpcrdma_requester_poll. In version 1 this does nothing, because replies grant the credits there.
 ///
 /// RPCRDMA_INVALID: this is no Requester.
 #[unsafe(no_mangle)]

@@ -187,9 +187,7 @@ impl<'a> Connection<'a> {
             self.send_to_server(&mut send, length);
             return true;
         }
-        if self.version != Version::One {
-            self.client.requester.permit(self.client.channel.available(room));
-        }
+        self.client.requester.permit(self.client.channel.available(room));
         let Ok(Some(output)) = self.client.requester.poll(&mut send) else { return false };
         Asked::by_requester(&output).add_to(self.digest);
         match output {
@@ -239,9 +237,7 @@ impl<'a> Connection<'a> {
             self.send_to_client(&send[..length], None);
             return true;
         }
-        if self.version != Version::One {
-            self.server.responder.permit(self.server.channel.available(self.server.room(1)));
-        }
+        self.server.responder.permit(self.server.channel.available(self.server.room(1)));
         let Ok(Some(output)) = self.server.responder.poll(&mut send) else { return false };
         Asked::by_responder(&output).add_to(self.digest);
         match output {

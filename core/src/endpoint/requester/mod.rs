@@ -185,9 +185,10 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     }
 
     /// In version 2, where [`Channel`](super::Channel) counts the credits: how many messages may be sent now. To be said
-    /// before each [`poll`](Self::poll).
+    /// before each [`poll`](Self::poll). In version 1 this does nothing, because replies grant the credits there (RFC 8166
+    /// section 3.3.1).
     pub fn permit(&mut self, messages: u32) {
-        if self.window.permit(messages) {
+        if self.how.terms.version != Version::One && self.window.permit(messages) {
             self.wake();
             self.start();
         }
