@@ -9,7 +9,7 @@ use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, S
 /// Octets of each receive.
 pub const RECEIVE: usize = 4096;
 /// How many receives there are.
-pub const RECEIVES: u64 = 32;
+pub const RECEIVES: u64 = 80;
 
 /// A Send of the other side.
 #[derive(Clone, Debug, PartialEq, Eq)]

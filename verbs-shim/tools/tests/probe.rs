@@ -4,8 +4,8 @@
 #[path = "../../tests/support/service.rs"]
 mod service;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rpcrdma::v2::Family;
@@ -77,27 +77,72 @@ fn the_tables_of_our_server_are_up_to_date() {
     }
 }
 
-/// Answers the COMPOUNDs of the probe, with 57 or 60 octets of data that `data` makes.
+/// Answers the calls of the probe, with 57 or 60 octets of data that `data` makes. Each access to a file is at another time.
 fn nfs(data: impl Fn() -> u8 + Send + Sync + 'static) -> Dispatcher<'static, Adapter> {
-    Dispatcher::default().with_procedure(100_003, 4, 1, move |call, results: &mut Stream| {
-        let words = call.arguments.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word));
-        let words: Vec<u32> = words.collect();
-        let push =
-            |results: &mut Stream, words: &[u32]| words.iter().for_each(|word| results.push(&word.to_be_bytes()));
-        match words.get(words.len().saturating_sub(8)..) {
-            Some(&[25, 0, 0, 0, 0, 0, 0, length]) => {
-                push(results, &[0, 0, 3, 24, 0, 15, 0, 25, 0, 1, length]);
-                results.push_item(vec![data(); length as usize]);
+    let data = Arc::new(data);
+    let of_read = data.clone();
+    let of_link = data.clone();
+    Dispatcher::default()
+        .with_procedure(100_003, 4, 1, move |call, results: &mut Stream| {
+            let words = words(call.arguments);
+            match words.get(words.len().saturating_sub(8)..) {
+                Some(&[25, 0, 0, 0, 0, 0, 0, length]) => {
+                    push(results, &[0, 0, 3, 24, 0, 15, 0, 25, 0, 1, length]);
+                    results.push_item(vec![data(); length as usize]);
+                }
+                Some(&[.., 27]) => {
+                    push(results, &[0, 0, 3, 24, 0, 15, 0, 27, 0, 30]);
+                    results.push_item(vec![data(); 30]);
+                }
+                // GETFH of something in the root, and of the root.
+                Some(&[.., 10]) if words[2] == 3 => {
+                    push(results, &[0, 0, 3, 24, 0, 15, 0, 10, 0, 5, 0x6669_6c65, 0x7300_0000])
+                }
+                Some(&[.., 10]) => push(results, &[0, 0, 2, 24, 0, 10, 0, 4, 0x726f_6f74]),
+                Some(&[26, ..]) => push(results, &[0, 0, 2, 24, 0, 26, 0, 1, 2, 0, 1]),
+                _ => return Err(Refusal::GarbageArguments),
             }
-            Some(&[.., 27]) => {
-                push(results, &[0, 0, 3, 24, 0, 15, 0, 27, 0, 30]);
-                results.push_item(vec![data(); 30]);
-            }
-            Some(&[26, ..]) => push(results, &[0, 0, 2, 24, 0, 26, 0, 1, 2, 0, 1]),
-            _ => return Err(Refusal::GarbageArguments),
-        }
-        Ok(())
-    })
+            Ok(())
+        })
+        .with_procedure(100_003, 3, 6, move |call, results: &mut Stream| {
+            let &[5, 0x6669_6c65, 0x7300_0000, 0, 0, length] = words(call.arguments).as_slice() else {
+                return Err(Refusal::GarbageArguments);
+            };
+            push_attributes(results);
+            push(results, &[length, 1, length]);
+            results.push_item(vec![of_read(); length as usize]);
+            Ok(())
+        })
+        .with_procedure(100_003, 3, 5, move |call, results: &mut Stream| {
+            assert_eq!(words(call.arguments), [5, 0x6669_6c65, 0x7300_0000]);
+            push_attributes(results);
+            push(results, &[30]);
+            results.push_item(vec![of_link(); 30]);
+            Ok(())
+        })
+        .with_procedure(100_003, 3, 16, |call, results: &mut Stream| {
+            assert_eq!(words(call.arguments)[..2], [4, 0x726f_6f74]);
+            push_attributes(results);
+            push(results, &[1, 2, 0, 1]);
+            Ok(())
+        })
+}
+
+fn words(octets: &[u8]) -> Vec<u32> {
+    octets.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word)).collect()
+}
+
+fn push(results: &mut Stream, words: &[u32]) {
+    words.iter().for_each(|word| results.push(&word.to_be_bytes()));
+}
+
+/// `NFS3_OK`, and attributes in which only the time of the last access changes.
+fn push_attributes(results: &mut Stream) {
+    static ACCESSES: AtomicU32 = AtomicU32::new(1);
+    let mut attributes = [7; 21];
+    attributes[15..17].fill(ACCESSES.fetch_add(1, Ordering::Relaxed));
+    push(results, &[0, 1]);
+    push(results, &attributes);
 }
 
 /// The cases of NFS that are not right.
@@ -106,22 +151,31 @@ fn others_of_nfs(data: impl Fn() -> u8 + Send + Sync + 'static) -> Vec<String> {
     let suite =
         Suite { silence: Duration::from_millis(200), form: Form::Json, file: name(), link: name(), ..Suite::nfs() };
     let verdicts = verdicts(&nfs(data), &suite);
-    let nfs = verdicts.iter().filter(|[case, _, _]| case.starts_with("read-") || case.starts_with("readlink"));
-    assert_eq!(nfs.clone().count(), 11);
+    let nfs = verdicts.iter().filter(|[case, _, _]| case.starts_with("read") || case.starts_with("nfs3-"));
+    assert_eq!(nfs.clone().count(), 27);
     nfs.filter(|[_, verdict, _]| verdict != "conforms").map(|case| case.join(": ")).collect()
 }
 
 #[test]
 fn data_in_chunks_is_that_of_a_plain_call() {
-    assert_eq!(others_of_nfs(|| 7), ["read-write-chunk-too-small: not judged: ERR_CHUNK"]);
+    assert_eq!(
+        others_of_nfs(|| 7),
+        ["read-write-chunk-too-small: not judged: ERR_CHUNK", "nfs3-read-write-chunk-too-small: not judged: ERR_CHUNK"]
+    );
 }
 
 #[test]
 fn other_data_than_that_of_a_plain_call_is_found() {
     let calls = AtomicU8::new(0);
     let found = others_of_nfs(move || calls.fetch_add(1, Ordering::Relaxed));
-    assert!(found.contains(&"readlink-write-chunk: violates: reply; other data".to_owned()), "{found:?}");
-    assert!(found.contains(&"read-reply-chunk: violates: reply; other results".to_owned()), "{found:?}");
+    for (case, what) in [
+        ("readlink-write-chunk", "other data"),
+        ("read-reply-chunk", "other results"),
+        ("nfs3-read-write-chunk", "other data"),
+        ("nfs3-readlink-reply-chunk", "other results"),
+    ] {
+        assert!(found.contains(&format!("{case}: violates: reply; {what}")), "{found:?}");
+    }
 }
 
 const BOUNDS: Bounds = Bounds { seed: 1, count: 60, pause: Duration::ZERO, time: Duration::from_secs(60) };

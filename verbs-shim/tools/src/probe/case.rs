@@ -110,6 +110,15 @@ pub(super) enum Piece {
     Next,
 }
 
+/// How often a case calls NULL at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Calls {
+    /// As often as there are credits: the lower of what was asked for and what was granted.
+    AllCredits,
+    /// Once more than was granted.
+    OneTooMany,
+}
+
 /// How the connection of a case begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
@@ -164,6 +173,8 @@ pub(super) struct Case {
     pub(super) private_data: &'static [u8],
     pub(super) opening: Opening,
     pub(super) send: &'static [Piece],
+    /// Calls in place of a message, if it is about their number.
+    pub(super) calls: Option<Calls>,
     pub(super) outcomes: Outcomes,
 }
 
@@ -182,12 +193,17 @@ impl Case {
         outcomes: Outcomes,
     ) -> Self {
         let (version, opening) = (Version::One, Opening::Usual);
-        Self { name, rule, section, version, private_data: &USUAL, opening, send, outcomes }
+        Self { name, rule, section, version, private_data: &USUAL, opening, send, calls: None, outcomes }
     }
 
     /// The same with other private data.
     pub(super) const fn announcing(self, private_data: &'static [u8]) -> Self {
         Self { private_data, ..self }
+    }
+
+    /// The same with calls of NULL at once.
+    pub(super) const fn calling(self, calls: Calls) -> Self {
+        Self { calls: Some(calls), ..self }
     }
 
     /// The same on a connection that begins in another way.

@@ -13,6 +13,7 @@ use super::report::Judgement;
 use super::services::{self, ServiceCase};
 use super::session::{Session, word};
 use super::suite::Suite;
+use crate::raw::Arrival;
 
 /// What a case consists of.
 #[derive(Clone, Copy)]
@@ -93,6 +94,12 @@ impl<'a, V: Verbs> Prober<'a, V> {
         if may_invalidate && !self.verbs.remote_invalidation() {
             return Ok(Asked::Not("this adapter's memory cannot be invalidated"));
         }
+        if let Some(calls) = case.calls {
+            let Some(messages) = session.nulls(calls) else {
+                return Ok(Asked::Not("more credits are granted than there are receives"));
+            };
+            return self.call_at_once(session, &messages, faults);
+        }
         let plain = match test {
             Test::Message => None,
             Test::Service(service) => match services::plain(&mut session, service, self.suite)? {
@@ -103,7 +110,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         let xid = session.fresh_xid();
         let messages = match &plain {
             None => session.compose(case.send, xid)?,
-            Some((service, plain)) => vec![services::compose(&mut session, service, xid, &plain.arguments)?],
+            Some((service, plain)) => vec![services::compose(&mut session, service, xid, plain)?],
         };
         let message = messages.last().map_or(&[][..], Vec::as_slice);
         // What belongs to no RPC has another one.
@@ -125,6 +132,40 @@ impl<'a, V: Verbs> Prober<'a, V> {
         if let (Some((service, plain)), Verdict::Conforms, Some(reply)) = (&plain, case.verdict(outcome), came.first())
         {
             plain.compare(service, &reply.octets, &areas, faults);
+        }
+        Ok(Asked::Answered(outcome, answers_on))
+    }
+
+    /// Makes these calls at once. It is a reply if each is answered with one.
+    fn call_at_once(
+        &self,
+        mut session: Session<'a, V>,
+        messages: &[Vec<u8>],
+        faults: &mut Faults,
+    ) -> Result<Asked, Error> {
+        for message in messages {
+            session.send(message.clone())?;
+        }
+        let mut came = Vec::new();
+        while came.len() < messages.len()
+            && let Some(arrival) = session.next(self.suite.patience)?
+        {
+            came.push(arrival);
+        }
+        let answers_on = session.answers(&mut came)?;
+        let mut outcome = Outcome::Reply;
+        for message in messages {
+            let xid = word(message, 0).unwrap_or(0);
+            let question = Question { version: self.suite.version, xid, message, may_invalidate: false };
+            let is_its = |arrival: &&Arrival| word(&arrival.octets, 0) == Some(xid);
+            let answers: Vec<_> = came.iter().filter(is_its).collect();
+            if answers.len() > 1 {
+                faults.add(Verdict::Violates, "answered twice");
+            }
+            let made = answers.first().map_or_else(|| nothing(&session), |answer| question.outcome(answer, faults));
+            if outcome == Outcome::Reply {
+                outcome = made;
+            }
         }
         Ok(Asked::Answered(outcome, answers_on))
     }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use rpcrdma::v2::Family;
 use rpcrdma_verbs::{Error, Verbs, Version};
 
-use super::case::{Opening, Piece, Usage};
+use super::case::{Calls, Opening, Piece, Usage};
 use super::memory::{Area, access};
 use super::suite::Suite;
-use crate::raw::{Arrival, RawPeer};
+use crate::raw::{Arrival, RECEIVES, RawPeer};
 
 /// How far the XID of each call is from that of the one before it.
 const STEP: u32 = 0x101;
@@ -23,6 +23,8 @@ pub(super) struct Session<'a, V: Verbs> {
     version: Version,
     peer: RawPeer<'a, V>,
     xid: u32,
+    /// `rdma_credit` of the last reply.
+    granted: u32,
     pub(super) areas: Vec<Area<V>>,
 }
 
@@ -39,7 +41,7 @@ impl<'a, V: Verbs> Session<'a, V> {
     ) -> Result<Self, Error> {
         let peer = RawPeer::connect(verbs, to, private_data, suite.patience)?;
         let version = suite.version;
-        let mut session = Self { verbs, suite, version, peer, xid: first_xid, areas: Vec::new() };
+        let mut session = Self { verbs, suite, version, peer, xid: first_xid, granted: 0, areas: Vec::new() };
         match opening {
             Opening::Usual => session.begin()?,
             Opening::Send(pieces) => session.begin_with(pieces)?,
@@ -132,6 +134,23 @@ impl<'a, V: Verbs> Session<'a, V> {
         Ok(message)
     }
 
+    /// As many calls of NULL in version 1 as `calls` says; none if their replies could not all be received.
+    pub(super) fn nulls(&mut self, calls: Calls) -> Option<Vec<Vec<u8>>> {
+        let count = match calls {
+            Calls::AllCredits => self.granted.min(CREDITS),
+            Calls::OneTooMany => self.granted.saturating_add(1),
+        };
+        // Another one follows, to see whether the responder is still there.
+        (u64::from(count) < RECEIVES).then(|| (0..count).map(|_| self.plain_null()).collect())
+    }
+
+    fn plain_null(&mut self) -> Vec<u8> {
+        let xid = self.fresh_xid();
+        let mut message = octets(&[xid, 1, CREDITS, 0, 0, 0, 0]);
+        message.extend(self.null(xid));
+        message
+    }
+
     /// Registers memory with these octets, and returns its segment as it is sent.
     pub(super) fn advertise(&mut self, content: &[u8], usage: Usage) -> Result<Vec<u8>, Error> {
         let region = self.peer.register(Area::<V>::around(content), access(usage))?;
@@ -181,6 +200,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         let until = Instant::now() + self.suite.patience;
         while let Some(arrival) = self.next_until(until)? {
             if arrival.octets.starts_with(&xid.to_be_bytes()) {
+                self.granted = word(&arrival.octets, 2).unwrap_or(0);
                 return Ok(is_reply(self.version, &arrival.octets));
             }
             others.push(arrival);

@@ -1,12 +1,14 @@
 //! What concerns the connection: credits, and private data of every kind (RFC 8166 section 3.3, RFC 8797).
 
-use crate::probe::case::{Case, Outcome, Outcomes, Piece, REPLY, USUAL, Usage, Verdict};
+use crate::probe::case::{Calls, Case, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, USUAL, Usage, Verdict};
 use Piece::{Fixed, Null, Segment, WithCredit, Words};
 
 const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
 const NULL: &[Piece] = &[Fixed(0), NO_CHUNKS, Null];
 const CREDIT: [&str; 2] = ["credit-zero-request", "RFC 8166 3.3.1"];
 const GRANT: [&str; 2] = ["credit-zero-grant", "RFC 8166 3.3.1"];
+/// The responder may end the connection, and need not.
+const EXCEEDED: [&str; 2] = ["credit-exceeded", "RFC 8166 3.3.1"];
 const PRIVATE: [&str; 2] = ["private-data-version", "RFC 8797 4"];
 
 /// A requester must not ask for none; what a responder does about it is not specified, and peers differ.
@@ -35,6 +37,8 @@ pub(super) const CASES: &[Case] = &[
     case("credit-0", CREDIT, &[WithCredit(0), NO_CHUNKS, Null], ZERO),
     case("credit-1", GRANT, &[WithCredit(1), NO_CHUNKS, Null], REPLY),
     case("credit-most", GRANT, &[WithCredit(u32::MAX), NO_CHUNKS, Null], REPLY),
+    case("credit-all-used", EXCEEDED, &[], REPLY).calling(Calls::AllCredits),
+    case("credit-exceeded", EXCEEDED, &[], UNSPECIFIED).calling(Calls::OneTooMany),
     case("private-data-none", ["private-data-absent", "RFC 8797 3"], NULL, REPLY).announcing(&[]),
     case("private-data-cut", PRIVATE, NULL, REPLY).announcing(CUT),
     case("private-data-version-0", PRIVATE, NULL, REPLY).announcing(VERSION_0),

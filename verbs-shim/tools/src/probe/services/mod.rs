@@ -1,5 +1,8 @@
-//! Calls of NFSv4.0 whose results have data: in Write chunks of odd shapes, beside a Reply chunk, and where no data may
-//! go into a Write chunk (RFC 8267 section 5). What comes back has to be what a plain call of the same operation gives.
+//! Calls of NFSv3 and NFSv4.0 whose results have data: in Write chunks of odd shapes, beside a Reply chunk, and where no data
+//! may go into a Write chunk (RFC 8267 sections 4 and 6.1). What comes back has to be what a plain call of the same operation
+//! gives.
+
+mod calls;
 
 use rpcrdma::v1::{Body, Message};
 use rpcrdma_verbs::{Error, Verbs, Version};
@@ -9,21 +12,12 @@ use super::judge::Faults;
 use super::memory::Withdrawn;
 use super::session::{Session, octets};
 use super::suite::Suite;
-
-/// What is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NfsOperation {
-    /// READ of so many octets from the beginning of the file.
-    Read(u32),
-    /// READLINK of the symbolic link.
-    Readlink,
-    /// READDIR of the root: its results may not be reduced.
-    Readdir,
-}
+use calls::{NfsCall, NfsOperation, NfsVersion, lasting};
 
 /// A case of an operation.
 pub(super) struct ServiceCase {
     pub(super) case: Case,
+    nfs: NfsVersion,
     operation: NfsOperation,
     /// The lengths of the segments of the Write chunk, if there is one.
     write: Option<&'static [u32]>,
@@ -31,12 +25,15 @@ pub(super) struct ServiceCase {
     reply: Option<&'static [u32]>,
 }
 
-const INTO: [&str; 2] = ["write-ignored", "RFC 8166 4.3.2; RFC 8267 5"];
+const INTO: [&str; 2] = ["write-ignored", "RFC 8166 4.3.2; RFC 8267 6.1"];
+const INTO_3: [&str; 2] = ["write-ignored", "RFC 8166 4.3.2; RFC 8267 4"];
 const FILLED: [&str; 2] = ["write-fill-order", "RFC 8166 3.4.6"];
 const INLINE: [&str; 2] = ["write-empty-respected", "RFC 8166 4.3.2.3"];
 const BESIDE: [&str; 2] = ["write-unwritten", "RFC 8166 3.4.6, 4.3.3"];
-const NOT_REDUCED: [&str; 2] = ["ddp-not-eligible", "RFC 8166 6.1; RFC 8267 5"];
+const NOT_REDUCED: [&str; 2] = ["ddp-not-eligible", "RFC 8166 6.1; RFC 8267 6.1"];
+const NOT_REDUCED_3: [&str; 2] = ["ddp-not-eligible", "RFC 8166 6.1; RFC 8267 4"];
 
+/// A case of NFSv4. The chunks are a Write chunk and a Reply chunk.
 const fn case(
     name: &'static str,
     [rule, section]: [&'static str; 2],
@@ -44,7 +41,19 @@ const fn case(
     [write, reply]: [Option<&'static [u32]>; 2],
     outcomes: Outcomes,
 ) -> ServiceCase {
-    ServiceCase { case: Case::new([name, rule, section], &[], outcomes), operation, write, reply }
+    let case = Case::new([name, rule, section], &[], outcomes);
+    ServiceCase { case, nfs: NfsVersion::Four, operation, write, reply }
+}
+
+/// The same of NFSv3.
+const fn nfs3(
+    name: &'static str,
+    about: [&'static str; 2],
+    operation: NfsOperation,
+    chunks: [Option<&'static [u32]>; 2],
+    outcomes: Outcomes,
+) -> ServiceCase {
+    ServiceCase { nfs: NfsVersion::Three, ..case(name, about, operation, chunks, outcomes) }
 }
 
 use NfsOperation::{Read, Readdir, Readlink};
@@ -61,43 +70,27 @@ pub(super) const CASES: &[ServiceCase] = &[
     case("read-write-and-reply-chunk", BESIDE, Read(60), [Some(&[64]), Some(&[512])], REPLY),
     case("readlink-write-chunk", INTO, Readlink, [Some(&[256]), None], REPLY),
     case("readlink-reply-chunk", BESIDE, Readlink, [None, Some(&[512])], REPLY),
+    case("readlink-write-and-reply-chunk", BESIDE, Readlink, [Some(&[256]), Some(&[512])], REPLY),
     case("readdir-write-chunk", NOT_REDUCED, Readdir, [Some(&[512]), None], REPLY),
+    nfs3("nfs3-read-write-chunk", INTO_3, Read(60), [Some(&[64]), None], REPLY),
+    nfs3("nfs3-read-exact-write-chunk", INTO_3, Read(60), [Some(&[60]), None], REPLY),
+    nfs3("nfs3-read-odd-write-chunk", INTO_3, Read(57), [Some(&[57]), None], REPLY),
+    nfs3("nfs3-read-many-segments", FILLED, Read(57), [Some(&[1, 3, 7, 16, 64]), None], REPLY),
+    nfs3("nfs3-read-write-chunk-empty", INLINE, Read(60), [Some(&[]), None], REPLY),
+    nfs3("nfs3-read-write-chunk-too-small", INTO_3, Read(60), [Some(&[32]), None], UNSPECIFIED),
+    nfs3("nfs3-read-reply-chunk", BESIDE, Read(60), [None, Some(&[512])], REPLY),
+    nfs3("nfs3-read-reply-chunk-of-3-segments", BESIDE, Read(60), [None, Some(&[20, 60, 512])], REPLY),
+    nfs3("nfs3-read-write-and-reply-chunk", BESIDE, Read(60), [Some(&[64]), Some(&[512])], REPLY),
+    nfs3("nfs3-readlink-write-chunk", INTO_3, Readlink, [Some(&[256]), None], REPLY),
+    nfs3("nfs3-readlink-reply-chunk", BESIDE, Readlink, [None, Some(&[512])], REPLY),
+    nfs3("nfs3-readlink-write-and-reply-chunk", BESIDE, Readlink, [Some(&[256]), Some(&[512])], REPLY),
+    nfs3("nfs3-readdir-write-chunk", NOT_REDUCED_3, Readdir, [Some(&[512]), None], REPLY),
+    nfs3("nfs3-readdir-reply-chunk", BESIDE, Readdir, [None, Some(&[1024])], REPLY),
 ];
 
-/// Whether these cases can be tried: they are calls of NFSv4 in version 1.
+/// Whether these cases can be tried: they are calls of NFS in version 1, and begin with NFSv4.
 pub(super) const fn apply(suite: &Suite) -> bool {
     matches!(suite.version, Version::One) && suite.program == 100_003 && suite.program_version == 4
-}
-
-impl NfsOperation {
-    /// The arguments of a COMPOUND of minor version 0 (RFC 7530 section 16.2), or which option names what it is about.
-    fn arguments(self, suite: &Suite) -> Result<Vec<u8>, &'static str> {
-        let (name, operation) = match self {
-            Read(length) => {
-                // The anonymous stateid, the offset, the count.
-                let words = [25, 0, 0, 0, 0, 0, 0, length];
-                (Some(suite.file.as_deref().ok_or("--file is not given")?), octets(&words))
-            }
-            Readlink => (Some(suite.link.as_deref().ok_or("--link is not given")?), octets(&[27])),
-            // From the beginning, at most 512 octets, without attributes.
-            Readdir => (None, octets(&[26, 0, 0, 0, 0, 512, 512, 0])),
-        };
-        let mut arguments = octets(&[0, 0, 2 + u32::from(name.is_some()), 24]);
-        if let Some(name) = name {
-            arguments.extend(octets(&[15, u32::try_from(name.len()).unwrap_or(u32::MAX)]));
-            arguments.extend(name.as_bytes());
-            arguments.resize(arguments.len().next_multiple_of(4), 0);
-        }
-        arguments.extend(operation);
-        Ok(arguments)
-    }
-}
-
-/// The RPC Call of COMPOUND by the superuser (RFC 5531 section 9, AUTH_SYS).
-fn compound(xid: u32, arguments: &[u8]) -> Vec<u8> {
-    let mut call = octets(&[xid, 0, 2, 100_003, 4, 1, 1, 20, 0, 0, 0, 0, 0, 0, 0]);
-    call.extend(arguments);
-    call
 }
 
 /// A list of chunks with one or none.
@@ -115,7 +108,7 @@ pub(super) fn compose<V: Verbs>(
     session: &mut Session<'_, V>,
     service: &ServiceCase,
     xid: u32,
-    arguments: &[u8],
+    plain: &Plain,
 ) -> Result<Vec<u8>, Error> {
     let mut message = octets(&[xid, 1, 32, 0, 0]);
     message.extend(chunk(session, service.write)?);
@@ -124,7 +117,7 @@ pub(super) fn compose<V: Verbs>(
         None => message.extend([0; 4]),
         reply => message.extend(chunk(session, reply)?),
     }
-    message.extend(compound(xid, arguments));
+    message.extend(plain.call.message(xid));
     Ok(message)
 }
 
@@ -136,27 +129,17 @@ pub(super) fn plain<V: Verbs>(
     service: &ServiceCase,
     suite: &Suite,
 ) -> Result<Result<Plain, &'static str>, Error> {
-    let arguments = match service.operation.arguments(suite) {
-        Ok(arguments) => arguments,
-        Err(missing) => return Ok(Err(missing)),
+    let call = match service.operation.call(service.nfs, session, suite)? {
+        Ok(call) => call,
+        Err(why) => return Ok(Err(why)),
     };
-    let xid = session.fresh_xid();
-    let mut message = octets(&[xid, 1, 32, 0, 0, 0, 0]);
-    message.extend(compound(xid, &arguments));
-    session.send(message)?;
-    let answer = session.next(suite.patience)?;
-    let stream = answer.as_ref().and_then(|answer| inline(&answer.octets));
-    // Accepted, and NFS4_OK.
-    let good = stream.filter(|stream| stream.get(4..28) == Some(&octets(&[1, 0, 0, 0, 0, 0])));
-    Ok(match good.and_then(|stream| stream.get(4..)) {
-        Some(results) => Ok(Plain { arguments, results: results.to_vec() }),
-        None => Err("the plain call fails"),
-    })
+    let results = call.make(session, suite)?;
+    Ok(results.map(|results| Plain { call, results }).ok_or("the plain call fails"))
 }
 
 /// A call without chunks, and what came of it.
 pub(super) struct Plain {
-    pub(super) arguments: Vec<u8>,
+    call: NfsCall,
     results: Vec<u8>,
 }
 
@@ -178,19 +161,20 @@ impl Plain {
             Some(stream) => stream.to_vec(),
             None => gathered(chunks.reply.into_iter().flat_map(|chunk| chunk.iter()).map(|one| one.length), long),
         };
-        self.judge(service.operation, stream.get(4..).unwrap_or_default(), &data, faults);
+        self.judge(service, stream.get(4..).unwrap_or_default(), &data, faults);
     }
 
     /// `stream` is the Payload stream as it came, without its first word, and `data` what was taken out of it.
-    fn judge(&self, operation: NfsOperation, stream: &[u8], data: &[u8], faults: &mut Faults) {
-        if !data.is_empty() && operation == Readdir {
+    fn judge(&self, service: &ServiceCase, stream: &[u8], data: &[u8], faults: &mut Faults) {
+        if !data.is_empty() && service.operation == Readdir {
             return faults.add(Verdict::Violates, "reduced what is not eligible");
         }
         // The data is the last item of the results.
         let start = self.results.len().saturating_sub(data.len().next_multiple_of(4));
         let (rest, item) = self.results.split_at(start);
+        let [stream, rest] = [stream, rest].map(|stream| lasting(service.nfs, stream));
         if stream != rest {
-            faults.add(Verdict::Violates, difference(stream, rest));
+            faults.add(Verdict::Violates, difference(&stream, &rest));
         }
         if !item.starts_with(data) {
             let early = start.checked_sub(4).and_then(|start| self.results.get(start..));

@@ -1,0 +1,140 @@
+//! The calls: what each operation is in NFSv3 (RFC 1813) and in NFSv4.0 (RFC 7530). A file handle for NFSv3 is asked for by
+//! NFSv4, because MOUNT may be out of reach: the cases are tried where a server has the same handles in both.
+
+use rpcrdma_verbs::{Error, Verbs};
+
+use super::super::session::{Session, octets, word};
+use super::super::suite::Suite;
+use super::inline;
+
+/// A version of NFS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NfsVersion {
+    Three,
+    Four,
+}
+
+/// What is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NfsOperation {
+    /// READ of so many octets from the beginning of the file.
+    Read(u32),
+    /// READLINK of the symbolic link.
+    Readlink,
+    /// READDIR of the root: its results may not be reduced.
+    Readdir,
+}
+
+/// A procedure with its arguments.
+pub(super) struct NfsCall {
+    version: u32,
+    procedure: u32,
+    arguments: Vec<u8>,
+}
+
+use NfsOperation::{Read, Readdir, Readlink};
+
+impl NfsOperation {
+    /// The call of this operation. The inner error says why there is none.
+    pub(super) fn call<V: Verbs>(
+        self,
+        version: NfsVersion,
+        session: &mut Session<'_, V>,
+        suite: &Suite,
+    ) -> Result<Result<NfsCall, &'static str>, Error> {
+        let name = match self {
+            Read(_) => suite.file.as_deref().map(Some).ok_or("--file is not given"),
+            Readlink => suite.link.as_deref().map(Some).ok_or("--link is not given"),
+            Readdir => Ok(None),
+        };
+        let name = match name {
+            Ok(name) => name,
+            Err(missing) => return Ok(Err(missing)),
+        };
+        if version == NfsVersion::Four {
+            return Ok(Ok(compound(name, &self.of_compound())));
+        }
+        let handle = handle(session, name, suite)?;
+        Ok(handle.map(|handle| self.of_nfs3(&handle)).ok_or("NFSv4 gives no handle"))
+    }
+
+    /// Its words in a COMPOUND.
+    fn of_compound(self) -> Vec<u32> {
+        match self {
+            // The anonymous stateid, the offset, the count.
+            Read(length) => vec![25, 0, 0, 0, 0, 0, 0, length],
+            Readlink => vec![27],
+            // From the beginning, at most 512 octets, without attributes.
+            Readdir => vec![26, 0, 0, 0, 0, 512, 512, 0],
+        }
+    }
+
+    /// The procedure of NFSv3, with a handle as XDR has it.
+    fn of_nfs3(self, handle: &[u8]) -> NfsCall {
+        let (procedure, more) = match self {
+            Read(length) => (6, vec![0, 0, length]),
+            Readlink => (5, vec![]),
+            Readdir => (16, vec![0, 0, 0, 0, 512]),
+        };
+        NfsCall { version: 3, procedure, arguments: [handle, &octets(&more)].concat() }
+    }
+}
+
+/// A COMPOUND of minor version 0 about what has this name in the root, or the root (RFC 7530 section 16.2).
+fn compound(name: Option<&str>, operation: &[u32]) -> NfsCall {
+    let mut arguments = octets(&[0, 0, 2 + u32::from(name.is_some()), 24]);
+    if let Some(name) = name {
+        arguments.extend(octets(&[15, u32::try_from(name.len()).unwrap_or(u32::MAX)]));
+        arguments.extend(name.as_bytes());
+        arguments.resize(arguments.len().next_multiple_of(4), 0);
+    }
+    arguments.extend(octets(operation));
+    NfsCall { version: 4, procedure: 1, arguments }
+}
+
+/// The handle of what has this name in the root, or of the root, as XDR has it: with its length, and padded.
+fn handle<V: Verbs>(session: &mut Session<'_, V>, name: Option<&str>, suite: &Suite) -> Result<Option<Vec<u8>>, Error> {
+    const GETFH: u32 = 10;
+    let Some(results) = compound(name, &[GETFH]).make(session, suite)? else { return Ok(None) };
+    // Behind msg_type, the verifier and the status of the RPC: status, tag, number of results, then two words of each.
+    let before = 5 + 3 + 2 * if name.is_some() { 3 } else { 2 };
+    let length = word(&results, before).map_or(0, |length| 4 + length.next_multiple_of(4)) as usize;
+    Ok(results.get(4 * before..).and_then(|rest| rest.get(..length)).map(<[u8]>::to_vec))
+}
+
+impl NfsCall {
+    /// Its RPC Call, by the superuser (RFC 5531 section 9, AUTH_SYS).
+    pub(super) fn message(&self, xid: u32) -> Vec<u8> {
+        let mut call = octets(&[xid, 0, 2, 100_003, self.version, self.procedure, 1, 20, 0, 0, 0, 0, 0, 0, 0]);
+        call.extend(&self.arguments);
+        call
+    }
+
+    /// Makes it without chunks. Returns its reply from the second word on, if it is accepted and its status is good.
+    pub(super) fn make<V: Verbs>(&self, session: &mut Session<'_, V>, suite: &Suite) -> Result<Option<Vec<u8>>, Error> {
+        let xid = session.fresh_xid();
+        let mut message = octets(&[xid, 1, 32, 0, 0, 0, 0]);
+        message.extend(self.message(xid));
+        session.send(message)?;
+        let answer = session.next(suite.patience)?;
+        let stream = answer.as_ref().and_then(|answer| inline(&answer.octets));
+        let good = stream.filter(|stream| stream.get(4..28) == Some(&octets(&[1, 0, 0, 0, 0, 0])));
+        Ok(good.and_then(|stream| stream.get(4..)).map(<[u8]>::to_vec))
+    }
+}
+
+/// Replies from the second word on, without what differs between two calls: in NFSv3 the time of the last access to
+/// what was read, which is in the attributes that each reply begins with.
+pub(super) fn lasting(version: NfsVersion, reply: &[u8]) -> Vec<u8> {
+    /// Where the attributes begin, if there are any; and that time in `fattr3`.
+    const ATTRIBUTES: usize = 7;
+    const ACCESS: usize = ATTRIBUTES + 15;
+    let mut reply = reply.to_vec();
+    if version == NfsVersion::Three
+        && word(&reply, ATTRIBUTES - 1) == Some(1)
+        && let Some(time) = reply.get_mut(4 * ACCESS..4 * (ACCESS + 2))
+    {
+        time.fill(0);
+    }
+    reply
+}
