@@ -1,11 +1,11 @@
 //! The calls: what each operation is in NFSv3 (RFC 1813) and in NFSv4.0 (RFC 7530). A file handle for NFSv3 is asked for by
 //! NFSv4, because MOUNT may be out of reach: the cases are tried where a server has the same handles in both.
 
+use rpcrdma::v1::{Body, Message};
 use rpcrdma_verbs::{Error, Verbs};
 
-use super::super::session::{Session, octets, word};
-use super::super::suite::Suite;
-use super::inline;
+use crate::probe::session::{Session, octets, word};
+use crate::probe::suite::Suite;
 
 /// A version of NFS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,12 @@ impl NfsCall {
         let good = stream.filter(|stream| stream.get(4..28) == Some(&octets(&[1, 0, 0, 0, 0, 0])));
         Ok(good.and_then(|stream| stream.get(4..)).map(<[u8]>::to_vec))
     }
+}
+
+/// What follows the header of an `RDMA_MSG`.
+pub(super) fn inline(octets: &[u8]) -> Option<&[u8]> {
+    let message = Message::decode(octets).ok()?;
+    matches!(message.header.body, Body::Msg { .. }).then(|| octets.get(message.header_length..)).flatten()
 }
 
 /// Replies from the second word on, without what differs between two calls: in NFSv3 the time of the last access to

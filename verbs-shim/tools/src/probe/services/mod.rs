@@ -4,7 +4,7 @@
 
 mod calls;
 
-use rpcrdma::v1::{Body, Message};
+use rpcrdma::v1::Message;
 use rpcrdma_verbs::{Error, Verbs, Version};
 
 use super::case::{Case, Outcomes, REPLY, UNSPECIFIED, Usage, Verdict};
@@ -12,7 +12,7 @@ use super::judge::Faults;
 use super::memory::Withdrawn;
 use super::session::{Session, octets};
 use super::suite::Suite;
-use calls::{NfsCall, NfsOperation, NfsVersion, lasting};
+use calls::{NfsCall, NfsOperation, NfsVersion, inline, lasting};
 
 /// A case of an operation.
 pub(super) struct ServiceCase {
@@ -141,12 +141,6 @@ pub(super) fn plain<V: Verbs>(
 pub(super) struct Plain {
     call: NfsCall,
     results: Vec<u8>,
-}
-
-/// What follows the header of an `RDMA_MSG`.
-fn inline(octets: &[u8]) -> Option<&[u8]> {
-    let message = Message::decode(octets).ok()?;
-    matches!(message.header.body, Body::Msg { .. }).then(|| octets.get(message.header_length..)).flatten()
 }
 
 impl Plain {
