@@ -56,6 +56,8 @@ pub(super) enum Outcome {
     Silence,
     /// By ending the connection.
     Disconnect,
+    /// With an RPC Reply, or by ending the connection: which of the two depends on how quick it is.
+    ReplyOrDisconnect,
     /// It takes no connection.
     Refusal,
     /// With something that is no answer to it.
@@ -71,6 +73,7 @@ impl fmt::Display for Outcome {
             Self::Error(code) => code.fmt(f),
             Self::Silence => f.write_str("silence"),
             Self::Disconnect => f.write_str("disconnect"),
+            Self::ReplyOrDisconnect => f.write_str("reply or disconnect"),
             Self::Refusal => f.write_str("connection refused"),
             Self::Other => f.write_str("no answer to it"),
         }
