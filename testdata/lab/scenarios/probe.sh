@@ -4,12 +4,13 @@ programs="rpcrdma-probe" peer="192.0.2.1 192.0.2.2" seconds=400
 server() {
     server_nfsd
     octets 1000 >/srv/export/file
+    octets 1000 >/srv/export/scratch
     ln -s /a/path/of/27/octets/in/all /srv/export/link
 }
 
 client() {
     local status=0
-    limit 300 rpcrdma-probe --tsv --silence 700ms --file file --link link "$server:$port" >/host/probe.tsv || status=$?
+    limit 300 rpcrdma-probe --tsv --silence 700ms --file file --link link --scratch scratch "$server:$port" >/host/probe.tsv || status=$?
     # It violates some rules.
     [ "$status" -eq 1 ] || fail "rpcrdma-probe ended with $status"
 }

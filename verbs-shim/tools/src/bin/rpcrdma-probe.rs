@@ -65,6 +65,9 @@ struct Arguments {
     /// A symbolic link in the root of the NFSv4 server: READLINK it in several ways
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
+    /// A file in the root of the NFSv4 server that may be overwritten: WRITE to it in several ways
+    #[arg(long, value_name = "NAME")]
+    scratch: Option<String>,
     /// How long to wait before a missing answer counts as silence
     #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = command_line::duration)]
     silence: Duration,
@@ -72,7 +75,7 @@ struct Arguments {
     #[arg(short = 'W', long, default_value = "10s", value_name = "TIME", value_parser = command_line::duration)]
     timeout: Duration,
     /// Send random messages, and check after each that the server still answers
-    #[arg(long, conflicts_with_all = ["only", "file", "link", "tsv", "replay"])]
+    #[arg(long, conflicts_with_all = ["only", "file", "link", "scratch", "tsv", "replay"])]
     fuzz: bool,
     /// Seed of the first random message; the next message has the next number
     #[arg(long, default_value_t = 0, value_name = "NUMBER", requires = "fuzz")]
@@ -87,7 +90,7 @@ struct Arguments {
     #[arg(long, default_value = "600s", value_name = "TIME", value_parser = command_line::duration, requires = "fuzz")]
     time: Duration,
     /// Send the message in this file, saved by --fuzz
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "file", "link", "tsv"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "file", "link", "scratch", "tsv"])]
     replay: Option<PathBuf>,
     /// Print one JSON object per line
     #[arg(long, conflicts_with = "tsv")]
@@ -122,6 +125,7 @@ impl Arguments {
             form: Form::of(self.json, self.tsv),
             file: self.file.clone(),
             link: self.link.clone(),
+            scratch: self.scratch.clone(),
         }
     }
 }

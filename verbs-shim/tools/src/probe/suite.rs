@@ -54,6 +54,8 @@ pub struct Suite {
     pub file: Option<String>,
     /// The name of a symbolic link there.
     pub link: Option<String>,
+    /// The name of a file there that may be overwritten.
+    pub scratch: Option<String>,
 }
 
 impl Suite {
@@ -70,6 +72,7 @@ impl Suite {
             form: Form::Table,
             file: None,
             link: None,
+            scratch: None,
         }
     }
 

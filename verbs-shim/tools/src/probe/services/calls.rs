@@ -1,6 +1,8 @@
 //! The calls: what each operation is in NFSv3 (RFC 1813) and in NFSv4.0 (RFC 7530). A file handle for NFSv3 is asked for by
 //! NFSv4, because MOUNT may be out of reach: the cases are tried where a server has the same handles in both.
 
+use std::ops::Range;
+
 use rpcrdma::v1::{Body, Message};
 use rpcrdma_verbs::{Error, Verbs};
 
@@ -23,6 +25,8 @@ pub(super) enum NfsOperation {
     Readlink,
     /// READDIR of the root: its results may not be reduced.
     Readdir,
+    /// WRITE of so many octets to the beginning of the scratch file, over zeros, and READ of them. Of NFSv4 only.
+    Write(u32),
 }
 
 /// A procedure with its arguments.
@@ -32,7 +36,7 @@ pub(super) struct NfsCall {
     arguments: Vec<u8>,
 }
 
-use NfsOperation::{Read, Readdir, Readlink};
+use NfsOperation::{Read, Readdir, Readlink, Write};
 
 impl NfsOperation {
     /// The call of this operation. The inner error says why there is none.
@@ -46,56 +50,79 @@ impl NfsOperation {
             Read(_) => suite.file.as_deref().map(Some).ok_or("--file is not given"),
             Readlink => suite.link.as_deref().map(Some).ok_or("--link is not given"),
             Readdir => Ok(None),
+            Write(_) => suite.scratch.as_deref().map(Some).ok_or("--scratch is not given"),
         };
         let name = match name {
             Ok(name) => name,
             Err(missing) => return Ok(Err(missing)),
         };
         if version == NfsVersion::Four {
-            return Ok(Ok(compound(name, &self.of_compound())));
+            let operations = if matches!(self, Write(_)) { 3 } else { 1 };
+            return Ok(Ok(compound(name, operations, &self.of_compound())));
         }
         let handle = handle(session, name, suite)?;
-        Ok(handle.map(|handle| self.of_nfs3(&handle)).ok_or("NFSv4 gives no handle"))
+        Ok(handle.and_then(|handle| self.of_nfs3(&handle)).ok_or("NFSv4 gives no handle"))
     }
 
-    /// Its words in a COMPOUND.
-    fn of_compound(self) -> Vec<u32> {
+    /// What it is in a COMPOUND.
+    fn of_compound(self) -> Vec<u8> {
         match self {
             // The anonymous stateid, the offset, the count.
-            Read(length) => vec![25, 0, 0, 0, 0, 0, 0, length],
-            Readlink => vec![27],
+            Read(length) => octets(&[25, 0, 0, 0, 0, 0, 0, length]),
+            Readlink => octets(&[27]),
             // From the beginning, at most 512 octets, without attributes.
-            Readdir => vec![26, 0, 0, 0, 0, 512, 512, 0],
+            Readdir => octets(&[26, 0, 0, 0, 0, 512, 512, 0]),
+            Write(length) => {
+                let data: Vec<u8> = (1..=255).cycle().take(length as usize).collect();
+                [write(&vec![0; length as usize]), write(&data), Read(length).of_compound()].concat()
+            }
         }
+    }
+
+    /// Where the data of WRITE is in a call of so many octets.
+    pub(super) fn data(self, call: usize) -> Option<Range<usize>> {
+        let Write(length) = self else { return None };
+        let end = call.checked_sub(Read(length).of_compound().len())?;
+        let start = end.checked_sub(length.next_multiple_of(4) as usize)?;
+        Some(start..end)
     }
 
     /// The procedure of NFSv3, with a handle as XDR has it.
-    fn of_nfs3(self, handle: &[u8]) -> NfsCall {
+    fn of_nfs3(self, handle: &[u8]) -> Option<NfsCall> {
         let (procedure, more) = match self {
             Read(length) => (6, vec![0, 0, length]),
             Readlink => (5, vec![]),
             Readdir => (16, vec![0, 0, 0, 0, 512]),
+            Write(_) => return None,
         };
-        NfsCall { version: 3, procedure, arguments: [handle, &octets(&more)].concat() }
+        Some(NfsCall { version: 3, procedure, arguments: [handle, &octets(&more)].concat() })
     }
 }
 
 /// A COMPOUND of minor version 0 about what has this name in the root, or the root (RFC 7530 section 16.2).
-fn compound(name: Option<&str>, operation: &[u32]) -> NfsCall {
-    let mut arguments = octets(&[0, 0, 2 + u32::from(name.is_some()), 24]);
+fn compound(name: Option<&str>, count: u32, operations: &[u8]) -> NfsCall {
+    let mut arguments = octets(&[0, 0, 1 + u32::from(name.is_some()) + count, 24]);
     if let Some(name) = name {
         arguments.extend(octets(&[15, u32::try_from(name.len()).unwrap_or(u32::MAX)]));
         arguments.extend(name.as_bytes());
         arguments.resize(arguments.len().next_multiple_of(4), 0);
     }
-    arguments.extend(octets(operation));
+    arguments.extend(operations);
     NfsCall { version: 4, procedure: 1, arguments }
+}
+
+/// WRITE with the anonymous stateid at offset 0, to stable storage, with padding.
+fn write(data: &[u8]) -> Vec<u8> {
+    let mut write = octets(&[38, 0, 0, 0, 0, 0, 0, 2, u32::try_from(data.len()).unwrap_or(u32::MAX)]);
+    write.extend(data);
+    write.resize(write.len().next_multiple_of(4), 0);
+    write
 }
 
 /// The handle of what has this name in the root, or of the root, as XDR has it: with its length, and padded.
 fn handle<V: Verbs>(session: &mut Session<'_, V>, name: Option<&str>, suite: &Suite) -> Result<Option<Vec<u8>>, Error> {
     const GETFH: u32 = 10;
-    let Some(results) = compound(name, &[GETFH]).make(session, suite)? else { return Ok(None) };
+    let Some(results) = compound(name, 1, &octets(&[GETFH])).make(session, suite)? else { return Ok(None) };
     // Behind msg_type, the verifier and the status of the RPC: status, tag, number of results, then two words of each.
     let before = 5 + 3 + 2 * if name.is_some() { 3 } else { 2 };
     let length = word(&results, before).map_or(0, |length| 4 + length.next_multiple_of(4)) as usize;

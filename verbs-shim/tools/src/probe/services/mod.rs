@@ -1,4 +1,4 @@
-//! Calls of NFSv3 and NFSv4.0 whose results have data: in Write chunks of odd shapes, beside a Reply chunk, and where no data
+//! Calls of NFSv3 and NFSv4.0 that have data: in Read and Write chunks of odd shapes, beside a Reply chunk, and where no data
 //! may go into a Write chunk (RFC 8267 sections 4 and 6.1). What comes back has to be what a plain call of the same operation
 //! gives.
 
@@ -19,6 +19,8 @@ pub(super) struct ServiceCase {
     pub(super) case: Case,
     nfs: NfsVersion,
     operation: NfsOperation,
+    /// The lengths of the segments of the Read chunk with the data of WRITE. With the padding or without.
+    read: Option<&'static [u32]>,
     /// The lengths of the segments of the Write chunk, if there is one.
     write: Option<&'static [u32]>,
     /// The same for the Reply chunk.
@@ -27,6 +29,7 @@ pub(super) struct ServiceCase {
 
 const INTO: [&str; 2] = ["write-ignored", "RFC 8166 4.3.2; RFC 8267 6.1"];
 const INTO_3: [&str; 2] = ["write-ignored", "RFC 8166 4.3.2; RFC 8267 4"];
+const PULLED: [&str; 2] = ["rdma-read-bounds", "RFC 8166 3.4.5; RFC 8267 6.1"];
 const FILLED: [&str; 2] = ["write-fill-order", "RFC 8166 3.4.6"];
 const INLINE: [&str; 2] = ["write-empty-respected", "RFC 8166 4.3.2.3"];
 const BESIDE: [&str; 2] = ["write-unwritten", "RFC 8166 3.4.6, 4.3.3"];
@@ -42,7 +45,7 @@ const fn case(
     outcomes: Outcomes,
 ) -> ServiceCase {
     let case = Case::new([name, rule, section], &[], outcomes);
-    ServiceCase { case, nfs: NfsVersion::Four, operation, write, reply }
+    ServiceCase { case, nfs: NfsVersion::Four, operation, read: None, write, reply }
 }
 
 /// The same of NFSv3.
@@ -56,7 +59,12 @@ const fn nfs3(
     ServiceCase { nfs: NfsVersion::Three, ..case(name, about, operation, chunks, outcomes) }
 }
 
-use NfsOperation::{Read, Readdir, Readlink};
+/// A WRITE of NFSv4 whose data is in a Read chunk.
+const fn pulled(name: &'static str, length: u32, read: &'static [u32], reply: Option<&'static [u32]>) -> ServiceCase {
+    ServiceCase { read: Some(read), ..case(name, PULLED, Write(length), [None, reply], REPLY) }
+}
+
+use NfsOperation::{Read, Readdir, Readlink, Write};
 
 pub(super) const CASES: &[ServiceCase] = &[
     case("read-write-chunk", INTO, Read(60), [Some(&[64]), None], REPLY),
@@ -72,6 +80,12 @@ pub(super) const CASES: &[ServiceCase] = &[
     case("readlink-reply-chunk", BESIDE, Readlink, [None, Some(&[512])], REPLY),
     case("readlink-write-and-reply-chunk", BESIDE, Readlink, [Some(&[256]), Some(&[512])], REPLY),
     case("readdir-write-chunk", NOT_REDUCED, Readdir, [Some(&[512]), None], REPLY),
+    pulled("write-read-chunk", 60, &[60], None),
+    pulled("write-odd-read-chunk", 57, &[57], None),
+    pulled("write-padded-read-chunk", 57, &[60], None),
+    pulled("write-padding-in-a-segment", 57, &[57, 3], None),
+    pulled("write-many-segments", 57, &[1, 3, 7, 16, 30], None),
+    pulled("write-read-and-reply-chunk", 60, &[60], Some(&[512])),
     nfs3("nfs3-read-write-chunk", INTO_3, Read(60), [Some(&[64]), None], REPLY),
     nfs3("nfs3-read-exact-write-chunk", INTO_3, Read(60), [Some(&[60]), None], REPLY),
     nfs3("nfs3-read-odd-write-chunk", INTO_3, Read(57), [Some(&[57]), None], REPLY),
@@ -110,14 +124,24 @@ pub(super) fn compose<V: Verbs>(
     xid: u32,
     plain: &Plain,
 ) -> Result<Vec<u8>, Error> {
-    let mut message = octets(&[xid, 1, 32, 0, 0]);
+    let mut call = plain.call.message(xid);
+    let mut message = octets(&[xid, 1, 32, 0]);
+    if let (Some(lengths), Some(data)) = (service.read, service.operation.data(call.len())) {
+        let (position, mut data) = (data.start, call.drain(data).collect::<Vec<u8>>());
+        for length in lengths {
+            message.extend(octets(&[1, u32::try_from(position).unwrap_or(u32::MAX)]));
+            let part: Vec<u8> = data.drain(..data.len().min(*length as usize)).collect();
+            message.extend(session.advertise(&part, Usage::Read)?);
+        }
+    }
+    message.extend([0; 4]);
     message.extend(chunk(session, service.write)?);
     message.extend([0; 4]);
     match service.reply {
         None => message.extend([0; 4]),
         reply => message.extend(chunk(session, reply)?),
     }
-    message.extend(plain.call.message(xid));
+    message.extend(call);
     Ok(message)
 }
 
@@ -144,10 +168,11 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// Compares a reply with it. `areas` are those of the Write chunk, then those of the Reply chunk.
+    /// Compares a reply with it. `areas` are those of the Read chunk, of the Write chunk, and of the Reply chunk.
     pub(super) fn compare(&self, service: &ServiceCase, reply: &[u8], areas: &[Withdrawn], faults: &mut Faults) {
         let Ok(message) = Message::decode(reply) else { return };
         let Some(chunks) = message.header.chunks() else { return };
+        let areas = areas.get(service.read.map_or(0, <[u32]>::len)..).unwrap_or_default();
         let (write, long) = areas.split_at(service.write.map_or(0, <[u32]>::len).min(areas.len()));
         let data = chunks.writes.iter().next().map(|chunk| gathered(chunk.iter().map(|one| one.length), write));
         let data = data.unwrap_or_default();
