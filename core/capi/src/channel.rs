@@ -2,8 +2,8 @@
 
 use core::ptr;
 
-use rpcrdma::endpoint::channel::{Arrival, Channel, HostAuthentication, Negotiation, SegmentLimits};
-use rpcrdma::endpoint::{Direction, Versions};
+use rpcrdma::endpoint::channel::{Arrival, Channel, HostAuthentication, Negotiation};
+use rpcrdma::endpoint::{Direction, SegmentLimits, Versions};
 use rpcrdma::v2::{Properties, ReverseDirection};
 
 use crate::argument::{Buffer, Extent, Place, Room, status, value, values};

@@ -1,7 +1,7 @@
 //! The Requester.
 
-use rpcrdma::endpoint::CallId;
-use rpcrdma::endpoint::channel::SegmentLimits;
+use rpcrdma::endpoint::{CallId, SegmentLimits};
+
 use rpcrdma::endpoint::requester::{Call, CallRefusal, End, Input, Memory, Output, Requester};
 use rpcrdma::v1::ErrorBody;
 

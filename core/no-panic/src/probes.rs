@@ -3,7 +3,7 @@
 use core::fmt::{self, Display, Write};
 use core::hint::black_box;
 
-use rpcrdma::endpoint::channel::SegmentLimits;
+use rpcrdma::endpoint::SegmentLimits;
 use rpcrdma::endpoint::{
     CallId, Channel, Direction, Item, Limits, PayloadFormats, Requester, Responder, Terms, Version, Versions,
     is_protected, requester, responder,

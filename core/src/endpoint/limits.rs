@@ -72,6 +72,15 @@ impl Default for Limits {
     }
 }
 
+/// What the Calls of an end may advertise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentLimits {
+    /// The most octets of a segment.
+    pub octets: u32,
+    /// The most segments of a Call.
+    pub count: u32,
+}
+
 /// How a Call is put together.
 pub(super) struct Assembly<const CHUNKS: usize> {
     /// The Read chunks to insert.

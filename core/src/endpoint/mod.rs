@@ -111,6 +111,7 @@
 //! Whether a message fits, what part of it goes inline, and which octets go to which segment follows from lengths and
 //! positions alone. So the data stays where the driver has it.
 
+#[cfg(feature = "version-2")]
 pub mod channel;
 mod direction;
 mod formats;
@@ -127,11 +128,12 @@ mod version;
 mod window;
 mod wire;
 
+#[cfg(feature = "version-2")]
 pub use channel::{Channel, Versions};
 pub use direction::Direction;
 pub use formats::PayloadFormats;
 pub use input_error::InputError;
-pub use limits::Limits;
+pub use limits::{Limits, SegmentLimits};
 pub use requester::Requester;
 pub use responder::Responder;
 pub use slots::CallId;

@@ -12,16 +12,31 @@ pub enum Version {
     #[default]
     One,
     /// Version 2, in one of its two formats.
+    #[cfg(feature = "version-2")]
     Two(Family),
+}
+
+impl Version {
+    /// The format, if it is version 2. Without the feature `version-2` it never is, and what the endpoints would do then is left
+    /// out of a program.
+    #[inline(always)]
+    #[must_use]
+    pub const fn family(self) -> Option<Family> {
+        match self {
+            Self::One => None,
+            #[cfg(feature = "version-2")]
+            Self::Two(family) => Some(family),
+        }
+    }
 }
 
 /// As users name it: `1`, `2a` or `2b`.
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::One => "1",
-            Self::Two(Family::A) => "2a",
-            Self::Two(Family::B) => "2b",
+        f.write_str(match self.family() {
+            None => "1",
+            Some(Family::A) => "2a",
+            Some(Family::B) => "2b",
         })
     }
 }

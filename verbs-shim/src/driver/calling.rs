@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use rpcrdma::endpoint::channel::SegmentLimits;
+use rpcrdma::endpoint::SegmentLimits;
 use rpcrdma::endpoint::requester::{self, End, Input, Memory, Output};
 use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;

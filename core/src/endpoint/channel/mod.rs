@@ -38,7 +38,7 @@ use heapless::Vec;
 use credits::{CountedMessage, MessageCredits};
 use host_authentication::HostMessage;
 
-use super::{PayloadFormats, Terms, Version};
+use super::{PayloadFormats, SegmentLimits, Terms, Version};
 use crate::error::{EncodeError, Role};
 use crate::lists::{Chunks, ReadList, WriteList};
 use crate::prefix::{Prefix, Procedure};
@@ -132,15 +132,6 @@ pub enum Negotiation {
     Impossible,
     /// The connection was lost before anything was known, and there is no other version to begin with.
     Lost,
-}
-
-/// The segments of a Call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SegmentLimits {
-    /// The most octets of a segment.
-    pub octets: u32,
-    /// The most segments of a Call.
-    pub count: u32,
 }
 
 /// A host authentication message that is too long to be sent.

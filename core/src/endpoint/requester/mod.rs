@@ -69,7 +69,6 @@ use core::mem;
 use heapless::Vec;
 use slot::{Access, Expects, How, Slot, Stage, Step, unreduced};
 
-use super::channel::SegmentLimits;
 use super::queue::Queue;
 use super::receipt::{Placement, Receipt};
 use super::slots::Slots;
@@ -77,7 +76,7 @@ use super::stream::{self, Item, Ranges};
 use super::version::Version;
 use super::window::Window;
 use super::wire::{ReceivedReply, ReplyBody};
-use super::{CallId, InputError, PayloadFormats, Terms, is_protected};
+use super::{CallId, InputError, PayloadFormats, SegmentLimits, Terms, is_protected};
 use crate::error::EncodeError;
 use crate::rpc;
 use crate::segment::Segment;
@@ -244,7 +243,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// # Errors
     /// A [`CallRefusal`] if it cannot be made; then nothing is done. In version 1 it never can.
     pub fn call_only(&mut self, head: &[u8], length: u32) -> Result<CallId, CallRefusal> {
-        if self.how.terms.version == Version::One {
+        if self.how.terms.version.family().is_none() {
             return Err(CallRefusal::CallOnly);
         }
         let header = self.check(head, length, &[])?;
@@ -608,9 +607,9 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// Finds the Call that a Send answers. Anything that is not a sound reply to a Call is dropped silently (section
     /// 4.5); in version 2 it ends the Call.
     fn answer(&mut self, receive: u32, octets: &[u8]) -> Option<CallId> {
-        match self.how.terms.version {
-            Version::One => self.take_answer(receive, octets.len(), &ReceivedReply::decode(Version::One, octets)?),
-            Version::Two(_) => self.answer_2(receive, octets),
+        match self.how.terms.version.family() {
+            None => self.take_answer(receive, octets.len(), &ReceivedReply::decode(Version::One, octets)?),
+            Some(_) => self.answer_2(receive, octets),
         }
     }
 
@@ -631,7 +630,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                 let (from, at) = (message.header_length, slot.collected().saturating_sub(length));
                 self.receipt = Receipt::Place(Placement { call: id, receive, from, length, at });
             }
-            None if self.how.terms.version == Version::One => return None,
+            None if self.how.terms.version.family().is_none() => return None,
             None => slot.spoil(),
         }
         let is_over = !slot.keeps_credit() && !slot.is_awaited();

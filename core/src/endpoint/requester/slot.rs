@@ -242,7 +242,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     #[inline(always)]
     pub(super) fn build(&mut self, arguments: &[Item], results: &[u32], longest: u64, how: &How) -> Option<()> {
         let How { terms, segment_length: most, pull, .. } = *how;
-        let continued = if self.version == Version::One { 0 } else { how.continued };
+        let continued = if self.version.family().is_none() { 0 } else { how.continued };
         for (chunk, &room) in results.iter().enumerate() {
             self.results.push(room).ok()?;
             self.add(Kind::Write(u16::try_from(chunk).ok()?), 0..room, most)?;
@@ -282,7 +282,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 
     /// The header of a part of a continued Call after which `remaining` octets follow; version 1 has none.
     fn middle(&self, remaining: u32) -> Option<HeaderV2<'static>> {
-        let Version::Two(family) = self.version else { return None };
+        let family = self.version.family()?;
         Some(middle_header(family, (self.xid, MessageType::CALL), remaining))
     }
 
@@ -429,7 +429,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// The handle that a Reply of version 2 may invalidate, if there is one.
     fn offered(&self, terms: &Terms) -> Option<u32> {
         let handle = self.regions.first()?.segment.handle;
-        (terms.remote_invalidation && terms.version != Version::One && handle != 0).then_some(handle)
+        (terms.remote_invalidation && terms.version.family().is_some() && handle != 0).then_some(handle)
     }
 
     /// The part of the Payload stream that goes with the header.
@@ -544,9 +544,9 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// until then. In version 1 it may be any handle of the Call, if both sides announced that; in version 2 it is the one
     /// that the Call has offered.
     pub(super) fn invalidated_remotely(&mut self, handle: u32, terms: &Terms) -> bool {
-        let may = match self.version {
-            Version::One => terms.remote_invalidation,
-            Version::Two(_) => self.offered(terms) == Some(handle),
+        let may = match self.version.family() {
+            None => terms.remote_invalidation,
+            Some(_) => self.offered(terms) == Some(handle),
         };
         if !may {
             return false;

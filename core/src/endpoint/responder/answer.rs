@@ -2,7 +2,7 @@
 
 use super::slot::{Slot, Stage};
 use super::{Form, MALFORMED, Reply, ReplyFault, Responder};
-use crate::endpoint::{CallId, Version, stream};
+use crate::endpoint::{CallId, stream};
 use crate::rpc::MessageType;
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
@@ -53,7 +53,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     pub fn forget(&mut self, call: CallId) -> Result<(), ReplyFault> {
         let version = self.terms.version;
         let slot = self.delivered(call)?;
-        if version == Version::One {
+        if version.family().is_none() {
             return Err(ReplyFault::Owed);
         }
         if slot.receive.is_some() {

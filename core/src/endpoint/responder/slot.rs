@@ -219,7 +219,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
 
     /// The header of a part of a continued reply after which `remaining` octets follow; version 1 has none.
     fn middle(&self, remaining: u32) -> Option<HeaderV2<'static>> {
-        let Version::Two(family) = self.version else { return None };
+        let family = self.version.family()?;
         Some(middle_header(family, (self.prefix.xid, MessageType::REPLY), remaining))
     }
 
@@ -272,7 +272,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     /// empty segment needs no memory, so its handle may be anything; 0 stands for none.
     pub(super) fn invalidated_handle(&self) -> Option<u32> {
         let CallLists { chunks, inv_handle, .. } = self.lists();
-        if self.version != Version::One {
+        if self.version.family().is_some() {
             return Some(inv_handle).filter(|&handle| handle != 0);
         }
         let reads = chunks.reads.iter().map(|read| read.target);

@@ -38,17 +38,17 @@ pub(in crate::endpoint) struct CallParts<'a> {
 impl<'a> CallParts<'a> {
     #[inline(always)]
     pub(in crate::endpoint) fn encoded_len(&self, version: Version) -> usize {
-        match version {
-            Version::One => self.version_1().encoded_len(),
-            Version::Two(family) => self.version_2(family, |header| header.encoded_len()),
+        match version.family() {
+            None => self.version_1().encoded_len(),
+            Some(family) => self.version_2(family, |header| header.encoded_len()),
         }
     }
 
     #[inline(always)]
     pub(in crate::endpoint) fn encode(&self, version: Version, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        match version {
-            Version::One => self.version_1().encode(buffer),
-            Version::Two(family) => self.version_2(family, |header| header.encode(buffer)),
+        match version.family() {
+            None => self.version_1().encode(buffer),
+            Some(family) => self.version_2(family, |header| header.encode(buffer)),
         }
     }
 
@@ -138,9 +138,9 @@ pub(in crate::endpoint) enum CallReceived<'a> {
 impl<'a> CallReceived<'a> {
     #[inline(always)]
     pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Self {
-        match version {
-            Version::One => Self::decode_1(octets),
-            Version::Two(family) => Self::decode_2(family, octets),
+        match version.family() {
+            None => Self::decode_1(octets),
+            Some(family) => Self::decode_2(family, octets),
         }
     }
 

@@ -18,15 +18,15 @@ pub(in crate::endpoint) enum ErrorHeader {
 
 impl ErrorHeader {
     pub(in crate::endpoint) const fn new(version: Version, request: &Prefix, credit: u32, error: ErrorBodyV2) -> Self {
-        match version {
-            Version::One => {
+        match version.family() {
+            None => {
                 let reaction = match error {
                     ErrorBodyV2::Vers { .. } => Reaction::ErrVers,
                     _ => Reaction::ErrChunk,
                 };
                 Self::V1(ErrorReply::new(request, credit, reaction))
             }
-            Version::Two(family) => Self::V2(ErrorReplyV2::new(family, request, Credit(0), error)),
+            Some(family) => Self::V2(ErrorReplyV2::new(family, request, Credit(0), error)),
         }
     }
 

@@ -20,9 +20,9 @@ impl<'a> AnyReplyHeader<'a> {
     /// their own.
     #[inline]
     pub(in crate::endpoint) const fn new(version: Version, xid: u32, credit: u32, provided: &Chunks<'a>) -> Self {
-        match version {
-            Version::One => Self::V1(v1::ReplyHeader::new(xid, credit, provided)),
-            Version::Two(family) => Self::V2(ReplyHeaderV2::new(family, xid, Credit(0), provided)),
+        match version.family() {
+            None => Self::V1(v1::ReplyHeader::new(xid, credit, provided)),
+            Some(family) => Self::V2(ReplyHeaderV2::new(family, xid, Credit(0), provided)),
         }
     }
 
@@ -72,10 +72,10 @@ impl<'a> AnyReplyHeader<'a> {
     #[inline]
     pub(in crate::endpoint) fn longest(version: Version, xid: u32, provided: &Chunks<'a>) -> usize {
         let inline = Self::new(version, xid, 0, provided);
-        match version {
+        match version.family() {
             // It has all chunks in any case.
-            Version::One => inline.encoded_len(),
-            Version::Two(_) => inline.with_reply(0).unwrap_or(inline).encoded_len(),
+            None => inline.encoded_len(),
+            Some(_) => inline.with_reply(0).unwrap_or(inline).encoded_len(),
         }
     }
 }
@@ -121,9 +121,9 @@ impl<'a> ReceivedReply<'a> {
     /// Reads a Reply or an error; `None` if the Send is something else.
     #[inline(always)]
     pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Option<Self> {
-        match version {
-            Version::One => Self::decode_1(octets),
-            Version::Two(family) => Self::decode_2(family, octets),
+        match version.family() {
+            None => Self::decode_1(octets),
+            Some(family) => Self::decode_2(family, octets),
         }
     }
 
