@@ -25,7 +25,7 @@ function registers(text, size,   list) { sub(/^[^{]*\{/, "", text); return split
 /^[0-9a-f]+ <.*>:$/ {
     function_ = $1
     sub(/^0*/, "", function_)
-    starts[function_]
+    split("", writer)
     if (index($2, entry) && from == "") from = function_
     next
 }
@@ -48,8 +48,8 @@ operation ~ /^st/ && operands ~ /\[sp, #-.*\]!/ { frame[function_] += immediate(
 
 # Through a pointer. A return goes to lr; on aarch64, a table of places in the same function has its address added up before.
 operation ~ /^(blx|blr|bx)$/ && operands !~ /^(lr|0x)/ { opaque[function_] }
-operation == "br" && before !~ "^add " operands "," { opaque[function_] }
-{ before = operation " " operands }
+operation == "br" && writer[operands] != "add" { opaque[function_] }
+{ split(operands, written, ","); writer[written[1]] = operation }
 
 # To another function: with its address, and its name without an offset. A jump there comes after the frame is gone.
 operation ~ /^b/ && operands ~ /^0x[0-9a-f]+ <[^+]*>/ {
