@@ -715,6 +715,7 @@ fn channel(input: &[u8], output: &mut [u8]) {
     let own = v2::Properties { maximum_send_size: black_box(5000), ..v2::Properties::DEFAULT };
     let versions = Versions::from_bits_retain(black_box(7));
     show(&versions.offered());
+    see(versions.offered().family());
     show(&Version::Two(black_box(v2::Family::A)));
     for mut channel in [Channel::client(versions, own), Channel::server(versions, own)] {
         for octet in input {
