@@ -46,6 +46,8 @@ impl fmt::Display for Verdict {
 pub(super) enum Outcome {
     /// With an RPC Reply.
     Reply,
+    /// With an RPC Reply that has other results than a plain call.
+    OtherReply,
     /// With `ERR_CHUNK`.
     ErrChunk,
     /// With `ERR_VERS`.
@@ -68,6 +70,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reply => f.write_str("reply"),
+            Self::OtherReply => f.write_str("reply with other results"),
             Self::ErrChunk => f.write_str("ERR_CHUNK"),
             Self::ErrVers => f.write_str("ERR_VERS"),
             Self::Error(code) => code.fmt(f),

@@ -1,6 +1,7 @@
 //! Sends the message of a case, and finds out what became of it.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use rpcrdma::private_data::{Flags, PrivateData};
@@ -22,6 +23,8 @@ pub(super) enum Test<'a> {
     Message,
     /// A call whose results are compared with those of another call.
     Service(&'a ServiceCase),
+    /// The same, with the word at this Position in a Read chunk.
+    Position(&'a ServiceCase, usize),
 }
 
 /// Who examines a responder.
@@ -56,18 +59,45 @@ impl<'a, V: Verbs> Prober<'a, V> {
         self.open()?.answers(&mut Vec::new())
     }
 
+    fn connect_and_ask(&self, case: &Case, test: Test<'_>, faults: &mut Faults) -> Result<Asked, Error> {
+        match self.open_with(case.private_data, case.opening) {
+            Ok(session) => self.ask(session, case, test, faults),
+            Err(Error::Rejected(_) | Error::Refused | Error::Unreachable | Error::Disconnected) => {
+                Ok(Asked::Answered(Outcome::Refusal, false))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What becomes of a case at each Position, and how often; whether the responder still answers.
+    fn everywhere(&self, service: &ServiceCase, faults: &mut Faults) -> Result<(String, Verdict, bool), Error> {
+        let mut counts = BTreeMap::new();
+        for position in (4..).step_by(4) {
+            match self.connect_and_ask(&service.case, Test::Position(service, position), faults)? {
+                Asked::PastTheEnd => break,
+                Asked::Not(why) => return Ok((why.to_owned(), Verdict::NotJudged, true)),
+                Asked::Answered(outcome, answers_on) => {
+                    *counts.entry(outcome.to_string()).or_insert(0) += 1;
+                    if !answers_on && !self.is_alive().unwrap_or(false) {
+                        return Ok((format!("{outcome} at Position {position}"), Verdict::NotJudged, false));
+                    }
+                }
+            }
+        }
+        let counts: Vec<String> =
+            counts.into_iter().map(|(outcome, count): (_, u32)| format!("{count} {outcome}")).collect();
+        Ok((counts.join(", "), Verdict::NotJudged, true))
+    }
+
     pub(super) fn examine(&self, case: &Case, test: Test<'_>) -> Result<Judgement, Error> {
         let mut faults = Faults::default();
-        let asked = match self.open_with(case.private_data, case.opening) {
-            Ok(session) => self.ask(session, case, test, &mut faults)?,
-            Err(Error::Rejected(_) | Error::Refused | Error::Unreachable | Error::Disconnected) => {
-                Asked::Answered(Outcome::Refusal, false)
-            }
-            Err(error) => return Err(error),
-        };
-        let (what, verdict, answers_on) = match asked {
-            Asked::Answered(outcome, answers_on) => (outcome.to_string(), case.verdict(outcome), answers_on),
-            Asked::Not(why) => (why.to_owned(), Verdict::NotJudged, true),
+        let (what, verdict, answers_on) = match test {
+            Test::Service(service) if service.everywhere => self.everywhere(service, &mut faults)?,
+            test => match self.connect_and_ask(case, test, &mut faults)? {
+                Asked::Answered(outcome, answers_on) => (outcome.to_string(), case.verdict(outcome), answers_on),
+                Asked::Not(why) => (why.to_owned(), Verdict::NotJudged, true),
+                Asked::PastTheEnd => (String::new(), Verdict::NotJudged, true),
+            },
         };
         let alive_after = answers_on || self.is_alive().unwrap_or(false);
         if !alive_after {
@@ -103,17 +133,25 @@ impl<'a, V: Verbs> Prober<'a, V> {
             let depends = calls == Calls::OneTooMany && matches!(outcome, Outcome::Reply | Outcome::Disconnect);
             return Ok(Asked::Answered(if depends { Outcome::ReplyOrDisconnect } else { outcome }, answers_on));
         }
-        let plain = match test {
-            Test::Message => None,
-            Test::Service(service) => match services::plain(&mut session, service, self.suite)? {
-                Ok(plain) => Some((service, plain)),
-                Err(why) => return Ok(Asked::Not(why)),
-            },
+        let (service, position) = match test {
+            Test::Message => (None, None),
+            Test::Service(service) => (Some(service), None),
+            Test::Position(service, position) => (Some(service), Some(position)),
         };
+        let plain = match service.map(|service| services::plain(&mut session, service, self.suite)).transpose()? {
+            None => None,
+            Some(Ok(plain)) => service.zip(Some(plain)),
+            Some(Err(why)) => return Ok(Asked::Not(why)),
+        };
+        if let (Some((_, plain)), Some(position)) = (&plain, position)
+            && position >= plain.length()
+        {
+            return Ok(Asked::PastTheEnd);
+        }
         let xid = session.fresh_xid();
         let messages = match &plain {
             None => session.compose(case.send, xid)?,
-            Some((service, plain)) => vec![services::compose(&mut session, service, xid, plain)?],
+            Some((service, plain)) => vec![services::compose(&mut session, service, xid, (plain, position))?],
         };
         let message = messages.last().map_or(&[][..], Vec::as_slice);
         // What belongs to no RPC has another one.
@@ -135,6 +173,16 @@ impl<'a, V: Verbs> Prober<'a, V> {
         if let (Some((service, plain)), Verdict::Conforms, Some(reply)) = (&plain, case.verdict(outcome), came.first())
         {
             plain.compare(service, &reply.octets, &areas, faults);
+        }
+        // What is not judged is compared too, and is no fault.
+        if let (Some((service, plain)), Some(_), Outcome::Reply, Some(reply)) =
+            (&plain, position, outcome, came.first())
+        {
+            let mut differences = Faults::default();
+            plain.compare(service, &reply.octets, &areas, &mut differences);
+            if differences.names().next().is_some() {
+                return Ok(Asked::Answered(Outcome::OtherReply, answers_on));
+            }
         }
         Ok(Asked::Answered(outcome, answers_on))
     }
@@ -190,6 +238,8 @@ enum Asked {
     Answered(Outcome, bool),
     /// It could not be sent, for this reason.
     Not(&'static str),
+    /// There is no such Position.
+    PastTheEnd,
 }
 
 /// What it means that nothing has come.

@@ -21,6 +21,8 @@ pub(super) struct ServiceCase {
     operation: NfsOperation,
     /// The lengths of the segments of the Read chunk with the data of WRITE. With the padding or without.
     read: Option<&'static [u32]>,
+    /// One word of the call is in a Read chunk instead: each in turn, on a connection of its own.
+    pub(super) everywhere: bool,
     /// The lengths of the segments of the Write chunk, if there is one.
     write: Option<&'static [u32]>,
     /// The same for the Reply chunk.
@@ -45,7 +47,7 @@ const fn case(
     outcomes: Outcomes,
 ) -> ServiceCase {
     let case = Case::new([name, rule, section], &[], outcomes);
-    ServiceCase { case, nfs: NfsVersion::Four, operation, read: None, write, reply }
+    ServiceCase { case, nfs: NfsVersion::Four, operation, read: None, everywhere: false, write, reply }
 }
 
 /// The same of NFSv3.
@@ -62,6 +64,13 @@ const fn nfs3(
 /// A WRITE of NFSv4 whose data is in a Read chunk.
 const fn pulled(name: &'static str, length: u32, read: &'static [u32], reply: Option<&'static [u32]>) -> ServiceCase {
     ServiceCase { read: Some(read), ..case(name, PULLED, Write(length), [None, reply], REPLY) }
+}
+
+/// A WRITE of NFSv4 of which any word is in a Read chunk. No item but the data is eligible, so nothing is asked for; but the
+/// Call that is put together is always the right one.
+const fn everywhere(name: &'static str, length: u32) -> ServiceCase {
+    let about = ["ddp-not-eligible", "RFC 8166 6.1; RFC 8267 6.1"];
+    ServiceCase { everywhere: true, ..case(name, about, Write(length), [None, None], UNSPECIFIED) }
 }
 
 use NfsOperation::{Read, Readdir, Readlink, Write};
@@ -86,6 +95,7 @@ pub(super) const CASES: &[ServiceCase] = &[
     pulled("write-padding-in-a-segment", 57, &[57, 3], None),
     pulled("write-many-segments", 57, &[1, 3, 7, 16, 30], None),
     pulled("write-read-and-reply-chunk", 60, &[60], Some(&[512])),
+    everywhere("write-read-chunk-everywhere", 8),
     nfs3("nfs3-read-write-chunk", INTO_3, Read(60), [Some(&[64]), None], REPLY),
     nfs3("nfs3-read-exact-write-chunk", INTO_3, Read(60), [Some(&[60]), None], REPLY),
     nfs3("nfs3-read-odd-write-chunk", INTO_3, Read(57), [Some(&[57]), None], REPLY),
@@ -117,16 +127,18 @@ fn chunk<V: Verbs>(session: &mut Session<'_, V>, lengths: Option<&[u32]>) -> Res
     Ok(words)
 }
 
-/// The message of a service case.
+/// The message of a service case. With a Position, the word there is in a Read chunk.
 pub(super) fn compose<V: Verbs>(
     session: &mut Session<'_, V>,
     service: &ServiceCase,
     xid: u32,
-    plain: &Plain,
+    (plain, position): (&Plain, Option<usize>),
 ) -> Result<Vec<u8>, Error> {
     let mut call = plain.call.message(xid);
     let mut message = octets(&[xid, 1, 32, 0]);
-    if let (Some(lengths), Some(data)) = (service.read, service.operation.data(call.len())) {
+    let word = position.map(|position| (&[4][..], position..position + 4));
+    let item = || service.read.zip(service.operation.data(call.len()));
+    if let Some((lengths, data)) = word.or_else(item) {
         let (position, mut data) = (data.start, call.drain(data).collect::<Vec<u8>>());
         for length in lengths {
             message.extend(octets(&[1, u32::try_from(position).unwrap_or(u32::MAX)]));
@@ -168,6 +180,11 @@ pub(super) struct Plain {
 }
 
 impl Plain {
+    /// Octets of the call.
+    pub(super) fn length(&self) -> usize {
+        self.call.message(0).len()
+    }
+
     /// Compares a reply with it. `areas` are those of the Read chunk, of the Write chunk, and of the Reply chunk.
     pub(super) fn compare(&self, service: &ServiceCase, reply: &[u8], areas: &[Withdrawn], faults: &mut Faults) {
         let Ok(message) = Message::decode(reply) else { return };
