@@ -182,7 +182,12 @@ fn others_of_nfs(data: impl Fn() -> u8 + Send + Sync + 'static) -> Vec<String> {
 fn data_in_chunks_is_that_of_a_plain_call() {
     assert_eq!(
         others_of_nfs(|| 7),
-        ["read-write-chunk-too-small: not judged: ERR_CHUNK", "nfs3-read-write-chunk-too-small: not judged: ERR_CHUNK"]
+        [
+            "read-write-chunk-too-small: not judged: ERR_CHUNK",
+            // The message type is in a chunk at Position 4, so nothing shows that this is a Call.
+            "write-read-chunk-everywhere: not judged: 1 ERR_CHUNK, 50 reply",
+            "nfs3-read-write-chunk-too-small: not judged: ERR_CHUNK",
+        ]
     );
 }
 
