@@ -263,14 +263,57 @@ fn a_server_that_falls_silent_is_found_and_the_message_can_be_replayed() {
 
 #[test]
 fn a_server_without_the_program_cannot_be_probed() {
-    let done = with_service(&programs(), |fabric, address| {
+    let done = with_service(&programs(), |fabric, _| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
-        let suite = Suite { only: Some("no-such-case".to_owned()), ..Suite::echo() };
-        let none = probe::run(&here, address, &suite, &mut Vec::new()).unwrap_err();
         let suite = Suite { patience: Duration::from_millis(200), ..Suite::echo() };
         let nobody = probe::run(&here, "192.0.2.200:1".parse().unwrap(), &suite, &mut Vec::new()).unwrap_err();
-        [none.to_string(), nobody.to_string()]
+        nobody.to_string()
     });
-    assert_eq!(done[0], "there is no case and no rule no-such-case");
-    assert_eq!(done[1], "nobody accepts connections at that address");
+    assert_eq!(done, "nobody accepts connections at that address");
+}
+
+#[test]
+fn cases_are_chosen_by_their_names_and_by_their_rules() {
+    let chosen = |version, cases: &[&str], rules: &[&str]| {
+        let [cases, rules] = [cases, rules].map(owned);
+        let verdicts = verdicts(&programs(), &Suite { cases, rules, ..suite(version) });
+        verdicts.into_iter().map(|[name, ..]| name).collect::<Vec<_>>()
+    };
+    // In the order of the table; a case that is named twice is tried once.
+    let of_name = ["msgp", "version-0", "msgp", "credit-0"];
+    assert_eq!(chosen(Version::One, &of_name, &["credit-zero-request"]), ["version-0", "msgp", "credit-0"]);
+    // A rule has more cases than the one of the same name.
+    assert_eq!(chosen(Version::One, &["msg-no-payload"], &[]), ["msg-no-payload"]);
+    assert_eq!(chosen(Version::One, &[], &["msg-no-payload"]), ["null", "msg-no-payload"]);
+    assert_eq!(chosen(Version::Two(Family::A), &["grant"], &["v2-tpmore"]).len(), 4);
+}
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+#[test]
+fn a_name_that_no_case_has_is_an_error_that_says_what_may_be_meant() {
+    let error = |suite: Suite, cases: &[&str], rules: &[&str]| {
+        with_service(&programs(), |fabric, address| {
+            let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+            let [cases, rules] = [cases, rules].map(owned);
+            let mut out = Vec::new();
+            let error = probe::run(&here, address, &Suite { cases, rules, ..suite }, &mut out).unwrap_err();
+            assert!(out.is_empty(), "nothing is tried, though other names are right");
+            error.to_string()
+        })
+    };
+    assert_eq!(error(Suite::echo(), &["null", "xyz"], &["version"]), "there is no case xyz");
+    let near = error(Suite::echo(), &["nomsg-emty"], &[]);
+    assert!(near.starts_with("there is no case nomsg-emty; did you mean nomsg-empty"), "{near}");
+    let near = error(Suite::echo(), &["null"], &["header-shrt"]);
+    assert!(near.starts_with("there is no case of a rule header-shrt; did you mean header-short"), "{near}");
+    // A rule is no case; nor are cases of the other version, or of NFS where that is not probed.
+    for (suite, case) in [(Suite::echo(), "header-short"), (Suite::nfs(), "grant"), (Suite::echo(), "read-write-chunk")]
+    {
+        let error = error(suite, &[case], &[]);
+        assert!(error.starts_with(&format!("there is no case {case}")), "{error}");
+    }
+    assert!(error(Suite::nfs(), &["read-lnk-write-chunk"], &[]).contains("readlink-write-chunk"));
 }

@@ -22,7 +22,9 @@ const EXAMPLES: &str = "\
 Examples:
   rpcrdma-probe nfs.example                    all cases of version 1 on NULL of NFSv4, at port 20049
   rpcrdma-probe --json 192.0.2.1               one JSON object per case, and a summary
-  rpcrdma-probe --only nomsg-empty 192.0.2.1   the cases of one rule
+  rpcrdma-probe --rule nomsg-empty 192.0.2.1   the cases of one rule
+  rpcrdma-probe --case short-12,msgp 192.0.2.1
+                                               these two cases
   rpcrdma-probe --program echo --rpcrdma-version 2b 192.0.2.1
                                                version 2 of rpcrdma-serve
   rpcrdma-probe --fuzz --seed 7 --count 5000 192.0.2.1
@@ -56,9 +58,12 @@ struct Arguments {
     /// Version of RPC-over-RDMA: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07
     #[arg(long, default_value = "1", value_name = "VERSION", value_parser = one_version)]
     rpcrdma_version: Version,
-    /// Run only the cases with this name or of this rule
-    #[arg(long, value_name = "NAME")]
-    only: Option<String>,
+    /// Run only these cases, with commas between them: names such as short-12, from CONFORMANCE.md
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    case: Vec<String>,
+    /// Run only the cases of these rules, with commas between them: names such as header-short
+    #[arg(long, value_name = "RULE,...", value_delimiter = ',')]
+    rule: Vec<String>,
     /// A file in the root of the NFSv4 server, 60 octets or longer: READ it in several ways
     #[arg(long, value_name = "NAME")]
     file: Option<String>,
@@ -75,7 +80,7 @@ struct Arguments {
     #[arg(short = 'W', long, default_value = "10s", value_name = "TIME", value_parser = command_line::duration)]
     timeout: Duration,
     /// Send random messages, and check after each that the server still answers
-    #[arg(long, conflicts_with_all = ["only", "file", "link", "scratch", "tsv", "replay"])]
+    #[arg(long, conflicts_with_all = ["case", "rule", "file", "link", "scratch", "tsv", "replay"])]
     fuzz: bool,
     /// Seed of the first random message; the next message has the next number
     #[arg(long, default_value_t = 0, value_name = "NUMBER", requires = "fuzz")]
@@ -90,7 +95,7 @@ struct Arguments {
     #[arg(long, default_value = "600s", value_name = "TIME", value_parser = command_line::duration, requires = "fuzz")]
     time: Duration,
     /// Send the message in this file, saved by --fuzz
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["only", "file", "link", "scratch", "tsv"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["case", "rule", "file", "link", "scratch", "tsv"])]
     replay: Option<PathBuf>,
     /// Print one JSON object per line
     #[arg(long, conflicts_with = "tsv")]
@@ -121,7 +126,8 @@ impl Arguments {
             version: self.rpcrdma_version,
             patience: self.timeout,
             silence: self.silence,
-            only: self.only.clone(),
+            cases: self.case.clone(),
+            rules: self.rule.clone(),
             form: Form::of(self.json, self.tsv),
             file: self.file.clone(),
             link: self.link.clone(),

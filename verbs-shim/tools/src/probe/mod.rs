@@ -25,7 +25,7 @@
 //! let stop = server.stopper();
 //! let served = thread::spawn(move || server.serve(&programs()));
 //!
-//! let suite = Suite { only: Some("version-3".to_owned()), ..Suite::echo() };
+//! let suite = Suite { cases: vec!["version-3".to_owned()], ..Suite::echo() };
 //! let mut table = Vec::new();
 //! let totals = probe::run(&here, address, &suite, &mut table)?;
 //! assert_eq!((totals.conforms, totals.violates), (1, 0));
@@ -43,6 +43,7 @@ mod judge;
 mod memory;
 mod prober;
 mod report;
+mod selected;
 mod services;
 mod session;
 mod suite;
@@ -57,34 +58,28 @@ pub use fuzz::{Bounds, Fuzzed, Recipe, fuzz, replay};
 pub use report::{Judgement, Totals};
 pub use suite::{Form, ProbeError, Suite};
 
-use case::Case;
 pub(crate) use case::{Meanings, USUAL, expected, meaning};
 pub(crate) use report::{Examined, heading, judgement, totals};
 pub(crate) use session::{octets, word};
 
 use prober::{Prober, Test};
-use services::ServiceCase;
+use selected::Selected;
 
 /// Runs all cases of the suite, and writes the verdicts as they come.
 ///
 /// # Errors
 /// Those of [`ProbeError`]. That a responder does something wrong is none.
 pub fn run<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, out: &mut impl Write) -> Result<Totals, ProbeError> {
-    let cases: Vec<&Case> = cases::all(suite.version).filter(|case| suite.has(case)).collect();
-    let services = services::CASES.iter().filter(|service| services::apply(suite) && suite.has(&service.case));
-    let services: Vec<&ServiceCase> = services.collect();
-    if let ([], [], Some(only)) = (cases.as_slice(), services.as_slice(), &suite.only) {
-        return Err(ProbeError::NoCase(only.clone()));
-    }
+    let selected = Selected::of(suite)?;
     let prober = Prober::new(verbs, to, suite);
     if !prober.is_alive()? {
         return Err(ProbeError::NoService);
     }
     let mut totals = Totals::default();
     report::heading(suite.form, out)?;
-    let judged = cases.into_iter().map(|case| prober.examine(case, Test::Message));
-    let judged =
-        judged.chain(services.into_iter().map(|service| prober.examine(&service.case, Test::Service(service))));
+    let judged = selected.cases.into_iter().map(|case| prober.examine(case, Test::Message));
+    let services = selected.services.into_iter();
+    let judged = judged.chain(services.map(|service| prober.examine(&service.case, Test::Service(service))));
     for judged in judged {
         let judged = judged?;
         totals.count(judged.verdict);

@@ -5,7 +5,6 @@ use std::{fmt, io};
 
 use rpcrdma_verbs::{Error, Version};
 
-use super::case::Case;
 use crate::echo;
 
 /// How the verdicts are printed.
@@ -46,8 +45,10 @@ pub struct Suite {
     pub patience: Duration,
     /// When nothing has come for so long, nothing will.
     pub silence: Duration,
-    /// Only the cases with this name or of this rule.
-    pub only: Option<String>,
+    /// Only these cases, and those of `rules`; all of them if both are empty.
+    pub cases: Vec<String>,
+    /// Only the cases of these rules, and `cases`.
+    pub rules: Vec<String>,
     /// How the verdicts are printed.
     pub form: Form,
     /// The name of a file of 60 octets or more in the root of NFSv4, to read.
@@ -68,7 +69,8 @@ impl Suite {
             version: Version::One,
             patience: Duration::from_secs(10),
             silence: Duration::from_millis(500),
-            only: None,
+            cases: Vec::new(),
+            rules: Vec::new(),
             form: Form::Table,
             file: None,
             link: None,
@@ -81,10 +83,6 @@ impl Suite {
     pub fn echo() -> Self {
         Self { program: echo::PROGRAM, program_version: echo::VERSION, ..Self::nfs() }
     }
-
-    pub(super) fn has(&self, case: &Case) -> bool {
-        self.only.as_deref().is_none_or(|only| only == case.name || only == case.rule)
-    }
 }
 
 /// Why nothing could be judged.
@@ -95,8 +93,10 @@ pub enum ProbeError {
     Verbs(Error),
     /// The responder does not answer the NULL procedure that cases are made of.
     NoService,
-    /// There is no such case.
-    NoCase(String),
+    /// The suite has no case of this name; these are near it.
+    NoCase(String, Vec<&'static str>),
+    /// The suite has no case of this rule; these are near it.
+    NoRule(String, Vec<&'static str>),
     /// A message to replay is of this version of RPC-over-RDMA, and another is to be probed.
     OtherVersion(String),
     /// A file has no message to replay.
@@ -110,11 +110,21 @@ impl fmt::Display for ProbeError {
         match self {
             Self::Verbs(error) => error.fmt(f),
             Self::NoService => f.write_str("it does not answer a call of NULL: see --program and --rpcrdma-version"),
-            Self::NoCase(name) => write!(f, "there is no case and no rule {name}"),
+            Self::NoCase(name, near) => write!(f, "there is no case {name}{}", Meant(near)),
+            Self::NoRule(name, near) => write!(f, "there is no case of a rule {name}{}", Meant(near)),
             Self::OtherVersion(version) => write!(f, "the message is one of version {version}: see --rpcrdma-version"),
             Self::Output(error) => error.fmt(f),
             Self::Recipe(error) => write!(f, "not a message that --fuzz has saved: {error}"),
         }
+    }
+}
+
+/// What may have been meant instead.
+struct Meant<'a>(&'a [&'static str]);
+
+impl fmt::Display for Meant<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, "; did you mean {}?", self.0.join(" or ")) }
     }
 }
 
@@ -123,7 +133,7 @@ impl std::error::Error for ProbeError {
         match self {
             Self::Verbs(error) => Some(error),
             Self::Output(error) => Some(error),
-            Self::NoService | Self::NoCase(_) | Self::OtherVersion(_) | Self::Recipe(_) => None,
+            Self::NoService | Self::NoCase(..) | Self::NoRule(..) | Self::OtherVersion(_) | Self::Recipe(_) => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use rpcrdma_verbs::Version;
 use super::case::Case;
 
 /// All cases in a version.
-pub(super) fn all(version: Version) -> impl Iterator<Item = &'static Case> {
+pub(super) fn all(version: Version) -> impl Iterator<Item = &'static Case> + Clone {
     let groups = [headers::CASES, chunks::CASES, connection::CASES, version_2a::CASES, version_2b::CASES];
     groups.into_iter().flatten().filter(move |case| case.version == version)
 }

@@ -75,7 +75,7 @@ const fn everywhere(name: &'static str, length: u32) -> ServiceCase {
 
 use NfsOperation::{Read, Readdir, Readlink, Write};
 
-pub(super) const CASES: &[ServiceCase] = &[
+const CASES: &[ServiceCase] = &[
     case("read-write-chunk", INTO, Read(60), [Some(&[64]), None], REPLY),
     case("read-exact-write-chunk", INTO, Read(60), [Some(&[60]), None], REPLY),
     case("read-odd-write-chunk", INTO, Read(57), [Some(&[57]), None], REPLY),
@@ -112,9 +112,10 @@ pub(super) const CASES: &[ServiceCase] = &[
     nfs3("nfs3-readdir-reply-chunk", BESIDE, Readdir, [None, Some(&[1024])], REPLY),
 ];
 
-/// Whether these cases can be tried: they are calls of NFS in version 1, and begin with NFSv4.
-pub(super) const fn apply(suite: &Suite) -> bool {
-    matches!(suite.version, Version::One) && suite.program == 100_003 && suite.program_version == 4
+/// All cases that can be tried: they are calls of NFS in version 1, and begin with NFSv4.
+pub(super) fn all(suite: &Suite) -> impl Iterator<Item = &'static ServiceCase> + Clone + use<> {
+    let apply = suite.version == Version::One && suite.program == 100_003 && suite.program_version == 4;
+    CASES.iter().filter(move |_| apply)
 }
 
 /// A list of chunks with one or none.

@@ -1,0 +1,54 @@
+//! Which cases of a suite to try.
+
+use super::case::Case;
+use super::cases;
+use super::services::{self, ServiceCase};
+use super::suite::{ProbeError, Suite};
+
+/// Names as much alike as these are near each other; it is what clap goes by.
+const ALIKE: f64 = 0.7;
+/// More than these are no help.
+const MOST_NEAR: usize = 3;
+
+/// The cases to try, in this order.
+pub(super) struct Selected {
+    pub(super) cases: Vec<&'static Case>,
+    pub(super) services: Vec<&'static ServiceCase>,
+}
+
+impl Selected {
+    /// Those that the suite names, or all of them.
+    ///
+    /// # Errors
+    /// [`ProbeError::NoCase`] and [`ProbeError::NoRule`].
+    pub(super) fn of(suite: &Suite) -> Result<Self, ProbeError> {
+        let (cases, services) = (cases::all(suite.version), services::all(suite));
+        let all: Vec<&Case> = cases.clone().chain(services.clone().map(|service| &service.case)).collect();
+        let (names, rules) = (all.iter().map(|case| case.name), all.iter().map(|case| case.rule));
+        if let Some((unknown, near)) = unknown(&suite.cases, names) {
+            return Err(ProbeError::NoCase(unknown, near));
+        }
+        if let Some((unknown, near)) = unknown(&suite.rules, rules) {
+            return Err(ProbeError::NoRule(unknown, near));
+        }
+        let has = |case: &Case| {
+            suite.cases.is_empty() && suite.rules.is_empty()
+                || suite.cases.iter().any(|name| name == case.name)
+                || suite.rules.iter().any(|rule| rule == case.rule)
+        };
+        Ok(Self {
+            cases: cases.filter(|case| has(case)).collect(),
+            services: services.filter(|service| has(&service.case)).collect(),
+        })
+    }
+}
+
+/// The first of the names that is none of `all`, and those of them that may have been meant, the nearest first.
+fn unknown(names: &[String], all: impl Iterator<Item = &'static str> + Clone) -> Option<(String, Vec<&'static str>)> {
+    let unknown = names.iter().find(|name| !all.clone().any(|other| other == name.as_str()))?;
+    let mut near: Vec<_> = all.map(|other| (strsim::jaro(unknown, other), other)).collect();
+    near.retain(|(alike, _)| *alike > ALIKE);
+    near.sort_by(|(one, a), (other, b)| other.total_cmp(one).then(a.cmp(b)));
+    near.dedup();
+    Some((unknown.clone(), near.into_iter().map(|(_, name)| name).take(MOST_NEAR).collect()))
+}
