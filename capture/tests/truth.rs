@@ -224,6 +224,45 @@ fn good_calls_are_answered_whatever_stands_beside_them() {
     }
 }
 
+/// The frames of calls that were not answered, and of calls and their replies of which one could not be rebuilt.
+fn not_rebuilt(found: &Found) -> Vec<(u64, Option<u64>)> {
+    let is_whole = |half: &Option<Half>| half.as_ref().is_some_and(|half| half.message.is_ok());
+    let bad = found.transactions.iter().filter(|one| !is_whole(&one.call) || !is_whole(&one.reply));
+    let frame = |half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame);
+    let mut bad: Vec<_> = bad.map(|one| (frame(&one.call).unwrap(), frame(&one.reply))).collect();
+    bad.sort_unstable();
+    bad
+}
+
+#[test]
+fn what_nfsd_answers_otherwise_than_specified_is_rebuilt_as_far_as_it_goes() {
+    let found = dissect_records(&transcode::capture("nfsd_deviations"));
+    // Another dissector shows 117 RDMA_MSG: it passes over those of frames 184 and 186, whose XID is not the RPC's, and that of
+    // frame 169, which has no payload.
+    let expected = [("RDMA_ERROR", 6), ("RDMA_MSG", 120), ("RDMA_NOMSG", 6)];
+    assert_eq!(found.counts(), BTreeMap::from(expected));
+    let too_short = [(67, 69), (84, 86), (101, 103), (118, 120)];
+    let chunks = [(201, 203), (282, 286), (307, 311), (330, 335), (386, 390), (415, 421)];
+    let answered = too_short.into_iter().chain(chunks).map(|(call, reply)| (call, Some(reply)));
+    let mut expected: Vec<_> = answered.chain([135, 152, 169].map(|call| (call, None))).collect();
+    expected.sort_unstable();
+    assert_eq!(not_rebuilt(&found), expected);
+    // The same READ without chunks, by NFSv4 and NFSv3.
+    for xid in [0x7b1b_0203, 0x7b1c_0203, 0x7b1f_0304, 0x7b20_0304] {
+        assert_eq!(read(&found, xid), numbers(), "{xid:#x}");
+    }
+}
+
+#[test]
+fn replies_with_defects_are_rebuilt_if_their_payload_is_sound() {
+    let found = dissect_records(&transcode::capture("client_deviations"));
+    assert_eq!(found.counts(), BTreeMap::from([("RDMA_MSG", 23), ("RDMA_NOMSG", 1)]));
+    let unanswered = [44, 75, 106, 168, 177].map(|call| (call, None));
+    let mut expected = [unanswered.as_slice(), &[(137, Some(139))]].concat();
+    expected.sort_unstable();
+    assert_eq!((not_rebuilt(&found), found.transactions.len()), (expected, 14));
+}
+
 /// A capture of RoCEv2 in every other carrier.
 fn carried(records: &[Record]) -> Vec<(String, Vec<u8>)> {
     let with_grh = transcode::to_infiniband(records, true);

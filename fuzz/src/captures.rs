@@ -9,7 +9,7 @@ use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkTy
 
 /// Scripts name a capture by its place in this list, so new ones go to the end. Numbers are taken modulo the length of
 /// the list, so the scripts in the corpus use the place itself.
-pub(crate) const NAMES: [&str; 18] = [
+pub(crate) const NAMES: [&str; 20] = [
     "nfs41_callback",
     "errors",
     "nfs3",
@@ -28,6 +28,8 @@ pub(crate) const NAMES: [&str; 18] = [
     "withdrawn",
     "krb5i_reduced",
     "delays",
+    "nfsd_deviations",
+    "client_deviations",
 ];
 
 /// Where the captures are: beside the program, if it runs where there is no repository.

@@ -10,6 +10,7 @@
 mod answers;
 mod case;
 mod credits;
+mod evidence;
 mod framing;
 mod judging;
 mod memory;

@@ -171,29 +171,6 @@ fn what_linux_does_wrong_with_chunks_is_found() {
     assert_eq!(shipped("krb5i_reduced").0, [error(40, "gss-reduced", 2)]);
 }
 
-/// The captures that CONFORMANCE.md names.
-#[test]
-fn the_captures_show_what_the_probe_found() {
-    let read = |name: &str| {
-        let path = format!("{}/../testdata/lab/expected/{name}.tsv", env!("CARGO_MANIFEST_DIR"));
-        std::fs::read_to_string(path).unwrap()
-    };
-    let (evidence, verdicts) = (read("evidence"), read("server-linux-6.1"));
-    for line in evidence.lines().skip(1) {
-        let &[case, capture, frame, rule] = line.split('\t').collect::<Vec<_>>().as_slice() else { panic!("{line}") };
-        let of_case = verdicts.lines().find(|line| line.split('\t').nth(1) == Some(case)).unwrap();
-        let severity = match of_case.split('\t').next() {
-            Some("violates") => Severity::Error,
-            Some("hazard") => Severity::Hazard,
-            other => panic!("{case}: {other:?}"),
-        };
-        let frame: u64 = frame.parse().unwrap();
-        let (found, _) = shipped(capture);
-        assert!(found.iter().any(|found| (found.0, found.1, found.2) == (frame, severity, rule)), "{line}");
-    }
-    assert!(evidence.lines().count() > 9);
-}
-
 #[test]
 fn memory_that_was_withdrawn_is_not_held_against_the_responder() {
     let (found, _) = judged(&transcode::capture("withdrawn"));

@@ -34,7 +34,7 @@ pub const INFINIBAND: u16 = 247;
 pub const COOKED_V2: u16 = 276;
 
 /// The captures whose carrier is RoCE.
-pub const ROCE_CAPTURES: [&str; 16] = [
+pub const ROCE_CAPTURES: [&str; 18] = [
     "errors",
     "nfs3",
     "nfs3_ipv6",
@@ -51,6 +51,8 @@ pub const ROCE_CAPTURES: [&str; 16] = [
     "withdrawn",
     "krb5i_reduced",
     "delays",
+    "nfsd_deviations",
+    "client_deviations",
 ];
 
 /// A frame of a capture file.
