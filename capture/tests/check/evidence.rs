@@ -81,10 +81,8 @@ impl Shown {
             let event = event.unwrap();
             checker.event(&event);
             match event {
-                Event::Message(message) => drop(shown.messages.insert(message.stamp.frame, message)),
-                Event::Connection(report) => {
-                    drop(report.number.map(|number| shown.connections.insert(number, *report)))
-                }
+                Event::Message(message) => shown.messages.extend([(message.stamp.frame, message)]),
+                Event::Connection(report) => shown.connections.extend(report.number.map(|number| (number, *report))),
                 _ => {}
             }
         }
