@@ -160,6 +160,15 @@ fn errors_are_counted_by_what_they_are() {
 }
 
 #[test]
+fn sends_without_four_words_are_too_short_if_the_capture_holds_them() {
+    let statistics = statistics("nfsd_deviations");
+    let of =
+        |name| statistics.messages.by_type.iter().find(|counted| counted.name == name).map(|counted| counted.count);
+    // Those of 4 and 12 octets.
+    assert_eq!((of("too short"), of("not captured")), (Some(2), None));
+}
+
+#[test]
 fn other_traffic_is_named() {
     let statistics = statistics("perftest");
     assert_eq!((statistics.messages.total, statistics.connections.len(), statistics.other.connections), (0, 0, 4));

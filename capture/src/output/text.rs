@@ -223,7 +223,8 @@ impl Lines {
 
     fn header(&self, line: &mut Line, message: &Message) {
         let Some(prefix) = message.prefix() else {
-            line.push(PLAIN, &format!("{:<5} {:<10} {:>5} {:<6}", "?", "?", "", ""));
+            let xid = message.rdma_xid().map_or_else(|| "?".to_owned(), |xid| format!("{xid:#010x}"));
+            line.push(PLAIN, &format!("{:<5} {xid:<10} {:>5} {:<6}", "?", "", ""));
             return;
         };
         let procedure = match message.type_name() {

@@ -302,7 +302,7 @@ impl Message {
 
     /// `rdma_xid`; 0 where that cannot be read.
     pub(crate) fn xid(&self) -> u32 {
-        self.prefix().map_or(0, |prefix| prefix.xid)
+        self.rdma_xid().unwrap_or(0)
     }
 
     /// The name of its `rdma_proc`, or in version 2 of its `rdma_htype`, if it has one.

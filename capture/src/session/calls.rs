@@ -66,7 +66,7 @@ impl Session {
     /// does not make way for one that cannot.
     pub(super) fn replaces(&mut self, call: &mut Call, context: &mut Context<'_>) -> bool {
         let xids = self.xids.get(call.message.sender);
-        let before = call.message.prefix().and_then(|prefix| xids.get(&prefix.xid)).copied();
+        let before = call.message.rdma_xid().and_then(|xid| xids.get(&xid)).copied();
         let can_wait = |id| self.calls.get(&id).is_some_and(|before| call.is_empty() && !before.is_empty());
         if before.is_some_and(can_wait) {
             return false;
@@ -91,12 +91,12 @@ impl Session {
     }
 
     pub(super) fn wait(&mut self, mut call: Call, context: &mut Context<'_>) {
-        let (Some(prefix), requester) = (call.message.prefix(), call.message.sender) else { return };
+        let (Some(xid), requester) = (call.message.rdma_xid(), call.message.sender) else { return };
         self.last_call += 1;
         let id = self.last_call;
         call.sent = self.watch.progress.sent;
         if context.operations {
-            self.shared(&call, prefix.xid, context);
+            self.shared(&call, xid, context);
         }
         let is_wanted = context.transactions || context.operations;
         let may_lack = self.unplaced.may_be_for(&call);
@@ -121,7 +121,7 @@ impl Session {
         }
         others.iter().for_each(|other| self.calls.get_mut(other).into_iter().for_each(Call::shares_memory));
         let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
-        named.get_mut(requester).insert(prefix.xid, id);
+        named.get_mut(requester).insert(xid, id);
         if call.answers.is_none() {
             let (began, sent) = (call.timeline.began.time, call.message.stamp.time);
             call.credit_wait = self.credits.get_mut(requester).call(began, sent);
@@ -148,10 +148,10 @@ impl Session {
         for handle in handles {
             memory.withdraw(handle, id);
         }
-        if let Some(prefix) = call.message.prefix() {
+        if let Some(xid) = call.message.rdma_xid() {
             // It is the only waiting call with its XID: the one before it was given up.
             let named = if call.answers.is_none() { &mut self.xids } else { &mut self.provided };
-            named.get_mut(requester).remove(&prefix.xid);
+            named.get_mut(requester).remove(&xid);
         }
         self.held -= call.held();
         call.timeline.take(self.unplaced.count(), self.recoveries.unassigned);

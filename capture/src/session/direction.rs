@@ -21,7 +21,7 @@ impl Session {
         if message.error().is_some() {
             return Some(Direction::Reply);
         }
-        let xid = message.prefix()?.xid;
+        let xid = message.rdma_xid()?;
         let asks = (self.client == Some(sender)).then_some(Direction::Call);
         // Messages that may be of either wire format carry no RPC.
         if message.dialect == Dialect::Version2Unknown && matches!(message.prefix()?.procedure.0, 4..=6) {

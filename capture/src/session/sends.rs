@@ -51,7 +51,7 @@ impl Session {
         if message.msgp().is_some() {
             message.padding = None;
         }
-        let xid = message.prefix().map(|prefix| prefix.xid);
+        let xid = message.rdma_xid();
         self.own(sender, Owner { xid, ..Owner::unknown(self.places.first) });
         self.undecided |= message.dialect == Dialect::Version2Unknown;
         if message.hides_direction() {

@@ -44,7 +44,7 @@ impl History {
     /// An end goes on, and nothing is missing, so findings that wait for that are proven.
     pub(super) fn prove(&mut self, message: &Message, book: &mut Book) {
         let (sender, frame) = (message.sender, message.stamp.frame);
-        let xid = message.prefix().map(|prefix| prefix.xid);
+        let xid = message.rdma_xid();
         let mut proven = Vec::new();
         let mut unproven = Vec::new();
         self.pending.retain_mut(|pending| {

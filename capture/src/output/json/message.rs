@@ -72,7 +72,8 @@ impl<'a> HeaderObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct SendObject<'a> {
-    /// `rdma_xid` (RFC 8166 section 4.2.1). This and the next three are null if the capture does not hold the beginning.
+    /// `rdma_xid` (RFC 8166 section 4.2.1); null if the Send, or what the capture holds of it, ends before. The next three are null
+    /// if it ends before the last of them.
     rdma_xid: Option<Hex32>,
     /// `rdma_vers`: the version of RPC-over-RDMA.
     rdma_vers: Option<u32>,
@@ -136,7 +137,7 @@ impl<'a> SendObject<'a> {
         };
         let procedure = prefix.map(|prefix| prefix.procedure).filter(|_| is_version_1);
         Self {
-            rdma_xid: prefix.map(|prefix| Hex32(prefix.xid)),
+            rdma_xid: message.rdma_xid().map(Hex32),
             rdma_vers: prefix.map(|prefix| prefix.version),
             rdma_credit: prefix.map(|prefix| prefix.credit),
             rdma_proc: procedure.map(|procedure| NameObject { name: procedure.name(), number: procedure.0 }),

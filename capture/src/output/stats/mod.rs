@@ -122,7 +122,11 @@ impl Stats {
         let malformed = message.is_malformed();
         counts.malformed += u64::from(malformed.is_some());
         counts.incomplete += u64::from(message.captured != Captured::Whole);
-        let name = message.prefix().map_or("not captured", |_| message.type_name().unwrap_or("unknown"));
+        let name = match (message.prefix(), message.captured) {
+            (Some(_), _) => message.type_name().unwrap_or("unknown"),
+            (None, Captured::Whole) => "too short",
+            (None, _) => "not captured",
+        };
         count(&mut self.types, name);
         let connection = self.open.entry(message.connection).or_default();
         connection.messages += 1;
