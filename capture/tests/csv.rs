@@ -64,7 +64,8 @@ fn of(object: &Value) -> BTreeMap<String, String> {
 
 #[test]
 fn a_row_has_what_a_record_has() {
-    for name in ["nfs41", "nfs41_lossy", "errors", "withdrawn", "nfs41_callback", "iwarp_nfs3_lossy"] {
+    for name in ["nfs41", "nfs41_lossy", "errors", "withdrawn", "nfs41_callback", "nfsd_deviations", "iwarp_nfs3_lossy"]
+    {
         let path = capture(name);
         for command in [&["transactions"][..], &["events"], &["top"], &["top", "--by", "handle", "--rows", "2"]] {
             let arguments = [command, &[path.as_str()]].concat();

@@ -416,8 +416,8 @@ fn an_rpc_is_explained_in_json_as_in_text() {
 
 #[test]
 fn every_rpc_is_explained_within_80_columns() {
-    for name in ["nfs41_lossy", "iwarp_nfs3_lossy", "errors", "withdrawn", "reduced_reply", "nfs41_callback", "delays"]
-    {
+    let hand_made = ["errors", "withdrawn", "reduced_reply", "nfsd_deviations", "client_deviations"];
+    for name in ["nfs41_lossy", "iwarp_nfs3_lossy", "nfs41_callback", "delays"].into_iter().chain(hand_made) {
         let transactions = objects("transactions", &capture(name));
         let rpcs = transactions.iter().filter(|object| object["type"] == "transaction");
         let xids: Vec<String> = rpcs.map(|rpc| rpc["rdma_xid"].as_str().unwrap().to_owned()).collect();

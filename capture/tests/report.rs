@@ -13,7 +13,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-const CAPTURES: [&str; 6] = ["errors", "iwarp_nfs3_lossy", "nfs41", "nfs41_lossy", "perftest", "withdrawn"];
+const CAPTURES: [&str; 7] =
+    ["errors", "iwarp_nfs3_lossy", "nfs41", "nfs41_lossy", "nfsd_deviations", "perftest", "withdrawn"];
 
 fn capture(name: &str) -> String {
     [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat()

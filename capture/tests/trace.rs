@@ -24,7 +24,7 @@ fn number(value: &Value) -> f64 {
 
 #[test]
 fn each_rpc_is_a_slice_as_long_as_it_took() {
-    for name in ["errors", "iwarp_nfs3_lossy", "nfs41_callback", "nfs41_lossy", "withdrawn"] {
+    for name in ["errors", "iwarp_nfs3_lossy", "nfs41_callback", "nfs41_lossy", "nfsd_deviations", "withdrawn"] {
         let trace: Value = serde_json::from_str(&run("trace", name, &["-o", "-"])).unwrap();
         let events = trace["traceEvents"].as_array().unwrap();
         let of = |xid: &str, connection: &Value| {
