@@ -7,6 +7,8 @@ pub mod command_line;
 pub mod delayed;
 pub mod echo;
 pub mod misbehave;
+pub mod nfs;
 pub mod ping;
 pub mod probe;
 pub mod raw;
+mod xdr;

@@ -4,15 +4,16 @@
 #[path = "../../tests/support/service.rs"]
 mod service;
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rpcrdma::v2::Family;
 use rpcrdma_tools::echo::programs;
+use rpcrdma_tools::nfs::Folder;
 use rpcrdma_tools::probe::{self, Bounds, Form, Recipe, Suite};
 use rpcrdma_verbs::loopback::Adapter;
-use rpcrdma_verbs::{Dispatcher, Refusal, Request, Service, Stream, Version};
+use rpcrdma_verbs::{Dispatcher, Request, Service, Version};
 use service::with_service;
 
 /// The verdict and what was seen of each case, by name.
@@ -62,8 +63,12 @@ fn the_tables_of_our_server_are_up_to_date() {
         (Version::Two(Family::A), "2a-server-rpcrdma-serve.tsv"),
         (Version::Two(Family::B), "2b-server-rpcrdma-serve.tsv"),
     ] {
-        let suite = Suite { form: Form::Tabs, ..suite(version) };
-        let lines = with_service(&programs(), |fabric, address| {
+        let suite = match version {
+            Version::One => with_files(),
+            Version::Two(_) => suite(version),
+        };
+        let suite = Suite { form: Form::Tabs, silence: Duration::from_millis(200), ..suite };
+        let lines = with_service(&folder(b'a'), |fabric, address| {
             let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
             let mut out = HEADING.as_bytes().to_vec();
             probe::run(&here, address, &suite, &mut out).unwrap();
@@ -77,98 +82,9 @@ fn the_tables_of_our_server_are_up_to_date() {
     }
 }
 
-/// Answers the calls of the probe, with 57 or 60 octets of data that `data` makes. Each access to a file is at another time.
-fn nfs(data: impl Fn() -> u8 + Send + Sync + 'static) -> Dispatcher<'static, Adapter> {
-    let data = Arc::new(data);
-    let of_read = data.clone();
-    let of_link = data.clone();
-    Dispatcher::default()
-        .with_procedure(100_003, 4, 1, move |call, results: &mut Stream| {
-            let words = words(call.arguments);
-            match words.get(words.len().saturating_sub(8)..) {
-                Some(&[25, 0, 0, 0, 0, 0, 0, length]) => {
-                    push(results, &[0, 0, 3, 24, 0, 15, 0, 25, 0, 1, length]);
-                    results.push_item(vec![data(); length as usize]);
-                }
-                // WRITE of zeros, WRITE, READ of what the last has written: it may have come in a chunk.
-                _ if words[2] == 5 => {
-                    let (read, length) = (words.len() - 8, words[words.len() - 1]);
-                    assert_eq!(words[read], 25);
-                    let data = length.next_multiple_of(4) as usize;
-                    let written = &call.arguments[call.arguments.len() - 32 - data..call.arguments.len() - 32];
-                    push(
-                        results,
-                        &[0, 0, 5, 24, 0, 15, 0, 38, 0, length, 2, 1, 1, 38, 0, length, 2, 1, 1, 25, 0, 1, length],
-                    );
-                    results.push(written);
-                }
-                Some(&[.., 27]) => {
-                    push(results, &[0, 0, 3, 24, 0, 15, 0, 27, 0, 30]);
-                    results.push_item(vec![data(); 30]);
-                }
-                // GETFH of something in the root, and of the root.
-                Some(&[.., 10]) if words[2] == 3 => {
-                    push(results, &[0, 0, 3, 24, 0, 15, 0, 10, 0, 5, 0x6669_6c65, 0x7300_0000])
-                }
-                Some(&[.., 10]) => push(results, &[0, 0, 2, 24, 0, 10, 0, 4, 0x726f_6f74]),
-                Some(&[26, ..]) => push(results, &[0, 0, 2, 24, 0, 26, 0, 1, 2, 0, 1]),
-                _ => return Err(Refusal::GarbageArguments),
-            }
-            Ok(())
-        })
-        .with_procedure(100_003, 3, 6, move |call, results: &mut Stream| {
-            let &[5, 0x6669_6c65, 0x7300_0000, 0, 0, length] = words(call.arguments).as_slice() else {
-                return Err(Refusal::GarbageArguments);
-            };
-            push_attributes(results);
-            push(results, &[length, 1, length]);
-            results.push_item(vec![of_read(); length as usize]);
-            Ok(())
-        })
-        .with_procedure(100_003, 3, 5, move |call, results: &mut Stream| {
-            assert_eq!(words(call.arguments), [5, 0x6669_6c65, 0x7300_0000]);
-            push_attributes(results);
-            push(results, &[30]);
-            results.push_item(vec![of_link(); 30]);
-            Ok(())
-        })
-        .with_procedure(100_003, 3, 16, |call, results: &mut Stream| {
-            assert_eq!(words(call.arguments)[..2], [4, 0x726f_6f74]);
-            push_attributes(results);
-            push(results, &[1, 2, 0, 1]);
-            Ok(())
-        })
-}
-
-fn words(octets: &[u8]) -> Vec<u32> {
-    octets.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word)).collect()
-}
-
-fn push(results: &mut Stream, words: &[u32]) {
-    words.iter().for_each(|word| results.push(&word.to_be_bytes()));
-}
-
-/// `NFS3_OK`, and attributes in which only the time of the last access changes.
-fn push_attributes(results: &mut Stream) {
-    static ACCESSES: AtomicU32 = AtomicU32::new(1);
-    let mut attributes = [7; 21];
-    attributes[15..17].fill(ACCESSES.fetch_add(1, Ordering::Relaxed));
-    push(results, &[0, 1]);
-    push(results, &attributes);
-}
-
 /// The cases of NFS that are not right.
-fn others_of_nfs(data: impl Fn() -> u8 + Send + Sync + 'static) -> Vec<String> {
-    let name = || Some("file".to_owned());
-    let suite = Suite {
-        silence: Duration::from_millis(200),
-        form: Form::Json,
-        file: name(),
-        link: name(),
-        scratch: name(),
-        ..Suite::nfs()
-    };
-    let verdicts = verdicts(&nfs(data), &suite);
+fn others_of_nfs(service: &impl Service<Adapter>) -> Vec<String> {
+    let verdicts = verdicts(service, &Suite { silence: Duration::from_millis(200), form: Form::Json, ..with_files() });
     let nfs = verdicts.iter().filter(|[case, _, _]| {
         ["read", "nfs3-", "write-read", "write-odd", "write-padd", "write-many"]
             .iter()
@@ -178,14 +94,38 @@ fn others_of_nfs(data: impl Fn() -> u8 + Send + Sync + 'static) -> Vec<String> {
     nfs.filter(|[_, verdict, _]| verdict != "conforms").map(|case| case.join(": ")).collect()
 }
 
+/// The cases of NFS too, with what is in a [`Folder`].
+fn with_files() -> Suite {
+    let [file, link, scratch] = ["file", "link", "scratch"].map(|name| Some(name.to_owned()));
+    Suite { file, link, scratch, ..Suite::nfs() }
+}
+
+/// Programs with a folder in which all octets are the same.
+fn folder(octet: u8) -> Dispatcher<'static, Adapter> {
+    Arc::new(Folder::new([octet; 1000], char::from(octet).to_string().repeat(27))).serve(programs())
+}
+
+/// Carries out calls in several folders in turn.
+struct Turns {
+    folders: Vec<Dispatcher<'static, Adapter>>,
+    calls: AtomicUsize,
+}
+
+impl Service<Adapter> for Turns {
+    fn call(&self, request: Request<Adapter>) {
+        let turn = self.calls.fetch_add(1, Ordering::Relaxed) % self.folders.len();
+        self.folders[turn].call(request);
+    }
+}
+
 #[test]
 fn data_in_chunks_is_that_of_a_plain_call() {
     assert_eq!(
-        others_of_nfs(|| 7),
+        others_of_nfs(&folder(b'a')),
         [
             "read-write-chunk-too-small: not judged: ERR_CHUNK",
             // The message type is in a chunk at Position 4, so nothing shows that this is a Call.
-            "write-read-chunk-everywhere: not judged: 1 ERR_CHUNK, 50 reply",
+            "write-read-chunk-everywhere: not judged: 1 ERR_CHUNK, 51 reply",
             "nfs3-read-write-chunk-too-small: not judged: ERR_CHUNK",
         ]
     );
@@ -193,8 +133,8 @@ fn data_in_chunks_is_that_of_a_plain_call() {
 
 #[test]
 fn other_data_than_that_of_a_plain_call_is_found() {
-    let calls = AtomicU8::new(0);
-    let found = others_of_nfs(move || calls.fetch_add(1, Ordering::Relaxed));
+    let folders = (b'a'..=b'z').map(folder).collect();
+    let found = others_of_nfs(&Turns { folders, calls: AtomicUsize::new(0) });
     for (case, what) in [
         ("readlink-write-chunk", "other data"),
         ("read-reply-chunk", "other results"),

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
@@ -12,6 +13,7 @@ use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
 use rpcrdma_tools::delayed::Delayed;
 use rpcrdma_tools::echo;
 use rpcrdma_tools::misbehave::{Misbehaviour, Responder};
+use rpcrdma_tools::nfs::Folder;
 use rpcrdma_tools::probe::{Form, ProbeError};
 use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings, Versions};
@@ -25,6 +27,9 @@ Examples:
                                                the echo program, and NULL of these two
   rpcrdma-ping --program echo --carry write --size 65537 192.0.2.1
                                                calls it
+  rpcrdma-serve 0.0.0.0:20049 --nfs            a folder in memory too
+  rpcrdma-probe --file file --link link --scratch scratch 192.0.2.1
+                                               judges what becomes of its data
   rpcrdma-serve 0.0.0.0:20049 --delay 50ms     answers each call 50 ms later
   rpcrdma-serve 0.0.0.0:20049 --misbehave all  judges clients: one bad reply of each kind
 
@@ -56,6 +61,10 @@ struct Arguments {
     /// Version of the program
     #[arg(long, value_name = "N")]
     version: Vec<u32>,
+    /// Serve a folder in memory over NFSv3 and NFSv4.0, with the files `file` and `scratch` and the symbolic link `link`: as much
+    /// of NFS as rpcrdma-probe calls
+    #[arg(long, conflicts_with = "misbehave")]
+    nfs: bool,
     /// Version of RPC-over-RDMA to accept: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07; auto
     /// for whatever the client begins with
     #[arg(long, default_value = "auto", value_name = "VERSION", value_parser = command_line::versions)]
@@ -184,9 +193,12 @@ fn serve(arguments: &Arguments, settings: Settings, others: &[(u32, u32)]) -> Re
     let null: Vec<String> = others.iter().map(|(program, version)| format!("{program} version {version}")).collect();
     let (name, null) = (device.name(), null.join(", "));
     let (program, version) = (echo::PROGRAM, echo::VERSION);
-    let text = format!("listening at {address} of {name}: echo program {program:#x} version {version}; NULL of {null}");
+    let nfs = if arguments.nfs { "; a folder over NFSv3 and NFSv4.0" } else { "" };
+    let text =
+        format!("listening at {address} of {name}: echo program {program:#x} version {version}; NULL of {null}{nfs}");
     let _written = writeln!(io::stdout(), "{text}");
     let programs = others.iter().fold(echo::programs(), |all, other| all.with_program(other.0, other.1));
+    let programs = if arguments.nfs { Arc::new(Folder::default()).serve(programs) } else { programs };
     server.serve(&Serve { programs: Delayed::new(programs, arguments.delay), quiet: arguments.quiet })
 }
 

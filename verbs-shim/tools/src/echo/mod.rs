@@ -78,8 +78,8 @@ use std::str::FromStr;
 use std::sync::OnceLock;
 
 pub use caller::{CallFault, Caller, TooLong};
+pub(crate) use programs::procedure;
 pub use programs::programs;
-pub(crate) use programs::{Procedure, procedure};
 pub use wrong::Wrong;
 
 /// The number of the echo program.
@@ -183,27 +183,6 @@ pub fn pattern(seed: u16, length: u32) -> Option<&'static [u8]> {
     sequence.get(usize::from(seed)..)?.get(..length as usize)
 }
 
-/// XDR padding of an opaque with this many octets.
-fn padding(length: usize) -> &'static [u8] {
-    const ZEROS: &[u8] = &[0; 3];
-    ZEROS.get(..length.next_multiple_of(4) - length).unwrap_or_default()
-}
-
-/// Takes a word from the start of octets.
-fn word(octets: &mut &[u8]) -> Option<u32> {
-    let (word, rest) = octets.split_first_chunk()?;
-    *octets = rest;
-    Some(u32::from_be_bytes(*word))
-}
-
-/// Takes variable-length opaque data from the start of octets, with its padding.
-fn opaque<'a>(octets: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = word(octets)? as usize;
-    let (data, rest) = octets.split_at_checked(length)?;
-    *octets = rest.split_at_checked(length.next_multiple_of(4) - length)?.1;
-    Some(data)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,16 +201,5 @@ mod tests {
         assert_eq!(pattern(5, 4), Some(&[0x37, 0x79, 0xb1, 0x3c][..]));
         assert_eq!(pattern(u16::MAX, MAX_LENGTH).map(<[u8]>::len), Some(MAX_LENGTH as usize));
         assert_eq!(pattern(0, MAX_LENGTH + 1), None);
-    }
-
-    #[test]
-    fn opaque_data_ends_with_its_padding() {
-        let mut octets = &[0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0, 9][..];
-        assert_eq!(opaque(&mut octets), Some(&[1, 2, 3, 4, 5][..]));
-        assert_eq!(octets, [9]);
-        for cut in 0..12 {
-            assert_eq!(opaque(&mut &[0, 0, 0, 5, 1, 2, 3, 4, 5, 0, 0, 0][..cut]), None, "{cut}");
-        }
-        assert_eq!(opaque(&mut &[0xff; 8][..]), None);
     }
 }

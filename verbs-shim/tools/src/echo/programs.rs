@@ -2,7 +2,8 @@
 
 use rpcrdma_verbs::{Dispatcher, ProcedureCall, Provider, Refusal, Stream};
 
-use super::{ECHO, GIVE, GIVE_WHOLE, MAX_FILLER, PROGRAM, TAKE, TAKE_WHOLE, VERSION, opaque, padding, pattern, word};
+use super::{ECHO, GIVE, GIVE_WHOLE, MAX_FILLER, PROGRAM, TAKE, TAKE_WHOLE, VERSION, pattern};
+use crate::xdr::{opaque, padding, word};
 
 /// The echo program, as a service; other programs can be added.
 ///
@@ -25,7 +26,7 @@ pub(crate) fn procedure(number: u32) -> Option<Procedure> {
 }
 
 /// Appends the results; none where these are no arguments of it.
-pub(crate) type Procedure = fn(&[u8], &mut Stream) -> Option<()>;
+type Procedure = fn(&[u8], &mut Stream) -> Option<()>;
 
 fn echo(mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     let data = opaque(&mut arguments).filter(|_| arguments.is_empty())?;

@@ -5,7 +5,7 @@ use std::fmt;
 use rpcrdma_verbs::{Call, Stream};
 
 use super::wrong::Wrong;
-use super::{opaque, padding, word};
+use crate::xdr::{opaque, padding, word};
 
 /// The data of one call: `octets` are the pattern that stands for `seed`.
 #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
 //! What `rpcrdma-serve --misbehave` does: the mirror image of the probe. It answers the calls of requesters,
 //! one reply with a chosen defect after the other, and judges what each requester makes of it.
 //!
-//! It answers NULL of any program, the [echo program](crate::echo), and as much of NFSv3 as a client needs that mounts and reads
-//! a file; in version 1, and without reading Read chunks. Each defect has its turn once: it waits for a call whose reply can
+//! It answers NULL of any program, the [echo program](crate::echo), and NFSv3 of [a folder](crate::nfs);
+//! in version 1, and without reading Read chunks. Each defect has its turn once: it waits for a call whose reply can
 //! have it, such as one with a Write chunk, and until then, calls are answered as they should be. Afterwards nothing is
 //! answered until the requester has done something about it, or nothing for some time. So a requester should make one call
 //! at a time: what else it sends looks like its next call.
@@ -41,7 +41,6 @@
 
 mod clients;
 mod defect;
-mod nfs;
 mod observe;
 mod reply;
 mod spoil;

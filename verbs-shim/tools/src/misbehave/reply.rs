@@ -1,5 +1,7 @@
 //! The reply that a call would get from a sound responder: its header and Payload stream, and what is written into chunks.
 
+use std::sync::LazyLock;
+
 use rpcrdma::error::{Reaction, Role};
 use rpcrdma::lists::WriteChunk;
 use rpcrdma::prefix::Prefix;
@@ -8,9 +10,12 @@ use rpcrdma::rpc::{AcceptStatus, Auth, ReplyBody, RpcCall, RpcReply};
 use rpcrdma::v1::{Body, ErrorReply, Message, ReplyHeader};
 use rpcrdma_verbs::{Remote, Stream};
 
-use super::nfs;
-use crate::echo::{self, Procedure};
+use crate::echo;
+use crate::nfs::{self, Folder};
 use crate::raw::{RECEIVE, RECEIVES};
+
+/// What requesters that speak NFS read from.
+static FOLDER: LazyLock<Folder> = LazyLock::new(Folder::default);
 
 /// What is granted: there are more receives.
 const CREDITS: u32 = 32;
@@ -88,27 +93,26 @@ fn inline_threshold(private_data: &[u8]) -> usize {
 
 /// The RPC Reply; data that may be reduced is its last item.
 fn results(call: &RpcCall<'_>, arguments: &[u8]) -> Option<Stream> {
-    let procedure: Result<Option<Procedure>, AcceptStatus> = match (call.program, call.version, call.procedure) {
-        (_, _, 0) => Ok(None),
-        (echo::PROGRAM, echo::VERSION, number) => echo::procedure(number).map(Some).ok_or(AcceptStatus::PROC_UNAVAIL),
-        (nfs::PROGRAM, nfs::VERSION, number) => nfs::procedure(number).map(Some).ok_or(AcceptStatus::PROC_UNAVAIL),
+    let mut results = Stream::default();
+    begin(call.xid, AcceptStatus::SUCCESS, &mut results)?;
+    let carried_out = match (call.program, call.version, call.procedure) {
+        (_, _, 0) => Ok(Some(())),
+        (echo::PROGRAM, echo::VERSION, number) => echo::procedure(number)
+            .map(|procedure| procedure(arguments, &mut results))
+            .ok_or(AcceptStatus::PROC_UNAVAIL),
+        (nfs::PROGRAM, nfs::VERSION_3, number) => nfs::procedure(number)
+            .map(|procedure| procedure(&FOLDER, arguments, &mut results))
+            .ok_or(AcceptStatus::PROC_UNAVAIL),
         _ => Err(AcceptStatus::PROG_UNAVAIL),
     };
-    let mut results = Stream::default();
-    let status = match procedure {
-        Ok(Some(procedure)) => {
-            begin(call.xid, AcceptStatus::SUCCESS, &mut results)?;
-            match procedure(arguments, &mut results) {
-                Some(()) => return Some(results),
-                None => AcceptStatus::GARBAGE_ARGS,
-            }
-        }
-        Ok(None) => AcceptStatus::SUCCESS,
+    let status = match carried_out {
+        Ok(Some(())) => return Some(results),
+        Ok(None) => AcceptStatus::GARBAGE_ARGS,
         Err(status) => status,
     };
-    let mut results = Stream::default();
-    begin(call.xid, status, &mut results)?;
-    Some(results)
+    let mut refused = Stream::default();
+    begin(call.xid, status, &mut refused)?;
+    Some(refused)
 }
 
 /// Appends the header of an RPC Reply.

@@ -1,0 +1,284 @@
+//! A folder in memory, served over NFSv3 (RFC 1813) and NFSv4.0 (RFC 7530): as much as [the probe](crate::probe) calls, and as
+//! much of NFSv3 as a client needs that mounts the folder, lists it and reads from it.
+//!
+//! The root holds the files `file` and `scratch` and the symbolic link `link`. `scratch` is empty at first; NFSv4 writes to it.
+//! The file handles are the same in both versions, and every handle that is not one of these three is that of the root. Nobody
+//! owns anything: whoever calls may read all of it and overwrite `scratch`.
+//!
+//! READ data and the text of a link are DDP-eligible (RFC 8267 sections 4 and 6.1).
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::thread;
+//!
+//! use rpcrdma_tools::echo::programs;
+//! use rpcrdma_tools::nfs::Folder;
+//! use rpcrdma_verbs::loopback::Fabric;
+//! use rpcrdma_verbs::{Call, Client, Server, Settings};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let fabric = Fabric::new();
+//! let (here, there) = (fabric.adapter([192, 0, 2, 1].into())?, fabric.adapter([192, 0, 2, 2].into())?);
+//! let address = "192.0.2.2:20049".parse()?;
+//! let folder = Arc::new(Folder::new(b"hello", "/a/path"));
+//! let server = Server::bind(&there, address, Settings::server())?;
+//! let stop = server.stopper();
+//! thread::scope(|scope| {
+//!     scope.spawn(|| server.serve(&folder.serve(programs())));
+//!     let client = Client::connect(&here, address, &Settings::client()).unwrap();
+//!     // GETATTR of the root: it is a folder.
+//!     let mut call = Call::rpc(100_003, 3, 1);
+//!     call.message().push(b"\0\0\0\x04root");
+//!     client.call(&mut call).unwrap();
+//!     assert_eq!(call.accepted().unwrap().get(..8), Some(&[0, 0, 0, 0, 0, 0, 0, 2][..]));
+//!     stop.stop();
+//! });
+//! # Ok(())
+//! # }
+//! ```
+
+mod v3;
+mod v4;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rpcrdma_verbs::{Dispatcher, ProcedureCall, Provider, Refusal, Stream};
+
+use crate::echo::pattern;
+use crate::xdr::{padding, push};
+pub(crate) use v3::{VERSION as VERSION_3, procedure};
+
+/// The number of the program.
+pub const PROGRAM: u32 = 100_003;
+/// The most octets that `scratch` can hold.
+pub const MAX_SCRATCH: usize = 0x1_0000;
+
+/// What an operation fails with. The numbers are the same in both versions.
+type Status = u32;
+
+const NO_ENTRY: Status = 2;
+const NO_DIRECTORY: Status = 20;
+const IS_DIRECTORY: Status = 21;
+const INVALID: Status = 22;
+const TOO_LARGE: Status = 27;
+const READ_ONLY: Status = 30;
+const TOO_SMALL: Status = 10_005;
+
+/// Something in the folder, or the folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Node {
+    Root,
+    File,
+    Link,
+    Scratch,
+}
+
+impl Node {
+    /// What is in the root, in the order in which it is listed.
+    const ENTRIES: [Self; 3] = [Self::File, Self::Link, Self::Scratch];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Root => "",
+            Self::File => "file",
+            Self::Link => "link",
+            Self::Scratch => "scratch",
+        }
+    }
+
+    /// Its number in the file system.
+    const fn number(self) -> u32 {
+        self as u32 + 1
+    }
+
+    /// Its handle as XDR has it.
+    const fn handle(self) -> [u32; 3] {
+        [8, u32::from_be_bytes(*b"rpcr"), self.number()]
+    }
+
+    /// What has this handle, without its length.
+    fn with_handle(handle: &[u8]) -> Self {
+        let is = |node: &Self| node.handle().into_iter().skip(1).flat_map(u32::to_be_bytes).eq(handle.iter().copied());
+        Self::ENTRIES.into_iter().find(is).unwrap_or(Self::Root)
+    }
+
+    /// What has this name in it.
+    fn look_up(self, name: &[u8]) -> Result<Self, Status> {
+        if self != Self::Root {
+            return Err(NO_DIRECTORY);
+        }
+        Self::ENTRIES.into_iter().find(|node| node.name().as_bytes() == name).ok_or(NO_ENTRY)
+    }
+}
+
+/// The folder.
+#[derive(Debug)]
+pub struct Folder {
+    file: Vec<u8>,
+    link: String,
+    scratch: Mutex<Vec<u8>>,
+}
+
+/// 64 KiB of the [pattern](crate::echo::pattern) in `file`, and a link to `/a/path/of/27/octets/in/all`.
+impl Default for Folder {
+    fn default() -> Self {
+        Self::new(pattern(0, 0x1_0000).unwrap_or_default(), "/a/path/of/27/octets/in/all")
+    }
+}
+
+impl Folder {
+    /// A folder with these octets in `file`, and a link to this path.
+    pub fn new(file: impl Into<Vec<u8>>, link: impl Into<String>) -> Self {
+        Self { file: file.into(), link: link.into(), scratch: Mutex::default() }
+    }
+
+    /// Adds the folder to the programs of a server.
+    pub fn serve<'a, V: Provider>(self: &Arc<Self>, programs: Dispatcher<'a, V>) -> Dispatcher<'a, V> {
+        let programs = v3::PROCEDURES.into_iter().fold(programs, |programs, (number, procedure)| {
+            let folder = Arc::clone(self);
+            programs.with_procedure(
+                PROGRAM,
+                v3::VERSION,
+                number,
+                move |call: &ProcedureCall<'_>, results: &mut Stream| {
+                    procedure(&folder, call.arguments, results).ok_or(Refusal::GarbageArguments)
+                },
+            )
+        });
+        let folder = Arc::clone(self);
+        programs.with_procedure(PROGRAM, v4::VERSION, v4::COMPOUND, move |call, results| {
+            v4::compound(&folder, call.arguments, results).ok_or(Refusal::GarbageArguments)
+        })
+    }
+
+    /// Octets in a file or link.
+    fn size(&self, node: Node) -> u32 {
+        let size = match node {
+            Node::Root => 4096,
+            Node::File => self.file.len(),
+            Node::Link => self.link.len(),
+            Node::Scratch => self.scratch.lock().unwrap_or_else(PoisonError::into_inner).len(),
+        };
+        u32::try_from(size).unwrap_or(u32::MAX)
+    }
+
+    /// The octets of a file from this one on, at most so many, and whether that is all of the rest.
+    fn read(&self, node: Node, offset: u64, count: u32) -> Result<(Vec<u8>, bool), Status> {
+        let scratch;
+        let octets = match node {
+            Node::Root => return Err(IS_DIRECTORY),
+            Node::Link => return Err(INVALID),
+            Node::File => self.file.as_slice(),
+            Node::Scratch => {
+                scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+                scratch.as_slice()
+            }
+        };
+        let rest = usize::try_from(offset).ok().and_then(|offset| octets.get(offset..)).unwrap_or_default();
+        let data = rest.get(..count as usize).unwrap_or(rest);
+        Ok((data.to_vec(), data.len() == rest.len()))
+    }
+
+    /// Puts octets into a file.
+    fn write(&self, node: Node, offset: u64, data: &[u8]) -> Result<(), Status> {
+        match node {
+            Node::Root => return Err(IS_DIRECTORY),
+            Node::Link => return Err(INVALID),
+            Node::File => return Err(READ_ONLY),
+            Node::Scratch => {}
+        }
+        let end = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(data.len()));
+        let end = end.filter(|end| *end <= MAX_SCRATCH).ok_or(TOO_LARGE)?;
+        let mut scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = scratch.len().max(end);
+        scratch.resize(length, 0);
+        scratch.get_mut(end - data.len()..end).ok_or(TOO_LARGE)?.copy_from_slice(data);
+        Ok(())
+    }
+
+    /// The path in a link.
+    fn read_link(&self, node: Node) -> Result<&str, Status> {
+        if node == Node::Link { Ok(&self.link) } else { Err(INVALID) }
+    }
+}
+
+/// A page of the listing of a folder, in as many octets as there is room for: the entries from number `from` on, and whether
+/// those are all of the rest. In each, there is a number before the name, and `shape` gives it with what stands behind the name.
+fn list(
+    node: Node,
+    from: u64,
+    room: usize,
+    shape: impl Fn(Node, u32) -> (u32, Vec<u32>),
+) -> Result<(Stream, bool), Status> {
+    if node != Node::Root {
+        return Err(NO_DIRECTORY);
+    }
+    let mut page = Stream::default();
+    for (entry, next) in Node::ENTRIES.into_iter().zip(1..).skip(usize::try_from(from).unwrap_or(usize::MAX)) {
+        let (name, (number, behind)) = (entry.name().as_bytes(), shape(entry, next));
+        if page.len() + 4 * (4 + behind.len()) + name.len().next_multiple_of(4) > room {
+            return if page.is_empty() { Err(TOO_SMALL) } else { Ok((page, false)) };
+        }
+        push(&mut page, &[1, 0, number, name.len() as u32]);
+        page.push(name);
+        page.push(padding(name.len()));
+        push(&mut page, &behind);
+    }
+    Ok((page, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_to_scratch_is_read_from_it() {
+        let folder = Folder::new(*b"file", "/path");
+        assert_eq!(folder.write(Node::Scratch, 2, b"ab"), Ok(()));
+        assert_eq!(folder.read(Node::Scratch, 0, 9), Ok((b"\0\0ab".to_vec(), true)));
+        assert_eq!(folder.read(Node::Scratch, 1, 2), Ok((b"\0a".to_vec(), false)));
+        assert_eq!(folder.read(Node::Scratch, u64::MAX, 2), Ok((vec![], true)));
+        assert_eq!(folder.write(Node::File, 0, b"ab"), Err(READ_ONLY));
+        assert_eq!(folder.size(Node::Scratch), 4);
+    }
+
+    #[test]
+    fn scratch_does_not_grow_without_bound() {
+        let folder = Folder::new(*b"file", "/path");
+        for offset in [MAX_SCRATCH as u64 - 1, u64::MAX, u64::MAX - 1] {
+            assert_eq!(folder.write(Node::Scratch, offset, b"ab"), Err(TOO_LARGE), "{offset}");
+        }
+        assert_eq!(folder.write(Node::Scratch, MAX_SCRATCH as u64 - 2, b"ab"), Ok(()));
+    }
+
+    #[test]
+    fn a_listing_has_as_many_entries_as_there_is_room_for() {
+        let list = |from, room| list(Node::Root, from, room, |node, next| (node.number(), vec![next]));
+        let pages = [(0, 23), (0, 24), (0, 48), (0, 75), (0, 76), (2, 28), (3, 0), (u64::MAX, 0)]
+            .map(|(from, room)| list(from, room).map(|(page, is_all)| (page.len(), is_all)));
+        let none = Ok((0, true));
+        let right = [
+            Err(TOO_SMALL),
+            Ok((24, false)),
+            Ok((48, false)),
+            Ok((48, false)),
+            Ok((76, true)),
+            Ok((28, true)),
+            none,
+            none,
+        ];
+        assert_eq!(pages, right);
+    }
+
+    #[test]
+    fn a_node_is_found_by_its_handle_and_by_its_name() {
+        for node in Node::ENTRIES {
+            let handle: Vec<u8> = node.handle().into_iter().skip(1).flat_map(u32::to_be_bytes).collect();
+            assert_eq!(Node::with_handle(&handle), node);
+            assert_eq!(Node::Root.look_up(node.name().as_bytes()), Ok(node));
+            assert_eq!(node.look_up(b"file"), Err(NO_DIRECTORY));
+        }
+        assert_eq!(Node::with_handle(b"of another server"), Node::Root);
+        assert_eq!(Node::Root.look_up(b""), Err(NO_ENTRY));
+    }
+}
