@@ -63,7 +63,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("verbs-shim", &["verbs", "loopback", "rdma", "message", "trace", "driver", "endpoint"]),
-    ("verbs-shim/tools", &["echo", "ping", "raw", "probe", "misbehave", "command_line", "bin"]),
+    ("verbs-shim/tools", &["xdr", "echo", "nfs", "ping", "raw", "probe", "misbehave", "command_line", "bin"]),
     (
         "fuzz/gen",
         &[

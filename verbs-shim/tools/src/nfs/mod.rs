@@ -46,23 +46,27 @@ use rpcrdma_verbs::{Dispatcher, ProcedureCall, Provider, Refusal, Stream};
 
 use crate::echo::pattern;
 use crate::xdr::{padding, push};
-pub(crate) use v3::{VERSION as VERSION_3, procedure};
+pub(crate) use v3::procedure;
 
 /// The number of the program.
 pub const PROGRAM: u32 = 100_003;
+/// NFSv3.
+pub(crate) const VERSION_3: u32 = 3;
+/// NFSv4.
+const VERSION_4: u32 = 4;
 /// The most octets that `scratch` can hold.
 pub const MAX_SCRATCH: usize = 0x1_0000;
 
 /// What an operation fails with. The numbers are the same in both versions.
-type Status = u32;
+type Failure = u32;
 
-const NO_ENTRY: Status = 2;
-const NO_DIRECTORY: Status = 20;
-const IS_DIRECTORY: Status = 21;
-const INVALID: Status = 22;
-const TOO_LARGE: Status = 27;
-const READ_ONLY: Status = 30;
-const TOO_SMALL: Status = 10_005;
+const NO_ENTRY: Failure = 2;
+const NO_DIRECTORY: Failure = 20;
+const IS_DIRECTORY: Failure = 21;
+const INVALID: Failure = 22;
+const TOO_LARGE: Failure = 27;
+const READ_ONLY: Failure = 30;
+const TOO_SMALL: Failure = 10_005;
 
 /// Something in the folder, or the folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +107,7 @@ impl Node {
     }
 
     /// What has this name in it.
-    fn look_up(self, name: &[u8]) -> Result<Self, Status> {
+    fn look_up(self, name: &[u8]) -> Result<Self, Failure> {
         if self != Self::Root {
             return Err(NO_DIRECTORY);
         }
@@ -138,7 +142,7 @@ impl Folder {
             let folder = Arc::clone(self);
             programs.with_procedure(
                 PROGRAM,
-                v3::VERSION,
+                VERSION_3,
                 number,
                 move |call: &ProcedureCall<'_>, results: &mut Stream| {
                     procedure(&folder, call.arguments, results).ok_or(Refusal::GarbageArguments)
@@ -146,7 +150,7 @@ impl Folder {
             )
         });
         let folder = Arc::clone(self);
-        programs.with_procedure(PROGRAM, v4::VERSION, v4::COMPOUND, move |call, results| {
+        programs.with_procedure(PROGRAM, VERSION_4, v4::COMPOUND, move |call, results| {
             v4::compound(&folder, call.arguments, results).ok_or(Refusal::GarbageArguments)
         })
     }
@@ -163,7 +167,7 @@ impl Folder {
     }
 
     /// The octets of a file from this one on, at most so many, and whether that is all of the rest.
-    fn read(&self, node: Node, offset: u64, count: u32) -> Result<(Vec<u8>, bool), Status> {
+    fn read(&self, node: Node, offset: u64, count: u32) -> Result<(Vec<u8>, bool), Failure> {
         let scratch;
         let octets = match node {
             Node::Root => return Err(IS_DIRECTORY),
@@ -180,7 +184,7 @@ impl Folder {
     }
 
     /// Puts octets into a file.
-    fn write(&self, node: Node, offset: u64, data: &[u8]) -> Result<(), Status> {
+    fn write(&self, node: Node, offset: u64, data: &[u8]) -> Result<(), Failure> {
         match node {
             Node::Root => return Err(IS_DIRECTORY),
             Node::Link => return Err(INVALID),
@@ -197,7 +201,7 @@ impl Folder {
     }
 
     /// The path in a link.
-    fn read_link(&self, node: Node) -> Result<&str, Status> {
+    fn read_link(&self, node: Node) -> Result<&str, Failure> {
         if node == Node::Link { Ok(&self.link) } else { Err(INVALID) }
     }
 }
@@ -209,7 +213,7 @@ fn list(
     from: u64,
     room: usize,
     shape: impl Fn(Node, u32) -> (u32, Vec<u32>),
-) -> Result<(Stream, bool), Status> {
+) -> Result<(Stream, bool), Failure> {
     if node != Node::Root {
         return Err(NO_DIRECTORY);
     }

@@ -2,15 +2,13 @@
 
 use rpcrdma_verbs::Stream;
 
-use super::{Folder, Node, Status};
+use super::{Failure, Folder, Node};
 use crate::xdr::{hyper, opaque, push, word};
 
-pub(crate) const VERSION: u32 = 3;
-
 /// Appends the results; none where these are no arguments of it.
-pub(crate) type Procedure = fn(&Folder, &[u8], &mut Stream) -> Option<()>;
+pub(crate) type Nfs3Procedure = fn(&Folder, &[u8], &mut Stream) -> Option<()>;
 
-pub(super) const PROCEDURES: [(u32, Procedure); 10] = [
+pub(super) const PROCEDURES: [(u32, Nfs3Procedure); 10] = [
     (1, get_attributes),
     (3, look_up),
     (4, access),
@@ -24,7 +22,7 @@ pub(super) const PROCEDURES: [(u32, Procedure); 10] = [
 ];
 
 /// What a procedure other than NULL does, if there is such a one.
-pub(crate) fn procedure(number: u32) -> Option<Procedure> {
+pub(crate) fn procedure(number: u32) -> Option<Nfs3Procedure> {
     PROCEDURES.into_iter().find(|(other, _)| *other == number).map(|(_, procedure)| procedure)
 }
 
@@ -46,7 +44,7 @@ fn push_attributes(folder: &Folder, node: Node, results: &mut Stream) {
 }
 
 /// Appends a status and `post_op_attr`.
-fn begin(folder: &Folder, node: Node, status: Status, results: &mut Stream) {
+fn begin(folder: &Folder, node: Node, status: Failure, results: &mut Stream) {
     push(results, &[status, 1]);
     push_attributes(folder, node, results);
 }

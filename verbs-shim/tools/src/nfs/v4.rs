@@ -2,30 +2,29 @@
 
 use rpcrdma_verbs::Stream;
 
-use super::{Folder, Node, Status, list};
+use super::{Failure, Folder, Node, list};
 use crate::xdr::{hyper, opaque, padding, push, word};
 
-pub(super) const VERSION: u32 = 4;
 pub(super) const COMPOUND: u32 = 1;
 
 /// The most operations of a COMPOUND, so that a short call cannot ask for results without bound.
 const MOST_OPERATIONS: usize = 16;
 
-const NOT_SUPPORTED: Status = 10_004;
-const RESOURCE: Status = 10_018;
-const NO_FILE_HANDLE: Status = 10_020;
-const MINOR_VERSION_MISMATCH: Status = 10_021;
-const BAD_XDR: Status = 10_036;
-const ILLEGAL: Status = 10_044;
+const NOT_SUPPORTED: Failure = 10_004;
+const RESOURCE: Failure = 10_018;
+const NO_FILE_HANDLE: Failure = 10_020;
+const MINOR_VERSION_MISMATCH: Failure = 10_021;
+const BAD_XDR: Failure = 10_036;
+const ILLEGAL: Failure = 10_044;
 
 /// What an operation gives: what stands before its data item, and that, which may be reduced.
 #[derive(Default)]
-struct Results {
+struct Answer {
     head: Stream,
     item: Option<Vec<u8>>,
 }
 
-impl From<&[u32]> for Results {
+impl From<&[u32]> for Answer {
     fn from(words: &[u32]) -> Self {
         let mut results = Self::default();
         push(&mut results.head, words);
@@ -67,28 +66,28 @@ pub(super) fn compound(folder: &Folder, mut arguments: &[u8], results: &mut Stre
 }
 
 /// Carries out an operation on the current file handle.
-fn operation(folder: &Folder, number: u32, node: &mut Option<Node>, arguments: &mut &[u8]) -> Result<Results, Status> {
+fn operation(folder: &Folder, number: u32, node: &mut Option<Node>, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     let current = node.ok_or(NO_FILE_HANDLE);
     match number {
         10 => Ok(current?.handle().as_slice().into()),
         15 => {
             *node = Some(current?.look_up(opaque(arguments).ok_or(BAD_XDR)?)?);
-            Ok(Results::default())
+            Ok(Answer::default())
         }
         22 => {
             *node = Some(Node::with_handle(opaque(arguments).ok_or(BAD_XDR)?));
-            Ok(Results::default())
+            Ok(Answer::default())
         }
         24 => {
             *node = Some(Node::Root);
-            Ok(Results::default())
+            Ok(Answer::default())
         }
         25 => read(folder, current?, arguments),
         26 => read_directory(current?, arguments),
         27 => {
             let path = folder.read_link(current?)?;
-            let head: Results = [folder.size(Node::Link)].as_slice().into();
-            Ok(Results { item: Some(path.into()), ..head })
+            let head: Answer = [folder.size(Node::Link)].as_slice().into();
+            Ok(Answer { item: Some(path.into()), ..head })
         }
         38 => write(folder, current?, arguments),
         3..=39 => Err(NOT_SUPPORTED),
@@ -101,16 +100,16 @@ fn state(arguments: &mut &[u8]) -> Option<()> {
     hyper(arguments).and(hyper(arguments)).map(drop)
 }
 
-fn read(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Results, Status> {
+fn read(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     let mut what = || state(arguments).and_then(|()| Some((hyper(arguments)?, word(arguments)?)));
     let (offset, count) = what().ok_or(BAD_XDR)?;
     let (data, is_end) = folder.read(node, offset, count)?;
-    let head: Results = [is_end.into(), data.len() as u32].as_slice().into();
-    Ok(Results { item: Some(data), ..head })
+    let head: Answer = [is_end.into(), data.len() as u32].as_slice().into();
+    Ok(Answer { item: Some(data), ..head })
 }
 
 /// The names of a folder: whatever attributes are asked for, none are given.
-fn read_directory(node: Node, arguments: &mut &[u8]) -> Result<Results, Status> {
+fn read_directory(node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     /// Octets of the results before the entries, and behind them.
     const AROUND: usize = 8 + 8;
     let mut what = || {
@@ -124,14 +123,14 @@ fn read_directory(node: Node, arguments: &mut &[u8]) -> Result<Results, Status> 
     let room = (most as usize).saturating_sub(AROUND);
     // 1 and 2 are not used as cookies.
     let (page, is_all) = list(node, from.saturating_sub(2), room, |_, next| (next + 2, vec![0, 0]))?;
-    let mut results: Results = [0, 0].as_slice().into();
+    let mut results: Answer = [0, 0].as_slice().into();
     results.head.push(page.head());
     push(&mut results.head, &[0, is_all.into()]);
     Ok(results)
 }
 
 /// To stable storage: it is as stable as the folder.
-fn write(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Results, Status> {
+fn write(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     let mut what = || {
         state(arguments)?;
         let (offset, _stable) = (hyper(arguments)?, word(arguments)?);
