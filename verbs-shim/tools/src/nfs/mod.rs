@@ -123,7 +123,7 @@ pub struct Folder {
     scratch: Mutex<Vec<u8>>,
 }
 
-/// 64 KiB of the [pattern](crate::echo::pattern) in `file`, and a link to `/a/path/of/27/octets/in/all`.
+/// 64 KiB of the [pattern] in `file`, and a link to `/a/path/of/27/octets/in/all`.
 impl Default for Folder {
     fn default() -> Self {
         Self::new(pattern(0, 0x1_0000).unwrap_or_default(), "/a/path/of/27/octets/in/all")
