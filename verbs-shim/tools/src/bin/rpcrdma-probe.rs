@@ -73,6 +73,10 @@ struct Arguments {
     /// A file in the root of the NFSv4 server that may be overwritten: WRITE to it in several ways
     #[arg(long, value_name = "NAME")]
     scratch: Option<String>,
+    /// Create files in the root of the NFSv4.1 server whose names begin like this, have the server recall
+    /// their delegations, and remove them: judge its calls in the reverse direction (RFC 8167)
+    #[arg(long, value_name = "NAME")]
+    delegate: Option<String>,
     /// How long to wait before a missing answer counts as silence
     #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = command_line::duration)]
     silence: Duration,
@@ -80,7 +84,7 @@ struct Arguments {
     #[arg(short = 'W', long, default_value = "10s", value_name = "TIME", value_parser = command_line::duration)]
     timeout: Duration,
     /// Send random messages, and check after each that the server still answers
-    #[arg(long, conflicts_with_all = ["case", "rule", "file", "link", "scratch", "tsv", "replay"])]
+    #[arg(long, conflicts_with_all = ["case", "rule", "file", "link", "scratch", "delegate", "tsv", "replay"])]
     fuzz: bool,
     /// Seed of the first random message; the next message has the next number
     #[arg(long, default_value_t = 0, value_name = "NUMBER", requires = "fuzz")]
@@ -95,7 +99,7 @@ struct Arguments {
     #[arg(long, default_value = "600s", value_name = "TIME", value_parser = command_line::duration, requires = "fuzz")]
     time: Duration,
     /// Send the message in this file, saved by --fuzz
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["case", "rule", "file", "link", "scratch", "tsv"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["case", "rule", "file", "link", "scratch", "delegate", "tsv"])]
     replay: Option<PathBuf>,
     /// Print one JSON object per line
     #[arg(long, conflicts_with = "tsv")]
@@ -132,6 +136,7 @@ impl Arguments {
             file: self.file.clone(),
             link: self.link.clone(),
             scratch: self.scratch.clone(),
+            delegate: self.delegate.clone(),
         }
     }
 }

@@ -60,6 +60,10 @@ pub(super) enum Outcome {
     Disconnect,
     /// With an RPC Reply, or by ending the connection: which of the two depends on how quick it is.
     ReplyOrDisconnect,
+    /// With another Call in the reverse direction.
+    NextCall,
+    /// With the same Call in the reverse direction again.
+    Retry,
     /// It takes no connection.
     Refusal,
     /// With something that is no answer to it.
@@ -77,6 +81,8 @@ impl fmt::Display for Outcome {
             Self::Silence => f.write_str("silence"),
             Self::Disconnect => f.write_str("disconnect"),
             Self::ReplyOrDisconnect => f.write_str("reply or disconnect"),
+            Self::NextCall => f.write_str("next call"),
+            Self::Retry => f.write_str("retry"),
             Self::Refusal => f.write_str("connection refused"),
             Self::Other => f.write_str("no answer to it"),
         }
@@ -106,6 +112,10 @@ pub(super) enum Piece {
     Null,
     /// The same, with an XID that is not `rdma_xid`.
     NullOfAnother,
+    /// The RPC Reply to the last Call in the reverse direction.
+    Reply,
+    /// The same, with an XID that is not `rdma_xid`.
+    ReplyOfAnother,
     /// A part of the RPC Call of NULL: which part, and of how many.
     PartOfNull(usize, usize),
     /// A segment of memory of this length, for one use.

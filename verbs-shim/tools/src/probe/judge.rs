@@ -34,6 +34,14 @@ impl Faults {
         self.add(verdict, finding.rule.slug);
     }
 
+    /// Judges a Call in the reverse direction (RFC 8167 section 5.1).
+    pub(super) fn judge_call(&mut self, call: &Arrival) {
+        rules::send(&Sent::new(&call.octets, Some(Role::Requester)), &mut |finding| self.take(finding));
+        if call.invalidated.is_some() {
+            self.add(Verdict::Violates, "invalidate-foreign");
+        }
+    }
+
     /// What was found, in words.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.found.iter().map(|(_, what)| what.as_str())

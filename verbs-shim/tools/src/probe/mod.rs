@@ -7,6 +7,8 @@
 //! are also judged by the rules of [`rpcrdma::rules`]. At the end another call of NULL shows that the responder is
 //! still there: on this connection, or, if the responder has ended it, on another one.
 //!
+//! Servers call too, in the reverse direction. Those cases have the server call first, and the message answers that.
+//!
 //! It runs over every provider, including the loopback:
 //!
 //! ```
@@ -43,6 +45,7 @@ mod judge;
 mod memory;
 mod prober;
 mod report;
+mod reverse;
 mod selected;
 mod services;
 mod session;
@@ -77,11 +80,11 @@ pub fn run<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, out: &mut impl Wr
     }
     let mut totals = Totals::default();
     report::heading(suite.form, out)?;
-    let judged = selected.cases.into_iter().map(|case| prober.examine(case, Test::Message));
-    let services = selected.services.into_iter();
-    let judged = judged.chain(services.map(|service| prober.examine(&service.case, Test::Service(service))));
-    for judged in judged {
-        let judged = judged?;
+    let messages = selected.cases.into_iter().map(|case| (case, Test::Message));
+    let services = selected.services.into_iter().map(|service| (&service.case, Test::Service(service)));
+    let reversed = selected.reversed.into_iter().map(|reversed| (&reversed.case, Test::Reverse(reversed)));
+    for (case, test) in messages.chain(services).chain(reversed) {
+        let judged = prober.examine(case, test)?;
         totals.count(judged.verdict);
         report::judgement(suite.form, Examined::Responder(to), &judged, out)?;
         out.flush()?;

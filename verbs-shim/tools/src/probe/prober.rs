@@ -11,6 +11,7 @@ use super::case::{Calls, Case, Opening, Outcome, USUAL, Verdict};
 use super::judge::{Faults, Question};
 use super::memory::Withdrawn;
 use super::report::Judgement;
+use super::reverse::{self, ReverseCase};
 use super::services::{self, ServiceCase};
 use super::session::{Session, word};
 use super::suite::Suite;
@@ -25,6 +26,8 @@ pub(super) enum Test<'a> {
     Service(&'a ServiceCase),
     /// The same, with the word at this Position in a Read chunk.
     Position(&'a ServiceCase, usize),
+    /// A Call of the responder, which is answered with the message.
+    Reverse(&'a ReverseCase),
 }
 
 /// Who examines a responder.
@@ -134,6 +137,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
             return Ok(Asked::Answered(if depends { Outcome::ReplyOrDisconnect } else { outcome }, answers_on));
         }
         let (service, position) = match test {
+            Test::Reverse(reversed) => return self.answer(session, reversed, faults),
             Test::Message => (None, None),
             Test::Service(service) => (Some(service), None),
             Test::Position(service, position) => (Some(service), Some(position)),
@@ -185,6 +189,20 @@ impl<'a, V: Verbs> Prober<'a, V> {
             }
         }
         Ok(Asked::Answered(outcome, answers_on))
+    }
+
+    /// Answers a Call of the responder with the message of the case.
+    fn answer(&self, mut session: Session<'a, V>, reversed: &ReverseCase, faults: &mut Faults) -> Result<Asked, Error> {
+        let mut other = self.open()?;
+        if !other.answers(&mut Vec::new())? {
+            return Ok(Asked::Not("a second connection is of no use"));
+        }
+        let observed = reverse::observe(&mut session, &mut other, reversed, self.suite, faults)?;
+        self.withdraw(&mut session, faults)?;
+        Ok(match observed {
+            Ok((outcome, answers_on)) => Asked::Answered(outcome.unwrap_or_else(|| nothing(&session)), answers_on),
+            Err(why) => Asked::Not(why),
+        })
     }
 
     /// Makes these calls at once. It is a reply if each is answered with one.

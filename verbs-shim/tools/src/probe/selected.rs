@@ -2,6 +2,7 @@
 
 use super::case::Case;
 use super::cases;
+use super::reverse::{self, ReverseCase};
 use super::services::{self, ServiceCase};
 use super::suite::{ProbeError, Suite};
 
@@ -14,6 +15,7 @@ const MOST_NEAR: usize = 3;
 pub(super) struct Selected {
     pub(super) cases: Vec<&'static Case>,
     pub(super) services: Vec<&'static ServiceCase>,
+    pub(super) reversed: Vec<&'static ReverseCase>,
 }
 
 impl Selected {
@@ -22,8 +24,9 @@ impl Selected {
     /// # Errors
     /// [`ProbeError::NoCase`] and [`ProbeError::NoRule`].
     pub(super) fn of(suite: &Suite) -> Result<Self, ProbeError> {
-        let (cases, services) = (cases::all(suite.version), services::all(suite));
-        let all: Vec<&Case> = cases.clone().chain(services.clone().map(|service| &service.case)).collect();
+        let (cases, services, reversed) = (cases::all(suite.version), services::all(suite), reverse::all(suite));
+        let nfs = services.clone().map(|service| &service.case).chain(reversed.clone().map(|reversed| &reversed.case));
+        let all: Vec<&Case> = cases.clone().chain(nfs).collect();
         let (names, rules) = (all.iter().map(|case| case.name), all.iter().map(|case| case.rule));
         if let Some((unknown, near)) = unknown(&suite.cases, names) {
             return Err(ProbeError::NoCase(unknown, near));
@@ -39,6 +42,7 @@ impl Selected {
         Ok(Self {
             cases: cases.filter(|case| has(case)).collect(),
             services: services.filter(|service| has(&service.case)).collect(),
+            reversed: reversed.filter(|reversed| has(&reversed.case)).collect(),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! A connection to the peer, on which calls of NULL are made beside what is tested.
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,10 @@ pub(super) struct Session<'a, V: Verbs> {
     xid: u32,
     /// `rdma_credit` of the last reply.
     granted: u32,
+    /// What has come while something else was waited for.
+    early: VecDeque<Arrival>,
+    /// The RPC Reply to the last Call in the reverse direction, without its XID.
+    pub(super) reply: Vec<u8>,
     pub(super) areas: Vec<Area<V>>,
 }
 
@@ -41,7 +46,8 @@ impl<'a, V: Verbs> Session<'a, V> {
     ) -> Result<Self, Error> {
         let peer = RawPeer::connect(verbs, to, private_data, suite.patience)?;
         let version = suite.version;
-        let mut session = Self { verbs, suite, version, peer, xid: first_xid, granted: 0, areas: Vec::new() };
+        let (early, reply, areas) = Default::default();
+        let mut session = Self { verbs, suite, version, peer, xid: first_xid, granted: 0, early, reply, areas };
         match opening {
             Opening::Usual => session.begin()?,
             Opening::Send(pieces) => session.begin_with(pieces)?,
@@ -118,6 +124,8 @@ impl<'a, V: Verbs> Session<'a, V> {
                 Piece::Xid => message.extend(xid.to_be_bytes()),
                 Piece::Null => message.extend(self.null(xid)),
                 Piece::NullOfAnother => message.extend(self.null(!xid)),
+                Piece::Reply => message.extend([&xid.to_be_bytes(), self.reply.as_slice()].concat()),
+                Piece::ReplyOfAnother => message.extend([&(!xid).to_be_bytes(), self.reply.as_slice()].concat()),
                 Piece::PartOfNull(part, of) => message.extend(part_of(&self.null(xid), part, of)),
                 Piece::Segment(usage, length) => {
                     let buffer = Area::<V>::blank(length as usize);
@@ -175,7 +183,10 @@ impl<'a, V: Verbs> Session<'a, V> {
         self.next_until(Instant::now() + time)
     }
 
-    fn next_until(&mut self, until: Instant) -> Result<Option<Arrival>, Error> {
+    pub(super) fn next_until(&mut self, until: Instant) -> Result<Option<Arrival>, Error> {
+        if let Some(early) = self.early.pop_front() {
+            return Ok(Some(early));
+        }
         while let Some(arrival) = self.peer.next(until)? {
             if !is_apart(self.version, &arrival.octets) {
                 return Ok(Some(arrival));
@@ -197,15 +208,30 @@ impl<'a, V: Verbs> Session<'a, V> {
         };
         let message = self.compose_one(fixed, xid)?;
         self.send(message)?;
+        let Some(answer) = self.answer_to(xid, others)? else { return Ok(false) };
+        self.granted = word(&answer.octets, 2).unwrap_or(0);
+        Ok(is_reply(self.version, &answer.octets))
+    }
+
+    /// The RPC message that answers a call without chunks. What comes before it is left to be taken.
+    pub(super) fn call(&mut self, xid: u32, call: &[u8]) -> Result<Option<Arrival>, Error> {
+        self.send([&octets(&[xid, 1, CREDITS, 0, 0, 0, 0]), call].concat())?;
+        let mut others = Vec::new();
+        let answer = self.answer_to(xid, &mut others)?;
+        self.early.extend(others);
+        Ok(answer)
+    }
+
+    /// What has this XID. What comes before it is added to `others`.
+    fn answer_to(&mut self, xid: u32, others: &mut Vec<Arrival>) -> Result<Option<Arrival>, Error> {
         let until = Instant::now() + self.suite.patience;
         while let Some(arrival) = self.next_until(until)? {
             if arrival.octets.starts_with(&xid.to_be_bytes()) {
-                self.granted = word(&arrival.octets, 2).unwrap_or(0);
-                return Ok(is_reply(self.version, &arrival.octets));
+                return Ok(Some(arrival));
             }
             others.push(arrival);
         }
-        Ok(false)
+        Ok(None)
     }
 }
 
@@ -217,6 +243,14 @@ fn part_of(octets: &[u8], part: usize, of: usize) -> &[u8] {
 /// Words as they are sent.
 pub(crate) fn octets(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+/// Octets as XDR has them: with their length, and padded.
+pub(super) fn opaque(content: &[u8]) -> Vec<u8> {
+    let mut opaque = octets(&[u32::try_from(content.len()).unwrap_or(u32::MAX)]);
+    opaque.extend(content);
+    opaque.resize(opaque.len().next_multiple_of(4), 0);
+    opaque
 }
 
 /// A word of a message.

@@ -57,6 +57,8 @@ pub struct Suite {
     pub link: Option<String>,
     /// The name of a file there that may be overwritten.
     pub scratch: Option<String>,
+    /// How the names of files begin that are created there, opened by NFSv4.1, and removed, so that the server calls back.
+    pub delegate: Option<String>,
 }
 
 impl Suite {
@@ -75,6 +77,7 @@ impl Suite {
             file: None,
             link: None,
             scratch: None,
+            delegate: None,
         }
     }
 

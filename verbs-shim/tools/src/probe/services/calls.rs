@@ -6,7 +6,7 @@ use std::ops::Range;
 use rpcrdma::v1::{Body, Message};
 use rpcrdma_verbs::{Error, Verbs};
 
-use crate::probe::session::{Session, octets, word};
+use crate::probe::session::{Session, octets, opaque, word};
 use crate::probe::suite::Suite;
 
 /// A version of NFS.
@@ -30,7 +30,7 @@ pub(super) enum NfsOperation {
 }
 
 /// A procedure with its arguments.
-pub(super) struct NfsCall {
+pub(in crate::probe) struct NfsCall {
     version: u32,
     procedure: u32,
     arguments: Vec<u8>,
@@ -60,7 +60,7 @@ impl NfsOperation {
             let operations = if matches!(self, Write(_)) { 3 } else { 1 };
             return Ok(Ok(compound(name, operations, &self.of_compound())));
         }
-        let handle = handle(session, name, suite)?;
+        let handle = handle(session, name)?;
         Ok(handle.and_then(|handle| self.of_nfs3(&handle)).ok_or("NFSv4 gives no handle"))
     }
 
@@ -101,28 +101,20 @@ impl NfsOperation {
 
 /// A COMPOUND of minor version 0 about what has this name in the root, or the root (RFC 7530 section 16.2).
 fn compound(name: Option<&str>, count: u32, operations: &[u8]) -> NfsCall {
-    let mut arguments = octets(&[0, 0, 1 + u32::from(name.is_some()) + count, 24]);
-    if let Some(name) = name {
-        arguments.extend(octets(&[15, u32::try_from(name.len()).unwrap_or(u32::MAX)]));
-        arguments.extend(name.as_bytes());
-        arguments.resize(arguments.len().next_multiple_of(4), 0);
-    }
-    arguments.extend(operations);
-    NfsCall { version: 4, procedure: 1, arguments }
+    let lookup = name.map_or(Vec::new(), |name| [octets(&[15]), opaque(name.as_bytes())].concat());
+    let all = [octets(&[24]), lookup, operations.to_vec()].concat();
+    NfsCall::compound(0, 1 + u32::from(name.is_some()) + count, &all)
 }
 
 /// WRITE with the anonymous stateid at offset 0, to stable storage, with padding.
 fn write(data: &[u8]) -> Vec<u8> {
-    let mut write = octets(&[38, 0, 0, 0, 0, 0, 0, 2, u32::try_from(data.len()).unwrap_or(u32::MAX)]);
-    write.extend(data);
-    write.resize(write.len().next_multiple_of(4), 0);
-    write
+    [octets(&[38, 0, 0, 0, 0, 0, 0, 2]), opaque(data)].concat()
 }
 
 /// The handle of what has this name in the root, or of the root, as XDR has it: with its length, and padded.
-fn handle<V: Verbs>(session: &mut Session<'_, V>, name: Option<&str>, suite: &Suite) -> Result<Option<Vec<u8>>, Error> {
+fn handle<V: Verbs>(session: &mut Session<'_, V>, name: Option<&str>) -> Result<Option<Vec<u8>>, Error> {
     const GETFH: u32 = 10;
-    let Some(results) = compound(name, 1, &octets(&[GETFH])).make(session, suite)? else { return Ok(None) };
+    let Some(results) = compound(name, 1, &octets(&[GETFH])).make(session)? else { return Ok(None) };
     // Behind msg_type, the verifier and the status of the RPC: status, tag, number of results, then two words of each.
     let before = 5 + 3 + 2 * if name.is_some() { 3 } else { 2 };
     let length = word(&results, before).map_or(0, |length| 4 + length.next_multiple_of(4)) as usize;
@@ -130,6 +122,12 @@ fn handle<V: Verbs>(session: &mut Session<'_, V>, name: Option<&str>, suite: &Su
 }
 
 impl NfsCall {
+    /// A COMPOUND of NFSv4 without a tag.
+    pub(in crate::probe) fn compound(minor_version: u32, count: u32, operations: &[u8]) -> Self {
+        let arguments = [&octets(&[0, minor_version, count]), operations].concat();
+        Self { version: 4, procedure: 1, arguments }
+    }
+
     /// Its RPC Call, by the superuser (RFC 5531 section 9, AUTH_SYS).
     pub(super) fn message(&self, xid: u32) -> Vec<u8> {
         let mut call = octets(&[xid, 0, 2, 100_003, self.version, self.procedure, 1, 20, 0, 0, 0, 0, 0, 0, 0]);
@@ -138,20 +136,23 @@ impl NfsCall {
     }
 
     /// Makes it without chunks. Returns its reply from the second word on, if it is accepted and its status is good.
-    pub(super) fn make<V: Verbs>(&self, session: &mut Session<'_, V>, suite: &Suite) -> Result<Option<Vec<u8>>, Error> {
+    pub(in crate::probe) fn make<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Option<Vec<u8>>, Error> {
+        let reply = self.reply(session)?;
+        Ok(reply.filter(|reply| word(reply, 5) == Some(0)))
+    }
+
+    /// The same, whatever the status of NFS is.
+    pub(in crate::probe) fn reply<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Option<Vec<u8>>, Error> {
         let xid = session.fresh_xid();
-        let mut message = octets(&[xid, 1, 32, 0, 0, 0, 0]);
-        message.extend(self.message(xid));
-        session.send(message)?;
-        let answer = session.next(suite.patience)?;
+        let answer = session.call(xid, &self.message(xid))?;
         let stream = answer.as_ref().and_then(|answer| inline(&answer.octets));
-        let good = stream.filter(|stream| stream.get(4..28) == Some(&octets(&[1, 0, 0, 0, 0, 0])));
-        Ok(good.and_then(|stream| stream.get(4..)).map(<[u8]>::to_vec))
+        let accepted = stream.filter(|stream| stream.get(4..24) == Some(&octets(&[1, 0, 0, 0, 0])));
+        Ok(accepted.and_then(|stream| stream.get(4..)).map(<[u8]>::to_vec))
     }
 }
 
 /// What follows the header of an `RDMA_MSG`.
-pub(super) fn inline(octets: &[u8]) -> Option<&[u8]> {
+pub(in crate::probe) fn inline(octets: &[u8]) -> Option<&[u8]> {
     let message = Message::decode(octets).ok()?;
     matches!(message.header.body, Body::Msg { .. }).then(|| octets.get(message.header_length..)).flatten()
 }

@@ -2,7 +2,7 @@
 //! may go into a Write chunk (RFC 8267 sections 4 and 6.1). What comes back has to be what a plain call of the same operation
 //! gives.
 
-mod calls;
+pub(super) mod calls;
 
 use rpcrdma::v1::Message;
 use rpcrdma_verbs::{Error, Verbs, Version};
@@ -112,10 +112,15 @@ const CASES: &[ServiceCase] = &[
     nfs3("nfs3-readdir-reply-chunk", BESIDE, Readdir, [None, Some(&[1024])], REPLY),
 ];
 
-/// All cases that can be tried: they are calls of NFS in version 1, and begin with NFSv4.
+/// All cases that can be tried.
 pub(super) fn all(suite: &Suite) -> impl Iterator<Item = &'static ServiceCase> + Clone + use<> {
-    let apply = suite.version == Version::One && suite.program == 100_003 && suite.program_version == 4;
+    let apply = apply(suite);
     CASES.iter().filter(move |_| apply)
+}
+
+/// Whether cases of NFS can be tried: they are calls in version 1, and begin with NFSv4.
+pub(super) fn apply(suite: &Suite) -> bool {
+    suite.version == Version::One && suite.program == 100_003 && suite.program_version == 4
 }
 
 /// A list of chunks with one or none.
@@ -170,7 +175,7 @@ pub(super) fn plain<V: Verbs>(
         Ok(call) => call,
         Err(why) => return Ok(Err(why)),
     };
-    let results = call.make(session, suite)?;
+    let results = call.make(session)?;
     Ok(results.map(|results| Plain { call, results }).ok_or("the plain call fails"))
 }
 

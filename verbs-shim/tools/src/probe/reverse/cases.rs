@@ -1,0 +1,98 @@
+//! The answers to a Call in the reverse direction, right and wrong, and what their receiver does next (RFC 8167).
+
+use super::ReverseCase;
+use crate::probe::case::{Case, Outcome, Outcomes, Piece, UNSPECIFIED, Usage, Verdict};
+use Piece::{Fixed, FixedOfAnother, Next, Null, Reply, ReplyOfAnother, Segment, WithCredit, Words, Xid};
+
+const MSG: Piece = Fixed(0);
+const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
+
+/// The reply counts, so another Call can be made; nothing says when.
+const TAKEN: Outcomes = &[
+    (Outcome::NextCall, Verdict::Conforms),
+    (Outcome::Silence, Verdict::NotJudged),
+    (Outcome::Retry, Verdict::Hazard),
+    (Outcome::Disconnect, Verdict::Hazard),
+];
+/// A requester discards such a reply silently (RFC 8166 sections 4.2.1 and 4.5). To end the connection is not silent. Whether
+/// another Call means that the reply was taken cannot be seen from here.
+const DISCARD: Outcomes = &[
+    (Outcome::Silence, Verdict::Conforms),
+    (Outcome::Retry, Verdict::Conforms),
+    (Outcome::Disconnect, Verdict::Hazard),
+    (Outcome::NextCall, Verdict::NotJudged),
+];
+/// `RDMA_ERROR` completes the call (RFC 8166 section 4.5), so there is nothing to send again.
+const COMPLETE: Outcomes = &[
+    (Outcome::NextCall, Verdict::Conforms),
+    (Outcome::Silence, Verdict::Conforms),
+    (Outcome::Disconnect, Verdict::NotJudged),
+    (Outcome::Retry, Verdict::Hazard),
+];
+/// One Call may be sent before a reply has granted more credits (RFC 8166 section 3.3.3). How long to wait for that reply is not
+/// specified.
+const ONE_CREDIT: Outcomes = &[
+    (Outcome::Silence, Verdict::Conforms),
+    (Outcome::Retry, Verdict::NotJudged),
+    (Outcome::Disconnect, Verdict::NotJudged),
+];
+/// Nobody has asked for a Call.
+const NO_CALL: Outcomes = &[(Outcome::Silence, Verdict::Conforms), (Outcome::Disconnect, Verdict::NotJudged)];
+
+const GRANT: &str = "RFC 8167 4.1; RFC 8166 3.3.1";
+
+const fn case(
+    name: &'static str,
+    [rule, section]: [&'static str; 2],
+    send: &'static [Piece],
+    outcomes: Outcomes,
+) -> ReverseCase {
+    ReverseCase { case: Case::new([name, rule, section], send, outcomes), has_backchannel: true }
+}
+
+pub(super) const CASES: &[ReverseCase] = &[
+    ReverseCase { has_backchannel: false, ..case("reverse-unasked", ["none", "RFC 8167 6"], &[], NO_CALL) },
+    case("reverse-reply", ["reverse-version", "RFC 8167 5.1, 5.2"], &[MSG, NO_CHUNKS, Reply], TAKEN),
+    case("reverse-grant-most", ["credit-exceeded", GRANT], &[WithCredit(u32::MAX), NO_CHUNKS, Reply], TAKEN),
+    case("reverse-grant-0", ["credit-zero-grant", GRANT], &[WithCredit(0), NO_CHUNKS, Reply], UNSPECIFIED),
+    case("reverse-silence", ["reverse-credit", GRANT], &[], ONE_CREDIT),
+    // NULL in the forward direction, while the Call with the same XID waits for its reply.
+    case(
+        "reverse-same-xid",
+        ["reply-unexpected", "RFC 8167 2.4.1"],
+        &[MSG, NO_CHUNKS, Null, Next, MSG, NO_CHUNKS, Reply],
+        TAKEN,
+    ),
+    case(
+        "reverse-duplicate",
+        ["reply-unexpected", "RFC 8167 2.4; RFC 8166 4.2.1"],
+        &[MSG, NO_CHUNKS, Reply, Next, MSG, NO_CHUNKS, Reply],
+        TAKEN,
+    ),
+    case(
+        "reverse-wrong-xid",
+        ["reply-unexpected", "RFC 8167 2.4; RFC 8166 4.2.1"],
+        &[FixedOfAnother(0), NO_CHUNKS, ReplyOfAnother],
+        DISCARD,
+    ),
+    case(
+        "reverse-xid-mismatch",
+        ["xid-mismatch", "RFC 8167 5.2; RFC 8166 4.2.1, 4.5.2"],
+        &[MSG, NO_CHUNKS, ReplyOfAnother],
+        UNSPECIFIED,
+    ),
+    case("reverse-short", ["header-short", "RFC 8166 4.5"], &[Xid, Words(&[1, 32])], DISCARD),
+    case(
+        "reverse-read-list",
+        ["read-in-reply", "RFC 8166 4.3.1, 4.5"],
+        &[MSG, Words(&[1, 24]), Segment(Usage::Read, 64), Words(&[0, 0, 0]), Reply],
+        DISCARD,
+    ),
+    case(
+        "reverse-write-list",
+        ["write-list-echo", "RFC 8166 3.4.6, 4.5"],
+        &[MSG, Words(&[0, 1, 1]), Segment(Usage::Write, 64), Words(&[0, 0]), Reply],
+        DISCARD,
+    ),
+    case("reverse-error-chunk", ["answer", "RFC 8166 4.5"], &[Fixed(4), Words(&[2])], COMPLETE),
+];

@@ -1,0 +1,212 @@
+//! What a responder does as the requester of the other direction (RFC 8167): an NFS server recalls delegations by Calls on the
+//! connection of its client (RFC 8881 section 20.2).
+//!
+//! The client of a case has the read delegations of two files. When the first is recalled, it judges the Call, and sends the
+//! message of the case in place of the reply. Then the second is recalled, to see whether the server calls again. Another
+//! connection has both recalled, because the first may be over, and gives them back in the end.
+
+mod cases;
+mod nfs41;
+
+use std::thread;
+use std::time::Instant;
+
+use rpcrdma::rpc::{MessageType, RpcCall};
+use rpcrdma_verbs::{Error, Verbs};
+
+use super::case::{Case, Outcome, Piece, Verdict};
+use super::judge::Faults;
+use super::services::{self, calls::inline};
+use super::session::{Session, octets, word};
+use super::suite::Suite;
+use crate::raw::Arrival;
+use nfs41::Nfs41;
+
+/// A case of the reverse direction.
+pub(super) struct ReverseCase {
+    /// Its message is the answer to the Call of the server.
+    pub(super) case: Case,
+    /// The client has asked for Calls.
+    has_backchannel: bool,
+}
+
+/// All cases that can be tried.
+pub(super) fn all(suite: &Suite) -> impl Iterator<Item = &'static ReverseCase> + Clone + use<> {
+    let apply = services::apply(suite);
+    cases::CASES.iter().filter(move |_| apply)
+}
+
+/// What the server did, if anything, and whether the connection is still of use; or why there is nothing to judge.
+type Observed = Result<(Option<Outcome>, bool), &'static str>;
+
+/// Has the server call on the first connection, answers, and watches.
+pub(super) fn observe<'a, V: Verbs>(
+    session: &mut Session<'a, V>,
+    other: &mut Session<'a, V>,
+    reversed: &ReverseCase,
+    suite: &Suite,
+    faults: &mut Faults,
+) -> Result<Observed, Error> {
+    let Some(names) = &suite.delegate else { return Ok(Err("--delegate is not given")) };
+    let client = match Nfs41::new(session, reversed.has_backchannel)? {
+        Ok(client) => client,
+        Err(why) => return Ok(Err(why)),
+    };
+    let mut trial = Trial { session, other, suite, client, files: Vec::new() };
+    let observed = match trial.prepare(names, reversed.has_backchannel)? {
+        Ok(()) => trial.run(reversed, faults)?,
+        Err(why) => Err(why),
+    };
+    if !trial.clean_up()? {
+        faults.add(Verdict::NotJudged, "a file is left");
+    }
+    Ok(observed)
+}
+
+/// A file that was created for a case.
+struct File {
+    name: String,
+    /// The stateid of its delegation.
+    delegation: Option<Vec<u8>>,
+    is_gone: bool,
+}
+
+/// A case as it is tried.
+struct Trial<'t, 'a, V: Verbs> {
+    session: &'t mut Session<'a, V>,
+    other: &'t mut Session<'a, V>,
+    suite: &'t Suite,
+    client: Nfs41,
+    files: Vec<File>,
+}
+
+impl<V: Verbs> Trial<'_, '_, V> {
+    /// Creates both files, and opens them.
+    fn prepare(&mut self, names: &str, has_backchannel: bool) -> Result<Result<(), &'static str>, Error> {
+        let until = Instant::now() + self.suite.patience;
+        for _ in 0..2 {
+            let name = format!("{names}.{:016x}", u64::from_be_bytes(nfs41::unique()));
+            match self.client.delegated(self.session, &name, until)? {
+                Ok(delegation) => self.files.push(File { name, delegation, is_gone: false }),
+                Err(why) => return Ok(Err(why)),
+            }
+        }
+        let is_delegated = self.files.iter().all(|file| file.delegation.is_some());
+        Ok(if is_delegated || !has_backchannel { Ok(()) } else { Err("no delegation is granted") })
+    }
+
+    /// Tries to remove one of the files, which has its delegation recalled.
+    fn recall(&mut self, file: usize) -> Result<(), Error> {
+        let Some(file) = self.files.get_mut(file) else { return Ok(()) };
+        file.is_gone = nfs41::remove(self.other, &file.name)?;
+        Ok(())
+    }
+
+    fn run(&mut self, reversed: &ReverseCase, faults: &mut Faults) -> Result<Observed, Error> {
+        let case = &reversed.case;
+        self.recall(0)?;
+        if reversed.has_backchannel {
+            let Some((xid, reply)) = self.recalled(faults)? else { return Ok(Err("no backward Call came")) };
+            self.session.reply = reply;
+            for message in self.session.compose(case.send, xid)?.into_iter().filter(|message| !message.is_empty()) {
+                self.session.send(message)?;
+            }
+            self.recall(1)?;
+            return self.watch(xid, case.send.contains(&Piece::Null), faults).map(Ok);
+        }
+        self.watch(0, false, faults).map(Ok)
+    }
+
+    /// The XID of a recall, and the right reply to it. Calls of NULL before it are answered.
+    fn recalled(&mut self, faults: &mut Faults) -> Result<Option<(u32, Vec<u8>)>, Error> {
+        let until = Instant::now() + 4 * self.suite.silence;
+        while let Some(arrival) = self.session.next_until(until)? {
+            // It has nothing to answer, so whatever it is, it should be a Call.
+            faults.judge_call(&arrival);
+            let Some((call, reply)) = answered(&arrival, faults) else { continue };
+            if call.procedure != 0 {
+                return Ok(Some((call.xid, reply)));
+            }
+            // One credit is what there was before.
+            let xid = call.xid;
+            self.session.send([octets(&[xid, 1, 1, 0, 0, 0, 0, xid]), reply].concat())?;
+        }
+        Ok(None)
+    }
+
+    /// What the server does next, about its Call with this XID or otherwise; whether it answers.
+    fn watch(&mut self, xid: u32, is_called: bool, faults: &mut Faults) -> Result<(Option<Outcome>, bool), Error> {
+        let until = Instant::now() + 4 * self.suite.silence;
+        let mut came = Vec::new();
+        while !came.iter().any(is_call)
+            && let Some(arrival) = self.session.next_until(until)?
+        {
+            came.push(arrival);
+        }
+        let answers_on = self.session.answers(&mut came)?;
+        came.iter().filter(|arrival| is_call(arrival)).for_each(|call| faults.judge_call(call));
+        let mut outcomes: Vec<Outcome> = came.iter().map(|arrival| outcome(arrival, xid)).collect();
+        if is_called {
+            match outcomes.iter().position(|outcome| *outcome == Outcome::Reply) {
+                Some(reply) => drop(outcomes.remove(reply)),
+                None => faults.add(Verdict::Violates, "NULL is not answered"),
+            }
+        }
+        let is_call = |outcome: &Outcome| matches!(outcome, Outcome::NextCall | Outcome::Retry);
+        // What is no Call should not be there at all.
+        let wrong = outcomes.iter().find(|outcome| !is_call(outcome)).copied();
+        Ok((wrong.or_else(|| outcomes.first().copied().filter(|_| !self.session.is_over())), answers_on))
+    }
+
+    /// Gives the delegations back, and removes the files. Returns whether they are gone.
+    fn clean_up(&mut self) -> Result<bool, Error> {
+        let until = Instant::now() + self.suite.patience;
+        for file in self.files.iter().filter(|file| !file.is_gone) {
+            if let Some(stateid) = &file.delegation {
+                self.client.give_back(self.other, &file.name, stateid)?;
+            }
+            while !nfs41::remove(self.other, &file.name)? {
+                if Instant::now() >= until || self.other.is_over() {
+                    return Ok(false);
+                }
+                thread::sleep(nfs41::PAUSE);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Whether a message is a Call. One that does not come in the Send is: only its Responder offers memory.
+fn is_call(arrival: &Arrival) -> bool {
+    match word(&arrival.octets, 3) {
+        Some(0) => inline(&arrival.octets).and_then(MessageType::peek).is_some_and(|(_, of)| of == MessageType::CALL),
+        other => other == Some(1),
+    }
+}
+
+/// A Call and the right reply to it, from the second word on; `None` if it is neither NULL nor a recall.
+fn answered<'a>(arrival: &'a Arrival, faults: &mut Faults) -> Option<(RpcCall<'a>, Vec<u8>)> {
+    let (call, arguments) = RpcCall::decode(inline(&arrival.octets)?).ok()?;
+    if !nfs41::is_asked_for(&call) {
+        faults.add(Verdict::Violates, "a Call of another program");
+    }
+    nfs41::reply_to(&call, arguments).map(|reply| (call, reply))
+}
+
+/// What a message of the server means while its Call with this XID is out.
+fn outcome(arrival: &Arrival, xid: u32) -> Outcome {
+    let octets = &arrival.octets;
+    match (word(octets, 3), word(octets, 4)) {
+        (Some(4), Some(1)) => Outcome::ErrVers,
+        (Some(4), Some(2)) => Outcome::ErrChunk,
+        _ if is_call(arrival) => {
+            if word(octets, 0) == Some(xid) {
+                Outcome::Retry
+            } else {
+                Outcome::NextCall
+            }
+        }
+        (Some(0), _) if word(octets, 0) == Some(xid) => Outcome::Reply,
+        _ => Outcome::Other,
+    }
+}
