@@ -16,7 +16,8 @@ use rpcrdma_verbs::{Error, Verbs};
 
 use super::case::{Case, Outcome, Piece, Verdict};
 use super::judge::Faults;
-use super::services::{self, calls::inline};
+use super::services;
+use super::services::calls::inline;
 use super::session::{Session, octets, word};
 use super::suite::Suite;
 use crate::raw::Arrival;

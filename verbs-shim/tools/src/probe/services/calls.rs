@@ -30,7 +30,7 @@ pub(super) enum NfsOperation {
 }
 
 /// A procedure with its arguments.
-pub(in crate::probe) struct NfsCall {
+pub(crate) struct NfsCall {
     version: u32,
     procedure: u32,
     arguments: Vec<u8>,
@@ -123,7 +123,7 @@ fn handle<V: Verbs>(session: &mut Session<'_, V>, name: Option<&str>) -> Result<
 
 impl NfsCall {
     /// A COMPOUND of NFSv4 without a tag.
-    pub(in crate::probe) fn compound(minor_version: u32, count: u32, operations: &[u8]) -> Self {
+    pub(crate) fn compound(minor_version: u32, count: u32, operations: &[u8]) -> Self {
         let arguments = [&octets(&[0, minor_version, count]), operations].concat();
         Self { version: 4, procedure: 1, arguments }
     }
@@ -136,13 +136,13 @@ impl NfsCall {
     }
 
     /// Makes it without chunks. Returns its reply from the second word on, if it is accepted and its status is good.
-    pub(in crate::probe) fn make<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Option<Vec<u8>>, Error> {
+    pub(crate) fn make<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Option<Vec<u8>>, Error> {
         let reply = self.reply(session)?;
         Ok(reply.filter(|reply| word(reply, 5) == Some(0)))
     }
 
     /// The same, whatever the status of NFS is.
-    pub(in crate::probe) fn reply<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Option<Vec<u8>>, Error> {
+    pub(crate) fn reply<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Option<Vec<u8>>, Error> {
         let xid = session.fresh_xid();
         let answer = session.call(xid, &self.message(xid))?;
         let stream = answer.as_ref().and_then(|answer| inline(&answer.octets));
@@ -152,7 +152,7 @@ impl NfsCall {
 }
 
 /// What follows the header of an `RDMA_MSG`.
-pub(in crate::probe) fn inline(octets: &[u8]) -> Option<&[u8]> {
+pub(crate) fn inline(octets: &[u8]) -> Option<&[u8]> {
     let message = Message::decode(octets).ok()?;
     matches!(message.header.body, Body::Msg { .. }).then(|| octets.get(message.header_length..)).flatten()
 }
