@@ -13,7 +13,7 @@ mod transcode;
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::{Captured, ChunkName, Config, Half, Message, NotRebuilt, Rebuilt, Sides};
+use rpcrdma_capture::{Captured, ChunkName, Config, Half, Message, NotRebuilt, Rebuilt, Side, Sides};
 
 use common::{Found, dissect, rebuilt, sends, sha256};
 use transcode::{Erf, Mpa, Padding, Pcap, Pcapng, Record};
@@ -252,6 +252,18 @@ fn what_nfsd_answers_otherwise_than_specified_is_rebuilt_as_far_as_it_goes() {
     for xid in [0x7b1b_0203, 0x7b1c_0203, 0x7b1f_0304, 0x7b20_0304] {
         assert_eq!(read(&found, xid), numbers(), "{xid:#x}");
     }
+}
+
+#[test]
+fn recalls_of_nfsd_are_rebuilt_whatever_they_are_answered_with() {
+    let found = dissect_records(&transcode::capture("nfsd_reverse"));
+    assert_eq!(found.counts(), BTreeMap::from([("RDMA_ERROR", 1), ("RDMA_MSG", 63)]));
+    // Of the four recalls, the first is answered; of the third, the answer is too short; the others come at the end of a case.
+    let frame = |half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame);
+    let recalls = found.transactions.iter().filter(|one| one.requester == Side::Passive);
+    let mut recalls: Vec<_> = recalls.map(|one| (frame(&one.call).unwrap(), frame(&one.reply))).collect();
+    recalls.sort_unstable();
+    assert_eq!(recalls, [(66, Some(70)), (74, None), (138, None), (173, None)]);
 }
 
 #[test]

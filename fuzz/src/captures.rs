@@ -9,7 +9,7 @@ use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkTy
 
 /// Scripts name a capture by its place in this list, so new ones go to the end. Numbers are taken modulo the length of
 /// the list, so the scripts in the corpus use the place itself.
-pub(crate) const NAMES: [&str; 20] = [
+pub(crate) const NAMES: [&str; 21] = [
     "nfs41_callback",
     "errors",
     "nfs3",
@@ -30,6 +30,7 @@ pub(crate) const NAMES: [&str; 20] = [
     "delays",
     "nfsd_deviations",
     "client_deviations",
+    "nfsd_reverse",
 ];
 
 /// Where the captures are: beside the program, if it runs where there is no repository.

@@ -34,7 +34,7 @@ pub const INFINIBAND: u16 = 247;
 pub const COOKED_V2: u16 = 276;
 
 /// The captures whose carrier is RoCE.
-pub const ROCE_CAPTURES: [&str; 18] = [
+pub const ROCE_CAPTURES: [&str; 19] = [
     "errors",
     "nfs3",
     "nfs3_ipv6",
@@ -53,6 +53,7 @@ pub const ROCE_CAPTURES: [&str; 18] = [
     "delays",
     "nfsd_deviations",
     "client_deviations",
+    "nfsd_reverse",
 ];
 
 /// A frame of a capture file.

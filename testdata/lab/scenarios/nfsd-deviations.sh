@@ -1,4 +1,4 @@
-# Of what rpcrdma-probe sends to Linux nfsd, the cases in which nfsd deviates, for a short capture.
+# Of what rpcrdma-probe sends to Linux nfsd, the cases in which nfsd deviates, for a short capture. Those of the reverse direction are in `reverse`.
 programs="rpcrdma-probe" peer="192.0.2.1 192.0.2.2"
 
 server() {
@@ -18,6 +18,6 @@ nfs3-read-write-chunk-empty,nfs3-read-write-and-reply-chunk,nfs3-readlink-write-
 }
 
 verdict() {
-    diff <(grep -P '^(violates|hazard)\t' "$lab/expected/server-linux-6.1.tsv") share/probe.tsv ||
+    diff <(grep -P '^(violates|hazard)\t(?!reverse-)' "$lab/expected/server-linux-6.1.tsv") share/probe.tsv ||
         fault "these are not all cases in which nfsd deviates"
 }

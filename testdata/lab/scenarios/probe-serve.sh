@@ -8,7 +8,7 @@ server() {
 client() {
     local version
     for version in 1 2a 2b; do
-        limit 150 rpcrdma-probe --tsv --silence 700ms --rpcrdma-version "$version" --file file --link link --scratch scratch \
+        limit 150 rpcrdma-probe --tsv --silence 700ms --rpcrdma-version "$version" --file file --link link --scratch scratch --delegate delegated \
             "$server:$port" >"/host/probe-$version.tsv" || fail "rpcrdma-probe of version $version ended with $?"
     done
 }

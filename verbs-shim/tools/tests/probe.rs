@@ -97,7 +97,7 @@ fn others_of_nfs(service: &impl Service<Adapter>) -> Vec<String> {
 /// The cases of NFS too, with what is in a [`Folder`].
 fn with_files() -> Suite {
     let [file, link, scratch] = ["file", "link", "scratch"].map(|name| Some(name.to_owned()));
-    Suite { file, link, scratch, ..Suite::nfs() }
+    Suite { file, link, scratch, delegate: Some("delegated".to_owned()), ..Suite::nfs() }
 }
 
 /// Programs with a folder in which all octets are the same.
