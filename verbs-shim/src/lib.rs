@@ -139,6 +139,7 @@ pub use endpoint::dispatcher::{Dispatcher, ProcedureCall, Refusal};
 pub use endpoint::pending::Pending;
 pub use endpoint::request::Request;
 pub use endpoint::server::{Server, Service, Stopper};
+pub use endpoint::weak::WeakConnection;
 pub use message::call::{Call, CallError, Progress};
 pub use message::ended::{Ended, InternalFault, PeerFault};
 pub use message::reply::ReplyError;

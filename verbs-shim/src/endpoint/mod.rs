@@ -7,3 +7,4 @@ pub(crate) mod dispatcher;
 pub(crate) mod pending;
 pub(crate) mod request;
 pub(crate) mod server;
+pub(crate) mod weak;

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use rpcrdma::v2::Family;
 use rpcrdma_tools::echo::programs;
-use rpcrdma_tools::nfs::Folder;
+use rpcrdma_tools::nfs::{self, Folder};
 use rpcrdma_tools::probe::{self, Bounds, Form, Recipe, Suite};
 use rpcrdma_verbs::loopback::Adapter;
 use rpcrdma_verbs::{Dispatcher, Request, Service, Version};
-use service::with_service;
+use service::{with_calls, with_service};
 
 /// The verdict and what was seen of each case, by name.
 fn verdicts(service: &impl Service<Adapter>, suite: &Suite) -> Vec<[String; 3]> {
@@ -68,7 +68,7 @@ fn the_tables_of_our_server_are_up_to_date() {
             Version::Two(_) => suite(version),
         };
         let suite = Suite { form: Form::Tabs, silence: Duration::from_millis(200), ..suite };
-        let lines = with_service(&folder(b'a'), |fabric, address| {
+        let lines = with_calls(nfs::CALLS, &folder(b'a'), |fabric, address| {
             let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
             let mut out = HEADING.as_bytes().to_vec();
             probe::run(&here, address, &suite, &mut out).unwrap();

@@ -37,12 +37,18 @@
 //! # }
 //! ```
 
+mod backchannel;
+mod clients;
+mod files;
+mod open;
+mod operation;
 mod v3;
 mod v4;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rpcrdma_verbs::{Dispatcher, ProcedureCall, Provider, Refusal, Stream};
+use rpcrdma::rpc::{AcceptStatus, RpcCall};
+use rpcrdma_verbs::{Dispatcher, ProcedureCall, Provider, Refusal, Request, Stream};
 
 use crate::echo::pattern;
 use crate::xdr::{padding, push};
@@ -54,6 +60,9 @@ pub const PROGRAM: u32 = 100_003;
 pub(crate) const VERSION_3: u32 = 3;
 /// NFSv4.
 const VERSION_4: u32 = 4;
+/// The most calls that a server of the folder makes at the same time on one connection, for
+/// [`SettingsBuilder::calls`](rpcrdma_verbs::SettingsBuilder::calls): it recalls delegations.
+pub const CALLS: u32 = 4;
 /// The most octets that `scratch` can hold.
 pub const MAX_SCRATCH: usize = 0x1_0000;
 
@@ -75,44 +84,39 @@ enum Node {
     File,
     Link,
     Scratch,
+    /// What a client has created, with its number in the file system. It is empty.
+    Created(u32),
 }
 
 impl Node {
-    /// What is in the root, in the order in which it is listed.
-    const ENTRIES: [Self; 3] = [Self::File, Self::Link, Self::Scratch];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Root => "",
-            Self::File => "file",
-            Self::Link => "link",
-            Self::Scratch => "scratch",
-        }
-    }
+    /// What is always in the root.
+    const ALWAYS: [(Self, &'static [u8]); 3] =
+        [(Self::File, b"file"), (Self::Link, b"link"), (Self::Scratch, b"scratch")];
+    /// The number of the first file that a client creates.
+    const FIRST_CREATED: u32 = 5;
 
     /// Its number in the file system.
     const fn number(self) -> u32 {
-        self as u32 + 1
+        match self {
+            Self::Root => 1,
+            Self::File => 2,
+            Self::Link => 3,
+            Self::Scratch => 4,
+            Self::Created(number) => number,
+        }
     }
 
     /// Its handle as XDR has it.
     const fn handle(self) -> [u32; 3] {
         [8, u32::from_be_bytes(*b"rpcr"), self.number()]
     }
+}
 
-    /// What has this handle, without its length.
-    fn with_handle(handle: &[u8]) -> Self {
-        let is = |node: &Self| node.handle().into_iter().skip(1).flat_map(u32::to_be_bytes).eq(handle.iter().copied());
-        Self::ENTRIES.into_iter().find(is).unwrap_or(Self::Root)
-    }
-
-    /// What has this name in it.
-    fn look_up(self, name: &[u8]) -> Result<Self, Failure> {
-        if self != Self::Root {
-            return Err(NO_DIRECTORY);
-        }
-        Self::ENTRIES.into_iter().find(|node| node.name().as_bytes() == name).ok_or(NO_ENTRY)
-    }
+/// What clients have made here.
+#[derive(Debug, Default)]
+struct State {
+    files: files::Files,
+    clients: clients::Clients,
 }
 
 /// The folder.
@@ -121,6 +125,7 @@ pub struct Folder {
     file: Vec<u8>,
     link: String,
     scratch: Mutex<Vec<u8>>,
+    state: Mutex<State>,
 }
 
 /// 64 KiB of the [pattern] in `file`, and a link to `/a/path/of/27/octets/in/all`.
@@ -133,10 +138,10 @@ impl Default for Folder {
 impl Folder {
     /// A folder with these octets in `file`, and a link to this path.
     pub fn new(file: impl Into<Vec<u8>>, link: impl Into<String>) -> Self {
-        Self { file: file.into(), link: link.into(), scratch: Mutex::default() }
+        Self { file: file.into(), link: link.into(), scratch: Mutex::default(), state: Mutex::default() }
     }
 
-    /// Adds the folder to the programs of a server.
+    /// Adds the folder to the programs of a server, which makes [`CALLS`] too.
     pub fn serve<'a, V: Provider>(self: &Arc<Self>, programs: Dispatcher<'a, V>) -> Dispatcher<'a, V> {
         let programs = v3::PROCEDURES.into_iter().fold(programs, |programs, (number, procedure)| {
             let folder = Arc::clone(self);
@@ -150,9 +155,60 @@ impl Folder {
             )
         });
         let folder = Arc::clone(self);
-        programs.with_procedure(PROGRAM, VERSION_4, v4::COMPOUND, move |call, results| {
-            v4::compound(&folder, call.arguments, results).ok_or(Refusal::GarbageArguments)
-        })
+        programs.with_deferred(PROGRAM, VERSION_4, v4::COMPOUND, move |request| folder.compound(request))
+    }
+
+    /// Answers a COMPOUND.
+    fn compound<V: Provider>(&self, mut request: Request<V>) {
+        let connection = request.connection().downgrade();
+        request.accept();
+        let (message, results) = request.message_and_reply();
+        let done = RpcCall::decode(message)
+            .ok()
+            .and_then(|(_, arguments)| v4::compound(self, arguments, results, &|| Arc::new(connection.clone())));
+        // If this fails, the client has been answered with `SYSTEM_ERR`, or is gone.
+        let _ = match done {
+            Some(()) => request.answer(),
+            None => request.refuse(AcceptStatus::GARBAGE_ARGS),
+        };
+    }
+
+    /// What clients have made, without that of clients that are gone.
+    fn state(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let State { files, clients } = &mut *state;
+        clients.forget_gone();
+        files.keep_delegations(|client| clients.is_known(client));
+        state
+    }
+
+    /// What has this handle, without its length.
+    fn with_handle(&self, handle: &[u8]) -> Node {
+        let is = |node: &Node| node.handle().into_iter().skip(1).flat_map(u32::to_be_bytes).eq(handle.iter().copied());
+        let always = Node::ALWAYS.into_iter().map(|(node, _)| node).find(is);
+        let created = || self.state().files.iter().map(|(node, _)| node).find(is);
+        always.or_else(created).unwrap_or(Node::Root)
+    }
+
+    /// What has this name in a node.
+    fn look_up(&self, node: Node, name: &[u8]) -> Result<Node, Failure> {
+        if node != Node::Root {
+            return Err(NO_DIRECTORY);
+        }
+        let always = Node::ALWAYS.into_iter().find(|(_, other)| *other == name).map(|(node, _)| node);
+        always.or_else(|| self.state().files.find(name)).ok_or(NO_ENTRY)
+    }
+
+    /// What is in the root, in the order of its numbers.
+    fn entries(&self) -> Vec<(Node, Vec<u8>)> {
+        let always = Node::ALWAYS.map(|(node, name)| (node, name.to_vec()));
+        let state = self.state();
+        always.into_iter().chain(state.files.iter().map(|(node, name)| (node, name.to_vec()))).collect()
+    }
+
+    /// How often the root has changed.
+    fn changes(&self) -> u64 {
+        self.state().files.changes()
     }
 
     /// Octets in a file or link.
@@ -162,6 +218,7 @@ impl Folder {
             Node::File => self.file.len(),
             Node::Link => self.link.len(),
             Node::Scratch => self.scratch.lock().unwrap_or_else(PoisonError::into_inner).len(),
+            Node::Created(_) => 0,
         };
         u32::try_from(size).unwrap_or(u32::MAX)
     }
@@ -173,6 +230,7 @@ impl Folder {
             Node::Root => return Err(IS_DIRECTORY),
             Node::Link => return Err(INVALID),
             Node::File => self.file.as_slice(),
+            Node::Created(_) => &[],
             Node::Scratch => {
                 scratch = self.scratch.lock().unwrap_or_else(PoisonError::into_inner);
                 scratch.as_slice()
@@ -188,7 +246,7 @@ impl Folder {
         match node {
             Node::Root => return Err(IS_DIRECTORY),
             Node::Link => return Err(INVALID),
-            Node::File => return Err(READ_ONLY),
+            Node::File | Node::Created(_) => return Err(READ_ONLY),
             Node::Scratch => {}
         }
         let end = usize::try_from(offset).ok().and_then(|offset| offset.checked_add(data.len()));
@@ -204,31 +262,37 @@ impl Folder {
     fn read_link(&self, node: Node) -> Result<&str, Failure> {
         if node == Node::Link { Ok(&self.link) } else { Err(INVALID) }
     }
-}
 
-/// A page of the listing of a folder, in as many octets as there is room for: the entries from number `from` on, and whether
-/// those are all of the rest. In each, there is a number before the name, and `shape` gives it with what stands behind the name.
-fn list(
-    node: Node,
-    from: u64,
-    room: usize,
-    shape: impl Fn(Node, u32) -> (u32, Vec<u32>),
-) -> Result<(Stream, bool), Failure> {
-    if node != Node::Root {
-        return Err(NO_DIRECTORY);
-    }
-    let mut page = Stream::default();
-    for (entry, next) in Node::ENTRIES.into_iter().zip(1..).skip(usize::try_from(from).unwrap_or(usize::MAX)) {
-        let (name, (number, behind)) = (entry.name().as_bytes(), shape(entry, next));
-        if page.len() + 4 * (4 + behind.len()) + name.len().next_multiple_of(4) > room {
-            return if page.is_empty() { Err(TOO_SMALL) } else { Ok((page, false)) };
+    /// A page of the listing of a folder, in as many octets as there is room for: the entries behind that with this cookie, and
+    /// whether those are all of the rest. In each, there is a number before the name, and `shape` gives it, for an entry with its
+    /// cookie, with what stands behind the name.
+    fn list(
+        &self,
+        node: Node,
+        from: u64,
+        room: usize,
+        shape: impl Fn(Node, u32) -> (u32, Vec<u32>),
+    ) -> Result<(Stream, bool), Failure> {
+        if node != Node::Root {
+            return Err(NO_DIRECTORY);
         }
-        push(&mut page, &[1, 0, number, name.len() as u32]);
-        page.push(name);
-        page.push(padding(name.len()));
-        push(&mut page, &behind);
+        let mut page = Stream::default();
+        for (entry, name) in self.entries() {
+            let cookie = entry.number() - 1;
+            if u64::from(cookie) <= from {
+                continue;
+            }
+            let (number, behind) = shape(entry, cookie);
+            if page.len() + 4 * (4 + behind.len()) + name.len().next_multiple_of(4) > room {
+                return if page.is_empty() { Err(TOO_SMALL) } else { Ok((page, false)) };
+            }
+            push(&mut page, &[1, 0, number, name.len() as u32]);
+            page.push(&name);
+            page.push(padding(name.len()));
+            push(&mut page, &behind);
+        }
+        Ok((page, true))
     }
-    Ok((page, true))
 }
 
 #[cfg(test)]
@@ -257,7 +321,8 @@ mod tests {
 
     #[test]
     fn a_listing_has_as_many_entries_as_there_is_room_for() {
-        let list = |from, room| list(Node::Root, from, room, |node, next| (node.number(), vec![next]));
+        let folder = Folder::default();
+        let list = |from, room| folder.list(Node::Root, from, room, |node, cookie| (node.number(), vec![cookie]));
         let pages = [(0, 23), (0, 24), (0, 48), (0, 75), (0, 76), (2, 28), (3, 0), (u64::MAX, 0)]
             .map(|(from, room)| list(from, room).map(|(page, is_all)| (page.len(), is_all)));
         let none = Ok((0, true));
@@ -276,13 +341,38 @@ mod tests {
 
     #[test]
     fn a_node_is_found_by_its_handle_and_by_its_name() {
-        for node in Node::ENTRIES {
+        let folder = Folder::default();
+        let created = folder.state().files.create(b"mine").unwrap();
+        for (node, name) in Node::ALWAYS.into_iter().chain([(created, &b"mine"[..])]) {
             let handle: Vec<u8> = node.handle().into_iter().skip(1).flat_map(u32::to_be_bytes).collect();
-            assert_eq!(Node::with_handle(&handle), node);
-            assert_eq!(Node::Root.look_up(node.name().as_bytes()), Ok(node));
-            assert_eq!(node.look_up(b"file"), Err(NO_DIRECTORY));
+            assert_eq!(folder.with_handle(&handle), node);
+            assert_eq!(folder.look_up(Node::Root, name), Ok(node));
+            assert_eq!(folder.look_up(node, b"file"), Err(NO_DIRECTORY));
         }
-        assert_eq!(Node::with_handle(b"of another server"), Node::Root);
-        assert_eq!(Node::Root.look_up(b""), Err(NO_ENTRY));
+        assert_eq!(folder.with_handle(b"of another server"), Node::Root);
+        assert_eq!(folder.look_up(Node::Root, b""), Err(NO_ENTRY));
+    }
+
+    #[test]
+    fn what_is_created_is_listed_behind_the_others_until_it_is_removed() {
+        let folder = Folder::default();
+        let names = |from| {
+            let mut cookies = Vec::new();
+            let (page, is_all) = folder.list(Node::Root, from, 512, |_, cookie| (cookie, vec![])).unwrap();
+            let mut rest = page.head();
+            while let [_, _, _, _, 0, 0, 0, 0, 0, 0, 0, cookie, 0, 0, 0, length, others @ ..] = rest {
+                cookies.push((*cookie, others[..usize::from(*length)].to_vec()));
+                rest = &others[usize::from(*length).next_multiple_of(4)..];
+            }
+            assert!(is_all && rest.is_empty());
+            cookies
+        };
+        let [first, second] = [&b"one"[..], b"other"].map(|name| folder.state().files.create(name).unwrap());
+        assert_eq!(names(2), [(3, b"scratch".to_vec()), (4, b"one".to_vec()), (5, b"other".to_vec())]);
+        // Whoever has listed up to the first goes on with the second, although the first is gone.
+        folder.state().files.remove(first);
+        assert_eq!(names(4), [(5, b"other".to_vec())]);
+        folder.state().files.remove(second);
+        assert_eq!(names(2), [(3, b"scratch".to_vec())]);
     }
 }

@@ -27,8 +27,8 @@ pub(crate) fn procedure(number: u32) -> Option<Nfs3Procedure> {
 }
 
 /// Takes a handle from the start of arguments.
-fn handle(arguments: &mut &[u8]) -> Option<Node> {
-    opaque(arguments).map(Node::with_handle)
+fn handle(folder: &Folder, arguments: &mut &[u8]) -> Option<Node> {
+    opaque(arguments).map(|handle| folder.with_handle(handle))
 }
 
 /// Appends `fattr3`: type, mode, links, owner, group, size, used, device, file system, number, three times.
@@ -38,9 +38,13 @@ fn push_attributes(folder: &Folder, node: Node, results: &mut Stream) {
         Node::File => (1, 0o444),
         Node::Link => (5, 0o777),
         Node::Scratch => (1, 0o666),
+        Node::Created(_) => (1, 0o644),
     };
     let size = folder.size(node);
-    push(results, &[kind, mode, 1, 0, 0, 0, size, 0, size, 0, 0, 0, 1, 0, node.number(), 1, 0, 1, 0, 1, 0]);
+    push(results, &[kind, mode, 1, 0, 0, 0, size, 0, size, 0, 0, 0, 1, 0, node.number(), 1, 0]);
+    // A second for each change of the root, so that clients list it again.
+    let time = if node == Node::Root { 1 + folder.changes() as u32 } else { 1 };
+    push(results, &[time, 0, time, 0]);
 }
 
 /// Appends a status and `post_op_attr`.
@@ -50,15 +54,15 @@ fn begin(folder: &Folder, node: Node, status: Failure, results: &mut Stream) {
 }
 
 fn get_attributes(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    let node = handle(&mut arguments)?;
+    let node = handle(folder, &mut arguments)?;
     push(results, &[0]);
     push_attributes(folder, node, results);
     Some(())
 }
 
 fn look_up(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    let node = handle(&mut arguments)?;
-    match node.look_up(opaque(&mut arguments)?) {
+    let node = handle(folder, &mut arguments)?;
+    match folder.look_up(node, opaque(&mut arguments)?) {
         Ok(found) => {
             push(results, &[0]);
             push(results, &found.handle());
@@ -72,7 +76,7 @@ fn look_up(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Optio
 }
 
 fn access(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    let (node, wanted) = (handle(&mut arguments)?, word(&mut arguments)?);
+    let (node, wanted) = (handle(folder, &mut arguments)?, word(&mut arguments)?);
     begin(folder, node, 0, results);
     // READ, LOOKUP, EXECUTE.
     push(results, &[wanted & 0x23]);
@@ -80,7 +84,7 @@ fn access(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option
 }
 
 fn read_link(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    let node = handle(&mut arguments)?;
+    let node = handle(folder, &mut arguments)?;
     let path = folder.read_link(node);
     begin(folder, node, path.err().unwrap_or_default(), results);
     if let Ok(path) = path {
@@ -91,7 +95,7 @@ fn read_link(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Opt
 }
 
 fn read(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    let (node, offset, count) = (handle(&mut arguments)?, hyper(&mut arguments)?, word(&mut arguments)?);
+    let (node, offset, count) = (handle(folder, &mut arguments)?, hyper(&mut arguments)?, word(&mut arguments)?);
     match folder.read(node, offset, count) {
         Ok((data, is_end)) => {
             let count = u32::try_from(data.len()).ok()?;
@@ -105,7 +109,7 @@ fn read(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<(
 }
 
 fn read_directory(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    let (node, from) = (handle(&mut arguments)?, hyper(&mut arguments)?);
+    let (node, from) = (handle(folder, &mut arguments)?, hyper(&mut arguments)?);
     // The verifier does not change.
     let (_verifier, most) = (hyper(&mut arguments)?, word(&mut arguments)?);
     list(folder, node, [from, most.into()], &[], results);
@@ -113,7 +117,7 @@ fn read_directory(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -
 }
 
 fn read_directory_plus(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    let (node, from) = (handle(&mut arguments)?, hyper(&mut arguments)?);
+    let (node, from) = (handle(folder, &mut arguments)?, hyper(&mut arguments)?);
     let (_verifier, _names, most) = (hyper(&mut arguments)?, word(&mut arguments)?, word(&mut arguments)?);
     // Without attributes and handle.
     list(folder, node, [from, most.into()], &[0, 0], results);
@@ -125,7 +129,7 @@ fn list(folder: &Folder, node: Node, [from, most]: [u64; 2], more: &[u32], resul
     /// Octets of the results before the entries, and behind them.
     const AROUND: u64 = 4 * (2 + 21 + 2) + 8;
     let shape = |entry: Node, next| (entry.number(), [&[0, next], more].concat());
-    match super::list(node, from, most.saturating_sub(AROUND) as usize, shape) {
+    match folder.list(node, from, most.saturating_sub(AROUND) as usize, shape) {
         Ok((page, is_all)) => {
             begin(folder, node, 0, results);
             push(results, &[0, 0]);
@@ -138,22 +142,23 @@ fn list(folder: &Folder, node: Node, [from, most]: [u64; 2], more: &[u32], resul
 
 /// Octets and files: all, free, available; nothing of it lasts.
 fn statistics(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    begin(folder, handle(&mut arguments)?, 0, results);
-    push(results, &[0, folder.size(Node::File), 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0]);
+    begin(folder, handle(folder, &mut arguments)?, 0, results);
+    let nodes = 1 + folder.entries().len() as u32;
+    push(results, &[0, folder.size(Node::File), 0, 0, 0, 0, 0, nodes, 0, 0, 0, 0, 0]);
     Some(())
 }
 
 /// READ and WRITE at most, best, multiple of; READDIR best; the largest file; the unit of time; homogeneous.
 fn information(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     const MOST: u32 = super::MAX_SCRATCH as u32;
-    begin(folder, handle(&mut arguments)?, 0, results);
+    begin(folder, handle(folder, &mut arguments)?, 0, results);
     push(results, &[MOST, MOST, 4096, MOST, MOST, 4096, 4096, 0, u32::MAX, 1, 0, 0x8]);
     Some(())
 }
 
 /// Links, octets of a name; names are not cut, owners not changed, letters not folded.
 fn limits(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    begin(folder, handle(&mut arguments)?, 0, results);
+    begin(folder, handle(folder, &mut arguments)?, 0, results);
     push(results, &[1, 255, 1, 1, 0, 1]);
     Some(())
 }

@@ -1,97 +1,204 @@
-//! NFSv4.0 (RFC 7530 section 16): COMPOUND, without state: a READ or WRITE may have any stateid.
+//! COMPOUND of NFSv4.0 (RFC 7530 section 16) and NFSv4.1 (RFC 8881 section 18). A READ or WRITE may have any stateid.
+
+use std::sync::Arc;
 
 use rpcrdma_verbs::Stream;
 
-use super::{Failure, Folder, Node, list};
-use crate::xdr::{hyper, opaque, padding, push, word};
+use super::backchannel::Caller;
+use super::clients::{InSession, MOST_OPERATIONS, Sequenced};
+use super::open::{self, Stateid};
+use super::operation::{
+    Answer, BAD_XDR, Done, ILLEGAL, MINOR_VERSION_MISMATCH, NO_FILE_HANDLE, NOT_IN_SESSION, NOT_ONLY_OPERATION,
+    NOT_SUPPORTED, RESOURCE, Reply, SEQUENCE_POSITION, TOO_MANY_OPERATIONS,
+};
+use super::{Failure, Folder, Node};
+use crate::xdr::{hyper, opaque, push, word};
 
 pub(super) const COMPOUND: u32 = 1;
 
-/// The most operations of a COMPOUND, so that a short call cannot ask for results without bound.
-const MOST_OPERATIONS: usize = 16;
+const SEQUENCE: u32 = 53;
 
-const NOT_SUPPORTED: Failure = 10_004;
-const RESOURCE: Failure = 10_018;
-const NO_FILE_HANDLE: Failure = 10_020;
-const MINOR_VERSION_MISMATCH: Failure = 10_021;
-const BAD_XDR: Failure = 10_036;
-const ILLEGAL: Failure = 10_044;
-
-/// What an operation gives: what stands before its data item, and that, which may be reduced.
-#[derive(Default)]
-struct Answer {
-    head: Stream,
-    item: Option<Vec<u8>>,
+/// What the operations of a COMPOUND have in common.
+struct Context<'a> {
+    folder: &'a Folder,
+    minor: u32,
+    count: u32,
+    /// The connection that it came by.
+    caller: &'a dyn Fn() -> Arc<dyn Caller>,
+    session: Option<InSession>,
+    node: Option<Node>,
+    stateid: Option<Stateid>,
 }
 
-impl From<&[u32]> for Answer {
-    fn from(words: &[u32]) -> Self {
-        let mut results = Self::default();
-        push(&mut results.head, words);
-        results
-    }
+/// What becomes of an operation.
+enum Step {
+    Done(Answer),
+    /// It begins another attempt at the last call of its session, which had this reply.
+    Again(Reply),
 }
 
-/// Carries out a COMPOUND, up to the operation that fails. None where these are no arguments of it.
-pub(super) fn compound(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
-    let (tag, minor, count) = (opaque(&mut arguments)?, word(&mut arguments)?, word(&mut arguments)? as usize);
-    let (mut node, mut done, mut status) = (None, Vec::new(), 0);
-    if minor != 0 {
-        status = MINOR_VERSION_MISMATCH;
-    } else if count > MOST_OPERATIONS {
-        status = RESOURCE;
-    } else {
-        for _ in 0..count {
-            let number = word(&mut arguments)?;
-            let result = operation(folder, number, &mut node, &mut arguments);
-            status = result.as_ref().err().copied().unwrap_or_default();
-            done.push((if status == ILLEGAL { ILLEGAL } else { number }, status, result.unwrap_or_default()));
-            if status != 0 {
-                break;
+/// Carries out a COMPOUND, up to the operation that fails. None where these are no arguments of it. `caller` gives the connection
+/// that it came by.
+pub(super) fn compound(
+    folder: &Folder,
+    mut arguments: &[u8],
+    results: &mut Stream,
+    caller: &dyn Fn() -> Arc<dyn Caller>,
+) -> Option<()> {
+    let (tag, minor, count) = (opaque(&mut arguments)?, word(&mut arguments)?, word(&mut arguments)?);
+    let mut context = Context { folder, minor, count, caller, session: None, node: None, stateid: None };
+    let mut reply = Reply { status: 0, tag: tag.to_vec(), done: Vec::new() };
+    match minor {
+        0 | 1 if count <= MOST_OPERATIONS => {
+            let done = context.carry_out(arguments, &mut reply);
+            if let Some(session) = context.session {
+                folder.state().clients.finish(session, &reply);
             }
+            done?;
         }
+        0 => reply.status = RESOURCE,
+        1 => reply.status = TOO_MANY_OPERATIONS,
+        _ => reply.status = MINOR_VERSION_MISMATCH,
     }
-    push(results, &[status, u32::try_from(tag.len()).ok()?]);
-    results.push(tag);
-    results.push(padding(tag.len()));
-    push(results, &[u32::try_from(done.len()).ok()?]);
-    for (number, status, of_operation) in done {
-        push(results, &[number, status]);
-        results.push(of_operation.head.head());
-        if let Some(item) = of_operation.item {
-            results.push_item(item);
-        }
-    }
+    reply.push(results);
     Some(())
 }
 
-/// Carries out an operation on the current file handle.
-fn operation(folder: &Folder, number: u32, node: &mut Option<Node>, arguments: &mut &[u8]) -> Result<Answer, Failure> {
-    let current = node.ok_or(NO_FILE_HANDLE);
-    match number {
-        10 => Ok(current?.handle().as_slice().into()),
-        15 => {
-            *node = Some(current?.look_up(opaque(arguments).ok_or(BAD_XDR)?)?);
-            Ok(Answer::default())
+impl Context<'_> {
+    /// Carries out the operations. None where there are fewer than their number says.
+    fn carry_out(&mut self, mut arguments: &[u8], reply: &mut Reply) -> Option<()> {
+        for _ in 0..self.count {
+            let number = word(&mut arguments)?;
+            let step = match self.has_room(number, reply) {
+                Ok(()) => self.operation(number, reply.done.len(), &mut arguments),
+                Err(failure) => Err(failure),
+            };
+            let (status, answer) = match step {
+                Ok(Step::Done(answer)) => (0, answer),
+                Ok(Step::Again(kept)) => {
+                    *reply = kept;
+                    return Some(());
+                }
+                Err(failure) => (failure, Answer::default()),
+            };
+            reply.status = status;
+            reply.done.push(Done { number: if status == ILLEGAL { ILLEGAL } else { number }, status, answer });
+            self.limit(reply);
+            if reply.status != 0 {
+                break;
+            }
         }
-        22 => {
-            *node = Some(Node::with_handle(opaque(arguments).ok_or(BAD_XDR)?));
-            Ok(Answer::default())
+        Some(())
+    }
+
+    /// Whether the results of an operation that changes something will fit the reply.
+    fn has_room(&self, number: u32, reply: &Reply) -> Result<(), Failure> {
+        /// The most octets of the results of such an operation.
+        const MOST: usize = 128;
+        let changes = matches!(number, 4 | 8 | 18 | 28 | 38);
+        match self.session {
+            Some(session) if changes && reply.len() + MOST > session.room => Err(session.too_large()),
+            _ => Ok(()),
         }
-        24 => {
-            *node = Some(Node::Root);
-            Ok(Answer::default())
+    }
+
+    /// Has the last operation fail if the reply has become longer than the session permits.
+    fn limit(&self, reply: &mut Reply) {
+        if let Some(session) = self.session.filter(|session| reply.len() > session.room)
+            && let Some(last) = reply.done.last_mut()
+        {
+            (last.status, last.answer) = (session.too_large(), Answer::default());
+            reply.status = last.status;
         }
-        25 => read(folder, current?, arguments),
-        26 => read_directory(current?, arguments),
-        27 => {
-            let path = folder.read_link(current?)?;
-            let head: Answer = [folder.size(Node::Link)].as_slice().into();
-            Ok(Answer { item: Some(path.into()), ..head })
+    }
+
+    /// Carries out an operation on the current file handle, `before` of which there are in the COMPOUND.
+    fn operation(&mut self, number: u32, before: usize, arguments: &mut &[u8]) -> Result<Step, Failure> {
+        if self.minor == 0 {
+            return self.of_any(number, arguments).map(Step::Done);
         }
-        38 => write(folder, current?, arguments),
-        3..=39 => Err(NOT_SUPPORTED),
-        _ => Err(ILLEGAL),
+        let state = || self.folder.state();
+        match (number, self.session) {
+            (SEQUENCE, _) if before > 0 => Err(SEQUENCE_POSITION),
+            (SEQUENCE, _) => match state().clients.sequence(arguments, self.count)? {
+                Sequenced::Again(reply) => Ok(Step::Again(reply)),
+                Sequenced::New(answer, session) => {
+                    self.session = Some(session);
+                    Ok(Step::Done(answer))
+                }
+            },
+            // These need no session, and then stand alone.
+            (42..=44 | 57, None) if self.count > 1 => Err(NOT_ONLY_OPERATION),
+            (42, _) => state().clients.exchange_id(arguments, self.caller).map(Step::Done),
+            (43, _) => state().clients.create_session(arguments, self.caller).map(Step::Done),
+            (44, _) => state().clients.destroy_session(arguments).map(Step::Done),
+            (57, _) => self.destroy_client(arguments).map(Step::Done),
+            // BIND_CONN_TO_SESSION.
+            (41, None) => Err(NOT_SUPPORTED),
+            (3..=58, None) => Err(NOT_IN_SESSION),
+            (_, None) => Err(ILLEGAL),
+            (_, Some(session)) => self.of_session(number, session, arguments).map(Step::Done),
+        }
+    }
+
+    fn destroy_client(&self, arguments: &mut &[u8]) -> Result<Answer, Failure> {
+        let mut state = self.folder.state();
+        let super::State { files, clients } = &mut *state;
+        clients.destroy_client(arguments, |client| files.has_delegation(client))
+    }
+
+    /// An operation of NFSv4.1 in a session.
+    fn of_session(&mut self, number: u32, session: InSession, arguments: &mut &[u8]) -> Result<Answer, Failure> {
+        let (folder, current) = (self.folder, self.node.ok_or(NO_FILE_HANDLE));
+        match number {
+            4 => open::close(current?, session, self.stateid, arguments),
+            8 => open::give_back(folder, current?, session, self.stateid, arguments),
+            18 => {
+                let (file, stateid, answer) = open::open(folder, current?, session, arguments)?;
+                (self.node, self.stateid) = (Some(file), Some(stateid));
+                Ok(answer)
+            }
+            58 => folder.state().clients.reclaim_complete(session.client, arguments),
+            40..=57 => Err(NOT_SUPPORTED),
+            _ => self.of_any(number, arguments),
+        }
+    }
+
+    /// An operation of both minor versions.
+    fn of_any(&mut self, number: u32, arguments: &mut &[u8]) -> Result<Answer, Failure> {
+        let (folder, current) = (self.folder, self.node.ok_or(NO_FILE_HANDLE));
+        match number {
+            10 => Ok(current?.handle().as_slice().into()),
+            15 => {
+                let found = folder.look_up(current?, opaque(arguments).ok_or(BAD_XDR)?)?;
+                self.go_to(found);
+                Ok(Answer::default())
+            }
+            22 => {
+                self.go_to(folder.with_handle(opaque(arguments).ok_or(BAD_XDR)?));
+                Ok(Answer::default())
+            }
+            24 => {
+                self.go_to(Node::Root);
+                Ok(Answer::default())
+            }
+            25 => read(folder, current?, arguments),
+            26 => read_directory(folder, current?, arguments),
+            27 => {
+                let path = folder.read_link(current?)?;
+                let head: Answer = [folder.size(Node::Link)].as_slice().into();
+                Ok(Answer { item: Some(path.into()), ..head })
+            }
+            28 => open::remove(folder, current?, arguments),
+            38 => write(folder, current?, arguments),
+            3..=39 => Err(NOT_SUPPORTED),
+            _ => Err(ILLEGAL),
+        }
+    }
+
+    /// Another file has no stateid yet.
+    const fn go_to(&mut self, node: Node) {
+        (self.node, self.stateid) = (Some(node), None);
     }
 }
 
@@ -109,7 +216,7 @@ fn read(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Fa
 }
 
 /// The names of a folder: whatever attributes are asked for, none are given.
-fn read_directory(node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
+fn read_directory(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     /// Octets of the results before the entries, and behind them.
     const AROUND: usize = 8 + 8;
     let mut what = || {
@@ -122,7 +229,7 @@ fn read_directory(node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> 
     let (from, most) = what().ok_or(BAD_XDR)?;
     let room = (most as usize).saturating_sub(AROUND);
     // 1 and 2 are not used as cookies.
-    let (page, is_all) = list(node, from.saturating_sub(2), room, |_, next| (next + 2, vec![0, 0]))?;
+    let (page, is_all) = folder.list(node, from.saturating_sub(2), room, |_, cookie| (cookie + 2, vec![0, 0]))?;
     let mut results: Answer = [0, 0].as_slice().into();
     results.head.push(page.head());
     push(&mut results.head, &[0, is_all.into()]);
@@ -152,7 +259,7 @@ mod tests {
         let arguments = [&[0, minor, count], operations].concat();
         let arguments: Vec<u8> = arguments.into_iter().flat_map(u32::to_be_bytes).collect();
         let mut stream = Stream::default();
-        compound(&folder, &arguments, &mut stream)?;
+        compound(&folder, &arguments, &mut stream, &|| panic!("minor version 0 needs no connection"))?;
         let items: Vec<u8> = stream.items().flatten().copied().collect();
         let octets = [stream.head(), &items].concat();
         Some(octets.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word)).collect())
@@ -171,13 +278,14 @@ mod tests {
         assert_eq!(words(0, 2, &[24, 3, 0]).unwrap(), [10_004, 0, 2, 24, 0, 3, 10_004]);
         assert_eq!(words(0, 1, &[99]).unwrap(), [10_044, 0, 1, 10_044, 10_044]);
         assert_eq!(words(0, 2, &[24, 15, 400]).unwrap(), [10_036, 0, 2, 24, 0, 15, 10_036]);
-        assert_eq!(words(1, 1, &[24]).unwrap(), [10_021, 0, 0]);
+        assert_eq!(words(2, 1, &[24]).unwrap(), [10_021, 0, 0]);
     }
 
     #[test]
     fn the_number_of_operations_is_bounded() {
         assert_eq!(words(0, 16, &[24; 16]).unwrap().len(), 3 + 2 * 16);
         assert_eq!(words(0, 17, &[24; 17]).unwrap(), [10_018, 0, 0]);
+        assert_eq!(words(1, 17, &[24; 17]).unwrap(), [10_070, 0, 0]);
         assert_eq!(words(0, 3, &[24]), None);
     }
 }

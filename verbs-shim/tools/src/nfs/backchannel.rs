@@ -1,0 +1,224 @@
+//! How the server calls back: CB_RECALL on the connection that a session was created on (RFC 8881 sections 2.10.3.1 and 20.2).
+//!
+//! The backchannel of a session has one slot, so one call is under way at a time, and the others wait. A thread makes them, while
+//! there are any. When it is not known whether the client has carried a call out, the slot is of no more use, and neither is the
+//! backchannel.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+
+use rpcrdma::rpc::AuthSys;
+use rpcrdma_verbs::{Call, CallError, Provider, WeakConnection};
+
+use crate::xdr::{opaque, push, word};
+
+/// `CB_COMPOUND` of the first version of the callback program.
+const CB_VERSION: u32 = 1;
+const CB_COMPOUND: u32 = 1;
+const CB_RECALL: u32 = 4;
+const CB_SEQUENCE: u32 = 11;
+
+/// The connection of a client.
+pub(super) trait Caller: Debug + Send + Sync {
+    /// Whether it has ended.
+    fn is_over(&self) -> bool;
+
+    /// Makes a call, and waits for its reply.
+    fn call(&self, call: Call) -> Called;
+}
+
+/// What became of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Called {
+    /// Its results.
+    Answered(Vec<u8>),
+    /// The client has not carried it out.
+    NotCarriedOut,
+    /// The client may have carried it out, or cannot be called at all.
+    Unknown,
+}
+
+impl<V: Provider> Caller for WeakConnection<V> {
+    fn is_over(&self) -> bool {
+        self.upgrade().is_none_or(|connection| connection.ended().is_some())
+    }
+
+    fn call(&self, mut call: Call) -> Called {
+        let Some(connection) = self.upgrade() else { return Called::Unknown };
+        match connection.call(&mut call) {
+            Ok(()) => call.accepted().map_or(Called::NotCarriedOut, |results| Called::Answered(results.to_vec())),
+            Err(CallError::Error(_) | CallError::ErrorV2(_) | CallError::NotRegistered) => Called::NotCarriedOut,
+            Err(_) => Called::Unknown,
+        }
+    }
+}
+
+/// With what callbacks identify the server (RFC 8881 section 18.36, `callback_sec_parms4`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Credentials {
+    None,
+    /// `authsys_parms`.
+    Sys(Vec<u8>),
+}
+
+/// The backchannel of a session.
+#[derive(Debug)]
+pub(super) struct Backchannel {
+    session: [u32; 4],
+    program: u32,
+    credentials: Credentials,
+    caller: Arc<dyn Caller>,
+    queue: Mutex<Queue>,
+}
+
+/// What waits to be recalled.
+#[derive(Debug, Default)]
+struct Queue {
+    recalls: VecDeque<Recall>,
+    stage: Stage,
+    /// The sequence number of the last call that was carried out.
+    sequence: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    Idle,
+    /// A thread makes calls.
+    Calling,
+    /// There will be no more calls.
+    Down,
+}
+
+/// A delegation to recall, if it still exists.
+#[derive(Clone, Debug)]
+struct Recall {
+    stateid: [u32; 4],
+    /// As XDR has it.
+    handle: [u32; 3],
+    is_recalled: Weak<AtomicBool>,
+}
+
+impl Recall {
+    /// It can be recalled again, because the client does not know of this.
+    fn fail(&self) {
+        if let Some(is_recalled) = self.is_recalled.upgrade() {
+            is_recalled.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Backchannel {
+    pub(super) fn new(session: [u32; 4], program: u32, credentials: Credentials, caller: Arc<dyn Caller>) -> Self {
+        Self { session, program, credentials, caller, queue: Mutex::default() }
+    }
+
+    /// Whether it cannot be used.
+    pub(super) fn is_down(&self) -> bool {
+        self.caller.is_over() || self.queue().stage == Stage::Down
+    }
+
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls no more.
+    pub(super) fn end(&self) {
+        let mut queue = self.queue();
+        queue.stage = Stage::Down;
+        queue.recalls.drain(..).for_each(|recall| recall.fail());
+    }
+
+    /// Recalls a delegation, unless that has been begun.
+    pub(super) fn recall(self: &Arc<Self>, stateid: [u32; 4], handle: [u32; 3], is_recalled: &Arc<AtomicBool>) {
+        let mut queue = self.queue();
+        if queue.stage == Stage::Down || is_recalled.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        // So there are never more than there are delegations.
+        queue.recalls.retain(|recall| recall.is_recalled.strong_count() > 0);
+        queue.recalls.push_back(Recall { stateid, handle, is_recalled: Arc::downgrade(is_recalled) });
+        if queue.stage == Stage::Idle {
+            let this = Arc::clone(self);
+            let thread = thread::Builder::new().name("nfs callback".to_owned()).spawn(move || this.run());
+            match thread {
+                Ok(_) => queue.stage = Stage::Calling,
+                Err(_) => queue.recalls.drain(..).for_each(|recall| recall.fail()),
+            }
+        }
+    }
+
+    /// Makes the calls that wait.
+    fn run(&self) {
+        while let Some((recall, sequence)) = self.next() {
+            let called = self.caller.call(self.compound(&recall, sequence));
+            let (is_sequenced, is_recalled) = match &called {
+                Called::Answered(results) => outcome(results),
+                Called::NotCarriedOut | Called::Unknown => (false, false),
+            };
+            if !is_recalled {
+                recall.fail();
+            }
+            if is_sequenced {
+                self.queue().sequence = sequence;
+            }
+            if called == Called::Unknown {
+                self.end();
+            }
+        }
+    }
+
+    /// The next call, and its sequence number.
+    fn next(&self) -> Option<(Recall, u32)> {
+        let mut queue = self.queue();
+        while let Some(recall) = queue.recalls.pop_front() {
+            if recall.is_recalled.strong_count() > 0 {
+                return Some((recall, queue.sequence.wrapping_add(1)));
+            }
+        }
+        if queue.stage == Stage::Calling {
+            queue.stage = Stage::Idle;
+        }
+        None
+    }
+
+    /// `CB_COMPOUND` with `CB_SEQUENCE` and `CB_RECALL` (RFC 8881 sections 20.9 and 20.2).
+    fn compound(&self, recall: &Recall, sequence: u32) -> Call {
+        /// Octets of results, with a tag that nobody has asked for.
+        const RESULTS: u32 = 512;
+        let call = Call::rpc(self.program, CB_VERSION, CB_COMPOUND).with_results_length(RESULTS);
+        let user = match &self.credentials {
+            Credentials::None => None,
+            Credentials::Sys(body) => AuthSys::decode(body).ok(),
+        };
+        let mut call = user.map_or(call.clone(), |user| call.with_credentials(&user));
+        // No tag; minor version 1; no identifier; two operations.
+        push(call.message(), &[0, 1, 0, 2, CB_SEQUENCE]);
+        push(call.message(), &self.session);
+        // Slot 0, the highest; the reply need not be kept; no calls that this refers to.
+        push(call.message(), &[sequence, 0, 0, 0, 0, CB_RECALL]);
+        push(call.message(), &recall.stateid);
+        // The file is not about to be truncated.
+        push(call.message(), &[0]);
+        push(call.message(), &recall.handle);
+        call
+    }
+}
+
+/// Whether a client has carried out `CB_SEQUENCE`, and also `CB_RECALL`.
+fn outcome(mut results: &[u8]) -> (bool, bool) {
+    let results = &mut results;
+    let mut sequence = || {
+        let (_status, _tag, _count) = (word(results)?, opaque(results)?, word(results)?);
+        Some([word(results)?, word(results)?])
+    };
+    if sequence() != Some([CB_SEQUENCE, 0]) {
+        return (false, false);
+    }
+    // Behind the session and four numbers.
+    let recall = results.get(16 + 16..).and_then(|mut rest| Some([word(&mut rest)?, word(&mut rest)?]));
+    (true, recall == Some([CB_RECALL, 0]))
+}

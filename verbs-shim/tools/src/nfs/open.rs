@@ -1,0 +1,233 @@
+//! OPEN, CLOSE and DELEGRETURN of NFSv4.1, and REMOVE, which recalls (RFC 8881 sections 18.16, 18.2, 18.6 and 18.25).
+//!
+//! An open file is no state: its stateid says which file and whose it is, and CLOSE of it is right at any time. So nobody can be
+//! denied an access.
+
+use std::sync::Arc;
+
+use super::clients::InSession;
+use super::files::Delegation;
+use super::operation::{
+    ACCESS_DENIED, ATTRIBUTE_NOT_SUPPORTED, Answer, BAD_STATEID, BAD_XDR, DELAY, EXISTS, GRACE, NOT_SUPPORTED,
+    SYMBOLIC_LINK,
+};
+use super::{Failure, Folder, INVALID, IS_DIRECTORY, NO_DIRECTORY, NO_ENTRY, Node, State};
+use crate::xdr::{hyper, opaque, word};
+
+/// Of what a stateid is.
+const OF_OPEN: u32 = 1;
+const OF_DELEGATION: u32 = 2;
+
+const READ: u32 = 1;
+const WRITE: u32 = 2;
+
+/// A stateid: its sequence number, then of what it is, the number of the file, and that of the client.
+pub(super) type Stateid = [u32; 4];
+
+/// Stands for the one that the operations before have given (RFC 8881 section 16.2.3.1.2).
+const CURRENT: Stateid = [1, 0, 0, 0];
+
+const fn stateid(of: u32, node: Node, client: u64) -> Stateid {
+    [1, of, node.number(), client as u32]
+}
+
+/// Takes a stateid from the start of arguments, which may stand for the current one.
+fn take(arguments: &mut &[u8], current: Option<Stateid>) -> Result<Stateid, Failure> {
+    let mut words = || Some([word(arguments)?, word(arguments)?, word(arguments)?, word(arguments)?]);
+    match words().ok_or(BAD_XDR)? {
+        CURRENT => current.ok_or(BAD_STATEID),
+        // The latest there is.
+        [0, of, number, client] => Ok([1, of, number, client]),
+        given => Ok(given),
+    }
+}
+
+/// What OPEN asks for.
+struct Opening<'a> {
+    access: u32,
+    /// Whether a delegation is wanted.
+    wants: u32,
+    create: Create,
+    name: &'a [u8],
+}
+
+/// `openflag4`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Create {
+    No,
+    /// Unless it exists.
+    Unchecked,
+    /// It must not exist.
+    Guarded,
+}
+
+/// Takes the arguments of OPEN.
+fn opening<'a>(arguments: &mut &'a [u8]) -> Result<Opening<'a>, Failure> {
+    let mut share = || {
+        let (_sequence, access, deny) = (word(arguments)?, word(arguments)?, word(arguments)?);
+        // The session says which client it is.
+        let (_client, _owner) = (hyper(arguments)?, opaque(arguments)?);
+        Some((access, deny, word(arguments)?))
+    };
+    let (access, deny, creates) = share().ok_or(BAD_XDR)?;
+    let create = match creates {
+        0 => Create::No,
+        1 => created(arguments)?,
+        _ => return Err(BAD_XDR),
+    };
+    let claim = word(arguments).ok_or(BAD_XDR)?;
+    // Only by name (CLAIM_NULL).
+    let name = if claim == 0 { opaque(arguments).ok_or(BAD_XDR)? } else { return Err(NOT_SUPPORTED) };
+    let (access, wants) = (access & 0xff, access & !0xff);
+    if !(READ..=READ | WRITE).contains(&access) || deny > READ | WRITE {
+        return Err(INVALID);
+    }
+    if deny != 0 { Err(NOT_SUPPORTED) } else { Ok(Opening { access, wants, create, name }) }
+}
+
+/// Takes `createhow4`. Files have mode 0644, and no other attribute can be set.
+fn created(arguments: &mut &[u8]) -> Result<Create, Failure> {
+    const MODE: [&[u8]; 2] = [&[0, 0, 0, 0, 0, 0, 0, 2], &[0, 0, 1, 0o244]];
+    let create = match word(arguments).ok_or(BAD_XDR)? {
+        0 => Create::Unchecked,
+        1 => Create::Guarded,
+        2 | 3 => return Err(NOT_SUPPORTED),
+        _ => return Err(BAD_XDR),
+    };
+    let mut attributes = || {
+        let length = (word(arguments)? as usize).checked_mul(4)?;
+        let (which, rest) = arguments.split_at_checked(length)?;
+        *arguments = rest;
+        Some([which, opaque(arguments)?])
+    };
+    match attributes().ok_or(BAD_XDR)? {
+        MODE => Ok(create),
+        [which, []] if which.iter().all(|&octet| octet == 0) => Ok(create),
+        _ => Err(ATTRIBUTE_NOT_SUPPORTED),
+    }
+}
+
+/// OPEN in the root: the file, its stateid, and the results.
+pub(super) fn open(
+    folder: &Folder,
+    node: Node,
+    session: InSession,
+    arguments: &mut &[u8],
+) -> Result<(Node, Stateid, Answer), Failure> {
+    let opening = opening(arguments)?;
+    let mut state = folder.state();
+    if node != Node::Root {
+        return Err(NO_DIRECTORY);
+    }
+    if !state.clients.is_complete(session.client) {
+        return Err(GRACE);
+    }
+    let before = state.files.changes();
+    let (file, is_new) = find_or_create(&mut state, &opening)?;
+    match file {
+        Node::Scratch => {}
+        Node::Link => return Err(SYMBOLIC_LINK),
+        Node::Root => return Err(IS_DIRECTORY),
+        Node::File | Node::Created(_) if opening.access & WRITE != 0 => return Err(ACCESS_DENIED),
+        Node::File | Node::Created(_) => {}
+    }
+    let stateid = stateid(OF_OPEN, file, session.client);
+    let changes = [before, state.files.changes()].map(|changes| [(changes >> 32) as u32, changes as u32]).concat();
+    // The mode was set.
+    let attributes: &[u32] = if is_new { &[2, 0, 2] } else { &[0] };
+    let delegation = delegate(&mut state, file, &opening, session.client);
+    let results = [&stateid[..], &[1], &changes, &[0], attributes, &delegation].concat();
+    Ok((file, stateid, results.as_slice().into()))
+}
+
+/// The file with a name, and whether it is new.
+fn find_or_create(state: &mut State, opening: &Opening<'_>) -> Result<(Node, bool), Failure> {
+    let always = Node::ALWAYS.iter().find(|(_, name)| *name == opening.name).map(|(node, _)| *node);
+    match (always.or_else(|| state.files.find(opening.name)), opening.create) {
+        (Some(_), Create::Guarded) => Err(EXISTS),
+        (Some(file), Create::No | Create::Unchecked) => Ok((file, false)),
+        (None, Create::No) => Err(NO_ENTRY),
+        // Nothing can be written to it.
+        (None, _) if opening.access & WRITE != 0 => Err(ACCESS_DENIED),
+        (None, _) => state.files.create(opening.name).map(|file| (file, true)),
+    }
+}
+
+/// Delegates a file that was created, if it is not delegated yet and the client can be called back: `open_delegation4`.
+fn delegate(state: &mut State, file: Node, opening: &Opening<'_>, client: u64) -> Vec<u32> {
+    const NONE: &[u32] = &[0];
+    const FOR_READING: &[u32] = &[1];
+    /// No delegation, because none was wanted, or for lack of means, about which there will be no word.
+    const NOT_WANTED: &[u32] = &[3, 0];
+    const NO_MEANS: &[u32] = &[3, 2, 0];
+    /// What a client wants.
+    const WANTS: u32 = 0xff00;
+    const WANTS_NONE: u32 = 0x400;
+    let wants = opening.wants & WANTS;
+    if wants == WANTS_NONE {
+        return NOT_WANTED.to_vec();
+    }
+    let can_call = state.clients.backchannel(client).is_some();
+    match state.files.delegation(file) {
+        Some(delegation @ None) if can_call && opening.access == READ => {
+            *delegation = Some(Delegation { client, is_recalled: Arc::default() });
+            // It is not recalled, and its ACE permits nothing in itself.
+            [FOR_READING, &stateid(OF_DELEGATION, file, client), &[0], &[0, 0, 0, 0]].concat()
+        }
+        _ if wants == 0 => NONE.to_vec(),
+        _ => NO_MEANS.to_vec(),
+    }
+}
+
+/// CLOSE: what it gives is no stateid.
+pub(super) fn close(
+    node: Node,
+    session: InSession,
+    current: Option<Stateid>,
+    arguments: &mut &[u8],
+) -> Result<Answer, Failure> {
+    let _sequence = word(arguments).ok_or(BAD_XDR)?;
+    if take(arguments, current)? != stateid(OF_OPEN, node, session.client) {
+        return Err(BAD_STATEID);
+    }
+    Ok([u32::MAX, 0, 0, 0].as_slice().into())
+}
+
+/// DELEGRETURN.
+pub(super) fn give_back(
+    folder: &Folder,
+    node: Node,
+    session: InSession,
+    current: Option<Stateid>,
+    arguments: &mut &[u8],
+) -> Result<Answer, Failure> {
+    let given = take(arguments, current)?;
+    let mut state = folder.state();
+    let delegation = state.files.delegation(node).ok_or(BAD_STATEID)?;
+    let is_its = |delegation: &mut Delegation| delegation.client == session.client;
+    if given != stateid(OF_DELEGATION, node, session.client) || delegation.take_if(is_its).is_none() {
+        return Err(BAD_STATEID);
+    }
+    Ok(Answer::default())
+}
+
+/// REMOVE from the root. A file that is delegated is recalled, and stays until it is given back, or its client is gone.
+pub(super) fn remove(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
+    let name = opaque(arguments).ok_or(BAD_XDR)?;
+    if folder.look_up(node, name).is_ok_and(|node| !matches!(node, Node::Created(_))) {
+        return Err(ACCESS_DENIED);
+    }
+    let mut state = folder.state();
+    let State { files, clients } = &mut *state;
+    let file = files.find(name).filter(|_| node == Node::Root).ok_or(NO_ENTRY)?;
+    if let Some(Some(delegation)) = files.delegation(file) {
+        if let Some(backchannel) = clients.backchannel(delegation.client) {
+            backchannel.recall(stateid(OF_DELEGATION, file, delegation.client), file.handle(), &delegation.is_recalled);
+        }
+        return Err(DELAY);
+    }
+    let before = files.changes();
+    files.remove(file);
+    let changes = [before, files.changes()].map(|changes| [(changes >> 32) as u32, changes as u32]).concat();
+    Ok([&[1], changes.as_slice()].concat().as_slice().into())
+}
