@@ -18,7 +18,12 @@ use service::{with_calls, with_service};
 
 /// The verdict and what was seen of each case, by name.
 fn verdicts(service: &impl Service<Adapter>, suite: &Suite) -> Vec<[String; 3]> {
-    let records = with_service(service, |fabric, address| {
+    verdicts_of(0, service, suite)
+}
+
+/// The same of a server that makes up to so many calls at the same time.
+fn verdicts_of(calls: u32, service: &impl Service<Adapter>, suite: &Suite) -> Vec<[String; 3]> {
+    let records = with_calls(calls, service, |fabric, address| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         let mut out = Vec::new();
         probe::run(&here, address, suite, &mut out).unwrap();
@@ -45,6 +50,32 @@ fn others(version: Version) -> Vec<String> {
 fn our_server_conforms_in_version_1() {
     // It answers a call that asks for no credits, as every server does that is known.
     assert_eq!(others(Version::One), ["credit-0: hazard: reply"]);
+}
+
+#[test]
+fn our_server_conforms_as_a_requester() {
+    const CASES: [&str; 13] = [
+        "reverse-unasked",
+        "reverse-reply",
+        "reverse-grant-most",
+        "reverse-grant-0",
+        "reverse-silence",
+        "reverse-same-xid",
+        "reverse-duplicate",
+        "reverse-wrong-xid",
+        "reverse-xid-mismatch",
+        "reverse-short",
+        "reverse-read-list",
+        "reverse-write-list",
+        "reverse-error-chunk",
+    ];
+    let suite = Suite { silence: Duration::from_millis(200), form: Form::Json, cases: owned(&CASES), ..with_files() };
+    let mut verdicts = verdicts_of(nfs::CALLS, &folder(b'a'), &suite);
+    assert_eq!(verdicts.iter().map(|[case, ..]| case).collect::<Vec<_>>(), CASES);
+    verdicts.retain(|[_, verdict, _]| verdict != "conforms");
+    // The specification asks for nothing here.
+    let found: Vec<_> = verdicts.iter().map(|case| case.join(": ")).collect();
+    assert_eq!(found, ["reverse-grant-0: not judged: next call", "reverse-xid-mismatch: not judged: silence"]);
 }
 
 #[test]

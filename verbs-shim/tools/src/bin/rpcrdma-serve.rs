@@ -13,7 +13,7 @@ use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
 use rpcrdma_tools::delayed::Delayed;
 use rpcrdma_tools::echo;
 use rpcrdma_tools::misbehave::{Misbehaviour, Responder};
-use rpcrdma_tools::nfs::Folder;
+use rpcrdma_tools::nfs::{self, Folder};
 use rpcrdma_tools::probe::{Form, ProbeError};
 use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings, Versions};
@@ -28,8 +28,8 @@ Examples:
   rpcrdma-ping --program echo --carry write --size 65537 192.0.2.1
                                                calls it
   rpcrdma-serve 0.0.0.0:20049 --nfs            a folder in memory too
-  rpcrdma-probe --file file --link link --scratch scratch 192.0.2.1
-                                               judges what becomes of its data
+  rpcrdma-probe --file file --link link --scratch scratch --delegate delegated 192.0.2.1
+                                               judges what becomes of its data, and how it calls back
   rpcrdma-serve 0.0.0.0:20049 --delay 50ms     answers each call 50 ms later
   rpcrdma-serve 0.0.0.0:20049 --misbehave all  judges clients: one bad reply of each kind
 
@@ -61,8 +61,9 @@ struct Arguments {
     /// Version of the program
     #[arg(long, value_name = "N")]
     version: Vec<u32>,
-    /// Serve a folder in memory over NFSv3 and NFSv4.0, with the files `file` and `scratch` and the symbolic link `link`: as much
-    /// of NFS as rpcrdma-probe calls
+    /// Serve a folder in memory over NFSv3, NFSv4.0 and NFSv4.1, with the files `file` and `scratch` and the symbolic link `link`:
+    /// as much of NFS as rpcrdma-probe calls. Clients of NFSv4.1 can create up to 64 empty files there, and are called back when
+    /// one that is delegated to them is removed
     #[arg(long, conflicts_with = "misbehave")]
     nfs: bool,
     /// Version of RPC-over-RDMA to accept: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07; auto
@@ -170,7 +171,8 @@ fn main() -> ExitCode {
     }
     let pairs: Vec<(u32, u32)> = program.iter().copied().zip(version.iter().copied()).collect();
     let others = if pairs.is_empty() { USUAL.to_vec() } else { pairs };
-    let builder = Settings::server().to_builder().versions(arguments.rpcrdma_version);
+    let calls = if arguments.nfs { nfs::CALLS } else { 0 };
+    let builder = Settings::server().to_builder().versions(arguments.rpcrdma_version).calls(calls);
     let settings = match builder.delay_reads(arguments.delay_read).delay_writes(arguments.delay_write).build() {
         Ok(settings) => settings,
         Err(error) => {
@@ -193,9 +195,10 @@ fn serve(arguments: &Arguments, settings: Settings, others: &[(u32, u32)]) -> Re
     let null: Vec<String> = others.iter().map(|(program, version)| format!("{program} version {version}")).collect();
     let (name, null) = (device.name(), null.join(", "));
     let (program, version) = (echo::PROGRAM, echo::VERSION);
-    let nfs = if arguments.nfs { "; a folder over NFSv3 and NFSv4.0" } else { "" };
-    let text =
-        format!("listening at {address} of {name}: echo program {program:#x} version {version}; NULL of {null}{nfs}");
+    let folder = if arguments.nfs { "; a folder over NFSv3, NFSv4.0 and NFSv4.1" } else { "" };
+    let text = format!(
+        "listening at {address} of {name}: echo program {program:#x} version {version}; NULL of {null}{folder}"
+    );
     let _written = writeln!(io::stdout(), "{text}");
     let programs = others.iter().fold(echo::programs(), |all, other| all.with_program(other.0, other.1));
     let programs = if arguments.nfs { Arc::new(Folder::default()).serve(programs) } else { programs };

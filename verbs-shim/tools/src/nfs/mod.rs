@@ -42,6 +42,8 @@ mod clients;
 mod files;
 mod open;
 mod operation;
+#[cfg(test)]
+mod session_tests;
 mod v3;
 mod v4;
 
