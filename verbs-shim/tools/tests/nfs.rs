@@ -12,7 +12,7 @@ use rpcrdma_tools::echo::programs;
 use rpcrdma_tools::nfs::{self, Folder};
 use rpcrdma_verbs::loopback::Adapter;
 use rpcrdma_verbs::{Call, Client, Settings};
-use service::with_calls;
+use service::with_service;
 
 /// The words of the results of a COMPOUND of NFSv4.1 that consists of one operation.
 fn compound(client: &Client<Adapter>, operation: &[u32]) -> Vec<u32> {
@@ -30,7 +30,7 @@ fn a_client_is_forgotten_when_its_connection_ends() {
     const STALE: u32 = 10_022;
     let folder = Arc::new(Folder::default());
     let before = Arc::strong_count(&folder);
-    with_calls(nfs::CALLS, &folder.serve(programs()), |fabric, address| {
+    with_service(&folder.serve(programs()), |fabric, address| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         let [first, second] = [0; 2].map(|_| Client::connect(&here, address, &Settings::client()).unwrap());
         // EXCHANGE_ID, with a verifier and an owner of one octet.

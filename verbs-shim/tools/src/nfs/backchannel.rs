@@ -222,3 +222,56 @@ fn outcome(mut results: &[u8]) -> (bool, bool) {
     let recall = results.get(16 + 16..).and_then(|mut rest| Some([word(&mut rest)?, word(&mut rest)?]));
     (true, recall == Some([CB_RECALL, 0]))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client that never answers.
+    #[derive(Debug)]
+    struct Silent(Mutex<()>);
+
+    impl Caller for Silent {
+        fn is_over(&self) -> bool {
+            false
+        }
+
+        fn call(&self, _: Call) -> Called {
+            drop(self.0.lock());
+            Called::Unknown
+        }
+    }
+
+    #[test]
+    fn what_waits_does_not_grow_with_what_is_given_back() {
+        let silent = Arc::new(Silent(Mutex::default()));
+        let silence = silent.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let caller = Arc::clone(&silent) as Arc<dyn Caller>;
+        let backchannel = Arc::new(Backchannel::new([1; 4], 1, Credentials::None, caller));
+        for number in 0..100 {
+            let is_recalled = Arc::default();
+            backchannel.recall([1, 2, number, 4], [8, 0, number], &is_recalled);
+            assert!(backchannel.queue().recalls.len() <= 2, "{number}");
+        }
+        drop(silence);
+    }
+
+    #[test]
+    fn only_a_whole_reply_says_that_a_call_was_carried_out() {
+        let words = [0, 0, 2, CB_SEQUENCE, 0, 1, 2, 3, 4, 1, 0, 0, 0, CB_RECALL, 0];
+        let whole: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_be_bytes()).collect();
+        assert_eq!(outcome(&whole), (true, true));
+        for cut in 0..whole.len() {
+            assert_eq!(outcome(&whole[..cut]), (cut >= 20, false), "{cut}");
+        }
+        let with = |place: usize, value: u8| {
+            let mut other = whole.clone();
+            other[place] = value;
+            outcome(&other)
+        };
+        assert_eq!(
+            [with(15, 4), with(19, 1), with(55, 11), with(59, 1)],
+            [(false, false), (false, false), (true, false), (true, false)]
+        );
+    }
+}

@@ -218,6 +218,18 @@ fn a_delegated_file_is_recalled_and_removed_once_it_is_given_back() {
 }
 
 #[test]
+fn what_is_given_back_before_its_turn_is_not_recalled() {
+    let folder = Folder::default();
+    let mut client = Peer::new(&folder, "a");
+    let [(_, _), (_, two), (_, last)] = ["one", "two", "last"].map(|file| client.create(&folder, file));
+    assert_eq!(["one", "two", "last"].map(|file| client.removes(&folder, file)), [10_008; 3]);
+    client.called();
+    client.give_back(&folder, "two", two.unwrap());
+    client.answer(1, 0);
+    assert_eq!(client.called(), client.recall(2, last.unwrap()));
+}
+
+#[test]
 fn a_recall_that_fails_is_made_again() {
     let folder = Folder::default();
     let mut client = Peer::new(&folder, "a");
@@ -419,7 +431,10 @@ fn what_open_and_close_cannot_do_fails() {
     // The stateid of OPEN is that of its file only.
     let other = client.call(&folder, &[ROOT, &open(&[0], "file"), ROOT, &look_up, CLOSE]);
     assert_eq!(other[other.len() - 2..], [4, 10_025]);
-    assert_eq!(client.call(&folder, &[ROOT, &shared(3, 0, "scra")])[2..], [18, 2]);
+    // Whoever goes elsewhere leaves it behind.
+    let look_up = [&[15], &name("file")[..]].concat();
+    let again = client.call(&folder, &[ROOT, &open(&[0], "file"), ROOT, &look_up, CLOSE]);
+    assert_eq!(again[again.len() - 2..], [4, 10_025]);
 }
 
 #[test]
@@ -480,6 +495,22 @@ fn sessions_and_clients_are_destroyed_in_this_order() {
 }
 
 #[test]
+fn what_a_destroyed_session_was_to_recall_waits_for_another() {
+    let folder = Folder::default();
+    let mut client = Peer::new(&folder, "a");
+    let [(one, _), (_, two)] = ["one", "two"].map(|file| client.create(&folder, file));
+    assert_eq!(["one", "two"].map(|file| client.removes(&folder, file)), [10_008; 2]);
+    client.called();
+    client.compound(&folder, 1, &[&[&[44], &client.session[..]].concat()]);
+    client.answers.send(Called::NotCarriedOut).unwrap();
+    client.settle(&folder, false, one);
+    client.begin(&folder, 2);
+    assert!(client.calls.recv_timeout(Duration::from_millis(50)).is_err());
+    assert_eq!(client.removes(&folder, "two"), 10_008);
+    assert_eq!(client.called(), client.recall(1, two.unwrap()));
+}
+
+#[test]
 fn a_session_is_created_once_for_each_number() {
     let folder = Folder::default();
     let client = Peer::new(&folder, "a");
@@ -498,6 +529,12 @@ fn a_session_is_created_once_for_each_number() {
         assert_eq!(client.compound(&folder, 1, &[&small])[0], 10_005, "{place}");
     }
     assert_eq!(client.compound(&folder, 1, &[&create_session(client.id, 3, 8)])[0], 22);
+    let mut short = create_session(client.id, 3, 0);
+    short[9] = 2;
+    let created = client.compound(&folder, 1, &[&short]);
+    let client = Peer { session: created[5..9].try_into().unwrap(), sequence: 1, ..client };
+    assert_eq!(client.compound(&folder, 1, &[&client.sequence(0), ROOT, ROOT])[0], 10_070);
+    assert_eq!(client.compound(&folder, 1, &[&client.sequence(0), ROOT])[0], 0);
 }
 
 #[test]
