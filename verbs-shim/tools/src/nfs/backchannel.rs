@@ -21,6 +21,20 @@ const CB_COMPOUND: u32 = 1;
 const CB_RECALL: u32 = 4;
 const CB_SEQUENCE: u32 = 11;
 
+/// The most threads that make calls, for all clients: some may still wait for a session that is gone.
+const MOST_THREADS: usize = 64;
+
+/// Counts the threads that make calls: each holds one more.
+#[derive(Debug, Default)]
+pub(super) struct Threads(Arc<()>);
+
+impl Threads {
+    /// How many there are.
+    fn count(of: &Weak<()>) -> usize {
+        of.strong_count().saturating_sub(1)
+    }
+}
+
 /// The connection of a client.
 pub(super) trait Caller: Debug + Send + Sync {
     /// Whether it has ended.
@@ -71,6 +85,7 @@ pub(super) struct Backchannel {
     program: u32,
     credentials: Credentials,
     caller: Arc<dyn Caller>,
+    threads: Weak<()>,
     queue: Mutex<Queue>,
 }
 
@@ -112,8 +127,14 @@ impl Recall {
 }
 
 impl Backchannel {
-    pub(super) fn new(session: [u32; 4], program: u32, credentials: Credentials, caller: Arc<dyn Caller>) -> Self {
-        Self { session, program, credentials, caller, queue: Mutex::default() }
+    pub(super) fn new(
+        session: [u32; 4],
+        program: u32,
+        credentials: Credentials,
+        caller: Arc<dyn Caller>,
+        threads: &Threads,
+    ) -> Self {
+        Self { session, program, credentials, caller, threads: Arc::downgrade(&threads.0), queue: Mutex::default() }
     }
 
     /// Whether it cannot be used.
@@ -142,13 +163,25 @@ impl Backchannel {
         queue.recalls.retain(|recall| recall.is_recalled.strong_count() > 0);
         queue.recalls.push_back(Recall { stateid, handle, is_recalled: Arc::downgrade(is_recalled) });
         if queue.stage == Stage::Idle {
-            let this = Arc::clone(self);
-            let thread = thread::Builder::new().name("nfs callback".to_owned()).spawn(move || this.run());
-            match thread {
-                Ok(_) => queue.stage = Stage::Calling,
-                Err(_) => queue.recalls.drain(..).for_each(|recall| recall.fail()),
+            if self.hire() {
+                queue.stage = Stage::Calling;
+            } else {
+                queue.recalls.drain(..).for_each(|recall| recall.fail());
             }
         }
+    }
+
+    /// Begins a thread that makes the calls, if there are not too many.
+    fn hire(self: &Arc<Self>) -> bool {
+        let Some(one_more) = self.threads.upgrade().filter(|_| Threads::count(&self.threads) <= MOST_THREADS) else {
+            return false;
+        };
+        let this = Arc::clone(self);
+        let run = move || {
+            this.run();
+            drop(one_more);
+        };
+        thread::Builder::new().name("nfs callback".to_owned()).spawn(run).is_ok()
     }
 
     /// Makes the calls that wait.
@@ -244,15 +277,31 @@ mod tests {
 
     #[test]
     fn what_waits_does_not_grow_with_what_is_given_back() {
-        let silent = Arc::new(Silent(Mutex::default()));
+        let (silent, threads) = (Arc::new(Silent(Mutex::default())), Threads::default());
         let silence = silent.0.lock().unwrap_or_else(PoisonError::into_inner);
         let caller = Arc::clone(&silent) as Arc<dyn Caller>;
-        let backchannel = Arc::new(Backchannel::new([1; 4], 1, Credentials::None, caller));
+        let backchannel = Arc::new(Backchannel::new([1; 4], 1, Credentials::None, caller, &threads));
         for number in 0..100 {
             let is_recalled = Arc::default();
             backchannel.recall([1, 2, number, 4], [8, 0, number], &is_recalled);
             assert!(backchannel.queue().recalls.len() <= 2, "{number}");
         }
+        drop(silence);
+    }
+
+    #[test]
+    fn threads_do_not_grow_with_the_sessions_that_are_gone() {
+        let (silent, threads) = (Arc::new(Silent(Mutex::default())), Threads::default());
+        let silence = silent.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let delegations: Vec<Arc<AtomicBool>> = (0..=MOST_THREADS).map(|_| Arc::default()).collect();
+        for is_recalled in &delegations {
+            let caller = Arc::clone(&silent) as Arc<dyn Caller>;
+            let backchannel = Arc::new(Backchannel::new([1; 4], 1, Credentials::None, caller, &threads));
+            backchannel.recall([1, 2, 3, 4], [8, 0, 3], is_recalled);
+        }
+        assert_eq!(Threads::count(&Arc::downgrade(&threads.0)), MOST_THREADS);
+        let recalled = delegations.iter().filter(|is_recalled| is_recalled.load(Ordering::Relaxed));
+        assert_eq!(recalled.count(), MOST_THREADS, "the last can be recalled later");
         drop(silence);
     }
 

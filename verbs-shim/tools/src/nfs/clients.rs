@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::backchannel::{Backchannel, Caller, Credentials};
+use super::backchannel::{Backchannel, Caller, Credentials, Threads};
 use super::operation::{
     Answer, BAD_HIGH_SLOT, BAD_SESSION, BAD_SLOT, BAD_XDR, CLIENT_BUSY, COMPLETE_ALREADY, DELAY, NO_SPACE, NOT_SAME,
     REPLY_NOT_KEPT, REPLY_TOO_LARGE, REPLY_TOO_LARGE_TO_KEEP, Reply, SEQUENCE_MISORDERED, STALE_CLIENT,
@@ -38,6 +38,8 @@ pub(super) struct Clients {
     last: u32,
     clients: Vec<KnownClient>,
     sessions: Vec<Session>,
+    /// Those that call clients back.
+    threads: Threads,
 }
 
 #[derive(Debug)]
@@ -117,7 +119,7 @@ impl Default for Clients {
     fn default() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let started = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
-        Self { started, last: 0, clients: Vec::new(), sessions: Vec::new() }
+        Self { started, last: 0, clients: Vec::new(), sessions: Vec::new(), threads: Threads::default() }
     }
 }
 
@@ -324,9 +326,9 @@ impl Clients {
         }
         let [high, low] = halves(self.next());
         let (session, caller) = ([high, low, 0, 0], caller());
-        let backchannel = credentials
-            .filter(|_| calls_back)
-            .map(|credentials| Arc::new(Backchannel::new(session, program, credentials, Arc::clone(&caller))));
+        let backchannel = credentials.filter(|_| calls_back).map(|credentials| {
+            Arc::new(Backchannel::new(session, program, credentials, Arc::clone(&caller), &self.threads))
+        });
         let flags = if backchannel.is_some() { CALLS_BACK } else { 0 };
         let back = ChannelLimits { requests: back.requests.min(1), operations: back.operations.min(2), ..back };
         let head = [&session[..], &[sequence, flags], &fore.words(), &back.words()].concat();

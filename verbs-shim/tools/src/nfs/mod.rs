@@ -1,9 +1,15 @@
-//! A folder in memory, served over NFSv3 (RFC 1813) and NFSv4.0 (RFC 7530): as much as [the probe](crate::probe) calls, and as
-//! much of NFSv3 as a client needs that mounts the folder, lists it and reads from it.
+//! A folder in memory, served over NFSv3 (RFC 1813), NFSv4.0 (RFC 7530) and NFSv4.1 (RFC 8881): as much as [the
+//! probe](crate::probe) calls, and as much of NFSv3 as a client needs that mounts the folder, lists it and reads from it.
 //!
 //! The root holds the files `file` and `scratch` and the symbolic link `link`. `scratch` is empty at first; NFSv4 writes to it.
-//! The file handles are the same in both versions, and every handle that is not one of these three is that of the root. Nobody
-//! owns anything: whoever calls may read all of it and overwrite `scratch`.
+//! The file handles are the same in all versions, and a handle that belongs to nothing in the folder is that of the root. Nobody
+//! owns anything: whoever calls may read all of it, overwrite `scratch`, and remove what others have created.
+//!
+//! A client of NFSv4.1 can create empty files, at most 64, with names of at most 255 octets. If it can be called back, it is
+//! granted a read delegation of each. When anybody removes such a file, the server answers `NFS4ERR_DELAY`, recalls the delegation
+//! on the connection that the client's session was created on, and removes the file once the delegation has been given back. All
+//! that the server keeps for a client is given up when its connections end: there are no leases. At most 64 clients and 64 sessions
+//! are kept, each session with one slot and a reply of up to 4096 octets.
 //!
 //! READ data and the text of a link are DDP-eligible (RFC 8267 sections 4 and 6.1).
 //!
