@@ -36,7 +36,7 @@ impl Threads {
 }
 
 /// The connection of a client.
-pub(super) trait Caller: Debug + Send + Sync {
+pub(super) trait ClientConnection: Debug + Send + Sync {
     /// Whether it has ended.
     fn is_over(&self) -> bool;
 
@@ -55,7 +55,7 @@ pub(super) enum Called {
     Unknown,
 }
 
-impl<V: Provider> Caller for WeakConnection<V> {
+impl<V: Provider> ClientConnection for WeakConnection<V> {
     fn is_over(&self) -> bool {
         self.upgrade().is_none_or(|connection| connection.ended().is_some())
     }
@@ -84,7 +84,7 @@ pub(super) struct Backchannel {
     session: [u32; 4],
     program: u32,
     credentials: Credentials,
-    caller: Arc<dyn Caller>,
+    caller: Arc<dyn ClientConnection>,
     threads: Weak<()>,
     queue: Mutex<Queue>,
 }
@@ -131,7 +131,7 @@ impl Backchannel {
         session: [u32; 4],
         program: u32,
         credentials: Credentials,
-        caller: Arc<dyn Caller>,
+        caller: Arc<dyn ClientConnection>,
         threads: &Threads,
     ) -> Self {
         Self { session, program, credentials, caller, threads: Arc::downgrade(&threads.0), queue: Mutex::default() }
@@ -264,7 +264,7 @@ mod tests {
     #[derive(Debug)]
     struct Silent(Mutex<()>);
 
-    impl Caller for Silent {
+    impl ClientConnection for Silent {
         fn is_over(&self) -> bool {
             false
         }
@@ -279,7 +279,7 @@ mod tests {
     fn what_waits_does_not_grow_with_what_is_given_back() {
         let (silent, threads) = (Arc::new(Silent(Mutex::default())), Threads::default());
         let silence = silent.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let caller = Arc::clone(&silent) as Arc<dyn Caller>;
+        let caller = Arc::clone(&silent) as Arc<dyn ClientConnection>;
         let backchannel = Arc::new(Backchannel::new([1; 4], 1, Credentials::None, caller, &threads));
         for number in 0..100 {
             let is_recalled = Arc::default();
@@ -295,7 +295,7 @@ mod tests {
         let silence = silent.0.lock().unwrap_or_else(PoisonError::into_inner);
         let delegations: Vec<Arc<AtomicBool>> = (0..=MOST_THREADS).map(|_| Arc::default()).collect();
         for is_recalled in &delegations {
-            let caller = Arc::clone(&silent) as Arc<dyn Caller>;
+            let caller = Arc::clone(&silent) as Arc<dyn ClientConnection>;
             let backchannel = Arc::new(Backchannel::new([1; 4], 1, Credentials::None, caller, &threads));
             backchannel.recall([1, 2, 3, 4], [8, 0, 3], is_recalled);
         }

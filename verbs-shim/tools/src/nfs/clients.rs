@@ -6,10 +6,12 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::backchannel::{Backchannel, Caller, Credentials, Threads};
+use rpcrdma::rpc::AuthSys;
+
+use super::backchannel::{Backchannel, ClientConnection, Credentials, Threads};
 use super::operation::{
-    Answer, BAD_HIGH_SLOT, BAD_SESSION, BAD_SLOT, BAD_XDR, CLIENT_BUSY, COMPLETE_ALREADY, DELAY, NO_SPACE, NOT_SAME,
-    REPLY_NOT_KEPT, REPLY_TOO_LARGE, REPLY_TOO_LARGE_TO_KEEP, Reply, SEQUENCE_MISORDERED, STALE_CLIENT,
+    Answer, BAD_HIGH_SLOT, BAD_SESSION, BAD_SLOT, BAD_XDR, CLIENT_BUSY, COMPLETE_ALREADY, CompoundReply, DELAY,
+    NO_SPACE, NOT_SAME, REPLY_NOT_KEPT, REPLY_TOO_LARGE, REPLY_TOO_LARGE_TO_KEEP, SEQUENCE_MISORDERED, STALE_CLIENT,
     TOO_MANY_OPERATIONS,
 };
 use super::{Failure, INVALID, NO_ENTRY, TOO_SMALL};
@@ -26,18 +28,21 @@ const MOST_KEPT: u32 = 4096;
 const MOST_OF_MESSAGE: u32 = super::MAX_SCRATCH as u32 + 4096;
 /// The most octets that a client calls itself by.
 const MOST_OF_OWNER: usize = 1024;
-/// The fewest octets that callbacks need.
-const FEWEST_OF_CALLBACK: u32 = 512;
+/// The fewest octets that a call, and a reply, must be allowed to have: callbacks need no more.
+const FEWEST_OF_MESSAGE: u32 = 512;
+
+/// The flag of CREATE_SESSION for a backchannel.
+const CALLS_BACK: u32 = 2;
 
 /// Those that are there.
 #[derive(Debug)]
-pub(super) struct Clients {
+pub(super) struct KnownClients {
     /// When the server started, so that what another one gave out is not taken for its own.
     started: u64,
     /// The last number that was given out.
     last: u32,
     clients: Vec<KnownClient>,
-    sessions: Vec<Session>,
+    sessions: Vec<NfsSession>,
     /// Those that call clients back.
     threads: Threads,
 }
@@ -48,7 +53,7 @@ struct KnownClient {
     owner: Vec<u8>,
     verifier: u64,
     /// The connection that it made itself known on.
-    caller: Arc<dyn Caller>,
+    caller: Arc<dyn ClientConnection>,
     stage: ClientStage,
     /// The sequence number of its next CREATE_SESSION.
     sequence: u32,
@@ -67,10 +72,10 @@ enum ClientStage {
 }
 
 #[derive(Debug)]
-struct Session {
+struct NfsSession {
     id: [u32; 4],
     client: u64,
-    caller: Arc<dyn Caller>,
+    caller: Arc<dyn ClientConnection>,
     backchannel: Option<Arc<Backchannel>>,
     /// The most operations of a call, octets of a reply, and octets of a reply that is to be kept.
     operations: u32,
@@ -86,7 +91,7 @@ enum Slot {
     Unused,
     /// It is being carried out.
     Busy,
-    Kept(Reply),
+    Kept(CompoundReply),
 }
 
 /// What a SEQUENCE begins.
@@ -95,7 +100,7 @@ pub(super) enum Sequenced {
     /// A COMPOUND of this session.
     New(Answer, InSession),
     /// Nothing: it is another attempt at the last call.
-    Again(Reply),
+    Again(CompoundReply),
 }
 
 /// The session of a COMPOUND.
@@ -115,7 +120,7 @@ impl InSession {
     }
 }
 
-impl Default for Clients {
+impl Default for KnownClients {
     fn default() -> Self {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let started = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
@@ -186,6 +191,11 @@ impl ChannelLimits {
         }
     }
 
+    /// Whether calls may have so many operations.
+    fn can_have(self, operations: u32) -> bool {
+        self.operations >= operations && self.requests > 0 && self.request.min(self.response) >= FEWEST_OF_MESSAGE
+    }
+
     const fn words(self) -> [u32; 7] {
         [0, self.request, self.response, self.kept, self.operations, self.requests, 0]
     }
@@ -203,7 +213,9 @@ fn credentials(arguments: &mut &[u8]) -> Option<Option<Credentials>> {
                 for _ in 0..word(arguments)? {
                     word(arguments)?;
                 }
-                before.get(..before.len() - arguments.len()).map(|body| Credentials::Sys(body.to_vec()))
+                let body = before.get(..before.len() - arguments.len());
+                // One that is too long is no AUTH_SYS.
+                body.filter(|body| AuthSys::decode(body).is_ok()).map(|body| Credentials::Sys(body.to_vec()))
             }
             6 => {
                 let (_service, _ours, _theirs) = (word(arguments)?, opaque(arguments)?, opaque(arguments)?);
@@ -216,7 +228,44 @@ fn credentials(arguments: &mut &[u8]) -> Option<Option<Credentials>> {
     Some(usable)
 }
 
-impl Clients {
+/// What CREATE_SESSION asks for.
+#[derive(Debug)]
+struct NewSession {
+    client: u64,
+    sequence: u32,
+    flags: u32,
+    fore: ChannelLimits,
+    back: ChannelLimits,
+    program: u32,
+    /// Those of callbacks; none if there are to be none, or cannot be.
+    credentials: Option<Credentials>,
+}
+
+impl NewSession {
+    fn take(arguments: &mut &[u8]) -> Option<Self> {
+        let (client, [sequence, flags]) = (hyper(arguments)?, words(arguments)?);
+        let (fore, back) = (ChannelLimits::take(arguments)?.used(), ChannelLimits::take(arguments)?.used());
+        let (program, credentials) = (word(arguments)?, credentials(arguments)?);
+        let credentials = credentials.filter(|_| flags & CALLS_BACK != 0);
+        Some(Self { client, sequence, flags, fore, back, program, credentials })
+    }
+
+    /// Whether it can be used.
+    fn check(&self) -> Result<(), Failure> {
+        /// All flags.
+        const KNOWN: u32 = 7;
+        let calls_back = self.flags & CALLS_BACK != 0;
+        match self {
+            _ if self.flags & !KNOWN != 0 => Err(INVALID),
+            _ if !self.fore.can_have(1) => Err(TOO_SMALL),
+            // CB_SEQUENCE, and another operation.
+            _ if calls_back && !self.back.can_have(2) => Err(TOO_SMALL),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl KnownClients {
     /// Forgets whose connections have ended.
     pub(super) fn forget_gone(&mut self) {
         self.sessions.retain(|session| !session.caller.is_over());
@@ -255,7 +304,7 @@ impl Clients {
     pub(super) fn exchange_id(
         &mut self,
         arguments: &mut &[u8],
-        caller: &dyn Fn() -> Arc<dyn Caller>,
+        caller: &dyn Fn() -> Arc<dyn ClientConnection>,
     ) -> Result<Answer, Failure> {
         /// All flags that a client may set.
         const KNOWN: u32 = UPDATE | 0x7_0107;
@@ -292,49 +341,34 @@ impl Clients {
     pub(super) fn create_session(
         &mut self,
         arguments: &mut &[u8],
-        caller: &dyn Fn() -> Arc<dyn Caller>,
+        caller: &dyn Fn() -> Arc<dyn ClientConnection>,
     ) -> Result<Answer, Failure> {
-        const CALLS_BACK: u32 = 2;
-        let mut what = || {
-            let (id, [sequence, flags]) = (hyper(arguments)?, words(arguments)?);
-            let (fore, back) = (ChannelLimits::take(arguments)?, ChannelLimits::take(arguments)?);
-            Some((id, sequence, flags, fore.used(), back, word(arguments)?, credentials(arguments)?))
-        };
-        let (id, sequence, flags, fore, back, program, credentials) = what().ok_or(BAD_XDR)?;
+        let wanted = NewSession::take(arguments).ok_or(BAD_XDR)?;
+        let id = wanted.client;
         let client = self.clients.iter().find(|client| client.id == id).ok_or(STALE_CLIENT)?;
-        if client.sequence.wrapping_sub(1) == sequence
+        if client.sequence.wrapping_sub(1) == wanted.sequence
             && let Some(created) = &client.created
         {
             return Ok(created.clone());
         }
-        if client.sequence != sequence {
+        if client.sequence != wanted.sequence {
             return Err(SEQUENCE_MISORDERED);
         }
-        let is_small =
-            fore.operations == 0 || fore.requests == 0 || fore.response.min(fore.request) < FEWEST_OF_CALLBACK;
-        if flags & !7 != 0 {
-            return Err(INVALID);
-        }
-        let calls_back = flags & CALLS_BACK != 0;
-        let is_back_small =
-            back.request.min(back.response) < FEWEST_OF_CALLBACK || back.operations < 2 || back.requests == 0;
-        if is_small || (calls_back && is_back_small) {
-            return Err(TOO_SMALL);
-        }
+        wanted.check()?;
         if self.sessions.len() >= MOST_SESSIONS {
             return Err(NO_SPACE);
         }
         let [high, low] = halves(self.next());
         let (session, caller) = ([high, low, 0, 0], caller());
-        let backchannel = credentials.filter(|_| calls_back).map(|credentials| {
+        let NewSession { sequence, fore, back, program, .. } = wanted;
+        let backchannel = wanted.credentials.map(|credentials| {
             Arc::new(Backchannel::new(session, program, credentials, Arc::clone(&caller), &self.threads))
         });
         let flags = if backchannel.is_some() { CALLS_BACK } else { 0 };
-        let back = ChannelLimits { requests: back.requests.min(1), operations: back.operations.min(2), ..back };
         let head = [&session[..], &[sequence, flags], &fore.words(), &back.words()].concat();
         let answer = Answer::from(head.as_slice());
         self.confirm(id, &answer);
-        self.sessions.push(Session {
+        self.sessions.push(NfsSession {
             id: session,
             client: id,
             caller,
@@ -404,7 +438,7 @@ impl Clients {
     }
 
     /// A COMPOUND of a session has been carried out.
-    pub(super) fn finish(&mut self, session: InSession, reply: &Reply) {
+    pub(super) fn finish(&mut self, session: InSession, reply: &CompoundReply) {
         let Some(session) = self.sessions.iter_mut().find(|other| other.id == session.id) else { return };
         session.slot = Slot::Kept(if reply.len() <= MOST_KEPT as usize { reply.clone() } else { not_kept(reply) });
     }
@@ -459,10 +493,10 @@ fn identified(client: &KnownClient, started: u64) -> Answer {
 }
 
 /// What another attempt is answered with if the reply is too long to be kept (RFC 8881 section 2.10.6.1.3).
-fn not_kept(reply: &Reply) -> Reply {
+fn not_kept(reply: &CompoundReply) -> CompoundReply {
     let mut done: Vec<_> = reply.done.iter().take(2).cloned().collect();
     if let [_, second] = done.as_mut_slice() {
         (second.status, second.answer) = (REPLY_NOT_KEPT, Answer::default());
     }
-    Reply { status: REPLY_NOT_KEPT, tag: Vec::new(), done }
+    CompoundReply { status: REPLY_NOT_KEPT, tag: Vec::new(), done }
 }

@@ -124,7 +124,7 @@ impl Node {
 #[derive(Debug, Default)]
 struct State {
     files: files::Files,
-    clients: clients::Clients,
+    clients: clients::KnownClients,
 }
 
 /// The folder.

@@ -43,7 +43,7 @@ fn take(arguments: &mut &[u8], current: Option<Stateid>) -> Result<Stateid, Fail
 }
 
 /// What OPEN asks for.
-struct Opening<'a> {
+struct OpenArguments<'a> {
     access: u32,
     /// Whether a delegation is wanted.
     wants: u32,
@@ -62,7 +62,7 @@ enum Create {
 }
 
 /// Takes the arguments of OPEN.
-fn opening<'a>(arguments: &mut &'a [u8]) -> Result<Opening<'a>, Failure> {
+fn opening<'a>(arguments: &mut &'a [u8]) -> Result<OpenArguments<'a>, Failure> {
     let mut share = || {
         let (_sequence, access, deny) = (word(arguments)?, word(arguments)?, word(arguments)?);
         // The session says which client it is.
@@ -82,7 +82,7 @@ fn opening<'a>(arguments: &mut &'a [u8]) -> Result<Opening<'a>, Failure> {
     if !(READ..=READ | WRITE).contains(&access) || deny > READ | WRITE {
         return Err(INVALID);
     }
-    if deny != 0 { Err(NOT_SUPPORTED) } else { Ok(Opening { access, wants, create, name }) }
+    if deny != 0 { Err(NOT_SUPPORTED) } else { Ok(OpenArguments { access, wants, create, name }) }
 }
 
 /// Takes `createhow4`. Files have mode 0644, and no other attribute can be set.
@@ -141,7 +141,7 @@ pub(super) fn open(
 }
 
 /// The file with a name, and whether it is new.
-fn find_or_create(state: &mut State, opening: &Opening<'_>) -> Result<(Node, bool), Failure> {
+fn find_or_create(state: &mut State, opening: &OpenArguments<'_>) -> Result<(Node, bool), Failure> {
     let always = Node::ALWAYS.iter().find(|(_, name)| *name == opening.name).map(|(node, _)| *node);
     match (always.or_else(|| state.files.find(opening.name)), opening.create) {
         (Some(_), Create::Guarded) => Err(EXISTS),
@@ -154,7 +154,7 @@ fn find_or_create(state: &mut State, opening: &Opening<'_>) -> Result<(Node, boo
 }
 
 /// Delegates a file that was created, if it is not delegated yet and the client can be called back: `open_delegation4`.
-fn delegate(state: &mut State, file: Node, opening: &Opening<'_>, client: u64) -> Vec<u32> {
+fn delegate(state: &mut State, file: Node, opening: &OpenArguments<'_>, client: u64) -> Vec<u32> {
     const NONE: &[u32] = &[0];
     const FOR_READING: &[u32] = &[1];
     /// No delegation, because none was wanted, or for lack of means, about which there will be no word.

@@ -62,7 +62,7 @@ impl From<&[u32]> for Answer {
 
 /// What a COMPOUND gives.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reply {
+pub(super) struct CompoundReply {
     pub(super) status: Failure,
     pub(super) tag: Vec<u8>,
     pub(super) done: Vec<Done>,
@@ -76,7 +76,7 @@ pub(super) struct Done {
     pub(super) answer: Answer,
 }
 
-impl Reply {
+impl CompoundReply {
     /// Octets of an operation before its results: number and status.
     const OF_OPERATION: usize = 8;
     /// Octets of the reply to an RPC without verifier, and of status and counts.

@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use rpcrdma_verbs::{Call, Stream};
 
-use super::backchannel::{Called, Caller};
+use super::backchannel::{Called, ClientConnection};
 use super::clients::{MOST_CLIENTS, MOST_SESSIONS};
 use super::{Folder, Node, v4};
 
 /// A connection that hands over what is called on it, without the XID.
 #[derive(Debug)]
-struct Connection {
+struct FakeConnection {
     is_over: AtomicBool,
     calls: Sender<Vec<u32>>,
     answers: Mutex<Receiver<Called>>,
 }
 
-impl Caller for Connection {
+impl ClientConnection for FakeConnection {
     fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
@@ -50,7 +50,7 @@ fn name(name: &str) -> [u32; 2] {
 
 /// A client on a connection of its own.
 struct Peer {
-    connection: Arc<Connection>,
+    connection: Arc<FakeConnection>,
     calls: Receiver<Vec<u32>>,
     answers: Sender<Called>,
     id: [u32; 2],
@@ -91,7 +91,7 @@ impl Peer {
     fn stranger() -> Self {
         let ((calls_to, calls), (answers, answers_from)) = (channel(), channel());
         let answers_from = Mutex::new(answers_from);
-        let connection = Connection { is_over: AtomicBool::new(false), calls: calls_to, answers: answers_from };
+        let connection = FakeConnection { is_over: AtomicBool::new(false), calls: calls_to, answers: answers_from };
         Self { connection: Arc::new(connection), calls, answers, id: [0; 2], session: [0; 4], sequence: 0 }
     }
 
@@ -121,7 +121,7 @@ impl Peer {
 
     fn octets(&self, folder: &Folder, arguments: &[u8]) -> Option<Vec<u8>> {
         let mut stream = Stream::default();
-        let caller = || Arc::clone(&self.connection) as Arc<dyn Caller>;
+        let caller = || Arc::clone(&self.connection) as Arc<dyn ClientConnection>;
         v4::compound(folder, arguments, &mut stream, &caller)?;
         let items: Vec<u8> = stream.items().flatten().copied().collect();
         Some([stream.head(), &items].concat())
@@ -292,9 +292,10 @@ fn only_a_client_that_can_be_called_is_delegated_to() {
     let mut client = Peer::stranger();
     let known = client.compound(&folder, 1, &[&exchange_id("a", 7, 0)]);
     client.id = known[5..7].try_into().unwrap();
-    // It does not ask for it; its credentials are those of RPCSEC_GSS.
+    // It does not ask for it; its credentials are those of RPCSEC_GSS, or of a machine with a name of 256 octets.
     let of_gss = [&create_session(client.id, 2, 2)[..20], &[1, 6, 1, 0, 0]].concat();
-    for create in [create_session(client.id, 1, 0), of_gss] {
+    let of_machine = [&create_session(client.id, 3, 2)[..20], &[1, 1, 9, 256], &[0x6d6d_6d6d; 64], &[0, 0, 0]].concat();
+    for create in [create_session(client.id, 1, 0), of_gss, of_machine] {
         let created = client.compound(&folder, 1, &[&create]);
         assert_eq!((created[0], created[10]), (0, 0));
         (client.session, client.sequence) = (created[5..9].try_into().unwrap(), 0);

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use rpcrdma_verbs::Stream;
 
-use super::backchannel::Caller;
+use super::backchannel::ClientConnection;
 use super::clients::{InSession, MOST_OPERATIONS, Sequenced};
 use super::open::{self, Stateid};
 use super::operation::{
-    Answer, BAD_XDR, Done, ILLEGAL, MINOR_VERSION_MISMATCH, NO_FILE_HANDLE, NOT_IN_SESSION, NOT_ONLY_OPERATION,
-    NOT_SUPPORTED, RESOURCE, Reply, SEQUENCE_POSITION, TOO_MANY_OPERATIONS,
+    Answer, BAD_XDR, CompoundReply, Done, ILLEGAL, MINOR_VERSION_MISMATCH, NO_FILE_HANDLE, NOT_IN_SESSION,
+    NOT_ONLY_OPERATION, NOT_SUPPORTED, RESOURCE, SEQUENCE_POSITION, TOO_MANY_OPERATIONS,
 };
 use super::{Failure, Folder, Node};
 use crate::xdr::{hyper, opaque, push, word};
@@ -24,7 +24,7 @@ struct Context<'a> {
     minor: u32,
     count: u32,
     /// The connection that it came by.
-    caller: &'a dyn Fn() -> Arc<dyn Caller>,
+    caller: &'a dyn Fn() -> Arc<dyn ClientConnection>,
     session: Option<InSession>,
     node: Option<Node>,
     stateid: Option<Stateid>,
@@ -34,7 +34,7 @@ struct Context<'a> {
 enum Step {
     Done(Answer),
     /// It begins another attempt at the last call of its session, which had this reply.
-    Again(Reply),
+    Again(CompoundReply),
 }
 
 /// Carries out a COMPOUND, up to the operation that fails. None where these are no arguments of it. `caller` gives the connection
@@ -43,11 +43,11 @@ pub(super) fn compound(
     folder: &Folder,
     mut arguments: &[u8],
     results: &mut Stream,
-    caller: &dyn Fn() -> Arc<dyn Caller>,
+    caller: &dyn Fn() -> Arc<dyn ClientConnection>,
 ) -> Option<()> {
     let (tag, minor, count) = (opaque(&mut arguments)?, word(&mut arguments)?, word(&mut arguments)?);
     let mut context = Context { folder, minor, count, caller, session: None, node: None, stateid: None };
-    let mut reply = Reply { status: 0, tag: tag.to_vec(), done: Vec::new() };
+    let mut reply = CompoundReply { status: 0, tag: tag.to_vec(), done: Vec::new() };
     match minor {
         0 | 1 if count <= MOST_OPERATIONS => {
             let done = context.carry_out(arguments, &mut reply);
@@ -66,7 +66,7 @@ pub(super) fn compound(
 
 impl Context<'_> {
     /// Carries out the operations. None where there are fewer than their number says.
-    fn carry_out(&mut self, mut arguments: &[u8], reply: &mut Reply) -> Option<()> {
+    fn carry_out(&mut self, mut arguments: &[u8], reply: &mut CompoundReply) -> Option<()> {
         for _ in 0..self.count {
             let number = word(&mut arguments)?;
             let step = match self.has_room(number, reply) {
@@ -92,7 +92,7 @@ impl Context<'_> {
     }
 
     /// Whether the results of an operation that changes something will fit the reply.
-    fn has_room(&self, number: u32, reply: &Reply) -> Result<(), Failure> {
+    fn has_room(&self, number: u32, reply: &CompoundReply) -> Result<(), Failure> {
         /// The most octets of the results of such an operation.
         const MOST: usize = 128;
         let changes = matches!(number, 4 | 8 | 18 | 28 | 38);
@@ -103,7 +103,7 @@ impl Context<'_> {
     }
 
     /// Has the last operation fail if the reply has become longer than the session permits.
-    fn limit(&self, reply: &mut Reply) {
+    fn limit(&self, reply: &mut CompoundReply) {
         if let Some(session) = self.session.filter(|session| reply.len() > session.room)
             && let Some(last) = reply.done.last_mut()
         {
