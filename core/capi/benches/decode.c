@@ -14,7 +14,7 @@
 
 static volatile uint64_t sink;
 
-static uint64_t visit(uint64_t sum, rpcrdma_segment_list list)
+static inline __attribute__((always_inline)) uint64_t visit(uint64_t sum, rpcrdma_segment_list list)
 {
     rpcrdma_segment segment;
 
@@ -26,7 +26,8 @@ static uint64_t visit(uint64_t sum, rpcrdma_segment_list list)
 static inline __attribute__((always_inline)) uint64_t decode_and_visit(const uint8_t *octets, size_t length)
 {
     rpcrdma_message message;
-    rpcrdma_chunks chunks;
+    rpcrdma_read_list reads;
+    rpcrdma_write_list writes;
     rpcrdma_decode_error error;
     rpcrdma_read_segment read;
     rpcrdma_segment_list chunk;
@@ -35,14 +36,15 @@ static inline __attribute__((always_inline)) uint64_t decode_and_visit(const uin
     if (rpcrdma_decode(octets, length, &message, &error) != RPCRDMA_OK)
         return 0;
     sum = message.xid ^ message.credit ^ (uint64_t)message.payload_length;
-    chunks = message.chunks;
-    while (rpcrdma_next_read_segment(&chunks.reads, &read)) {
+    reads = message.chunks.reads;
+    while (rpcrdma_next_read_segment(&reads, &read)) {
         sum += (uint64_t)(read.target.handle ^ read.target.length) ^ read.target.offset;
         sink = read.position;
     }
-    while (rpcrdma_next_write_chunk(&chunks.writes, &chunk))
+    writes = message.chunks.writes;
+    while (rpcrdma_next_write_chunk(&writes, &chunk))
         sum = visit(sum, chunk);
-    return visit(sum, chunks.reply);
+    return visit(sum, message.chunks.reply);
 }
 
 #define MEASURED(name, number)                                                        \

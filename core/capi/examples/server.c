@@ -1,60 +1,45 @@
-/*
- * The receive path of an NFS server that answers NULL calls: what it does with one Receive, given as a hex dump on the
- * standard input. Where it would talk to an adapter, it prints what it would say.
- */
+/* The receive path of an NFS server that answers NULL calls: what it does with one Receive, given as a hex dump on the standard
+ * input. Where it would talk to an adapter, it prints what it would say. */
 #include <rpcrdma.h>
 
 #include "hex.h"
 
-/* By the low 16 bits of a call's name: its reply, and memory in which it is put together. And the Receive. */
-static uint8_t replies[RPCRDMA_CALLS][24], assembled[RPCRDMA_CALLS][1 << 16], receive[4096];
+/* By the low 16 bits of a call's name: its reply, and memory in which it is put together. The Receive, and the header of a Send. */
+static uint8_t replies[RPCRDMA_CALLS][24], assembled[RPCRDMA_CALLS][1 << 16], receive[4096], header[4096];
 
 /* Answers an RPC Call: success without results, or no such procedure. */
 static void answer(rpcrdma_responder *responder, uint64_t call, const uint8_t *payload, size_t length)
 {
-    rpcrdma_rpc_reply accepted = {.kind = RPCRDMA_RPC_ACCEPTED};
+    rpcrdma_rpc_reply accepted;
     rpcrdma_reply reply = {.head = replies[call & 0xffff]};
-    rpcrdma_rpc_call header;
+    rpcrdma_rpc_call request;
     rpcrdma_decode_error error;
     uint32_t form;
 
-    if (rpcrdma_decode_rpc_call(payload, length, &header, &error) != RPCRDMA_OK) {
+    if (rpcrdma_decode_rpc_call(payload, length, &request, &error) != RPCRDMA_OK) {
         rpcrdma_responder_refuse(responder, call);
         return;
     }
-    accepted.xid = header.xid;
-    accepted.status = header.procedure == 0 ? 0 : 3;
+    accepted = (rpcrdma_rpc_reply){.kind = RPCRDMA_RPC_ACCEPTED, .xid = request.xid, .status = request.procedure ? 3 : 0};
     rpcrdma_encode_rpc_reply(&accepted, replies[call & 0xffff], sizeof replies[0], &reply.head_length);
     reply.length = (uint32_t)reply.head_length;
     rpcrdma_responder_reply(responder, call, &reply, &form);
 }
 
-static void send(const rpcrdma_output *output, const uint8_t *header)
-{
-    printf("send:");
-    print_octets(header, output->header_length);
-    for (size_t i = 0; i < output->ranges_count; i++)
-        print_octets(replies[output->call & 0xffff] + output->ranges[i].from, output->ranges[i].length);
-    printf("\n");
-}
-
 /* Does what the Responder asks for, until there is nothing to do. Returns whether the connection goes on. */
 static int serve(rpcrdma_responder *responder)
 {
-    uint8_t header[4096];
     rpcrdma_output output;
 
     while (rpcrdma_responder_poll(responder, header, sizeof header, &output) == RPCRDMA_OK) {
-        uint8_t *memory = assembled[output.call & 0xffff];
+        uint8_t *memory = assembled[output.call & 0xffff], *head = replies[output.call & 0xffff];
 
         switch (output.kind) {
         case RPCRDMA_DO_NOTHING:
             return 1;
         case RPCRDMA_DO_DELIVER:
-            answer(responder, output.call, receive + output.from, output.length);
-            break;
         case RPCRDMA_DO_DELIVER_ASSEMBLED:
-            answer(responder, output.call, memory, output.length);
+            answer(responder, output.call, output.kind == RPCRDMA_DO_DELIVER ? receive + output.from : memory, output.length);
             break;
         case RPCRDMA_DO_PLACE:
             memcpy(memory + output.at, receive + output.from, output.length);
@@ -66,7 +51,11 @@ static int serve(rpcrdma_responder *responder)
             printf("post receive %u\n", (unsigned)output.receive);
             break;
         case RPCRDMA_DO_SEND:
-            send(&output, header);
+            printf("send:");
+            print_octets(header, output.header_length);
+            for (size_t i = 0; i < output.ranges_count; i++)
+                print_octets(head + output.ranges[i].from, output.ranges[i].length);
+            printf("\n");
             break;
         default:
             return 0;

@@ -1,12 +1,12 @@
 //! A Send of version 1 (RFC 8166 section 4).
 
 use rpcrdma::prefix::Prefix;
-use rpcrdma::v1::{ErrorBody, ReplyHeader};
+use rpcrdma::v1::{ErrorBody, ReplyHeader, VERSION};
 use rpcrdma::{Body, Chunks, ErrorReply, Header, Reaction};
 
-use crate::argument::{Buffer, Place, status, value, values};
+use crate::argument::{Buffer, Place, octets_and_places, status, value, values};
 use crate::lists::rpcrdma_chunks;
-use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_DECODED};
+use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_DECODED, RPCRDMA_OK};
 use crate::status::{RPCRDMA_ERR_CHUNK, RPCRDMA_ERR_VERS, rpcrdma_decode_error, rpcrdma_status};
 
 /// One Send of version 1: its transport header, and where the Payload stream is.
@@ -46,47 +46,33 @@ pub const RPCRDMA_DONE: u32 = 3;
 pub const RPCRDMA_ERROR: u32 = 4;
 
 impl rpcrdma_message {
-    /// Writes a header that was decoded, of a Send of this length, and what follows it.
+    /// A Send of this length with these chunks, and what follows its header.
     #[inline(always)]
-    fn write(place: &Place<Self>, header: Header<'_>, length: usize, payload: &[u8]) {
-        // Nearly all messages are one of these two, and each is written at once: one that came out of the `match` would be put
-        // together on the stack first, and copied.
-        match header.body {
-            Body::Msg(chunks) => place.put(Self::of(header.xid, header.credit, RPCRDMA_MSG, chunks, length, payload)),
-            Body::Nomsg(chunks) => {
-                place.put(Self::of(header.xid, header.credit, RPCRDMA_NOMSG, chunks, length, payload))
-            }
-            Body::Msgp { align, thresh, chunks } => {
-                let message = Self::of(header.xid, header.credit, RPCRDMA_MSGP, chunks, length, payload);
-                place.put(Self { words: [align, thresh], ..message });
-            }
-            Body::Done => {
-                place.put(Self::of(header.xid, header.credit, RPCRDMA_DONE, Chunks::default(), length, payload))
-            }
-            Body::Error(error) => {
-                let (error, words) = match error {
-                    ErrorBody::Vers { low, high } => (RPCRDMA_ERR_VERS, [low, high]),
-                    ErrorBody::Chunk => (RPCRDMA_ERR_CHUNK, [0; 2]),
-                };
-                let message = Self::of(header.xid, header.credit, RPCRDMA_ERROR, Chunks::default(), length, payload);
-                place.put(Self { error, words, ..message });
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn of(xid: u32, credit: u32, procedure: u32, chunks: Chunks<'_>, length: usize, payload: &[u8]) -> Self {
+    fn of(prefix: Prefix, chunks: Chunks<'_>, length: usize, payload: &[u8]) -> Self {
         Self {
-            xid,
-            credit,
-            procedure,
+            xid: prefix.xid,
+            credit: prefix.credit,
+            procedure: prefix.procedure.0,
             error: 0,
             words: [0; 2],
             chunks: chunks.into(),
-            header_length: length.saturating_sub(payload.len()),
+            // What is left is never more than there was.
+            header_length: length.wrapping_sub(payload.len()),
             payload: payload.as_ptr(),
             payload_length: payload.len(),
         }
+    }
+
+    /// The same for any header.
+    fn of_any(header: &Header<'_>, length: usize, payload: &[u8]) -> Self {
+        let (error, words) = match header.body {
+            Body::Msgp { align, thresh, .. } => (0, [align, thresh]),
+            Body::Error(ErrorBody::Vers { low, high }) => (RPCRDMA_ERR_VERS, [low, high]),
+            Body::Error(ErrorBody::Chunk) => (RPCRDMA_ERR_CHUNK, [0; 2]),
+            Body::Msg(_) | Body::Nomsg(_) | Body::Done => (0, [0; 2]),
+        };
+        let chunks = header.chunks().unwrap_or_default();
+        Self { error, words, ..Self::of(header.prefix(), chunks, length, payload) }
     }
 }
 
@@ -120,19 +106,65 @@ pub unsafe extern "C" fn rpcrdma_decode(
     message: *mut rpcrdma_message,
     error: *mut rpcrdma_decode_error,
 ) -> rpcrdma_status {
+    // SAFETY: the header asks the caller for what this needs.
+    match unsafe { decode_usual(octets, length, message, error) } {
+        Some(()) => RPCRDMA_OK,
+        // SAFETY: and for what this needs.
+        None => unsafe { decode_any(octets, length, message, error) },
+    }
+}
+
+/// The shortest RDMA_MSG.
+const SMALLEST: usize = 28;
+
+/// Decodes an RDMA_MSG or RDMA_NOMSG, as nearly all messages are, if it is right and the arguments are. Otherwise it does
+/// nothing: what is done then begins again, so that this has nothing to keep for it, and stays in registers.
+///
+/// # Safety
+/// As of [`rpcrdma_decode`].
+#[inline(always)]
+unsafe fn decode_usual(
+    octets: *const u8,
+    length: usize,
+    message: *mut rpcrdma_message,
+    error: *mut rpcrdma_decode_error,
+) -> Option<()> {
+    // SAFETY: promised by the caller.
+    let (octets, message, _error) = unsafe { octets_and_places(octets, length, message, error) }?;
+    if length < SMALLEST {
+        return None;
+    }
+    let prefix = Prefix::decode(octets).ok()?;
+    if prefix.version != VERSION || prefix.procedure.0 > RPCRDMA_NOMSG {
+        return None;
+    }
+    let (header, payload) = Header::decode(octets).ok()?;
+    let (Body::Msg(chunks) | Body::Nomsg(chunks)) = header.body else { return None };
+    message.put(rpcrdma_message::of(prefix, chunks, length, payload));
+    Some(())
+}
+
+/// Decodes any Send, and says what is wrong with it or with the arguments.
+///
+/// # Safety
+/// As of [`rpcrdma_decode`].
+#[cold]
+#[inline(never)]
+unsafe fn decode_any(
+    octets: *const u8,
+    length: usize,
+    message: *mut rpcrdma_message,
+    error: *mut rpcrdma_decode_error,
+) -> rpcrdma_status {
     let decode = || {
-        // One check after the other, because this is the function that is called most.
         // SAFETY: the header asks the caller for what each of these needs.
         let (octets, message, error) = unsafe { (values(octets, length)?, Place::new(message)?, Place::new(error)?) };
         let (message, error) = (message.apart_from(octets)?, error.apart_from(octets)?);
-        // Not `Message::decode`, which would take the whole header through memory.
-        match Header::decode(octets) {
-            Ok((header, payload)) => rpcrdma_message::write(&message, header, octets.len(), payload),
-            Err(why) => {
-                error.put(why.into());
-                return Err(RPCRDMA_NOT_DECODED);
-            }
-        }
+        let (header, payload) = Header::decode(octets).map_err(|why| {
+            error.put(why.into());
+            RPCRDMA_NOT_DECODED
+        })?;
+        message.put(rpcrdma_message::of_any(&header, length, payload));
         Ok(())
     };
     status(decode())

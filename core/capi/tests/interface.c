@@ -63,6 +63,34 @@ static void bad_arguments(void)
     CHECK(memcmp(shared.octets, call, sizeof call) == 0);
 }
 
+/* A result may lie beside the octets, but may not share one with them. */
+static void results_beside_octets(void)
+{
+    static union {
+        uint64_t alignment;
+        uint8_t octets[512];
+    } arena;
+    rpcrdma_message message, *message_within = (rpcrdma_message *)(void *)(arena.octets + 200);
+    rpcrdma_decode_error error, *error_within = (rpcrdma_decode_error *)(void *)(arena.octets + 200);
+
+    for (size_t length = 28; length <= sizeof call; length += 28) {
+        for (size_t start = 0; start + length <= sizeof arena.octets; start++) {
+            uint8_t *octets = arena.octets + start;
+            int shares = start < 200 + sizeof message && start + length > 200;
+            int right = length == sizeof call;
+
+            memcpy(octets, call, length);
+            CHECK(rpcrdma_decode(octets, length, message_within, &error) ==
+                  (shares ? RPCRDMA_OVERLAP : right ? RPCRDMA_OK : RPCRDMA_NOT_DECODED));
+            CHECK(memcmp(octets, call, length) == 0);
+            shares = start < 200 + sizeof error && start + length > 200;
+            CHECK(rpcrdma_decode(octets, length, &message, error_within) ==
+                  (shares ? RPCRDMA_OVERLAP : right ? RPCRDMA_OK : RPCRDMA_NOT_DECODED));
+            CHECK(memcmp(octets, call, length) == 0);
+        }
+    }
+}
+
 static void encoding(void)
 {
     uint8_t buffer[80];
@@ -391,6 +419,7 @@ int main(void)
     judging();
     decoding();
     bad_arguments();
+    results_beside_octets();
     encoding();
     building();
     replies();
