@@ -29,7 +29,7 @@ Examples:
                                                calls it
   rpcrdma-serve 0.0.0.0:20049 --nfs            a folder in memory too
   rpcrdma-probe --file file --link link --scratch scratch --delegate delegated 192.0.2.1
-                                               judges what becomes of its data, and how it calls back
+                                               judges its data and its callbacks
   rpcrdma-serve 0.0.0.0:20049 --delay 50ms     answers each call 50 ms later
   rpcrdma-serve 0.0.0.0:20049 --misbehave all  judges clients: one bad reply of each kind
 

@@ -16,7 +16,21 @@ use crate::xdr::{hyper, opaque, push, word};
 
 pub(super) const COMPOUND: u32 = 1;
 
+/// Operations of NFSv4.1 alone.
+const FIRST_OF_V41: u32 = 40;
+const BIND_CONN_TO_SESSION: u32 = 41;
+const EXCHANGE_ID: u32 = 42;
+const CREATE_SESSION: u32 = 43;
+const DESTROY_SESSION: u32 = 44;
 const SEQUENCE: u32 = 53;
+const DESTROY_CLIENTID: u32 = 57;
+const RECLAIM_COMPLETE: u32 = 58;
+/// Operations of both minor versions: those that open, and those that change something.
+const CLOSE: u32 = 4;
+const DELEGRETURN: u32 = 8;
+const OPEN: u32 = 18;
+const REMOVE: u32 = 28;
+const WRITE: u32 = 38;
 
 /// What the operations of a COMPOUND have in common.
 struct Context<'a> {
@@ -95,7 +109,7 @@ impl Context<'_> {
     fn has_room(&self, number: u32, reply: &CompoundReply) -> Result<(), Failure> {
         /// The most octets of the results of such an operation.
         const MOST: usize = 128;
-        let changes = matches!(number, 4 | 8 | 18 | 28 | 38);
+        let changes = matches!(number, CLOSE | DELEGRETURN | OPEN | REMOVE | WRITE);
         match self.session {
             Some(session) if changes && reply.len() + MOST > session.room => Err(session.too_large()),
             _ => Ok(()),
@@ -128,14 +142,15 @@ impl Context<'_> {
                 }
             },
             // These need no session, and then stand alone.
-            (42..=44 | 57, None) if self.count > 1 => Err(NOT_ONLY_OPERATION),
-            (42, _) => state().clients.exchange_id(arguments, self.caller).map(Step::Done),
-            (43, _) => state().clients.create_session(arguments, self.caller).map(Step::Done),
-            (44, _) => state().clients.destroy_session(arguments).map(Step::Done),
-            (57, _) => self.destroy_client(arguments).map(Step::Done),
-            // BIND_CONN_TO_SESSION.
-            (41, None) => Err(NOT_SUPPORTED),
-            (3..=58, None) => Err(NOT_IN_SESSION),
+            (EXCHANGE_ID | CREATE_SESSION | DESTROY_SESSION | DESTROY_CLIENTID, None) if self.count > 1 => {
+                Err(NOT_ONLY_OPERATION)
+            }
+            (EXCHANGE_ID, _) => state().clients.exchange_id(arguments, self.caller).map(Step::Done),
+            (CREATE_SESSION, _) => state().clients.create_session(arguments, self.caller).map(Step::Done),
+            (DESTROY_SESSION, _) => state().clients.destroy_session(arguments).map(Step::Done),
+            (DESTROY_CLIENTID, _) => self.destroy_client(arguments).map(Step::Done),
+            (BIND_CONN_TO_SESSION, None) => Err(NOT_SUPPORTED),
+            (3..=RECLAIM_COMPLETE, None) => Err(NOT_IN_SESSION),
             (_, None) => Err(ILLEGAL),
             (_, Some(session)) => self.of_session(number, session, arguments).map(Step::Done),
         }
@@ -151,15 +166,15 @@ impl Context<'_> {
     fn of_session(&mut self, number: u32, session: InSession, arguments: &mut &[u8]) -> Result<Answer, Failure> {
         let (folder, current) = (self.folder, self.node.ok_or(NO_FILE_HANDLE));
         match number {
-            4 => open::close(current?, session, self.stateid, arguments),
-            8 => open::give_back(folder, current?, session, self.stateid, arguments),
-            18 => {
+            CLOSE => open::close(current?, session, self.stateid, arguments),
+            DELEGRETURN => open::give_back(folder, current?, session, self.stateid, arguments),
+            OPEN => {
                 let (file, stateid, answer) = open::open(folder, current?, session, arguments)?;
                 (self.node, self.stateid) = (Some(file), Some(stateid));
                 Ok(answer)
             }
-            58 => folder.state().clients.reclaim_complete(session.client, arguments),
-            40..=57 => Err(NOT_SUPPORTED),
+            RECLAIM_COMPLETE => folder.state().clients.reclaim_complete(session.client, arguments),
+            FIRST_OF_V41..RECLAIM_COMPLETE => Err(NOT_SUPPORTED),
             _ => self.of_any(number, arguments),
         }
     }
@@ -189,9 +204,9 @@ impl Context<'_> {
                 let head: Answer = [folder.size(Node::Link)].as_slice().into();
                 Ok(Answer { item: Some(path.into()), ..head })
             }
-            28 => open::remove(folder, current?, arguments),
-            38 => write(folder, current?, arguments),
-            3..=39 => Err(NOT_SUPPORTED),
+            REMOVE => open::remove(folder, current?, arguments),
+            WRITE => write(folder, current?, arguments),
+            3..FIRST_OF_V41 => Err(NOT_SUPPORTED),
             _ => Err(ILLEGAL),
         }
     }
