@@ -16,7 +16,7 @@ use rpcrdma::rules::{self, Credits, Exchange, Finding, Sent};
 use rpcrdma::segment::Segment;
 use rpcrdma::v1;
 
-use support::Random;
+use support::{Random, fewer};
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
@@ -654,7 +654,8 @@ fn run(seed: u64, provide: bool, cancel: bool, fail: bool) -> Counts {
 
 fn sum(seeds: Range<u64>, provide: bool, cancel: bool, fail: bool) -> Counts {
     let mut sum = Counts::default();
-    for seed in seeds {
+    let count = fewer((seeds.end - seeds.start) as usize);
+    for seed in seeds.take(count) {
         let counts = run(seed, provide, cancel, fail);
         sum.short += counts.short;
         sum.long += counts.long;
@@ -673,33 +674,34 @@ fn what_is_called_arrives_and_what_is_replied_comes_back() {
     let counts = sum(1..120, false, false, false);
     let enough = counts.short > 1000 && counts.long > 100 && counts.assembled > 1000 && counts.results > 100;
     // Replies for which there is no room, and refusals.
-    assert!(enough && counts.errors > 100, "{counts:?}");
+    assert!(cfg!(miri) || enough && counts.errors > 100, "{counts:?}");
     assert_eq!((counts.cancelled, counts.lost), (0, 0));
 }
 
 #[test]
 fn cancelled_calls_are_fenced_and_harm_no_other() {
     let counts = sum(100..240, false, true, false);
-    assert!(counts.cancelled > 500 && counts.lost == 0, "{counts:?}");
-    assert!(counts.short > 1000 && counts.long > 100, "{counts:?}");
+    let enough = counts.cancelled > 500 && counts.short > 1000 && counts.long > 100;
+    assert!((cfg!(miri) || enough) && counts.lost == 0, "{counts:?}");
 }
 
 #[test]
 fn a_lost_connection_ends_every_call_once() {
     let counts = sum(200..300, false, true, true);
-    assert!(counts.lost > 50, "{counts:?}");
+    assert!(cfg!(miri) || counts.lost > 50, "{counts:?}");
 }
 
 #[test]
 fn long_replies_are_pulled_and_given_back() {
     let counts = sum(300..400, true, false, false);
     let enough = counts.short > 1000 && counts.long > 500 && counts.provided > 500 && counts.results > 100;
-    assert!(enough && counts.errors > 100, "{counts:?}");
+    assert!(cfg!(miri) || enough && counts.errors > 100, "{counts:?}");
     assert_eq!((counts.cancelled, counts.lost), (0, 0));
     let counts = sum(400..450, true, true, false);
-    assert!(counts.cancelled > 50 && counts.provided > 50 && counts.lost == 0, "{counts:?}");
+    let enough = counts.cancelled > 50 && counts.provided > 50;
+    assert!((cfg!(miri) || enough) && counts.lost == 0, "{counts:?}");
     let counts = sum(450..500, true, true, true);
-    assert!(counts.lost > 20 && counts.provided > 50, "{counts:?}");
+    assert!(cfg!(miri) || counts.lost > 20 && counts.provided > 50, "{counts:?}");
 }
 
 /// The vectors, as Sends: where the Payload stream follows the header, with one that begins as a Call.
@@ -724,7 +726,7 @@ fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its
     let mut responder = Responder::<2, 1024, 4>::new(Terms::default(), limits);
     responder.provide_replies(1);
     let (mut delivered, mut refused, mut provided, mut waiting) = (0, 0, 0, None);
-    for round in 0..100_000 {
+    for round in 0..fewer(100_000) as u32 {
         let mut octets = sends[random.below(sends.len())].clone();
         for _ in 0..random.below(4) {
             let at = random.below(octets.len());
@@ -788,7 +790,8 @@ fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its
             let _ = responder.expire(call);
         }
     }
-    assert!(delivered > 10_000 && refused > 10_000 && provided > 100, "{delivered} {refused} {provided}");
+    let enough = delivered > 10_000 && refused > 10_000 && provided > 100;
+    assert!(cfg!(miri) || enough, "{delivered} {refused} {provided}");
 }
 
 #[test]
@@ -805,7 +808,7 @@ fn whatever_comes_a_requester_ends_its_call_once_or_waits() {
         words(&[7, 1, 4, 4, 2]),
         words(&[&[7, 1, 4, 1, 1, 0, 60, 200, 0, 0x1000, 1, 0, 61, 9, 0, 0x1000, 0], &chunks[..7], &[0]].concat()),
     ];
-    for round in 0..100_000 {
+    for round in 0..fewer(100_000) {
         let mut requester = Requester::<2, 4>::new(Terms::default(), 2, 4096);
         let asked = requester::Call {
             head: &head,
@@ -867,5 +870,6 @@ fn whatever_comes_a_requester_ends_its_call_once_or_waits() {
         assert_eq!(requester.in_flight(), 1 - done);
         ended += done;
     }
-    assert!(ended > 30_000 && ended < 99_000 && pulled > 10_000, "{ended} {pulled}");
+    let enough = ended > 30_000 && ended < 99_000 && pulled > 10_000;
+    assert!(cfg!(miri) || enough, "{ended} {pulled}");
 }

@@ -8,7 +8,7 @@ use rpcrdma::endpoint::{Limits, Responder, Terms};
 use rpcrdma::error::{Reaction, Role};
 use rpcrdma::rules::{self, Sent};
 use rpcrdma::v1::{ErrorBody, ErrorReply};
-use support::{names, vector};
+use support::{ONE_OF, names, vector};
 
 /// A NULL call of NFSv3, as far as a transport looks at it.
 const NULL: [u32; 10] = [0, 0, 2, 100_003, 3, 0, 0, 0, 0, 0];
@@ -45,40 +45,46 @@ fn done(octets: &[u8]) -> Option<Reaction> {
     done
 }
 
-#[test]
-fn a_responder_does_with_a_bad_call_what_the_rules_say() {
-    let folders = ["", "invalid"];
-    let vectors = folders.into_iter().flat_map(|folder| {
-        names(folder)
-            .into_iter()
-            .map(move |name| vector(&format!("{folder}{}{name}", if folder.is_empty() { "" } else { "/" })))
-    });
-    let (mut refused, mut taken) = (std::collections::BTreeSet::new(), 0);
-    for header in vectors {
+/// All vectors, alone and with a NULL call behind them.
+fn sends() -> impl Iterator<Item = Vec<u8>> {
+    let vectors = ["", "invalid/"]
+        .into_iter()
+        .flat_map(|folder| names(folder).into_iter().map(move |name| vector(&format!("{folder}{name}"))));
+    vectors.flat_map(|header| {
         let call: Vec<u8> = NULL.iter().flat_map(|word| word.to_be_bytes()).collect();
         let mut whole = [&header[..], &call].concat();
-        let xid = header[..4].to_vec();
-        whole[header.len()..][..4].copy_from_slice(&xid);
-        for send in [header, whole] {
-            // Each word unchanged, and with other values.
-            for at in (4..send.len() - 3).step_by(4) {
-                for word in [None, Some(0), Some(1), Some(2), Some(4), Some(0xffff_fffe)] {
-                    let mut send = send.clone();
-                    word.iter().for_each(|word: &u32| send[at..at + 4].copy_from_slice(&word.to_be_bytes()));
-                    match (judged(&send), done(&send)) {
-                        (Some((slug, reaction)), done) => {
-                            assert_eq!(done, Some(reaction), "{slug}: word {word:?} at {at} of {send:02x?}");
-                            refused.insert(slug);
-                        }
-                        (None, None) => taken += 1,
-                        // Its limits, and whatever the RFC leaves open, are its own decision.
-                        (None, Some(_)) => {}
-                    }
-                }
+        whole[header.len()..][..4].copy_from_slice(&header[..4]);
+        [header, whole]
+    })
+}
+
+/// A Send unchanged, and with other values in each word.
+fn changed(send: Vec<u8>) -> impl Iterator<Item = Vec<u8>> {
+    [None, Some(0), Some(1), Some(2), Some(4), Some(0xffff_fffe)].into_iter().flat_map(move |word: Option<u32>| {
+        let send = send.clone();
+        (4..send.len() - 3).step_by(4).map(move |at| {
+            let mut send = send.clone();
+            word.iter().for_each(|word| send[at..at + 4].copy_from_slice(&word.to_be_bytes()));
+            send
+        })
+    })
+}
+
+#[test]
+fn a_responder_does_with_a_bad_call_what_the_rules_say() {
+    let (mut refused, mut taken) = (std::collections::BTreeSet::new(), 0);
+    for send in sends().flat_map(changed).step_by(ONE_OF) {
+        match (judged(&send), done(&send)) {
+            (Some((slug, reaction)), done) => {
+                assert_eq!(done, Some(reaction), "{slug}: {send:02x?}");
+                refused.insert(slug);
             }
+            (None, None) => taken += 1,
+            // Its limits, and whatever the RFC leaves open, are its own decision.
+            (None, Some(_)) => {}
         }
     }
     let all = ["done-sent", "error-from-requester", "header-short", "list-flag", "list-truncated", "msg-no-payload"];
-    assert!(all.into_iter().all(|slug| refused.contains(slug)) && refused.len() >= 10, "{refused:?}");
-    assert!(taken > 500, "{taken}");
+    let all_refused = all.into_iter().all(|slug| refused.contains(slug)) && refused.len() >= 10;
+    assert!(cfg!(miri) || all_refused && taken > 500, "{refused:?} {taken}");
 }

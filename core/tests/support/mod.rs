@@ -10,9 +10,12 @@ use rpcrdma::lists::Chunks;
 use rpcrdma::v1::Header;
 use rpcrdma::v2::{family_a, family_b};
 
-/// How often to do something: Miri is some thousand times slower.
+/// One of how many is done: Miri is some thousand times slower.
+pub const ONE_OF: usize = if cfg!(miri) { 100 } else { 1 };
+
+/// How often to do something.
 pub const fn fewer(count: usize) -> usize {
-    if cfg!(miri) { count.div_ceil(100) } else { count }
+    count.div_ceil(ONE_OF)
 }
 
 pub fn testdata(path: &str) -> PathBuf {
