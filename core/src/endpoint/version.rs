@@ -31,6 +31,26 @@ impl Version {
 }
 
 /// As users name it: `1`, `2a` or `2b`.
+/// Shows that a connection speaks version 2. Without the feature `version-2` there is no such value, so the compiler leaves out
+/// what is only done with one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SpeaksTwo {
+    #[cfg(feature = "version-2")]
+    Yes,
+}
+
+impl Version {
+    /// [`Self::family`], and that there is one.
+    #[inline(always)]
+    pub(super) const fn two(self) -> Option<(Family, SpeaksTwo)> {
+        match self {
+            Self::One => None,
+            #[cfg(feature = "version-2")]
+            Self::Two(family) => Some((family, SpeaksTwo::Yes)),
+        }
+    }
+}
+
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.family() {

@@ -116,14 +116,24 @@ pub enum ErrorBodyV2 {
 impl ErrorBodyV2 {
     /// An `RDMA2_ERROR` that is cut is not answered, because an error never is.
     pub(super) fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        let mut word = || reader.u32().map_err(|end: EndOfInput| DecodeError::short(end.offset));
-        Ok(match ErrorCode(word()?) {
-            ErrorCode::VERS => Self::Vers { low: word()?, high: word()? },
-            ErrorCode::READ_CHUNKS => Self::ReadChunks { max_chunks: word()? },
-            ErrorCode::WRITE_CHUNKS => Self::WriteChunks { max_chunks: word()? },
-            ErrorCode::SEGMENTS => Self::Segments { max_segments: word()? },
-            ErrorCode::WRITE_RESOURCE => Self::WriteResource { chunk_index: word()?, length_needed: word()? },
-            ErrorCode::REPLY_RESOURCE => Self::ReplyResource { length_needed: word()? },
+        let mut word = |is_there: bool| {
+            let word = if is_there { reader.u32() } else { Ok(0) };
+            word.map_err(|end: EndOfInput| DecodeError::short(end.offset))
+        };
+        let code = ErrorCode(word(true)?);
+        let words = match code {
+            ErrorCode::VERS | ErrorCode::WRITE_RESOURCE => 2,
+            ErrorCode::READ_CHUNKS | ErrorCode::WRITE_CHUNKS | ErrorCode::SEGMENTS | ErrorCode::REPLY_RESOURCE => 1,
+            _ => 0,
+        };
+        let (first, second) = (word(words > 0)?, word(words > 1)?);
+        Ok(match code {
+            ErrorCode::VERS => Self::Vers { low: first, high: second },
+            ErrorCode::READ_CHUNKS => Self::ReadChunks { max_chunks: first },
+            ErrorCode::WRITE_CHUNKS => Self::WriteChunks { max_chunks: first },
+            ErrorCode::SEGMENTS => Self::Segments { max_segments: first },
+            ErrorCode::WRITE_RESOURCE => Self::WriteResource { chunk_index: first, length_needed: second },
+            ErrorCode::REPLY_RESOURCE => Self::ReplyResource { length_needed: first },
             code => Self::Void(code),
         })
     }

@@ -275,26 +275,41 @@ impl<'a> Body<'a> {
         if version != VERSION {
             return Err(DecodeError::new(DecodeErrorKind::Version, 4));
         }
-        let remaining = |reader: &mut Reader<'_>| reader.u32().map_err(DecodeError::truncated);
         Ok(match htype {
             HeaderType::RDMA2_ERROR => Self::Error(ErrorBodyV2::decode(reader)?),
             HeaderType::RDMA2_GRANT => Self::Grant,
-            HeaderType::RDMA2_CONNPROP_MIDDLE => Self::ConnpropMiddle(PropertySet::decode(reader)?),
-            HeaderType::RDMA2_CONNPROP_FINAL => Self::ConnpropFinal(PropertySet::decode(reader)?),
-            HeaderType::RDMA2_CALL_EXTERNAL => {
-                let inv_handle = reader.u32().map_err(DecodeError::truncated)?;
-                let call = ReadList::decode(reader)?;
-                Self::CallExternal(CallExternal {
-                    call,
-                    lists: ChunkLists { inv_handle, chunks: Chunks::decode(reader)? },
-                })
+            HeaderType::RDMA2_CONNPROP_MIDDLE | HeaderType::RDMA2_CONNPROP_FINAL => {
+                let properties = PropertySet::decode(reader)?;
+                let more = htype == HeaderType::RDMA2_CONNPROP_MIDDLE;
+                if more { Self::ConnpropMiddle(properties) } else { Self::ConnpropFinal(properties) }
             }
-            HeaderType::RDMA2_CALL_MIDDLE => Self::CallMiddle { remaining: remaining(reader)? },
-            HeaderType::RDMA2_REPLY_EXTERNAL => {
-                Self::ReplyExternal { writes: WriteList::decode(reader)?, reply: WriteChunk::decode_optional(reader)? }
+            HeaderType::RDMA2_CALL_EXTERNAL | HeaderType::RDMA2_REPLY_EXTERNAL => {
+                Self::decode_external(htype == HeaderType::RDMA2_CALL_EXTERNAL, reader)?
             }
-            HeaderType::RDMA2_REPLY_MIDDLE => Self::ReplyMiddle { remaining: remaining(reader)? },
+            HeaderType::RDMA2_CALL_MIDDLE | HeaderType::RDMA2_REPLY_MIDDLE => {
+                let remaining = reader.u32().map_err(DecodeError::truncated)?;
+                let of_call = htype == HeaderType::RDMA2_CALL_MIDDLE;
+                if of_call { Self::CallMiddle { remaining } } else { Self::ReplyMiddle { remaining } }
+            }
             _ => return Err(DecodeError::new(DecodeErrorKind::HeaderType, 12)),
+        })
+    }
+
+    /// The lists of a message without a Payload stream: those of a Call begin with its handle, the Call chunk and the Read list.
+    fn decode_external(is_call: bool, reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let (mut inv_handle, mut call, mut reads) = (0, ReadList::default(), ReadList::default());
+        if is_call {
+            inv_handle = reader.u32().map_err(DecodeError::truncated)?;
+            for list in [&mut call, &mut reads] {
+                *list = ReadList::decode(reader)?;
+            }
+        }
+        let (writes, reply) = (WriteList::decode(reader)?, WriteChunk::decode_optional(reader)?);
+        Ok(if is_call {
+            let lists = ChunkLists { inv_handle, chunks: Chunks { reads, writes, reply } };
+            Self::CallExternal(CallExternal { lists, call })
+        } else {
+            Self::ReplyExternal { writes, reply }
         })
     }
 }

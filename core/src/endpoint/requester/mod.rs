@@ -73,7 +73,7 @@ use super::queue::Queue;
 use super::receipt::{Placement, Receipt};
 use super::slots::Slots;
 use super::stream::{self, Item, Ranges};
-use super::version::Version;
+use super::version::{SpeaksTwo, Version};
 use super::window::Window;
 use super::wire::{ReceivedReply, ReplyBody};
 use super::{CallId, InputError, PayloadFormats, SegmentLimits, Terms, is_protected};
@@ -98,7 +98,7 @@ pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
     /// Calls that were about to be sent when the grant became smaller.
     held: Queue<CALLS>,
     /// The Call of which a part is sent, and more are to follow.
-    continuing: Option<CallId>,
+    continuing: Option<(CallId, SpeaksTwo)>,
     receipt: Receipt,
     state: State,
 }
@@ -318,7 +318,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
         match &mut slot.stage {
             Stage::Sent(answer) | Stage::Continuing(answer) => answer.discard(End::Cancelled),
-            Stage::Rebuilding(_) => slot.stage = Stage::Ending(End::Cancelled),
+            Stage::Rebuilding(..) => slot.stage = Stage::Ending(End::Cancelled),
             Stage::Waiting | Stage::Registering => self.abandon(id, End::Cancelled),
             Stage::Pulling(_) | Stage::LastSend(_) | Stage::Ending(_) => {}
         }
@@ -389,7 +389,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             return Ok(None);
         }
         // As long as a message may be sent, this is it: nothing else comes between its parts.
-        if let Some(id) = self.continuing
+        if let Some((id, _)) = self.continuing
             && self.window.may_continue()
         {
             return self.send_part(id, header);
@@ -404,17 +404,17 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
                 }
                 Step::SendDone => return self.send_done(id, header),
                 Step::Send if self.window.may_send() => return self.send(id, header),
-                Step::Continue if self.window.may_send() => {
+                Step::Continue(two) if self.window.may_send() => {
                     self.rest(id);
-                    self.continuing = Some(id);
+                    self.continuing = Some((id, two));
                     self.window.send();
                     return self.send_part(id, header);
                 }
-                Step::Send | Step::Continue => {
+                Step::Send | Step::Continue(_) => {
                     self.rest(id);
                     self.held.push(id);
                 }
-                Step::Rebuild => self.rebuild(id),
+                Step::Rebuild(_) => self.rebuild(id),
                 Step::End => {
                     self.ready.pop();
                     return Ok(self.done(id));
@@ -482,7 +482,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         let slot = self.slots.get(id).ok_or(InputError::Unexpected)?;
         slot.sending = slot.sending.checked_sub(1).ok_or(InputError::Unexpected)?;
         match slot.stage {
-            Stage::Pulling(_) | Stage::Rebuilding(_) | Stage::Ending(_) => self.ready(id),
+            Stage::Pulling(_) | Stage::Rebuilding(..) | Stage::Ending(_) => self.ready(id),
             Stage::LastSend(_) => {
                 slot.last_sent();
                 self.ready(id);
@@ -634,7 +634,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
             None => slot.spoil(),
         }
         let is_over = !slot.keeps_credit() && !slot.is_awaited();
-        if let ReplyBody::ErrorV2(ErrorBodyV2::Void(ErrorCode::INVAL_HTYPE)) = message.body
+        if let ReplyBody::ErrorV2(ErrorBodyV2::Void(ErrorCode::INVAL_HTYPE), _) = message.body
             && !self.how.unsupported.contains(&slot.form)
         {
             let _ = self.how.unsupported.push(slot.form);

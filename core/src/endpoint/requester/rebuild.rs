@@ -36,7 +36,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     /// Lays the Call out once more, so that it waits to be sent, or ends it with the error that it was answered with.
     /// Whether it waits.
     pub(super) fn rebuild(&mut self, how: &How) -> bool {
-        let Stage::Rebuilding(error) = mem::take(&mut self.stage) else { return false };
+        let Stage::Rebuilding(error, _) = mem::take(&mut self.stage) else { return false };
         let before = self.layout();
         let is_built = match error {
             ErrorBodyV2::Segments { max_segments } => {

@@ -9,6 +9,7 @@ use super::call::Call;
 use super::output::{End, Memory};
 use crate::endpoint::parts::{Parts, Portion};
 use crate::endpoint::stream::{self, Item, Piece, Ranges, roundup};
+use crate::endpoint::version::SpeaksTwo;
 use crate::endpoint::wire::{AnyReplyHeader, CallForm, CallParts, ReceivedReply, ReplyBody, middle_header};
 use crate::endpoint::{InputError, PayloadFormats, Terms, Version};
 use crate::error::EncodeError;
@@ -37,7 +38,7 @@ pub(super) enum Stage {
     /// C: the last of its Sends is posted and not complete, and has no answer: `RDMA_DONE`, or a Call-only.
     LastSend(End),
     /// The Responder has answered with this error. The memory of the Call is fenced, and then it is made again.
-    Rebuilding(ErrorBodyV2),
+    Rebuilding(ErrorBodyV2, SpeaksTwo),
     /// Its memory is fenced.
     Ending(End),
 }
@@ -168,11 +169,11 @@ pub(super) enum Step {
     Register(u16, Memory),
     Send,
     /// Send the first of several parts.
-    Continue,
+    Continue(SpeaksTwo),
     Invalidate(u16, u32),
     Read(Piece),
     SendDone,
-    Rebuild,
+    Rebuild(SpeaksTwo),
     End,
     Wait,
 }
@@ -480,7 +481,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             Stage::Registering => self.register(),
             Stage::Pulling(_) => self.fence().unwrap_or_else(|| self.pull(transfer)),
             Stage::LastSend(_) => self.fence().unwrap_or(Step::Wait),
-            Stage::Rebuilding(_) => self.fence().unwrap_or_else(|| self.when_fenced(Step::Rebuild)),
+            Stage::Rebuilding(_, two) => self.fence().unwrap_or_else(|| self.when_fenced(Step::Rebuild(two))),
             Stage::Ending(_) => self.fence().unwrap_or_else(|| self.when_fenced(Step::End)),
         }
     }
@@ -496,7 +497,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
         match self.form {
             _ if !self.all(Access::Exposed) => Step::Wait,
-            CallForm::Continued => Step::Continue,
+            CallForm::Continued => self.version.two().map_or(Step::Send, |(_, two)| Step::Continue(two)),
             CallForm::Inline | CallForm::Long => Step::Send,
         }
     }
@@ -584,7 +585,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             Stage::LastSend(End::Sent) => End::Lost,
             Stage::LastSend(end) | Stage::Ending(end) => end,
             Stage::Continuing(answer) | Stage::Sent(answer) => answer.ending(End::Lost),
-            Stage::Waiting | Stage::Registering | Stage::Pulling(_) | Stage::Rebuilding(_) => End::Lost,
+            Stage::Waiting | Stage::Registering | Stage::Pulling(_) | Stage::Rebuilding(..) => End::Lost,
         });
         (self.queued, self.sending, self.reading) = (false, 0, 0);
     }
@@ -612,14 +613,14 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     fn answered_otherwise(&mut self, message: ReceivedReply<'_>) -> Option<u32> {
         match message.body {
             ReplyBody::Error(error) => self.end(End::Error(error)),
-            ReplyBody::ErrorV2(error) if self.may_be_made_again() && self.may_rebuild(error) => {
-                self.stage = Stage::Rebuilding(error);
+            ReplyBody::ErrorV2(error, two) if self.may_be_made_again() && self.may_rebuild(error) => {
+                self.stage = Stage::Rebuilding(error, two);
             }
-            ReplyBody::ErrorV2(error) => self.end(End::ErrorV2(error)),
-            ReplyBody::Undecodable => return None,
+            ReplyBody::ErrorV2(error, _) => self.end(End::ErrorV2(error)),
+            ReplyBody::Undecodable(_) => return None,
             // What answers half a Call?
             _ if matches!(self.stage, Stage::Continuing(_)) => return None,
-            ReplyBody::Part => return self.part_came(message.payload.len()),
+            ReplyBody::Part(_) => return self.part_came(message.payload.len()),
             ReplyBody::Inline(chunks) if chunks.reads.is_empty() => {
                 self.returned(&chunks)?;
                 let placed = self.part_came(message.payload.len())?;

@@ -6,6 +6,7 @@ use super::slot::{Slot, Stage};
 use super::{Responder, SYSTEM};
 use crate::endpoint::CallId;
 use crate::endpoint::receipt::{Placement, Receipt};
+use crate::endpoint::version::SpeaksTwo;
 use crate::endpoint::wire::{CallReceived, ReceivedCall, ReceivedPart};
 use crate::prefix::Prefix;
 use crate::v2::{ErrorBodyV2, ErrorCode};
@@ -13,12 +14,12 @@ use crate::v2::{ErrorBodyV2, ErrorCode};
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
     /// The first part of a Call.
     #[cold]
-    pub(super) fn collect(&mut self, receive: u32, prefix: Prefix, part: ReceivedPart) {
+    pub(super) fn collect(&mut self, receive: u32, prefix: Prefix, (part, two): (ReceivedPart, SpeaksTwo)) {
         let stage = if self.is_refused(prefix.xid) { Stage::Refusing(prefix, SYSTEM) } else { Stage::Collecting };
         let Some((call, slot)) = self.admit_as(receive, stage, prefix) else { return };
         // It goes back as soon as its octets were copied.
         slot.receive = None;
-        self.collecting = Some(call);
+        self.collecting = Some((call, two));
         self.append(receive, part);
     }
 
@@ -26,14 +27,14 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     #[cold]
     pub(super) fn goes_on(&mut self, receive: u32, octets: &[u8]) -> bool {
         let decoded = CallReceived::decode(self.terms.version, octets);
-        let (CallReceived::Part(prefix, _) | CallReceived::Call(prefix, _) | CallReceived::Fault(prefix, _)) = decoded
+        let (CallReceived::Part(prefix, ..) | CallReceived::Call(prefix, _) | CallReceived::Fault(prefix, _)) = decoded
         else {
             return false;
         };
         let is_next = self.collects(prefix.xid);
         match decoded {
             _ if !is_next => self.break_off(ErrorBodyV2::Void(ErrorCode::INVAL_CONT)),
-            CallReceived::Part(_, part) => self.append(receive, part),
+            CallReceived::Part(_, part, _) => self.append(receive, part),
             CallReceived::Call(prefix, call) => self.complete(receive, (prefix, &call), octets),
             CallReceived::Fault(_, error) => {
                 self.break_off(error);
@@ -46,14 +47,14 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     /// Whether a message with this XID is a part of the Call that is being collected.
     fn collects(&self, xid: u32) -> bool {
-        self.collecting.is_some_and(|call| self.slots.peek(call).is_some_and(|slot| slot.prefix.xid == xid))
+        self.collecting.is_some_and(|(call, _)| self.slots.peek(call).is_some_and(|slot| slot.prefix.xid == xid))
     }
 
     /// Has a part placed behind those before it, if there is room. What belongs to a Call that is refused is discarded.
     fn append(&mut self, receive: u32, part: ReceivedPart) {
         self.receipt = Receipt::Release(receive);
         let held = self.slots.iter().fold(0, |sum: u64, (_, slot)| sum.saturating_add(u64::from(slot.collected)));
-        let Some(call) = self.collecting else { return };
+        let Some((call, _)) = self.collecting else { return };
         let Some(slot) = self.slots.get(call).filter(|slot| slot.stage == Stage::Collecting) else { return };
         let length = u32::try_from(part.length).unwrap_or(u32::MAX);
         let all = slot.length.saturating_add(length);
@@ -88,13 +89,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         };
         self.append(receive, part);
         let is_collecting = |slot: &&mut Slot<HEADER, CHUNKS>| slot.stage == Stage::Collecting;
-        let Some(slot) = self.collecting.and_then(|call| self.slots.get(call)).filter(is_collecting) else {
+        let Some(slot) = self.collecting.and_then(|(call, _)| self.slots.get(call)).filter(is_collecting) else {
             return self.break_off(SYSTEM);
         };
         // There is room, as was checked.
         slot.header = Vec::from_slice(header).unwrap_or_default();
         slot.stage = Stage::Pulling;
-        if let Some(call) = self.collecting.take() {
+        if let Some((call, _)) = self.collecting.take() {
             self.ready(call);
         }
     }
@@ -108,7 +109,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     /// Nothing more comes of the Call of which a part has come. Unless that was said already, it is answered with this error.
     fn break_off(&mut self, error: ErrorBodyV2) {
-        let Some(call) = self.collecting.take() else { return };
+        let Some((call, _)) = self.collecting.take() else { return };
         if self.slots.peek(call).is_some_and(|slot| slot.stage == Stage::Refused) {
             self.slots.free(call);
         } else {

@@ -51,6 +51,7 @@ use slot::Slot;
 use super::queue::Queue;
 use super::receipt::Receipt;
 use super::slots::Slots;
+use super::version::SpeaksTwo;
 use super::{CallId, InputError, Limits, Terms};
 use crate::lists::Chunks;
 use crate::v2::{ErrorBodyV2, ErrorCode};
@@ -78,9 +79,9 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     permitted: u32,
     unsent: Queue<CALLS>,
     /// The Call to which a part of the reply is sent, and more are to follow.
-    continuing: Option<CallId>,
+    continuing: Option<(CallId, SpeaksTwo)>,
     /// The Call of which a part has come. More are to follow, even if it is refused.
-    collecting: Option<CallId>,
+    collecting: Option<(CallId, SpeaksTwo)>,
     /// RDMA Reads that are not complete, and how many are allowed.
     reading: u32,
     most_reads: u32,

@@ -26,7 +26,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             return Ok(None);
         }
         // As long as a message may be sent, this is it: nothing else comes between its parts.
-        if let Some(call) = self.continuing
+        if let Some((call, _)) = self.continuing
             && self.permitted > 0
         {
             return self.send_part(call, header);
@@ -88,10 +88,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     fn send(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let room = u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(self.provided);
         let Some(slot) = self.slots.get(call) else { return Ok(None) };
-        if slot.form == Form::Continued && slot.stage == Stage::Answering {
+        if let Some((_, two)) = self.terms.version.two()
+            && slot.form == Form::Continued
+            && slot.stage == Stage::Answering
+        {
             slot.queued = false;
             self.ready.pop();
-            self.continuing = Some(call);
+            self.continuing = Some((call, two));
             return self.send_part(call, buffer);
         }
         let grant = self.grant.min(room);
@@ -103,7 +106,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if provided {
             (slot.stage, slot.queued) = (Stage::Provided, false);
         }
-        if !answering && self.collecting == Some(call) {
+        if !answering && self.collecting.is_some_and(|(collecting, _)| collecting == call) {
             (slot.stage, slot.queued) = (Stage::Refused, false);
             return Ok(Some(Output::Send { call, header, payload: Ranges::empty(), invalidate: None, is_last: true }));
         }

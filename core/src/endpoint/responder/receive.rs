@@ -20,7 +20,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             return Ok(());
         }
         match CallReceived::decode(self.terms.version, octets) {
-            CallReceived::Part(prefix, part) => self.collect(receive, prefix, part),
+            CallReceived::Part(prefix, part, two) => self.collect(receive, prefix, (part, two)),
             CallReceived::Call(prefix, call) => self.called(receive, (prefix, &call), octets),
             CallReceived::Fault(prefix, error) => self.turn_away(receive, prefix, error),
             CallReceived::Done(xid) => {

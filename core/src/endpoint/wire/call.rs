@@ -1,6 +1,6 @@
 //! The header of a Call: written by a Requester, read by a Responder.
 
-use crate::endpoint::version::Version;
+use crate::endpoint::version::{SpeaksTwo, Version};
 use crate::error::{DecodeError, EncodeError, Reaction, Role};
 use crate::lists::{Chunks, ReadList};
 use crate::prefix::Prefix;
@@ -126,7 +126,7 @@ pub(in crate::endpoint) enum CallReceived<'a> {
     /// A Call that parses, or the last part of one.
     Call(Prefix, ReceivedCall<'a>),
     /// A part of a Call; others follow.
-    Part(Prefix, ReceivedPart),
+    Part(Prefix, ReceivedPart, SpeaksTwo),
     /// `RDMA_DONE` of version 1, with this XID.
     Done(u32),
     /// It is not answered.
@@ -138,9 +138,9 @@ pub(in crate::endpoint) enum CallReceived<'a> {
 impl<'a> CallReceived<'a> {
     #[inline(always)]
     pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Self {
-        match version.family() {
+        match version.two() {
             None => Self::decode_1(octets),
-            Some(family) => Self::decode_2(family, octets),
+            Some((family, two)) => Self::decode_2((family, two), octets),
         }
     }
 
@@ -176,13 +176,13 @@ impl<'a> CallReceived<'a> {
     }
 
     #[inline(never)]
-    fn decode_2(family: Family, octets: &'a [u8]) -> Self {
+    fn decode_2((family, two): (Family, SpeaksTwo), octets: &'a [u8]) -> Self {
         let MessageV2 { header, header_length, payload } = match MessageV2::decode(family, octets) {
             Ok(message) => message,
             Err(_) if ErrorReplyV2::decode(family, octets).is_ok() => return Self::Nothing,
             Err(error) => return Self::undecodable_2(octets, error),
         };
-        let part = || Self::Part(header.prefix(), ReceivedPart { header_length, length: payload.len() });
+        let part = || Self::Part(header.prefix(), ReceivedPart { header_length, length: payload.len() }, two);
         let (form, lists) = match header {
             HeaderV2::A(header) if header.is_grant() || header.flags.contains(HeaderFlags::RESPONSE) => {
                 return Self::Nothing;

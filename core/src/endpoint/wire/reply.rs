@@ -1,6 +1,6 @@
 //! The header of a Reply: written by a Responder, read by a Requester.
 
-use crate::endpoint::version::Version;
+use crate::endpoint::version::{SpeaksTwo, Version};
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList, ReplyError};
 use crate::prefix::Prefix;
@@ -12,7 +12,7 @@ use crate::v2::{self, Credit, ErrorBodyV2, ErrorCode, Family, HeaderV2, MessageV
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) enum AnyReplyHeader<'a> {
     V1(v1::ReplyHeader<'a>),
-    V2(ReplyHeaderV2<'a>),
+    V2(ReplyHeaderV2<'a>, SpeaksTwo),
 }
 
 impl<'a> AnyReplyHeader<'a> {
@@ -20,9 +20,9 @@ impl<'a> AnyReplyHeader<'a> {
     /// their own.
     #[inline]
     pub(in crate::endpoint) const fn new(version: Version, xid: u32, credit: u32, provided: &Chunks<'a>) -> Self {
-        match version.family() {
+        match version.two() {
             None => Self::V1(v1::ReplyHeader::new(xid, credit, provided)),
-            Some(family) => Self::V2(ReplyHeaderV2::new(family, xid, Credit(0), provided)),
+            Some((family, two)) => Self::V2(ReplyHeaderV2::new(family, xid, Credit(0), provided), two),
         }
     }
 
@@ -31,7 +31,7 @@ impl<'a> AnyReplyHeader<'a> {
     pub(in crate::endpoint) fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
         match self {
             Self::V1(header) => header.with_writes(written).map(Self::V1),
-            Self::V2(header) => header.with_writes(written).map(Self::V2),
+            Self::V2(header, two) => header.with_writes(written).map(|header| Self::V2(header, two)),
         }
     }
 
@@ -40,7 +40,7 @@ impl<'a> AnyReplyHeader<'a> {
     pub(in crate::endpoint) fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
         match self {
             Self::V1(header) => header.with_reply(length).map(Self::V1),
-            Self::V2(header) => header.with_reply(length).map(Self::V2),
+            Self::V2(header, two) => header.with_reply(length).map(|header| Self::V2(header, two)),
         }
     }
 
@@ -48,7 +48,7 @@ impl<'a> AnyReplyHeader<'a> {
     pub(in crate::endpoint) const fn with_reads(self, reads: ReadList<'a>) -> Option<Self> {
         match self {
             Self::V1(header) => Some(Self::V1(header.with_reads(reads))),
-            Self::V2(_) => None,
+            Self::V2(..) => None,
         }
     }
 
@@ -56,7 +56,7 @@ impl<'a> AnyReplyHeader<'a> {
     pub(in crate::endpoint) fn encoded_len(&self) -> usize {
         match self {
             Self::V1(header) => header.encoded_len(),
-            Self::V2(header) => length_2(header),
+            Self::V2(header, _) => length_2(header),
         }
     }
 
@@ -64,7 +64,7 @@ impl<'a> AnyReplyHeader<'a> {
     pub(in crate::endpoint) fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         match self {
             Self::V1(header) => header.encode(buffer),
-            Self::V2(header) => encode_2(header, buffer),
+            Self::V2(header, _) => encode_2(header, buffer),
         }
     }
 
@@ -108,22 +108,22 @@ pub(in crate::endpoint) enum ReplyBody<'a> {
     /// The Payload stream follows the header.
     Inline(Chunks<'a>),
     /// A part of the Payload stream follows the header, and others are to come. The last of them is [`Self::Inline`].
-    Part,
+    Part(SpeaksTwo),
     /// The Payload stream is in a chunk.
     Long(Chunks<'a>),
     Error(ErrorBody),
-    ErrorV2(ErrorBodyV2),
+    ErrorV2(ErrorBodyV2, SpeaksTwo),
     /// It cannot be read; version 2 ends the Call then.
-    Undecodable,
+    Undecodable(SpeaksTwo),
 }
 
 impl<'a> ReceivedReply<'a> {
     /// Reads a Reply or an error; `None` if the Send is something else.
     #[inline(always)]
     pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Option<Self> {
-        match version.family() {
+        match version.two() {
             None => Self::decode_1(octets),
-            Some(family) => Self::decode_2(family, octets),
+            Some((family, two)) => Self::decode_2((family, two), octets),
         }
     }
 
@@ -141,24 +141,24 @@ impl<'a> ReceivedReply<'a> {
     }
 
     #[inline(never)]
-    fn decode_2(family: Family, octets: &'a [u8]) -> Option<Self> {
+    fn decode_2((family, two): (Family, SpeaksTwo), octets: &'a [u8]) -> Option<Self> {
         let Ok(MessageV2 { header, header_length, payload }) = MessageV2::decode(family, octets) else {
-            return Self::undecodable(octets);
+            return Self::undecodable(octets, two);
         };
         let body = match header {
             HeaderV2::A(header) if !header.flags.contains(HeaderFlags::RESPONSE) => return None,
             HeaderV2::A(header) => match header.body {
-                family_a::Body::Msg(_) if header.flags.contains(HeaderFlags::MORE) => ReplyBody::Part,
+                family_a::Body::Msg(_) if header.flags.contains(HeaderFlags::MORE) => ReplyBody::Part(two),
                 family_a::Body::Msg(lists) => ReplyBody::Inline(lists.chunks),
                 family_a::Body::Nomsg(lists) => ReplyBody::Long(lists.chunks),
-                family_a::Body::Error(error) => known(error)?,
+                family_a::Body::Error(error) => known(error, two)?,
                 family_a::Body::Connprop(_) | family_a::Body::Grant => return None,
             },
             HeaderV2::B(b) => match b.body {
-                family_b::Body::ReplyMiddle { .. } => ReplyBody::Part,
+                family_b::Body::ReplyMiddle { .. } => ReplyBody::Part(two),
                 family_b::Body::ReplyInline { .. } => ReplyBody::Inline(header.chunks()?),
                 family_b::Body::ReplyExternal { .. } => ReplyBody::Long(header.chunks()?),
-                family_b::Body::Error(error) => known(error)?,
+                family_b::Body::Error(error) => known(error, two)?,
                 _ => return None,
             },
         };
@@ -167,15 +167,15 @@ impl<'a> ReceivedReply<'a> {
 
     /// A Send of version 2 that cannot be read, but whose XID can.
     #[cold]
-    fn undecodable(octets: &'a [u8]) -> Option<Self> {
+    fn undecodable(octets: &'a [u8], two: SpeaksTwo) -> Option<Self> {
         let prefix = Prefix::decode(octets).ok().filter(|prefix| prefix.version == v2::VERSION)?;
-        Some(Self { xid: prefix.xid, credit: None, body: ReplyBody::Undecodable, header_length: 0, payload: &[] })
+        Some(Self { xid: prefix.xid, credit: None, body: ReplyBody::Undecodable(two), header_length: 0, payload: &[] })
     }
 }
 
 /// An error whose code is not known is discarded (version two draft -07 section 7), and one about transport properties
 /// answers no Call.
-fn known<'a>(error: ErrorBodyV2) -> Option<ReplyBody<'a>> {
+fn known<'a>(error: ErrorBodyV2, two: SpeaksTwo) -> Option<ReplyBody<'a>> {
     let answers_calls = error.code() != ErrorCode::BAD_PROPVAL && error.code().name().is_some();
-    answers_calls.then_some(ReplyBody::ErrorV2(error))
+    answers_calls.then_some(ReplyBody::ErrorV2(error, two))
 }
