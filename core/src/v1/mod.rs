@@ -197,16 +197,17 @@ impl Emit for Header<'_> {
     #[inline(always)]
     fn emit<S: Sink>(&self, sink: &mut S) {
         self.prefix().emit(sink);
-        match &self.body {
-            Body::Msg(chunks) | Body::Nomsg(chunks) => chunks.emit(sink, None),
+        let chunks = match &self.body {
+            Body::Msg(chunks) | Body::Nomsg(chunks) => chunks,
             Body::Msgp { align, thresh, chunks } => {
                 sink.word(*align);
                 sink.word(*thresh);
-                chunks.emit(sink, None);
+                chunks
             }
-            Body::Done => {}
-            Body::Error(error) => error.emit(sink),
-        }
+            Body::Done => return,
+            Body::Error(error) => return error.emit(sink),
+        };
+        chunks.emit(sink, None);
     }
 }
 

@@ -322,18 +322,20 @@ impl Emit for Header<'_> {
             Body::Error(error) => error.emit(sink),
             Body::Grant => {}
             Body::ConnpropMiddle(properties) | Body::ConnpropFinal(properties) => properties.emit(sink),
-            Body::CallExternal(CallExternal { call, lists }) => {
+            Body::CallMiddle { remaining } | Body::ReplyMiddle { remaining } => sink.word(*remaining),
+            Body::CallInline(lists) | Body::CallExternal(CallExternal { lists, .. }) => {
                 sink.word(lists.inv_handle);
-                call.emit(sink);
+                if let Some(call) = self.call_chunk() {
+                    call.emit(sink);
+                }
                 lists.chunks.emit(sink, None);
             }
-            Body::CallMiddle { remaining } | Body::ReplyMiddle { remaining } => sink.word(*remaining),
-            Body::CallInline(lists) => lists.emit(sink),
-            Body::ReplyExternal { writes, reply } => {
+            Body::ReplyExternal { writes, .. } | Body::ReplyInline { writes } => {
                 writes.emit(sink, None);
-                WriteChunk::emit_optional(*reply, sink, None);
+                if let Body::ReplyExternal { reply, .. } = self.body {
+                    WriteChunk::emit_optional(reply, sink, None);
+                }
             }
-            Body::ReplyInline { writes } => writes.emit(sink, None),
         }
     }
 }

@@ -9,7 +9,7 @@
 //!  7 to 13                   CONNPROP_FINAL, ...  B
 //! ```
 
-use super::{ErrorBodyV2, Family, VERSION, family_a, family_b};
+use super::{ErrorBodyV2, Family, HeaderV2, MessageV2, VERSION, family_a, family_b};
 use crate::prefix::Prefix;
 
 impl Family {
@@ -50,7 +50,10 @@ impl Family {
 
     fn can_be_a(octets: &[u8]) -> bool {
         use family_a::{Body, HeaderFlags};
-        let Ok((header, rest)) = family_a::Header::decode(octets) else { return false };
+        let Ok(MessageV2 { header: HeaderV2::A(header), payload: rest, .. }) = MessageV2::decode(Self::A, octets)
+        else {
+            return false;
+        };
         let flags = header.flags;
         match header.body {
             Body::Msg(_) | Body::Nomsg(_) => true,
@@ -65,7 +68,10 @@ impl Family {
     /// `None` if it could also be version 1.
     fn can_be_b(octets: &[u8]) -> Option<bool> {
         use family_b::Body;
-        let Ok((header, rest)) = family_b::Header::decode(octets) else { return Some(false) };
+        let Ok(MessageV2 { header: HeaderV2::B(header), payload: rest, .. }) = MessageV2::decode(Self::B, octets)
+        else {
+            return Some(false);
+        };
         match header.body {
             Body::Error(ErrorBodyV2::Vers { .. }) if rest.is_empty() => None,
             Body::Error(error) => Some(rest.is_empty() && is_known(error)),

@@ -101,18 +101,15 @@ impl Emit for ReplyHeaderV2<'_> {
         Prefix { xid, version: VERSION, credit: credit.0, procedure: Procedure(self.header_type()) }.emit(sink);
         let reply = room.reply.filter(|_| place == ReplyPlace::ReplyChunk);
         let returned = room.returned();
-        match (family, place) {
-            (Family::A, _) => {
-                sink.word(HeaderFlags::RESPONSE.bits());
-                // `rdma_inv_handle`, which has no meaning here.
-                sink.word(0);
-                Chunks { reply, ..room.chunks(ReadList::new(&[])) }.emit(sink, Some(returned));
-            }
-            (Family::B, ReplyPlace::Inline) => room.writes.emit(sink, Some(returned.writes)),
-            (Family::B, ReplyPlace::ReplyChunk) => {
-                room.writes.emit(sink, Some(returned.writes));
-                WriteChunk::emit_optional(reply, sink, Some(returned.reply));
-            }
+        if family == Family::A {
+            sink.word(HeaderFlags::RESPONSE.bits());
+            // `rdma_inv_handle`, which has no meaning here.
+            sink.word(0);
+            ReadList::new(&[]).emit(sink);
+        }
+        room.writes.emit(sink, Some(returned.writes));
+        if family == Family::A || place == ReplyPlace::ReplyChunk {
+            WriteChunk::emit_optional(reply, sink, Some(returned.reply));
         }
     }
 }

@@ -78,7 +78,7 @@ impl<const SEGMENTS: usize> Layout<SEGMENTS> {
             }
             ErrorBodyV2::WriteChunks { max_chunks } => {
                 let most = usize::try_from(max_chunks).ok().filter(|&most| most < self.results.len())?;
-                self = self.with_write_chunks(most);
+                self.keep_write_chunks(most);
             }
             ErrorBodyV2::WriteResource { chunk_index, length_needed } => {
                 let chunk = usize::try_from(chunk_index.checked_sub(1)?).ok()?;
@@ -94,19 +94,24 @@ impl<const SEGMENTS: usize> Layout<SEGMENTS> {
     }
 
     /// The results after the first ones come with the rest of the reply.
-    fn with_write_chunks(mut self, most: usize) -> Self {
+    fn keep_write_chunks(&mut self, most: usize) {
         let others = self.results.get(most..).unwrap_or_default();
         let room = others.iter().fold(0, |sum: u64, &room| sum.saturating_add(roundup(u64::from(room))));
         self.longest = self.longest.saturating_add(room);
         self.results.truncate(most);
-        self
     }
 
     /// Without chunks for arguments, for results, and for either.
     fn with_fewer_chunks(&self) -> impl Iterator<Item = Self> {
-        let without_reads = Self { arguments: Vec::new(), ..self.clone() };
-        let without_writes = self.clone().with_write_chunks(0);
-        let without_both = without_reads.clone().with_write_chunks(0);
-        [without_reads, without_writes, without_both].into_iter()
+        [(false, true), (true, false), (false, false)].into_iter().map(|(with_reads, with_writes)| {
+            let mut fewer = self.clone();
+            if !with_reads {
+                fewer.arguments.clear();
+            }
+            if !with_writes {
+                fewer.keep_write_chunks(0);
+            }
+            fewer
+        })
     }
 }

@@ -240,7 +240,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     /// Lays out a Call that has no regions yet: with `longest` octets for what comes besides the results.
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn build(&mut self, arguments: &[Item], results: &[u32], longest: u64, how: &How) -> Option<()> {
         let How { terms, segment_length: most, pull, .. } = *how;
         let continued = if self.version.family().is_none() { 0 } else { how.continued };

@@ -1,7 +1,5 @@
 //! A Call of version 2 that comes in several Sends: its parts are put together, until the last has come or one is missing.
 
-use heapless::Vec;
-
 use super::slot::{Slot, Stage};
 use super::{Responder, SYSTEM};
 use crate::endpoint::CallId;
@@ -26,7 +24,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// Takes the next part of the Call that is being collected; false if it is something else. Another Call ends this one.
     #[cold]
     pub(super) fn goes_on(&mut self, receive: u32, octets: &[u8]) -> bool {
-        let decoded = CallReceived::decode(self.terms.version, octets);
+        let Some(two) = self.terms.version.two() else { return false };
+        let decoded = CallReceived::decode_2(two, octets);
         let (CallReceived::Part(prefix, ..) | CallReceived::Call(prefix, _) | CallReceived::Fault(prefix, _)) = decoded
         else {
             return false;
@@ -93,7 +92,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             return self.break_off(SYSTEM);
         };
         // There is room, as was checked.
-        slot.header = Vec::from_slice(header).unwrap_or_default();
+        let _ = slot.header.extend_from_slice(header);
         slot.stage = Stage::Pulling;
         if let Some((call, _)) = self.collecting.take() {
             self.ready(call);

@@ -1,7 +1,5 @@
 //! A message has come: a Call gets a place, and is pulled or refused.
 
-use heapless::Vec;
-
 use super::slot::{Slot, Stage};
 use super::{Form, MALFORMED, Responder, SYSTEM, State};
 use crate::endpoint::receipt::Receipt;
@@ -51,10 +49,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             Err(error) => return self.turn_away(receive, prefix, self.refusal(error)),
         };
         if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
-            if !header.is_empty() {
-                // There is room, as was checked.
-                slot.header = Vec::from_slice(header).unwrap_or_default();
-            }
+            // There is room, as was checked.
+            let _ = slot.header.extend_from_slice(header);
             slot.from = call.header_length;
             (slot.items, slot.length) = (assembly.items, assembly.length);
             slot.form = if call.form == CallForm::Long { Form::Long } else { Form::Short };

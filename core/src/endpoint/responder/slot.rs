@@ -232,7 +232,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         let portion = self.parts.next(left);
         let header = match self.middle(left.saturating_sub(portion.length)).filter(|_| !portion.is_last) {
             Some(header) => header.encode(buffer)?,
-            None => self.encode(0, buffer)?,
+            None => self.header(0, &self.lists().chunks).encode(buffer)?,
         };
         Ok((header, portion))
     }
@@ -244,16 +244,21 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         from
     }
 
+    /// The header of a reply that is inline, with what is in the Write chunks.
+    #[inline(always)]
+    fn header<'a>(&'a self, grant: u32, chunks: &Chunks<'a>) -> AnyReplyHeader<'a> {
+        let header = AnyReplyHeader::new(self.version, self.prefix.xid, grant, chunks);
+        // `plan` has checked that everything fits.
+        header.with_writes(&self.written).unwrap_or(header)
+    }
+
     // Inlined where a reply of one Send is encoded, as far as that is possible.
     #[inline(always)]
     pub(super) fn encode(&self, grant: u32, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         if let Stage::Refusing(prefix, error) = self.stage {
             return ErrorHeader::new(self.version, &prefix, grant, error).encode(buffer);
         }
-        let chunks = self.lists().chunks;
-        // `plan` has checked that everything fits.
-        let header = AnyReplyHeader::new(self.version, self.prefix.xid, grant, &chunks);
-        let header = header.with_writes(&self.written).unwrap_or(header);
+        let header = self.header(grant, &self.lists().chunks);
         match self.form {
             Form::Long => {
                 let left = u64::from(self.length).saturating_sub(stream::taken(&self.items));

@@ -176,7 +176,7 @@ impl<'a> CallReceived<'a> {
     }
 
     #[inline(never)]
-    fn decode_2((family, two): (Family, SpeaksTwo), octets: &'a [u8]) -> Self {
+    pub(in crate::endpoint) fn decode_2((family, two): (Family, SpeaksTwo), octets: &'a [u8]) -> Self {
         let MessageV2 { header, header_length, payload } = match MessageV2::decode(family, octets) {
             Ok(message) => message,
             Err(_) if ErrorReplyV2::decode(family, octets).is_ok() => return Self::Nothing,
