@@ -197,17 +197,16 @@ impl Emit for Header<'_> {
     #[inline(always)]
     fn emit<S: Sink>(&self, sink: &mut S) {
         self.prefix().emit(sink);
-        let chunks = match &self.body {
-            Body::Msg(chunks) | Body::Nomsg(chunks) => chunks,
+        match &self.body {
+            Body::Msg(chunks) | Body::Nomsg(chunks) => chunks.emit(sink, None),
             Body::Msgp { align, thresh, chunks } => {
                 sink.word(*align);
                 sink.word(*thresh);
-                chunks
+                chunks.emit(sink, None);
             }
-            Body::Done => return,
-            Body::Error(error) => return error.emit(sink),
-        };
-        chunks.emit(sink, None);
+            Body::Done => {}
+            Body::Error(error) => error.emit(sink),
+        }
     }
 }
 

@@ -322,20 +322,18 @@ impl Emit for Header<'_> {
             Body::Error(error) => error.emit(sink),
             Body::Grant => {}
             Body::ConnpropMiddle(properties) | Body::ConnpropFinal(properties) => properties.emit(sink),
-            Body::CallMiddle { remaining } | Body::ReplyMiddle { remaining } => sink.word(*remaining),
-            Body::CallInline(lists) | Body::CallExternal(CallExternal { lists, .. }) => {
+            Body::CallExternal(CallExternal { call, lists }) => {
                 sink.word(lists.inv_handle);
-                if let Some(call) = self.call_chunk() {
-                    call.emit(sink);
-                }
+                call.emit(sink);
                 lists.chunks.emit(sink, None);
             }
-            Body::ReplyExternal { writes, .. } | Body::ReplyInline { writes } => {
+            Body::CallMiddle { remaining } | Body::ReplyMiddle { remaining } => sink.word(*remaining),
+            Body::CallInline(lists) => lists.emit(sink),
+            Body::ReplyExternal { writes, reply } => {
                 writes.emit(sink, None);
-                if let Body::ReplyExternal { reply, .. } = self.body {
-                    WriteChunk::emit_optional(reply, sink, None);
-                }
+                WriteChunk::emit_optional(*reply, sink, None);
             }
+            Body::ReplyInline { writes } => writes.emit(sink, None),
         }
     }
 }

@@ -49,8 +49,10 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
             Err(error) => return self.turn_away(receive, prefix, self.refusal(error)),
         };
         if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
-            // There is room, as was checked.
-            let _ = slot.header.extend_from_slice(header);
+            if !header.is_empty() {
+                // There is room, as was checked.
+                let _ = slot.header.extend_from_slice(header);
+            }
             slot.from = call.header_length;
             (slot.items, slot.length) = (assembly.items, assembly.length);
             slot.form = if call.form == CallForm::Long { Form::Long } else { Form::Short };

@@ -3,7 +3,8 @@
 use crate::endpoint::version::{SpeaksTwo, Version};
 use crate::error::{DecodeError, EncodeError, Reaction, Role};
 use crate::lists::{Chunks, ReadList};
-use crate::prefix::Prefix;
+use crate::prefix::{Prefix, Procedure};
+use crate::sink::{self, Emit, Sink};
 use crate::v1::{self, Body, ErrorReply};
 use crate::v2::family_a::{self, HeaderFlags};
 use crate::v2::{
@@ -39,7 +40,7 @@ impl<'a> CallParts<'a> {
     #[inline(always)]
     pub(in crate::endpoint) fn encoded_len(&self, version: Version) -> usize {
         match version.family() {
-            None => self.version_1().encoded_len(),
+            None => sink::encoded_len(&Version1(self)),
             Some(family) => self.version_2(family, |header| header.encoded_len()),
         }
     }
@@ -47,18 +48,9 @@ impl<'a> CallParts<'a> {
     #[inline(always)]
     pub(in crate::endpoint) fn encode(&self, version: Version, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         match version.family() {
-            None => self.version_1().encode(buffer),
+            None => sink::encode(&Version1(self), buffer),
             Some(family) => self.version_2(family, |header| header.encode(buffer)),
         }
-    }
-
-    #[inline(always)]
-    fn version_1(&self) -> v1::Header<'a> {
-        let body = match self.form {
-            CallForm::Inline | CallForm::Continued => Body::Msg(self.chunks),
-            CallForm::Long => Body::Nomsg(self.chunks),
-        };
-        v1::Header { xid: self.xid, credit: self.credit, body }
     }
 
     // Apart from version 1, which it would slow down.
@@ -89,6 +81,22 @@ impl<'a> CallParts<'a> {
             CallForm::Long => Body::CallExternal(CallExternal { lists, call }),
         };
         family_b::Header { xid: self.xid, credit: Credit(0), body }
+    }
+}
+
+/// The header of a Call of version 1. [`v1::Header`] would bring the other procedures with it.
+struct Version1<'c>(&'c CallParts<'c>);
+
+impl Emit for Version1<'_> {
+    #[inline(always)]
+    fn emit<S: Sink>(&self, sink: &mut S) {
+        let CallParts { xid, credit, form, chunks, .. } = *self.0;
+        let procedure = match form {
+            CallForm::Inline | CallForm::Continued => Procedure::RDMA_MSG,
+            CallForm::Long => Procedure::RDMA_NOMSG,
+        };
+        Prefix { xid, version: v1::VERSION, credit, procedure }.emit(sink);
+        chunks.emit(sink, None);
     }
 }
 
