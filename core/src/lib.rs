@@ -8,8 +8,8 @@
 //!
 //! Two features are on by default. Firmware can do without either:
 //! - `explanations`: the texts that say what each rule is for, and what is wrong (14 KB on a Cortex-M4).
-//! - `version-2`: endpoints that speak version 2 (30 KB of a Requester, a Responder and a Channel). The codec and the rules of version 2 are
-//!   always there; a linker leaves out what is not called.
+//! - `version-2`: endpoints that speak version 2 (30 KB of a Requester, a Responder and a Channel). The codec and the rules of
+//!   version 2 are always there; a linker leaves out what is not called.
 //!
 //! # What it is not
 //! It moves no data: it has no sockets, no adapters and no threads. `rpcrdma-verbs` is a transport built on it, and
