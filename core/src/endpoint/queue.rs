@@ -19,6 +19,7 @@ impl<const N: usize> Queue<N> {
     }
 
     /// Adds a call after the others. Each is in the queue only once, so there is always room.
+    #[inline(never)]
     pub(super) fn push(&mut self, call: CallId) {
         let end = self.first.wrapping_add(self.length);
         let place = if end < N { end } else { end.wrapping_sub(N) };

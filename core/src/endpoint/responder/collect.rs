@@ -91,8 +91,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         let Some(slot) = self.collecting.and_then(|(call, _)| self.slots.get(call)).filter(is_collecting) else {
             return self.break_off(SYSTEM);
         };
-        // There is room, as was checked.
-        let _ = slot.header.extend_from_slice(header);
+        slot.keep(header);
         slot.stage = Stage::Pulling;
         if let Some((call, _)) = self.collecting.take() {
             self.ready(call);

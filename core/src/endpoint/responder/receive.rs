@@ -50,8 +50,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         };
         if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
             if !header.is_empty() {
-                // There is room, as was checked.
-                let _ = slot.header.extend_from_slice(header);
+                slot.keep(header);
             }
             slot.from = call.header_length;
             (slot.items, slot.length) = (assembly.items, assembly.length);

@@ -143,6 +143,14 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         *collected = 0;
     }
 
+    /// Keeps the header of the Call, for which there is room, as was checked.
+    #[inline(never)]
+    pub(super) fn keep(&mut self, header: &[u8]) {
+        // From here on the compiler knows that it is empty, and that no length overflows.
+        self.header.clear();
+        let _ = self.header.extend_from_slice(header);
+    }
+
     /// Whether `items` and `length` are those of the Call.
     pub(super) fn is_call(&self) -> bool {
         matches!(self.stage, Stage::Collecting | Stage::Pulling | Stage::Delivered)
