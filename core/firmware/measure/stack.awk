@@ -1,8 +1,9 @@
 # The most stack that a function can take, in octets, from the disassembly of a program by llvm-objdump, for Arm of 32 and of 64 bits:
 # the frame of each function on the deepest path that its calls allow, whether or not any input takes that path.
 #
-# Prints "not known" where the path has a call through a pointer, or a function that calls itself. `entry` is what the mangled name of
-# the function contains.
+# Prints "not known" where the path has a function that calls itself, or a call through a pointer that `pointers` does not explain.
+# `entry` is what the mangled name of the function contains. `pointers` has pairs A>B: a function whose name contains A calls
+# through pointers none but those whose names contain B, and each of them is taken to be called.
 
 function number(text) { return text ~ /^0x/ ? hexadecimal(substr(text, 3)) : text + 0 }
 
@@ -26,6 +27,7 @@ function registers(text, size,   list) { sub(/^[^{]*\{/, "", text); return split
     function_ = $1
     sub(/^0*/, "", function_)
     split("", writer)
+    name[function_] = $2
     if (index($2, entry) && from == "") from = function_
     next
 }
@@ -42,7 +44,7 @@ operation ~ /^push/ || operation ~ /^stmdb/ && operands ~ /^sp!/ { frame[functio
 operation ~ /^vpush/ { frame[function_] += registers(operands, 8) }
 operation ~ /^sub/ && operands ~ /^sp, / {
     if (operands ~ /#/) frame[function_] += immediate(operands) * (operands ~ /lsl #12/ ? 4096 : 1)
-    else opaque[function_]
+    else boundless[function_]
 }
 operation ~ /^st/ && operands ~ /\[sp, #-.*\]!/ { frame[function_] += immediate(substr(operands, index(operands, "["))) }
 
@@ -61,7 +63,7 @@ operation ~ /^b/ && operands ~ /^0x[0-9a-f]+ <[^+]*>/ {
 function deepest(function_,   list, n, count, most, below, way) {
     if (function_ in known) return known[function_]
     if (function_ in visiting) { is_unknown = 1; return 0 }
-    if (function_ in opaque) is_unknown = 1
+    if (function_ in boundless) is_unknown = 1
     visiting[function_]
     most = frame[function_] + 0
     count = split(goes[function_], list, " ")
@@ -71,8 +73,29 @@ function deepest(function_,   list, n, count, most, below, way) {
         below = deepest(way[2]) + (way[1] == "call" ? frame[function_] : 0)
         if (below > most) most = below
     }
+    if (function_ in opaque) {
+        below = frame[function_] + deepest_pointed_at(name[function_])
+        if (below > most) most = below
+    }
     delete visiting[function_]
     return known[function_] = most
+}
+
+# The same of whatever a function of that name calls through pointers.
+function deepest_pointed_at(caller,   list, n, count, most, below, way, other, is_explained) {
+    count = split(pointers, list, " ")
+    for (n = 1; n <= count; n++) {
+        split(list[n], way, ">")
+        if (!index(caller, way[1])) continue
+        for (other in name) {
+            if (!index(name[other], way[2])) continue
+            is_explained = 1
+            below = deepest(other)
+            if (below > most) most = below
+        }
+    }
+    if (!is_explained) is_unknown = 1
+    return most + 0
 }
 
 END {
