@@ -433,6 +433,7 @@ fn a_bad_header_is_answered_or_not_as_section_4_5_has_it() {
         ("RDMA_DONE", with(&[7, 1, 1, 3], &[]), release.clone()),
         ("RDMA_ERROR", with(&[7, 1, 1, 4, 2], &[]), release.clone()),
         ("a list that does not end", with(&[7, 1, 1, 0, 1, 0, 0], &[]), err_chunk.clone()),
+        ("no credits requested", with(&[7, 1, 0, 0, 0, 0, 0], head), err_chunk.clone()),
         ("another XID", with(&[7, 1, 1, 0, 0, 0, 0], other_xid), err_chunk.clone()),
         ("a Reply", with(&[7, 1, 1, 0, 0, 0, 0], reply_head(7)), err_chunk.clone()),
         ("no message", with(&[7, 1, 1, 1, 0, 0, 0], &[]), err_chunk.clone()),

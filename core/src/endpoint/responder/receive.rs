@@ -4,7 +4,7 @@ use super::slot::{Slot, Stage};
 use super::{Form, MALFORMED, Responder, SYSTEM, State};
 use crate::endpoint::receipt::Receipt;
 use crate::endpoint::wire::{CallForm, CallReceived, ReceivedCall};
-use crate::endpoint::{CallId, InputError, is_protected};
+use crate::endpoint::{CallId, InputError, Version, is_protected};
 use crate::prefix::Prefix;
 use crate::rpc::{self, MessageType};
 use crate::v2::ErrorBodyV2;
@@ -40,7 +40,10 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// A Call whose header can be read.
     fn called(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
         let is_other = || MessageType::peek(call.payload) != Some((prefix.xid, MessageType::CALL));
-        if call.form == CallForm::Inline && is_other() {
+        // A Requester has no more Calls in flight than it requests credits for, or is granted (section 3.3.1). In version 2, the
+        // channel counts them.
+        let requests_none = prefix.credit == 0 && self.terms.version == Version::One;
+        if requests_none || call.form == CallForm::Inline && is_other() {
             return self.turn_away(receive, prefix, MALFORMED);
         }
         let (assembly, header) = match self.judge(prefix.xid, call, octets) {
