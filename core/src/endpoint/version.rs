@@ -30,7 +30,6 @@ impl Version {
     }
 }
 
-/// As users name it: `1`, `2a` or `2b`.
 /// Shows that a connection speaks version 2. Without the feature `version-2` there is no such value, so the compiler leaves out
 /// what is only done with one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +50,7 @@ impl Version {
     }
 }
 
+/// As users name it: `1`, `2a` or `2b`.
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.family() {
