@@ -6,6 +6,9 @@
     reason = "a test falls where its input is wrong"
 )]
 
+#[path = "suite/found/mod.rs"]
+mod found;
+#[path = "suite/synthetic/mod.rs"]
 mod synthetic;
 
 use peak_alloc::PeakAlloc;

@@ -393,3 +393,32 @@ fn imports_stand_in_one_order() {
     }
     assert!(checked > 1000, "{checked} imports were found");
 }
+
+/// The files that a file declares as modules (`mod name;`), with a path of its own or not.
+fn declared(file: &Path) -> Vec<PathBuf> {
+    let text = fs::read_to_string(file).unwrap();
+    let stem = file.file_stem().unwrap();
+    let folder =
+        if stem == "main" || stem == "mod" { file.parent().unwrap().to_owned() } else { file.with_extension("") };
+    without_comments(&text)
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(';')?.rsplit_once("mod ").map(|(_, name)| name.to_owned()))
+        .flat_map(|name| [folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs")])
+        .filter(|path| path.exists())
+        .flat_map(|path| [declared(&path), vec![path]].concat())
+        .collect()
+}
+
+/// Cargo takes each file in `tests` for a program, but no file in a folder there: a file that is not declared is not run.
+#[test]
+fn every_file_of_a_suite_is_in_it() {
+    let suites = ["core", "capture", "verbs-shim", "verbs-shim/tools"];
+    for folder in suites.map(|package| repository().join(package).join("tests/suite")) {
+        let declared = declared(&folder.join("main.rs"));
+        let left_out: Vec<_> = sources(&folder)
+            .into_iter()
+            .filter(|file| !file.ends_with("main.rs") && !declared.contains(file))
+            .collect();
+        assert!(left_out.is_empty(), "no `mod` declares {left_out:?}");
+    }
+}

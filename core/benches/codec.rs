@@ -8,13 +8,14 @@
 //! Each number is from the best of many short rounds: other work on the machine can only make a round longer.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/suite/support/mod.rs"]
 mod support;
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use rpcrdma::v1::{Header, ReplyHeader};
+
 use support::{decode_and_visit, vector};
 
 const HEADERS: [&str; 4] =

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-#[path = "../tests/support/recorded.rs"]
+#[path = "../tests/suite/support/recorded.rs"]
 mod recorded;
 
 /// Sends of Linux, client and server, with errors between them.
@@ -12,7 +12,7 @@ const CAPTURES: [&str; 2] = ["nfs41", "errors"];
 
 fn main() {
     let testdata = PathBuf::from("../../testdata");
-    println!("cargo::rerun-if-changed=../tests/support/recorded.rs");
+    println!("cargo::rerun-if-changed=../tests/suite/support/recorded.rs");
     let mut all = Vec::new();
     for (version, folder) in [(b'1', "v1"), (b'A', "v2/family-a"), (b'B', "v2/family-b")] {
         add_vectors(version, &testdata.join("vectors").join(folder), &mut all);

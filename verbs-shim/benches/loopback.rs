@@ -7,9 +7,8 @@
 //! Each number is from the best of many short rounds: other work on the machine can only make a round longer.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
-#[path = "../tests/support/echo.rs"]
-#[allow(dead_code, reason = "other tests and benchmarks use the rest")]
-mod echo;
+#[path = "../tests/suite/support/mod.rs"]
+mod support;
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +16,8 @@ use std::time::{Duration, Instant};
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Client, Server, Settings};
 
-use echo::{Caller, Kind, alone, with_server};
+use support::echo;
+use support::echo::{Caller, Kind, alone, with_server};
 
 const ROUNDS: u32 = 50;
 const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];

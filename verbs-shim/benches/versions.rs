@@ -8,8 +8,8 @@
 //! `verbs-shim/benches/versions.sh` counts the instructions with the second.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
-#[path = "../tests/support/stopping.rs"]
-mod stopping;
+#[path = "../tests/suite/support/mod.rs"]
+mod support;
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, FabricCounts, PathMtu};
 use rpcrdma_verbs::{Call, Client, Request, Server, Settings, Versions};
 
-use stopping::Stopping;
+use support::stopping::Stopping;
 
 /// Octets of a Call header without credential, and of the header of a reply.
 const CALL: usize = 40;

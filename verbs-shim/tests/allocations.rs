@@ -1,17 +1,13 @@
 //! After the first few, calls and their answers allocate nothing: each reuses the buffers of the one before.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs, reason = "a failed expectation fails the test")]
 
-#[path = "support/counting.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod counting;
-#[path = "support/echo.rs"]
-#[allow(dead_code, reason = "other tests and benchmarks use the rest")]
-mod echo;
+#[path = "suite/support/mod.rs"]
+mod support;
 
 use std::sync::atomic::Ordering;
 
-use counting::ALLOCATIONS;
-use echo::{Caller, Kind, with_server};
+use support::counting::ALLOCATIONS;
+use support::echo::{Caller, Kind, with_server};
 
 #[test]
 fn no_call_allocates_after_some() {

@@ -2,9 +2,8 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 
-#[path = "support/echo.rs"]
-#[allow(dead_code, reason = "other tests and benchmarks use the rest")]
-mod echo;
+#[path = "suite/support/mod.rs"]
+mod support;
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +11,8 @@ use std::time::{Duration, Instant};
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Client, Server, Settings};
 
-use echo::service::stopping::Stopping;
+use support::echo;
+use support::stopping::Stopping;
 
 /// How many threads of this process have names that begin like this, and how often they have slept, according to the
 /// operating system.

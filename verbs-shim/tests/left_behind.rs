@@ -2,12 +2,8 @@
 //! what all threads of its process allocate.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a failed expectation fails the test")]
 
-#[path = "support/counting.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod counting;
-#[path = "support/echo.rs"]
-#[allow(dead_code, reason = "other tests and benchmarks use the rest")]
-mod echo;
+#[path = "suite/support/mod.rs"]
+mod support;
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -16,9 +12,9 @@ use std::time::{Duration, Instant};
 use rpcrdma_verbs::loopback::Adapter;
 use rpcrdma_verbs::{Call, Client, Settings};
 
-use counting::OCTETS;
-use echo::service::with_service;
-use echo::{answer, null};
+use support::counting::OCTETS;
+use support::echo::{answer, null};
+use support::service::with_service;
 
 type Use = fn(&Client<Adapter>);
 

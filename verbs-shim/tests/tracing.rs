@@ -1,8 +1,8 @@
 //! What a subscriber of `tracing` is told about connections and calls: in which order, and with which XIDs.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-#[path = "support/service.rs"]
-mod service;
+#[path = "suite/support/mod.rs"]
+mod support;
 
 use std::fmt::{Debug, Write as _};
 use std::future::Future;
@@ -19,7 +19,7 @@ use tracing::field::{Field, Visit};
 use tracing::span;
 use tracing::{Event, Metadata, Subscriber};
 
-use service::with_service;
+use support::service::with_service;
 
 const PROGRAM: u32 = 400_100;
 

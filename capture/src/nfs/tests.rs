@@ -1,4 +1,4 @@
-//! Hand-made messages, for what the captures in `testdata` do not have; `tests/nfs` steps through those.
+//! Hand-made messages, for what the captures in `testdata` do not have; `tests/suite/nfs` steps through those.
 
 use super::*;
 

@@ -1,5 +1,5 @@
 /*
- * Decodes headers and reads every field of every segment, as decode_and_visit of core/tests/support/mod.rs does in Rust:
+ * Decodes headers and reads every field of every segment, as decode_and_visit of core/tests/suite/support/mod.rs does in Rust:
  * once with the time that this takes, best of 500 rounds of 2000; or, with --count, 1000 times in a function of its own for
  * each header, so that a profiler can count instructions.
  */

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::{env, fs};
 
-#[path = "../../tests/support/recorded.rs"]
+#[path = "../../tests/suite/support/recorded.rs"]
 #[allow(dead_code)]
 mod recorded;
 

@@ -1,0 +1,327 @@
+//! Annotated captures: the frames octet by octet, and the comments as a small pcapng reader of our own and tshark read them.
+//!
+//! Where tshark is not installed the test that needs it says so and passes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use rpcrdma_capture::check::Checker;
+use rpcrdma_capture::output::annotate::{Annotated, Annotator};
+use rpcrdma_capture::output::export::Exporter;
+use rpcrdma_capture::{
+    Capture, Config, Dissector, Event, Events, Frame, LinkType, Recovered, RecoveryKind, StepsWanted, Time,
+};
+
+use crate::transcode::{self, ETHERNET, INFINIBAND, Record};
+
+fn annotate(records: &[Record]) -> (Vec<u8>, Annotated) {
+    let mut config = Config::default();
+    (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::All);
+    let (mut file, mut dissector, mut checker) = (Vec::new(), Dissector::new(config), Checker::default());
+    let mut annotator = Annotator::new(&mut file).unwrap();
+    let take = |dissector: &mut Dissector, checker: &mut Checker, annotator: &mut Annotator<_>| {
+        while let Some(event) = dissector.event() {
+            if let Event::Transaction(transaction) = &event {
+                annotator.transaction(transaction);
+            }
+            if let Event::Recovery(recovered) = &event {
+                annotator.recovered(recovered);
+            }
+            checker.event(&event);
+        }
+        while let Some(found) = checker.finding() {
+            annotator.finding(&found);
+        }
+    };
+    for (number, record) in (1..).zip(records) {
+        let frame = Frame {
+            number,
+            time: Time(record.time_ns),
+            link: LinkType(record.link),
+            data: &record.data,
+            length: record.length,
+        };
+        annotator.frame(&frame).unwrap();
+        dissector.frame(&frame);
+        take(&mut dissector, &mut checker, &mut annotator);
+    }
+    dissector.finish();
+    take(&mut dissector, &mut checker, &mut annotator);
+    let annotated = annotator.finish().unwrap();
+    (file, annotated)
+}
+
+fn u16_at(octets: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([octets[at], octets[at + 1]])
+}
+
+fn u32_at(octets: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(octets[at..at + 4].try_into().unwrap()) as usize
+}
+
+/// The frames of a pcapng file, each with its comments. Interface Description Blocks (type 1) have the link type, Enhanced
+/// Packet Blocks (type 6) a frame and its options, of which 1 is a comment. Times are in nanoseconds.
+fn read(file: &[u8]) -> Vec<(Record, Vec<String>)> {
+    let (mut links, mut frames, mut rest) = (Vec::new(), Vec::new(), file);
+    while !rest.is_empty() {
+        let (kind, length) = (u32_at(rest, 0), u32_at(rest, 4));
+        let block = &rest[..length];
+        assert_eq!(u32_at(block, length - 4), length, "the length stands at both ends");
+        rest = &rest[length..];
+        match kind {
+            1 => {
+                links.push(u16_at(block, 8));
+                assert_eq!(block[16..21], [9, 0, 1, 0, 9], "if_tsresol: nanoseconds");
+            }
+            6 => {
+                let captured = u32_at(block, 20);
+                let record = Record {
+                    time_ns: (u32_at(block, 12) as u64) << 32 | u32_at(block, 16) as u64,
+                    link: links[u32_at(block, 8)],
+                    data: block[28..28 + captured].to_vec(),
+                    length: u32_at(block, 24) as u32,
+                };
+                frames.push((record, comments(&block[28 + captured.next_multiple_of(4)..length - 4])));
+            }
+            _ => {}
+        }
+    }
+    frames
+}
+
+/// The comments among the options of a frame.
+fn comments(mut options: &[u8]) -> Vec<String> {
+    let mut comments = Vec::new();
+    while options.len() >= 4 {
+        let [code, length] = [0, 2].map(|at| usize::from(u16_at(options, at)));
+        if code == 1 {
+            comments.push(String::from_utf8(options[4..4 + length].to_vec()).unwrap());
+        }
+        options = &options[4 + length.next_multiple_of(4)..];
+    }
+    comments
+}
+
+/// The comments in a file, by the number of their frame.
+fn commented(file: &[u8]) -> BTreeMap<usize, Vec<String>> {
+    let comments = read(file).into_iter().map(|(_, comments)| comments);
+    (1..).zip(comments).filter(|(_, comments)| !comments.is_empty()).collect()
+}
+
+#[test]
+fn every_frame_is_there_as_it_was() {
+    for name in transcode::ROCE_CAPTURES.into_iter().chain(["iwarp_nfs3_lossy", "iwarp_nfs41"]) {
+        let records = transcode::capture(name);
+        let (file, annotated) = annotate(&records);
+        let (frames, comments): (Vec<_>, Vec<_>) = read(&file).into_iter().unzip();
+        assert!(frames == records, "{name}");
+        assert_eq!((annotated.frames as usize, annotated.late), (records.len(), 0), "{name}");
+        let written = comments.iter().flatten().count();
+        assert_eq!(annotated.comments as usize, written, "{name}");
+        assert!(written > 0 || name == "perftest", "{name}");
+    }
+}
+
+/// A capture can have several link types, and frames that snaplen cut.
+#[test]
+fn link_types_and_cut_frames_stay_as_they_are() {
+    let record = |link, octets: usize, length| Record { time_ns: 7, link, data: vec![3; octets], length };
+    let records = [record(ETHERNET, 61, 61), record(INFINIBAND, 5, 5), record(ETHERNET, 0, 1500)];
+    let frames: Vec<_> = read(&annotate(&records).0).into_iter().map(|(frame, _)| frame).collect();
+    assert_eq!(frames, records);
+}
+
+/// Frame numbers, latencies and lengths are those of `testdata/captures/nfs41.truth`, and of tshark on the original.
+#[test]
+fn comments_say_what_a_frame_is_for() {
+    let comments = commented(&annotate(&transcode::capture("nfs41")).0);
+    assert_eq!(
+        comments[&693],
+        ["call 0x53d138ec: SEQUENCE PUTFH WRITE; reply in frame 763, latency 8.690 ms; RDMA Read of 65536 octets"]
+    );
+    assert_eq!(
+        comments[&763],
+        ["reply 0x53d138ec: SEQUENCE PUTFH WRITE; call in frame 693, latency 8.690 ms; ms by phase: responder 5.077, \
+          pull 3.613"]
+    );
+    let [rpc, finding] = &comments[&32][..] else { panic!("{:?}", comments[&32]) };
+    assert!(rpc.starts_with("reply 0x32d138ec: EXCHANGE_ID; call in frame 28,"), "{rpc}");
+    assert!(
+        finding.starts_with("error invalidate-foreign, by 192.0.2.1: handle 0x00000c93 is invalidated"),
+        "{finding}"
+    );
+}
+
+#[test]
+fn a_comment_that_comes_too_late_is_on_a_later_frame() {
+    let mut file = Vec::new();
+    let mut annotator = Annotator::new(&mut file).unwrap();
+    let transactions: Vec<_> = {
+        let capture = Capture::from_paths([transcode::path("nfs41")]);
+        Events::new(capture, Config::default()).transactions().map(Result::unwrap).collect()
+    };
+    let first = &transactions[0];
+    let call = first.call.as_ref().unwrap().stamp.frame;
+    // A frame of 16 MiB each time: four of them are held.
+    let data = vec![0; 16 << 20];
+    for number in call..call + 6 {
+        let frame = Frame { number, time: Time(0), link: LinkType(ETHERNET), data: &data, length: 16 << 20 };
+        annotator.frame(&frame).unwrap();
+    }
+    annotator.transaction(first);
+    let annotated = annotator.finish().unwrap();
+    assert_eq!((annotated.frames, annotated.comments, annotated.late), (6, 2, 1));
+    let comments = commented(&file);
+    let [reply, late] = &comments[&3][..] else { panic!("{comments:?}") };
+    assert!(reply.starts_with("reply 0x31d138ec: "), "{reply}");
+    assert!(late.starts_with("frame 24: call 0x31d138ec: NFSv4 NULL; reply in frame 26"), "{late}");
+}
+
+#[test]
+fn exported_messages_name_the_frame_they_are_from() {
+    let capture = Capture::from_paths([transcode::path("nfs41")]);
+    let mut file = Vec::new();
+    let mut exporter = Exporter::pcapng(&mut file).unwrap();
+    for transaction in Events::new(capture, Config::default()).transactions() {
+        exporter.transaction(&transaction.unwrap()).unwrap();
+    }
+    exporter.finish().unwrap();
+    let comments: Vec<_> = commented(&file).into_values().flatten().collect();
+    assert_eq!(comments.len(), 138);
+    for comment in [
+        "from frame 28 of the capture: rdma_xid 0x32d138ec, in one Send",
+        "from frame 207 of the capture: rdma_xid 0x48d138ec, in a chunk",
+        "from frame 693 of the capture: rdma_xid 0x53d138ec, in a Send and chunks",
+    ] {
+        assert!(comments.iter().any(|found| found == comment), "{comment}");
+    }
+}
+
+/// The signs of loss in a capture.
+fn events(name: &str) -> Vec<Recovered> {
+    let mut config = Config::default();
+    config.recovery = true;
+    let events = Events::new(Capture::from_paths([transcode::path(name)]), config);
+    events
+        .filter_map(|event| if let Event::Recovery(recovered) = event.unwrap() { Some(recovered) } else { None })
+        .collect()
+}
+
+/// What is printed of these fields of the frames that a filter selects in an annotated file; none if tshark is not installed.
+fn tshark(file: &[u8], test: &str, filter: &str, fields: &[&str]) -> Option<String> {
+    let path = std::env::temp_dir().join(format!("rpcrdma-annotate-{test}-{}.pcapng", std::process::id()));
+    std::fs::write(&path, file).unwrap();
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(&path).args(["-Y", filter, "-T", "fields", "-E", "aggregator=/s", "-e", "frame.number"]);
+    let output = command.args(fields.iter().flat_map(|field| ["-e", field])).output();
+    std::fs::remove_file(path).unwrap();
+    let Ok(output) = output else {
+        println!("tshark is not installed: this test does nothing");
+        return None;
+    };
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+#[test]
+fn what_was_lost_is_in_the_comments_that_tshark_shows() {
+    for name in ["nfs41_lossy", "iwarp_nfs3_lossy"] {
+        let (file, _) = annotate(&transcode::capture(name));
+        let events = events(name);
+        for (text, is_of) in [
+            ("sent again", (|kind| kind.is_sent_again()) as fn(RecoveryKind) -> bool),
+            ("NAK: ", |kind| kind == RecoveryKind::SequenceError),
+            ("time-out: ", |kind| matches!(kind, RecoveryKind::TimedOut { .. })),
+        ] {
+            let Some(lines) = tshark(&file, "lost", &format!("frame.comment contains \"{text}\""), &[]) else { return };
+            let expected: BTreeSet<u64> =
+                events.iter().filter(|event| is_of(event.kind)).map(|event| event.stamp.frame).collect();
+            let found: BTreeSet<u64> = lines.lines().map(|line| line.trim().parse().unwrap()).collect();
+            assert!(!expected.is_empty() && found == expected, "{name} {text}");
+        }
+        let comments = commented(&file);
+        for event in &events {
+            let xid = format!("XID {:#010x}", event.xid.unwrap());
+            let of = &comments[&(event.stamp.frame as usize)];
+            assert!(of.iter().any(|comment| comment.ends_with(&xid)), "{name} {event:?}: {of:?}");
+        }
+    }
+}
+
+/// The number in front of a packet's number says how often it was there before, counted by that number alone.
+#[test]
+fn how_often_a_packet_was_sent_is_what_its_number_says() {
+    let records = transcode::capture("nfs41_lossy");
+    let comments = commented(&annotate(&records).0);
+    let (mut times, mut most) = (BTreeMap::<_, u32>::new(), 0);
+    for (frame, Record { data, .. }) in (1..).zip(&records) {
+        let is_packet = data[12..14] == [8, 0] && data[23] == 17 && data[36..38] == 4791_u16.to_be_bytes();
+        if !is_packet || !matches!(data[42], 0..=0x0c | 0x16 | 0x17) {
+            continue;
+        }
+        // A Read request has as many numbers as its answer has packets of 1024 octets, and may be sent again for the last of them.
+        let number = u32::from_be_bytes([0, data[51], data[52], data[53]]);
+        let numbers =
+            if data[42] == 0x0c { u32::from_be_bytes(data[66..70].try_into().unwrap()).div_ceil(1024) } else { 1 };
+        for asked in number + 1..number + numbers {
+            times.entry((data[29], asked)).or_insert(1);
+        }
+        let times = times.entry((data[29], number)).or_default();
+        *times += 1;
+        let of = comments.get(&frame).into_iter().flatten().find(|comment| comment.contains("sent again"));
+        let Some(comment) = of else {
+            assert_eq!(*times, 1, "frame {frame}");
+            continue;
+        };
+        // What the capture lacks was sent once more.
+        *times += u32::from(comment.contains("lacks the first"));
+        let ending = ["th", "st", "nd", "rd"].get(*times as usize).unwrap_or(&"th");
+        assert!(comment.contains(&format!("sent again, {times}{ending} time")), "frame {frame}, {times}: {comment}");
+        most = most.max(*times);
+    }
+    assert!(most >= 3, "{most}");
+}
+
+/// The RDMA operations in the comments are those of tshark, and are counted through for each RPC.
+#[test]
+fn packets_of_rdma_are_counted_through() {
+    let (file, annotated) = annotate(&transcode::capture("nfs41_lossy"));
+    assert_eq!(annotated.left_out, 0);
+    let filter = "frame.comment matches \"^RDMA (Read|Write)[a-z ]* [0-9]+ of\"";
+    let Some(lines) = tshark(&file, "rdma", filter, &["infiniband.bth.opcode"]) else { return };
+    let comments = commented(&file);
+    let mut counts = BTreeMap::<_, Vec<(u64, u64)>>::new();
+    for line in lines.lines() {
+        let (frame, opcode) = line.split_once('\t').unwrap();
+        let expected = match opcode.parse::<u32>().unwrap() {
+            6..=11 => "RDMA Write ",
+            12 => "RDMA Read request ",
+            13..=16 => "RDMA Read response ",
+            other => panic!("{other}"),
+        };
+        let of = &comments[&frame.parse().unwrap()];
+        let counted = of.iter().filter(|comment| comment.starts_with("RDMA ") && !comment.contains("sent again"));
+        assert_eq!(counted.count(), 1, "{of:?}");
+        let rest = of.iter().find_map(|comment| comment.strip_prefix(expected)?.split_once(" of ")).unwrap();
+        let (total, rpc) = rest.1.split_once(" of ").unwrap();
+        counts.entry((expected, rpc)).or_default().push((rest.0.parse().unwrap(), total.parse().unwrap()));
+    }
+    assert!(counts.keys().any(|(_, rpc)| *rpc == "NFSv4 READ, XID 0xc73d34c3"), "{:?}", counts.keys());
+    let kinds: BTreeSet<_> = counts.keys().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, BTreeSet::from(["RDMA Read request ", "RDMA Read response ", "RDMA Write "]));
+    for (rpc, numbers) in counts {
+        let total = numbers.len() as u64;
+        assert_eq!(numbers, (1..=total).map(|number| (number, total)).collect::<Vec<_>>(), "{rpc:?}");
+    }
+}
+
+#[test]
+fn tshark_reads_the_comments() {
+    let (file, annotated) = annotate(&transcode::capture("nfs41_lossy"));
+    let Some(lines) = tshark(&file, "all", "frame.comment", &["frame.comment"]) else { return };
+    let found = commented(&file);
+    assert_eq!(found.values().map(Vec::len).sum::<usize>(), annotated.comments as usize);
+    assert_eq!(lines.lines().count(), found.len());
+    for (line, (frame, comments)) in lines.lines().zip(found) {
+        assert_eq!(line, format!("{frame}\t{}", comments.join(" ")));
+    }
+}

@@ -1,0 +1,122 @@
+//! The arguments of NFS operations, compared with what tshark shows for the same RPCs.
+//!
+//! `arguments/nfs41.txt` is the output of tshark 4.0.17, and those of the other captures likewise, with `nfs.offset3` and
+//! `nfs.count3` for `nfs3.txt`, which ends with `nfs.name`:
+//!
+//! ```sh
+//! rpcrdma export testdata/captures/nfs41.pcap -o nfs41.pcap
+//! tshark -r nfs41.pcap -Y 'rpc.msgtyp==0 && nfs && rpc.program==100003' -T fields -E separator='|' -e rpc.xid \
+//!   -e nfs.fh.hash -e nfs.offset4 -e nfs.count4 -e nfs.name -e nfs.pathname.component -e nfs.stateid.other \
+//!   -e nfs.write.data_length
+//! ```
+
+use std::fs;
+
+use rpcrdma_capture::output::file_names::FileNames;
+use rpcrdma_capture::output::top::{Top, TopBy, TopKey};
+use rpcrdma_capture::{Address, Capture, Config, Events, OperationArguments, Transaction};
+
+const SERVER: Address = Address::V4([192, 0, 2, 1]);
+
+fn transactions(name: &str) -> Vec<Transaction> {
+    let path = format!("{}/../testdata/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
+    Events::new(Capture::from_paths([path]), Config::default()).transactions().map(Result::unwrap).collect()
+}
+
+fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// One RPC as tshark shows it.
+fn shown(transaction: &Transaction) -> String {
+    let arguments = transaction.arguments();
+    let is_compound = !transaction.operations.is_empty();
+    let hash = |arguments: &OperationArguments<'_>| arguments.handle.map(|handle| format!("{:#010x}", crc32(handle)));
+    let handles: Vec<String> =
+        arguments.iter().filter(|a| !is_compound || a.name == "PUTFH").filter_map(hash).collect();
+    let joined = |of: &dyn Fn(&OperationArguments<'_>) -> Option<String>| {
+        arguments.iter().filter_map(of).collect::<Vec<_>>().join(",")
+    };
+    let text = |name: &[u8]| String::from_utf8(name.to_vec()).unwrap();
+    let names = joined(&|a| {
+        let names: Vec<String> = a.file_name.into_iter().chain(a.new_file_name).map(text).collect();
+        (!names.is_empty()).then(|| names.join(","))
+    });
+    let offsets = joined(&|a| a.offset.map(|offset| offset.to_string()));
+    let counts = joined(&|a| a.count.map(|count| count.to_string()));
+    // After the sequence number.
+    let stateids = joined(&|a| a.stateid.map(|stateid| hex(&stateid[4..])));
+    format!("{:#010x}|{}|{offsets}|{counts}|{names}|{stateids}", transaction.xid, handles.join(","))
+}
+
+/// The same from a line of tshark.
+fn expected(line: &str) -> String {
+    match line.split('|').collect::<Vec<_>>()[..] {
+        // Both directories of a RENAME are the same there.
+        [xid, handle, offset, count, name] => {
+            format!("{xid}|{}|{offset}|{count}|{name}|", handle.split(',').next().unwrap())
+        }
+        [xid, handles, offset, count, name, component, stateid, written] => {
+            format!("{xid}|{handles}|{offset}|{count}{written}|{name}{component}|{stateid}")
+        }
+        _ => panic!("{line}"),
+    }
+}
+
+/// CRC-32 bit by bit (IEEE 802.3).
+fn crc32(octets: &[u8]) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
+    !octets.iter().fold(!0, |crc, octet| (0..8).fold(crc ^ u32::from(*octet), step))
+}
+
+#[test]
+fn handles_names_offsets_and_counts_are_those_that_tshark_shows() {
+    for name in ["nfs3", "nfs40", "nfs41"] {
+        let path = format!("{}/tests/arguments/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        let mut all: Vec<String> = fs::read_to_string(path).unwrap().lines().map(expected).collect();
+        let is_nfs = |transaction: &&Transaction| transaction.procedure.is_some_and(|p| p.program == 100_003);
+        let mut ours: Vec<String> = transactions(name).iter().filter(is_nfs).map(shown).collect();
+        all.sort();
+        ours.sort();
+        assert_eq!(ours, all, "{name}");
+    }
+}
+
+/// `w.bin` was created there, and its 197,001 octets written and read back.
+#[test]
+fn what_is_written_and_read_is_counted_by_the_name_under_which_a_file_was_opened() {
+    for (name, handle) in
+        [("nfs3", "010001010000000053304a9a9701000000000000"), ("nfs41", "0100010100000000b6c821ef9701000000000000")]
+    {
+        let mut names = FileNames::default();
+        let (mut by_name, mut by_handle) = (Top::new(TopBy::Name), Top::new(TopBy::Handle));
+        for transaction in transactions(name) {
+            names.learn(&transaction, &transaction.arguments());
+            by_name.take(&transaction);
+            by_handle.take(&transaction);
+        }
+        let (by_name, by_handle) = (by_name.finish(100), by_handle.finish(100));
+        let is_file = |key: &TopKey| matches!(key, TopKey::File(_, octets) if hex(octets) == handle);
+        let (TopKey::File(server, octets), counts) = by_handle.rows.iter().find(|(key, _)| is_file(key)).unwrap()
+        else {
+            panic!("{name}");
+        };
+        assert_eq!((*server, names.name(SERVER, octets)), (SERVER, Some("w.bin")), "{name}");
+        assert_eq!((counts.octets_written, counts.failed, counts.not_rebuilt), (197_001, 0, 0), "{name}");
+        let (_, named) = by_name.rows.iter().find(|(key, _)| *key == TopKey::Text("w.bin".to_owned())).unwrap();
+        assert_eq!(named.octets_written, 197_001, "{name}");
+        let calls =
+            |rows: &[(TopKey, rpcrdma_capture::output::top::TopCounts)]| rows.iter().map(|(_, c)| c.calls).sum::<u64>();
+        assert_eq!(calls(&by_name.rows), calls(&by_handle.rows), "{name}: each RPC is counted once");
+    }
+}
+
+#[test]
+fn nothing_is_known_of_what_is_encrypted_or_not_rebuilt() {
+    let known = |name: &str| transactions(name).iter().filter(|t| !t.arguments().is_empty()).count();
+    // krb5 protects headers alone, krb5i the integrity of bodies.
+    assert!(known("nfs41_krb5") > 30 && known("nfs41_krb5i") > 30);
+    let withdrawn = transactions("withdrawn");
+    let refused = withdrawn.iter().find(|t| t.call.as_ref().unwrap().message.is_err()).unwrap();
+    assert!(refused.arguments().is_empty());
+}

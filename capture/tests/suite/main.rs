@@ -1,0 +1,42 @@
+//! The tests of the package in one program: each program more compiles and links what it uses once more.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
+
+mod annotate;
+mod arguments;
+mod check;
+mod command;
+mod common;
+mod compare;
+mod credits;
+mod csv;
+mod engine;
+mod examples;
+mod export;
+mod files;
+mod found;
+mod generated;
+mod header;
+mod iwarp;
+mod links;
+mod missing;
+mod nfs;
+mod phases;
+mod place;
+mod program;
+mod recovery;
+mod report;
+mod rfc5666;
+mod schema;
+mod separate;
+mod stats;
+mod steps;
+mod synthetic;
+mod trace;
+mod transcode;
+mod truth;
+mod version2;

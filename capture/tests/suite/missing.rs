@@ -1,0 +1,195 @@
+//! What a capture lacks takes findings away and adds none: the checker's word about every shipped capture, after frames were
+//! cut, missed, captured twice or out of order, and after a capture that began late or ended early.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use rpcrdma_capture::{Checker, Config, Dissector, Event, Frame, LinkType, Time};
+
+use crate::transcode::{self, Random, Record};
+
+/// A frame of a shipped capture, with its number there.
+#[derive(Clone)]
+struct Numbered {
+    number: u64,
+    record: Record,
+}
+
+/// A rule that is broken; the frame that breaks it, by its number in the shipped capture; the two ends.
+type Finding = (&'static str, u64, [String; 2]);
+
+/// What the checker says of frames.
+#[derive(Default)]
+struct Judged {
+    found: BTreeSet<Finding>,
+    /// The frames that brought a Send With Invalidate.
+    invalidating: BTreeSet<u64>,
+}
+
+impl Judged {
+    fn of(frames: &[Numbered]) -> Self {
+        let mut dissector = Dissector::new(Config::for_checker());
+        let (mut checker, mut judged, mut time) = (Checker::default(), Self::default(), 0);
+        let mut take = |dissector: &mut Dissector, judged: &mut Self| {
+            while let Some(event) = dissector.event() {
+                if let Event::Message(message) = &event
+                    && message.invalidates.is_some()
+                {
+                    judged.invalidating.insert(frames[message.stamp.frame as usize - 1].number);
+                }
+                checker.event(&event);
+            }
+        };
+        for (Numbered { record, .. }, number) in frames.iter().zip(1..) {
+            // The clock of whoever captures goes on, whatever the order.
+            time = record.time_ns.max(time);
+            let (link, length) = (LinkType(record.link), record.length);
+            dissector.frame(&Frame { number, time: Time(time), link, data: &record.data, length });
+            take(&mut dissector, &mut judged);
+        }
+        dissector.finish();
+        take(&mut dissector, &mut judged);
+        let found = std::iter::from_fn(|| checker.finding()).map(|found| {
+            let ends = [found.from.to_string(), found.to.to_string()];
+            (found.rule.slug, frames[found.stamp.frame as usize - 1].number, ends)
+        });
+        judged.found = found.collect();
+        judged
+    }
+
+    /// Whether this is one of the findings in `whole`, of which this is the judgement. That remote invalidation was not
+    /// announced is said once a connection: where the first Send that invalidates is missing, of a later one, or of a copy
+    /// of one.
+    fn has(&self, whole: &[Numbered], finding: &Finding) -> bool {
+        let (slug, frame, ends) = finding;
+        let content = |frame: u64| content(&whole[frame as usize - 1].record);
+        let is_said_later = |(known, first, of): &Finding| (known, of) == (slug, ends) && first < frame;
+        self.found.contains(finding)
+            || *slug == "invalidate-foreign"
+                && self.invalidating.iter().any(|known| content(*known) == content(*frame))
+                && self.found.iter().any(is_said_later)
+    }
+}
+
+/// What a frame holds after the headers that may differ in a copy of it, and before its checksum.
+fn content(record: &Record) -> &[u8] {
+    record.data.get(66..record.data.len() - 4).unwrap_or_default()
+}
+
+/// Judges every shipped capture after each of its disturbances.
+fn nothing_is_added(disturb: impl Fn(&[Numbered], &mut dyn FnMut(String, Vec<Numbered>))) {
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for name in shipped() {
+        let frames: Vec<_> =
+            (1..).zip(transcode::capture(&name)).map(|(number, record)| Numbered { number, record }).collect();
+        let whole = Judged::of(&frames);
+        disturb(&frames, &mut |how, disturbed| {
+            tried += 1;
+            let found = Judged::of(&disturbed).found;
+            let added = found.iter().filter(|finding| !whole.has(&frames, finding));
+            wrong.extend(added.map(|(slug, frame, _)| format!("{name}, {how}: {slug} in frame {frame}")));
+        });
+    }
+    assert!(tried > 100, "{tried} disturbances");
+    assert!(wrong.is_empty(), "{} findings were added\n{}", wrong.len(), wrong[..wrong.len().min(60)].join("\n"));
+}
+
+/// The names of the captures in `testdata`.
+fn shipped() -> Vec<String> {
+    let folder = transcode::path("any");
+    let mut names: Vec<String> = fs::read_dir(folder.parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "pcap"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    names.sort();
+    assert!(names.len() > 10, "{names:?}");
+    names
+}
+
+/// All frames, or selected ones, cut to this many octets.
+fn cut(frames: &[Numbered], mut snaplen: impl FnMut() -> Option<usize>) -> Vec<Numbered> {
+    let mut frames = frames.to_vec();
+    for frame in &mut frames {
+        if let Some(octets) = snaplen() {
+            frame.record.data.truncate(octets);
+        }
+    }
+    frames
+}
+
+#[test]
+fn frames_cut_at_any_length() {
+    nothing_is_added(|frames, judge| {
+        // Of large captures every length that may end within a header; then some within each message.
+        let every = if frames.len() < 500 { 401 } else { 150 };
+        let lengths = (0..every).chain((every..400).step_by(7)).chain((400..4300).step_by(501));
+        for length in lengths {
+            judge(format!("cut to {length}"), cut(frames, || Some(length)));
+        }
+    });
+}
+
+#[test]
+fn some_frames_cut_each_at_another_length() {
+    nothing_is_added(|frames, judge| {
+        for seed in 1..=20 {
+            for (per_mille, lengths) in [(10, 150), (100, 150), (100, 400), (500, 300)] {
+                let mut random = Random(seed);
+                let disturbed = cut(frames, || {
+                    let length = random.next() as usize % lengths;
+                    random.happens(per_mille).then_some(length)
+                });
+                judge(format!("{per_mille} of 1000 cut below {lengths}, seed {seed}"), disturbed);
+            }
+        }
+    });
+}
+
+#[test]
+fn frames_missed() {
+    nothing_is_added(|frames, judge| {
+        for seed in 1..=15 {
+            for per_mille in [2, 20, 100, 400] {
+                judge(format!("{per_mille} of 1000 missed, seed {seed}"), transcode::dropping(frames, seed, per_mille));
+            }
+        }
+    });
+}
+
+#[test]
+fn one_frame_missed() {
+    nothing_is_added(|frames, judge| {
+        let step = if frames.len() < 500 { 1 } else { 29 };
+        for missed in (0..frames.len()).step_by(step) {
+            let mut left = frames.to_vec();
+            left.remove(missed);
+            judge(format!("without frame {}", missed + 1), left);
+        }
+    });
+}
+
+#[test]
+fn frames_captured_twice_and_out_of_order() {
+    nothing_is_added(|frames, judge| {
+        for seed in 1..=20 {
+            let twice = transcode::duplicating(frames, seed, 200);
+            judge(format!("disordered, seed {seed}"), transcode::shuffling(&twice, seed, 100, 5));
+            let missed = transcode::dropping(&twice, seed, 50);
+            judge(format!("disordered, some missed, seed {seed}"), transcode::shuffling(&missed, seed, 100, 5));
+        }
+    });
+}
+
+#[test]
+fn a_capture_that_begins_late_or_ends_early() {
+    nothing_is_added(|frames, judge| {
+        for place in (0..frames.len()).step_by(frames.len() / 37) {
+            judge(format!("without the first {place}"), transcode::without_first(frames, place));
+            judge(format!("only the first {place}"), frames[..place].to_vec());
+            judge(format!("cut to 106, without the first {place}"), cut(&frames[place..], || Some(106)));
+        }
+    });
+}

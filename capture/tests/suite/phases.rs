@@ -1,0 +1,179 @@
+//! Where the time of an RPC goes, measured against the times of the frames.
+
+use rpcrdma_capture::{Config, NotTimed, Phase, Phases, Transaction};
+
+use crate::common::{Found, dissect};
+use crate::transcode::{self, Pcap, Record};
+
+/// Of the others, some calls are not timed, or nothing is called.
+fn captures() -> impl Iterator<Item = &'static str> {
+    let others = ["perftest", "same_xid", "withdrawn"];
+    let roce = transcode::ROCE_CAPTURES.into_iter().filter(move |name| !others.contains(name));
+    roce.chain(["iwarp_nfs3_lossy", "iwarp_nfs41"])
+}
+
+fn of(records: &[Record]) -> Found {
+    dissect(&transcode::write_pcap(records, Pcap { nanoseconds: true, ..Pcap::default() }), Config::default())
+}
+
+/// Nanoseconds from the first frame of the call's Send to the last of the reply's.
+fn between_frames(transaction: &Transaction) -> Option<u64> {
+    let (began, reply) = (transaction.began?, transaction.reply.as_ref()?);
+    reply.stamp.time.0.checked_sub(began.time.0)
+}
+
+#[test]
+fn the_phases_of_every_rpc_add_up_to_the_time_between_its_frames() {
+    // READDIRPLUS: call 192, reply 199. TCP sent segments of an RDMA Write before the reply again, the last of them in frame
+    // 204: octets of the result came with that.
+    let ended_later = [(("iwarp_nfs3_lossy", 192), 9_031_000)];
+    for name in captures() {
+        let found = of(&transcode::capture(name));
+        let answered = found.transactions.iter().filter(|transaction| transaction.reply.is_some());
+        assert!(answered.clone().count() >= 2, "{name}");
+        for transaction in answered {
+            let call = transaction.call.as_ref().unwrap().stamp.frame;
+            let phases = transaction.phases.unwrap_or_else(|reason| panic!("{name} {call}: {reason}"));
+            let between = between_frames(transaction).unwrap();
+            let expected =
+                ended_later.iter().find(|(place, _)| *place == (name, call)).map_or(between, |(_, total)| *total);
+            assert_eq!(phases.total(), expected, "{name} {call}");
+            assert_eq!(transaction.latency(), Some(phases.total()), "{name} {call}");
+        }
+    }
+}
+
+/// The times are those that `tshark -T fields -e frame.number -e frame.time_epoch` shows, in microseconds of their second.
+#[test]
+fn phases_are_the_times_between_frames() {
+    let microseconds = |phases: Phases| {
+        let Phases { call, responder, pull, push, reply, requester } = phases;
+        [call, responder, pull, push, reply, requester].map(|nanoseconds| nanoseconds as f64 / 1000.0)
+    };
+    for (name, xid, expected) in [
+        // READ. Call 251, Writes 253 to 316, reply 317.
+        ("nfs41", 0x4bd1_38ec, [0, (875_086 - 872_330) + (879_445 - 879_443), 0, 879_443 - 875_086, 0, 0]),
+        // WRITE. Call 693, Read requests 695 to 698, last response 762, reply 763.
+        ("nfs41", 0x53d1_38ec, [0, (109_847 - 107_963) + (116_653 - 113_460), 113_460 - 109_847, 0, 0, 0]),
+        // A call in the packets 1182 to 1184, reply 1186.
+        ("nfs41", 0x64d1_38ec, [585_668 - 585_524, 589_932 - 585_668, 0, 0, 0, 0]),
+        // READ. Call 246, Writes 248 to 405, of which some came again two seconds later, reply 406.
+        ("nfs41_lossy", 0xc73d_34c3, [0, (630_503 - 628_041) + (941_433 - 941_432), 0, 2_941_432 - 630_503, 0, 0]),
+        // READ. Call 569, Writes 571 to 633, reply 643.
+        ("iwarp_nfs41", 0x13ff_d0df, [0, (886_665 - 878_220) + (897_305 - 890_946), 0, 890_946 - 886_665, 0, 0]),
+        // WRITE. Call 650, Read request 651, last response 725, which TCP sent again, in the next second; reply 726.
+        ("iwarp_nfs3_lossy", 0x27a9_837c, [0, (843_609 - 839_975) + (81_016 - 65_355), 1_065_355 - 843_609, 0, 0, 0]),
+        // A call in the segments 1174 and 1175, reply 1177.
+        ("iwarp_nfs3_lossy", 0x37a9_837c, [58_854 - 57_316, 63_254 - 58_854, 0, 0, 0, 0]),
+    ] {
+        let found = of(&transcode::capture(name));
+        let phases = found.of(xid).phases.unwrap();
+        assert_eq!(microseconds(phases), expected.map(f64::from), "{name} {xid:#x}");
+    }
+}
+
+/// The server waits 2 ms in connections 4 to 6, and 12 ms in 7 to 9: before each call, each RDMA Read, or the RDMA Writes. No
+/// call is faster than its delay, but an emulated machine may be slow to wake up; so the fastest of ten are compared.
+#[test]
+fn delays_of_a_server_are_time_of_the_responder() {
+    let found = of(&transcode::capture("delays"));
+    for number in 1..=3 {
+        for phase in Phase::ALL {
+            let [without, short, long] =
+                [number, number + 3, number + 6].map(|connection| best(&found, connection, phase));
+            if phase == Phase::Responder {
+                assert!((long - short - 10.0).abs() < 1.0, "{number}: {short} and {long} ms");
+                assert!(short >= 2.0 && long >= 12.0, "{number}: {short} and {long} ms");
+            } else {
+                assert!((long - without).abs() < 1.0, "{number}, {}: {without} and {long} ms", phase.name());
+            }
+        }
+    }
+}
+
+/// The least of a phase of the calls of a connection, in milliseconds.
+fn best(found: &Found, connection: u32, phase: Phase) -> f64 {
+    let of = found.transactions.iter().filter(|transaction| transaction.connection == connection);
+    of.map(|transaction| transaction.phases.unwrap().of(phase) as f64 / 1e6).fold(f64::INFINITY, f64::min)
+}
+
+/// An end holds the frames that it sends, for 2 ms in connections with odd numbers, and for 5 ms in those with even ones. What
+/// waits for them is an RDMA Read of the server, if the client holds them, and the call, if the server does, twice where it
+/// pulls: for the RDMA Read request and for the reply.
+#[test]
+fn frames_that_an_end_holds_are_time_of_the_phase_that_waits_for_them() {
+    for name in ["held", "iwarp_held"] {
+        let found = of(&transcode::capture(name));
+        for (number, waits, times) in [
+            (1, None, 0.0),
+            (3, Some(Phase::Pull), 1.0),
+            (5, None, 0.0),
+            (7, Some(Phase::Responder), 1.0),
+            (9, Some(Phase::Responder), 2.0),
+            (11, Some(Phase::Responder), 1.0),
+        ] {
+            for phase in Phase::ALL {
+                let [short, long] = [number, number + 1].map(|connection| best(&found, connection, phase));
+                let held = if waits == Some(phase) { 3.0 * times } else { 0.0 };
+                let context = format!("{name}, {number}, {}: {short} and {long} ms", phase.name());
+                // The server's own time is what a machine takes to wake up.
+                assert!((long - short - held).abs() < 1.0 || (phase == Phase::Responder && held == 0.0), "{context}");
+                assert!(held == 0.0 || short >= 2.0 * times, "{context}");
+            }
+        }
+    }
+}
+
+/// Of the WRITE in `nfs41` that is called in frame 693 and answered in 763.
+const WRITE: u32 = 0x53d1_38ec;
+
+#[test]
+fn what_the_capture_misses_is_not_divided() {
+    // The call, a Read request, a response, and the reply.
+    for (frame, expected) in
+        [(693, NotTimed::CallMissing), (696, NotTimed::Missed), (720, NotTimed::Missed), (763, NotTimed::ReplyMissing)]
+    {
+        let mut records = transcode::capture("nfs41");
+        records.remove(frame - 1);
+        let found = of(&records);
+        assert_eq!(found.of(WRITE).phases, Err(expected), "without frame {frame}");
+        let timed = found.transactions.iter().filter(|transaction| transaction.phases.is_ok()).count();
+        assert!(timed > 60, "without frame {frame}: {timed}");
+    }
+}
+
+#[test]
+fn frames_that_are_cut_are_timed_as_whole_ones() {
+    let whole = of(&transcode::capture("nfs41"));
+    let cut = of(&transcode::cut(&transcode::capture("nfs41"), 128));
+    let timed = |found: &Found| found.of(WRITE).phases;
+    assert_eq!(timed(&whole), timed(&cut));
+    assert!(timed(&cut).is_ok());
+}
+
+#[test]
+fn times_that_go_backwards_are_no_phases() {
+    let mut records = transcode::capture("nfs41");
+    // From the RDMA Reads on, the clock is two milliseconds slow.
+    records[694..].iter_mut().for_each(|record| record.time_ns -= 2_000_000);
+    let found = of(&records);
+    assert_eq!(found.of(WRITE).phases, Err(NotTimed::OutOfOrder));
+    assert_eq!(found.of(WRITE).latency(), None);
+    assert_eq!(found.transactions.iter().filter(|transaction| transaction.phases.is_err()).count(), 1);
+}
+
+#[test]
+fn frames_out_of_order_leave_phases_that_add_up() {
+    for name in ["nfs41", "nfs41_lossy", "iwarp_nfs41", "iwarp_nfs3_lossy"] {
+        for seed in 0..4 {
+            let found = of(&transcode::reordering(&transcode::capture(name), seed, 50, 4));
+            for transaction in &found.transactions {
+                let (Ok(phases), Some(between)) = (transaction.phases, between_frames(transaction)) else { continue };
+                // What was moved may be captured after the reply.
+                assert!((between..between + 300_000_000).contains(&phases.total()), "{name} {seed}: {:?}", phases);
+            }
+            let timed = found.transactions.iter().filter(|transaction| transaction.phases.is_ok()).count();
+            assert!(timed * 3 > found.transactions.len() * 2, "{name} {seed}: {timed}");
+        }
+    }
+}

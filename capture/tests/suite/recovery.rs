@@ -1,0 +1,412 @@
+//! What was sent again, and which RPC it was for, measured against the numbers in the packets.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rpcrdma_capture::{
+    Config, Counts, Dissector, Event, Frame, LinkType, Reader, Recovered, Recovery, RecoveryKind, RecoveryUnknown,
+    Report, Time, Transaction,
+};
+
+use crate::synthetic::By::{Client, Server};
+use crate::synthetic::rpc::{Lists, MSG, message, null, reply};
+use crate::synthetic::{Packet, Wire};
+use crate::transcode::{self, Pcap, Record};
+
+/// What a dissector gives.
+#[derive(Default)]
+struct Lossy {
+    transactions: Vec<Transaction>,
+    events: Vec<Recovered>,
+    reports: Vec<Report>,
+}
+
+impl Lossy {
+    fn take(&mut self, dissector: &mut Dissector) {
+        while let Some(event) = dissector.event() {
+            match event {
+                Event::Transaction(transaction) => self.transactions.push(*transaction),
+                Event::Recovery(recovered) => self.events.push(recovered),
+                Event::Connection(report) => self.reports.push(*report),
+                _ => {}
+            }
+        }
+    }
+
+    fn of_records(records: &[Record]) -> Self {
+        let file = transcode::write_pcap(records, Pcap { nanoseconds: true, ..Pcap::default() });
+        let mut reader = Reader::new(file.as_slice()).unwrap();
+        let (mut dissector, mut found) = (Dissector::new(config()), Self::default());
+        while let Some(frame) = reader.next() {
+            dissector.frame(&frame.unwrap());
+            found.take(&mut dissector);
+        }
+        dissector.finish();
+        found.take(&mut dissector);
+        found
+    }
+
+    /// Of packets that were captured at these times, in microseconds.
+    fn of_packets(packets: &[(u64, Packet)]) -> Self {
+        let (mut dissector, mut found) = (Dissector::new(config()), Self::default());
+        for (number, (time, data)) in (1..).zip(packets) {
+            let (time, length) = (Time(time * 1000), data.len() as u32);
+            dissector.frame(&Frame { number, time, link: LinkType(101), data, length });
+            found.take(&mut dissector);
+        }
+        dissector.finish();
+        found.take(&mut dissector);
+        found
+    }
+
+    fn recovery(&self, xid: u32) -> &Recovery {
+        let mut of = self.transactions.iter().filter(|transaction| transaction.xid == xid);
+        of.next().unwrap().recovery.as_ref().unwrap()
+    }
+
+    fn counts(&self) -> [Counts; 2] {
+        [self.reports[0].counts.active, self.reports[0].counts.passive]
+    }
+
+    /// The frames with signs of these names.
+    fn frames(&self, names: &[&str]) -> Vec<u64> {
+        let of = self.events.iter().filter(|event| names.contains(&event.kind.name()));
+        let frames: BTreeSet<u64> = of.map(|event| event.stamp.frame).collect();
+        frames.into_iter().collect()
+    }
+
+    /// The events, the counts of the connection, and what the RPCs had agree. `over` are the frames that were sent again after
+    /// the RPC that they belong to was over.
+    fn assert_sums(&self, over: &[u64]) {
+        let count = |name: &str| self.events.iter().filter(|event| event.kind.name() == name).count() as u64;
+        let all = |of: fn(&Counts) -> u64| self.counts().iter().map(of).sum::<u64>();
+        assert_eq!(count("sent again") + count("duplicate"), all(|counts| counts.retransmitted));
+        assert_eq!(count("duplicate"), all(|counts| counts.duplicates));
+        assert_eq!(count("sent again, lost before"), all(|counts| counts.replaced));
+        assert_eq!(count("time-out"), all(|counts| counts.timeouts));
+        assert_eq!(count("NAK"), all(|counts| counts.sequence_errors));
+        assert_eq!(count("RNR NAK"), all(|counts| counts.not_ready));
+        let rpcs = |of: fn(&Recovery) -> u64| {
+            self.transactions.iter().filter_map(|transaction| transaction.recovery.as_ref().ok()).map(of).sum::<u64>()
+        };
+        let is_over = |name: &&&str| {
+            let is = |event: &&Recovered| event.kind.name() == **name && over.contains(&event.stamp.frame);
+            self.events.iter().filter(is).count() as u64
+        };
+        let over = |names: &[&str]| names.iter().map(|name| is_over(&name)).sum::<u64>();
+        let again = ["sent again", "sent again, lost before"];
+        assert_eq!(rpcs(|recovery| recovery.resent_packets) + over(&again), count(again[0]) + count(again[1]));
+        assert_eq!(rpcs(|recovery| recovery.timeouts) + over(&["time-out"]), count("time-out"));
+        assert_eq!(rpcs(|recovery| recovery.naks), count("NAK"));
+        assert_eq!(rpcs(|recovery| recovery.rnr_naks), count("RNR NAK"));
+        let listed = rpcs(|recovery| recovery.frames.len() as u64 + recovery.frames_left_out);
+        let resent = rpcs(|recovery| recovery.resent_packets + recovery.naks + recovery.rnr_naks + recovery.duplicates);
+        assert_eq!(listed, resent);
+    }
+}
+
+fn config() -> Config {
+    let mut config = Config::default();
+    config.recovery = true;
+    config
+}
+
+/// Frames of RoCEv2 over IPv4 with the numbers of requests and responses that were there before, those with numbers that were not
+/// but are below one that was, and negative acknowledgements: read from the octets, by the numbers alone.
+fn by_number(records: &[Record]) -> [Vec<u64>; 3] {
+    let (mut seen, mut highest) = (BTreeSet::new(), BTreeMap::new());
+    let [mut again, mut replaced, mut refused] = [const { Vec::new() }; 3];
+    for (frame, Record { data, .. }) in (1..).zip(records) {
+        if data[12..14] != [8, 0] || data[23] != 17 || data[36..38] != 4791_u16.to_be_bytes() {
+            continue;
+        }
+        let packet = &data[42..];
+        // Numbers are those of a queue pair.
+        let host = (data[29], packet[5..8].to_vec());
+        let number = u32::from_be_bytes([0, packet[9], packet[10], packet[11]]);
+        let (is_response, numbers) = match packet[0] {
+            0x00..=0x0b | 0x16 | 0x17 => (false, 1),
+            // As many as there are packets of the answer, of 1024 octets each.
+            0x0c => (false, u32::from_be_bytes(packet[24..28].try_into().unwrap()).div_ceil(1024)),
+            0x0d..=0x10 => (true, 1),
+            0x11 if packet[12] == 0x60 => {
+                refused.push(frame);
+                continue;
+            }
+            _ => continue,
+        };
+        let highest = highest.entry((host.clone(), is_response)).or_insert(0);
+        if seen.contains(&(host.clone(), is_response, number)) {
+            again.push(frame);
+        } else if number < *highest {
+            replaced.push(frame);
+        }
+        seen.extend((number..number + numbers).map(|number| (host.clone(), is_response, number)));
+        *highest = number.max(*highest);
+    }
+    [again, replaced, refused]
+}
+
+#[test]
+fn what_was_sent_again_over_roce_is_what_the_packet_numbers_say() {
+    let records = transcode::capture("nfs41_lossy");
+    let found = Lossy::of_records(&records);
+    let [again, replaced, refused] = by_number(&records);
+    assert_eq!([again.len(), replaced.len(), refused.len()], [48 + 384, 5 + 15, 9]);
+    assert_eq!(found.frames(&["sent again"]), again);
+    assert_eq!(found.frames(&["sent again, lost before"]), replaced);
+    assert_eq!(found.frames(&["NAK"]), refused);
+    found.assert_sums(&[]);
+    // The server was silent from frame 352 to 353, and from 1442 to 1446, for more than two seconds each.
+    let timeouts: Vec<_> = found.events.iter().filter(|event| event.kind.name() == "time-out").collect();
+    let silence = |event: &Recovered| match event.kind {
+        RecoveryKind::TimedOut { silence } => silence,
+        _ => 0,
+    };
+    let expected = [353, 1446].map(|frame: usize| {
+        let before = records[..frame - 1].iter().rev().find(|record| record.data[29] == 1 && record.data[42] != 0x11);
+        (frame as u64, records[frame - 1].time_ns - before.unwrap().time_ns)
+    });
+    assert_eq!(timeouts.iter().map(|event| (event.stamp.frame, silence(event))).collect::<Vec<_>>(), expected);
+    assert!(expected.iter().all(|(_, silence)| *silence > 2_000_000_000));
+    assert!(found.events.iter().all(|event| event.xid.is_some()));
+}
+
+/// READ: call 246. The Writes 248 to 310 came in order up to the hole that frame 292 reports; the reply 310 came again in 406.
+#[test]
+fn recovery_is_the_time_after_what_would_have_come() {
+    let records = transcode::capture("nfs41_lossy");
+    let found = Lossy::of_records(&records);
+    let microseconds = |from: usize, to: usize| (records[to - 1].time_ns - records[from - 1].time_ns) / 1000;
+    let recovery = found.recovery(0xc73d_34c3);
+    // The capture lacks packet 6704890; the next one is in frame 271. All that came from there on was sent again, up to 406.
+    assert_eq!(recovery.phases.total() / 1000, microseconds(271, 406));
+    assert_eq!((recovery.timeouts, recovery.naks, recovery.resent_from), (1, 3, Some(311)));
+    assert_eq!((recovery.frames.len(), recovery.frames[0]), (64, 292));
+    let in_its_time =
+        by_number(&records).concat().into_iter().filter(|frame| (246..=406).contains(frame)).count() as u64;
+    assert_eq!(recovery.frames.len() as u64 + recovery.frames_left_out, in_its_time);
+    for transaction in &found.transactions {
+        let (phases, recovery) = (transaction.phases.unwrap(), transaction.recovery.as_ref().unwrap());
+        for phase in rpcrdma_capture::Phase::ALL {
+            assert!(recovery.phases.of(phase) <= phases.of(phase), "{:#x} {phase:?}", transaction.xid);
+        }
+    }
+}
+
+/// `tshark -Y 'tcp.port==20049 && (tcp.analysis.retransmission || tcp.analysis.out_of_order)'` lists these frames. It calls 356,
+/// 606 and 711 out of order, but selective acknowledgements had reported the holes that they fill (frames 355, 602, 708). Of 210
+/// and 889, tshark shows that the octets were there before.
+const RETRANSMITTED: [u64; 17] = [204, 210, 212, 259, 276, 354, 356, 379, 496, 581, 606, 703, 711, 889, 891, 910, 926];
+
+#[test]
+fn what_was_sent_again_over_iwarp_is_what_tshark_says() {
+    let found = Lossy::of_records(&transcode::capture("iwarp_nfs3_lossy"));
+    assert_eq!(found.frames(&["sent again", "sent again, lost before"]), RETRANSMITTED);
+    assert_eq!(found.frames(&["sent again"]), [210, 889]);
+    // `tshark -Y tcp.options.sack_le -T fields -e ip.src -e tcp.ack -e tcp.options.sack_le`: 11 acknowledgements of the client and 2
+    // of the server, each counted once, have a block beyond what they acknowledge.
+    let [client, server] = found.counts();
+    assert_eq!((client.sequence_errors, server.sequence_errors), (11, 2));
+    // The replies in 209 and 888 were sent again 206 and 209 ms later, when their RPCs were over; before 212 and 891, the client
+    // had sent nothing for some milliseconds (`tcp.analysis.rto`).
+    assert_eq!(found.frames(&["time-out"]), [210, 212, 889, 891]);
+    found.assert_sums(&[210, 889]);
+    let late: Vec<_> = found.events.iter().filter(|event| [210, 889].contains(&event.stamp.frame)).collect();
+    assert!(late.iter().all(|event| event.xid.is_some()));
+}
+
+/// Of the client and the server of each connection: packets that were sent again and that the capture holds from before, those of
+/// them that came twice, those that it does not hold from before, time-outs, and holes that were reported.
+type EndCounts = [[u64; 5]; 2];
+
+/// Frames were lost on purpose, by `testdata/lab/scenarios/lost.sh`. What the kernels of both ends counted meanwhile is in the README
+/// of the captures: all but what RoCE sends again behind what was lost, which the packet numbers show.
+const LOST: [EndCounts; 8] = [
+    [[2, 0, 0, 2, 0], [0; 5]],
+    [[0; 5], [2, 0, 0, 2, 0]],
+    [[0, 0, 0, 0, 2], [7, 0, 0, 0, 0]],
+    [[5, 0, 0, 0, 0], [2, 0, 0, 2, 0]],
+    [[0, 0, 0, 0, 2], [5, 0, 2, 0, 0]],
+    [[3, 0, 2, 0, 0], [2, 0, 0, 0, 0]],
+    [[4, 4, 0, 0, 0], [0; 5]],
+    [[0; 5], [4, 4, 0, 0, 0]],
+];
+const IWARP_LOST: [EndCounts; 8] = [
+    [[3, 0, 0, 3, 0], [1, 0, 0, 1, 0]],
+    [[3, 0, 0, 3, 0], [3, 0, 0, 3, 0]],
+    [[0, 0, 0, 0, 2], [2, 0, 0, 0, 0]],
+    [[2, 0, 0, 0, 0], [0, 0, 0, 0, 2]],
+    [[0, 0, 0, 0, 2], [0, 0, 2, 0, 0]],
+    [[0, 0, 2, 0, 0], [0, 0, 0, 0, 2]],
+    [[3, 3, 0, 0, 0], [0; 5]],
+    [[0; 5], [2, 2, 0, 0, 0]],
+];
+
+#[test]
+fn what_is_counted_of_lost_frames_is_what_the_kernels_counted() {
+    for (name, expected) in [("lost", LOST.as_slice()), ("iwarp_lost", IWARP_LOST.as_slice())] {
+        let found = Lossy::of_records(&transcode::capture(name));
+        let counts = |counts: &Counts| {
+            let Counts { retransmitted, duplicates, replaced, timeouts, sequence_errors, .. } = *counts;
+            [retransmitted, duplicates, replaced, timeouts, sequence_errors]
+        };
+        let mut reports: Vec<_> = found.reports.iter().filter(|report| report.number.is_some()).collect();
+        reports.sort_by_key(|report| report.number);
+        let both = reports.iter().map(|report| [counts(&report.counts.active), counts(&report.counts.passive)]);
+        assert_eq!(both.collect::<Vec<_>>(), expected, "{name}");
+        assert!(found.events.iter().all(|event| event.xid.is_some()), "{name}");
+    }
+    let records = transcode::capture("lost");
+    let found = Lossy::of_records(&records);
+    let [again, replaced, refused] = by_number(&records);
+    assert_eq!(found.frames(&["sent again", "duplicate"]), again);
+    assert_eq!(found.frames(&["sent again, lost before"]), replaced);
+    assert_eq!(found.frames(&["NAK"]), refused);
+    // Each sign is that of an RPC, and counts for it; but a reply that is lost behind the capture ends its RPC there.
+    let is_over = |event: &&Recovered| {
+        let is = |transaction: &&Transaction| {
+            (transaction.connection, Some(transaction.xid)) == (event.connection, event.xid)
+        };
+        let transaction = found.transactions.iter().find(is).unwrap();
+        transaction.reply.as_ref().unwrap().stamp.frame < event.stamp.frame
+    };
+    for (names, of) in [
+        (["time-out"].as_slice(), (|recovery| recovery.timeouts) as fn(&Recovery) -> u64),
+        (&["NAK"], |recovery| recovery.naks),
+        (&["duplicate"], |recovery| recovery.duplicates),
+        (&["sent again", "sent again, lost before"], |recovery| recovery.resent_packets),
+    ] {
+        let of_rpcs: u64 = found.transactions.iter().map(|rpc| of(rpc.recovery.as_ref().unwrap())).sum();
+        let signs = found.events.iter().filter(|event| names.contains(&event.kind.name()));
+        assert_eq!(of_rpcs, signs.filter(|event| !is_over(event)).count() as u64, "{names:?}");
+    }
+}
+
+#[test]
+fn where_nothing_is_lost_nothing_is_recovered() {
+    for name in ["nfs3", "nfs40", "nfs41", "nfs41_callback", "nfs42_mtu9000", "krb5i_reduced", "iwarp_nfs41"] {
+        let records = transcode::capture(name);
+        for records in [0, 1, 2, 3].map(|seed| transcode::shuffling(&records, seed, 40 * seed, 4)) {
+            let found = Lossy::of_records(&records);
+            assert_eq!(found.events.len(), 0, "{name}: {:?}", found.events.first());
+            let is_none = |transaction: &Transaction| match &transaction.recovery {
+                Ok(recovery) => *recovery == Recovery::default(),
+                Err(reason) => matches!(reason, RecoveryUnknown::NotTimed(_)),
+            };
+            assert!(found.transactions.iter().all(is_none), "{name}");
+        }
+    }
+}
+
+#[test]
+fn frames_that_were_captured_twice_were_not_sent_again() {
+    for name in ["nfs41", "nfs42_mtu9000", "iwarp_nfs41"] {
+        let mut records = transcode::capture(name);
+        // What sets the connection up belongs to no RPC.
+        let rest = records.split_off(40);
+        records.extend(transcode::duplicating(&rest, 1, 1000));
+        let found = Lossy::of_records(&records);
+        let names: BTreeSet<_> = found.events.iter().map(|event| event.kind.name()).collect();
+        assert_eq!(names, BTreeSet::from(["duplicate"]), "{name}");
+        found.assert_sums(&[]);
+        let time =
+            |transaction: &Transaction| transaction.recovery.as_ref().map_or(0, |recovery| recovery.phases.total());
+        assert_eq!(found.transactions.iter().map(time).sum::<u64>(), 0, "{name}");
+        assert!(found.counts()[1].duplicates > 100, "{name}");
+    }
+}
+
+/// Packets a microsecond apart, and what comes at a time.
+struct Trace(Vec<(u64, Packet)>);
+
+impl Trace {
+    fn new(wire: &mut Wire) -> Self {
+        let mut trace = Self(Vec::new());
+        trace.at(0, wire.connect());
+        trace
+    }
+
+    fn at(&mut self, time: u64, packets: impl IntoIterator<Item = Packet>) -> &mut Self {
+        self.0.extend((time..).zip(packets));
+        self
+    }
+}
+
+fn call(wire: &mut Wire, xid: u32) -> Vec<Packet> {
+    wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)))
+}
+
+fn answer(wire: &mut Wire, xid: u32) -> Vec<Packet> {
+    wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[])))
+}
+
+#[test]
+fn a_call_that_was_lost_behind_the_capture_is_sent_again_after_a_time_out() {
+    let mut wire = Wire::default();
+    let mut trace = Trace::new(&mut wire);
+    let packets = call(&mut wire, 1);
+    trace.at(100, packets.clone()).at(67_100, packets).at(67_150, answer(&mut wire, 1));
+    let found = Lossy::of_packets(&trace.0);
+    let recovery = found.recovery(1);
+    assert_eq!((recovery.timeouts, recovery.resent_packets, recovery.naks), (1, 1, 0));
+    assert_eq!(recovery.phases.responder, 67_000_000, "from the call to the copy of it, not to the reply");
+    assert_eq!(recovery.frames, [5]);
+    found.assert_sums(&[]);
+}
+
+#[test]
+fn a_receiver_that_is_not_ready_says_how_long_to_wait() {
+    let mut wire = Wire::default();
+    let mut trace = Trace::new(&mut wire);
+    let number = wire.client.next;
+    let packets = call(&mut wire, 1);
+    trace.at(100, packets.clone()).at(110, [wire.not_ready(Server, number)]);
+    trace.at(760, packets).at(800, answer(&mut wire, 1));
+    let found = Lossy::of_packets(&trace.0);
+    let recovery = found.recovery(1);
+    assert_eq!((recovery.rnr_naks, recovery.timeouts, recovery.resent_packets), (1, 0, 1));
+    // The syndrome is 0x2c: code 12, 0.64 ms (InfiniBand Architecture, volume 1, table 45).
+    assert_eq!(recovery.rnr_wait, 640_000);
+    assert_eq!(recovery.phases.total(), 660_000);
+    assert_eq!(recovery.frames, [5, 6]);
+    found.assert_sums(&[]);
+}
+
+#[test]
+fn what_is_sent_again_is_for_the_rpc_that_it_belongs_to() {
+    let mut wire = Wire::default();
+    let mut trace = Trace::new(&mut wire);
+    // Three calls; the second is lost before the capture, the third refused for it.
+    let number = wire.client.next;
+    let calls: Vec<_> = (1..4).map(|xid| call(&mut wire, xid)).collect();
+    trace.at(100, calls[0].clone()).at(102, calls[2].clone()).at(110, [wire.nak(Server, number + 1)]);
+    trace.at(120, calls[1].clone()).at(121, calls[2].clone());
+    for xid in 1..4 {
+        trace.at(200 + u64::from(xid), answer(&mut wire, xid));
+    }
+    let found = Lossy::of_packets(&trace.0);
+    let done = |xid| {
+        let Recovery { resent_packets, naks, timeouts, .. } = *found.recovery(xid);
+        (resent_packets, naks, timeouts)
+    };
+    assert_eq!([1, 2, 3].map(done), [(0, 0, 0), (1, 1, 0), (1, 0, 0)]);
+    let events: Vec<_> = found.events.iter().map(|event| (event.stamp.frame, event.kind.name(), event.xid)).collect();
+    let expected = [(6, "NAK", Some(2)), (7, "sent again, lost before", Some(2)), (8, "sent again", Some(3))];
+    assert_eq!(events, expected);
+    found.assert_sums(&[]);
+}
+
+#[test]
+fn a_late_packet_of_a_capture_was_not_sent_again() {
+    let mut wire = Wire::default();
+    let mut trace = Trace::new(&mut wire);
+    let calls: Vec<_> = (1..4).map(|xid| call(&mut wire, xid)).collect();
+    for place in [0, 2, 1] {
+        trace.at(100 + place, calls[place as usize].clone());
+    }
+    for xid in 1..4 {
+        trace.at(200 + u64::from(xid), answer(&mut wire, xid));
+    }
+    let found = Lossy::of_packets(&trace.0);
+    assert_eq!((found.events.len(), found.transactions.len()), (0, 3));
+}

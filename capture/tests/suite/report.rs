@@ -1,0 +1,274 @@
+//! The report, against what the other commands say of the same captures, and in a browser that knows nothing of this project.
+//!
+//! Where Chromium is not installed the test that needs it says so and passes.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+const CAPTURES: [&str; 7] =
+    ["errors", "iwarp_nfs3_lossy", "nfs41", "nfs41_lossy", "nfsd_deviations", "perftest", "withdrawn"];
+
+fn capture(name: &str) -> String {
+    [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat()
+}
+
+fn run(arguments: &[&str]) -> Vec<u8> {
+    Command::new(env!("CARGO_BIN_EXE_rpcrdma")).args(arguments).output().unwrap().stdout
+}
+
+fn json(arguments: &[&str]) -> Vec<Value> {
+    let text = String::from_utf8(run(arguments)).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    records.filter(|record: &Value| record["type"] != "summary").collect()
+}
+
+fn report(path: &str) -> String {
+    String::from_utf8(run(&["report", "--quiet", path, "-o", "-"])).unwrap()
+}
+
+/// The text of the cells of each row of the table with this caption.
+fn rows(page: &str, caption: &str) -> Vec<Vec<String>> {
+    let Some((_, table)) = page.split_once(&format!("<caption>{caption}</caption>")) else { return Vec::new() };
+    let (body, _) = table.split_once("<tbody>").unwrap().1.split_once("</tbody>").unwrap();
+    let cells = |row: &str| {
+        let cells = row.replace("<th ", "<td ");
+        cells.split("<td").skip(1).map(|cell| text(cell.split_once('>').unwrap().1)).collect()
+    };
+    body.split("<tr>").skip(1).map(cells).collect()
+}
+
+/// A piece of the page without its tags.
+fn text(html: &str) -> String {
+    let mut text = String::new();
+    for piece in html.split('<') {
+        text.push_str(piece.split_once('>').map_or(piece, |(_, rest)| rest));
+    }
+    text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+fn digits(text: &str) -> u64 {
+    text.replace(',', "").parse().unwrap()
+}
+
+#[test]
+fn operations_are_those_that_stats_counts() {
+    for name in CAPTURES {
+        let statistics = &json(&["stats", "--quiet", "--json", &capture(name)])[0];
+        let expected: Vec<_> = statistics["procedures"].as_array().unwrap().iter().collect();
+        let page = report(&capture(name));
+        let rows = rows(&page, "RPCs by operation, with their latency");
+        assert_eq!(rows.len(), expected.len(), "{name}");
+        for (row, expected) in rows.iter().zip(expected) {
+            assert_eq!(row[0], expected["operation"].as_str().unwrap(), "{name}");
+            assert_eq!(digits(&row[1]), expected["calls"].as_u64().unwrap(), "{name}");
+            assert_eq!(digits(&row[2]), expected["failed"].as_u64().unwrap(), "{name}");
+        }
+        let total = statistics["rpcs"]["total"].as_u64().unwrap();
+        let s = if total == 1 { "" } else { "s" };
+        assert!(page.contains(&format!("<li>{total} RPC{s} on ")), "{name}");
+    }
+}
+
+#[test]
+fn the_slowest_rpcs_are_those_that_slow_finds() {
+    for name in CAPTURES {
+        let expected = json(&["slow", "--quiet", "--json", &capture(name)]);
+        let rows = rows(&report(&capture(name)), "The slowest RPCs, and where their time went");
+        assert_eq!(rows.len(), expected.len(), "{name}");
+        for (row, expected) in rows.iter().zip(expected) {
+            assert_eq!(row[3], expected["rdma_xid"].as_str().unwrap(), "{name}");
+            assert_eq!(digits(&row[4]), expected["call_frame"].as_u64().unwrap(), "{name}");
+            assert_eq!(digits(&row[5]), expected["reply_frame"].as_u64().unwrap(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn calls_without_a_reply_are_those_that_pending_finds() {
+    for name in CAPTURES {
+        let expected = json(&["pending", "--quiet", "--json", &capture(name)]);
+        let rows = rows(&report(&capture(name)), "Calls without a reply, the oldest first");
+        assert_eq!(rows.len(), expected.len(), "{name}");
+        for (row, expected) in rows.iter().zip(expected) {
+            assert_eq!(digits(&row[4]), expected["call_frame"].as_u64().unwrap(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn findings_are_those_of_check() {
+    for name in CAPTURES {
+        let findings = json(&["check", "--quiet", "--json", &capture(name)]);
+        let findings: Vec<_> = findings.iter().filter(|line| line["type"] == "finding").collect();
+        let rows = rows(&report(&capture(name)), "Broken rules, by who broke them");
+        let times: u64 = rows.iter().map(|row| digits(&row[3])).sum();
+        assert_eq!(times as usize, findings.len(), "{name}");
+        for row in rows {
+            let (severity, rule) = (row[0].as_str(), row[1].as_str());
+            let of = findings.iter().filter(|found| found["rule"] == rule && found["severity"] == severity);
+            let blamed = |found: &&&Value| {
+                let (from, to) = (found["sender"].as_str().unwrap(), found["receiver"].as_str().unwrap());
+                let by = match found["blame"].as_str().unwrap() {
+                    "sender" => from.to_owned(),
+                    "receiver" => to.to_owned(),
+                    _ => format!("{from} or {to}"),
+                };
+                row[2].split(" (known").next() == Some(&by)
+            };
+            assert_eq!(digits(&row[3]) as usize, of.filter(blamed).count(), "{name} {rule}");
+        }
+    }
+}
+
+/// 62 RPCs, of which the README says how long they took on average. `tests/recovery.rs` counts what was sent again by itself.
+#[test]
+fn the_verdict_has_its_figures() {
+    let page = report(&capture("nfs41_lossy"));
+    let verdict = page.split_once("<ul class=\"verdict\">").unwrap().1.split_once("</ul>").unwrap().0;
+    let sentences: Vec<String> = verdict.split("<li>").skip(1).map(text).collect();
+    assert_eq!(sentences.len(), 5);
+    for (sentence, begins) in sentences.iter().zip([
+        "62 RPCs on 1 connection in 19.6 s; every call was answered.",
+        "Half of the RPCs took no more than 3.92 ms, 99 of 100 no more than 2.40 s; the slowest, SEQUENCE PUTFH READ in frame \
+         1,169, took 2.41 s",
+        "452 of 1,569 packets were sent again (28.8 %); there were 9 negative acknowledgements, 2 time-outs.",
+        "Rules of the protocol are broken: 1 error; the worst is invalidate-foreign, by 192.0.2.1, known of Linux nfsd.",
+        "As far as can be seen, nothing is missing from the capture.",
+    ]) {
+        assert!(sentence.starts_with(begins), "{sentence}");
+    }
+    let statistics = &json(&["stats", "--quiet", "--json", &capture("nfs41_lossy")])[0];
+    let connection = &statistics["connections"][0];
+    let sum = |name: &str| connection["active"][name].as_u64().unwrap() + connection["passive"][name].as_u64().unwrap();
+    assert_eq!((sum("retransmitted"), sum("replaced"), sum("packets"), sum("sequence_errors")), (432, 20, 1569, 9));
+}
+
+#[test]
+fn names_of_files_are_text() {
+    let path = std::env::temp_dir().join("rpcrdma-report-<b>&.pcap");
+    std::fs::copy(capture("nfs41_callback"), &path).unwrap();
+    let page = report(path.to_str().unwrap());
+    std::fs::remove_file(path).unwrap();
+    assert!(page.contains("<h1>NFS over RDMA: rpcrdma-report-&lt;b&gt;&amp;.pcap</h1>"), "{}", &page[..3000]);
+}
+
+/// Every packet that was sent again is in the chart once: `stats` counts 432 that the capture has from before, and 20 others.
+#[test]
+fn packets_sent_again_are_those_that_stats_counts() {
+    let page = report(&capture("nfs41_lossy"));
+    let counts = page.split(" packets sent again</title>").map(|piece| piece.rsplit(": ").next().unwrap());
+    let counts: Vec<u64> = counts.filter_map(|count| count.replace(',', "").parse().ok()).collect();
+    assert!(counts.len() > 90);
+    assert_eq!(counts.iter().sum::<u64>(), 452);
+    assert!(report(&capture("nfs41")).contains("<p>No packet was sent again.</p>"));
+}
+
+/// The page of a browser after its scripts ran, and what it printed.
+fn browse(page: &Path) -> Option<(String, String)> {
+    let profile = std::env::temp_dir().join(format!("rpcrdma-report-profile-{}", std::process::id()));
+    let mut command = Command::new("chromium");
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"]);
+    let user = format!("--user-data-dir={}", profile.display());
+    let output = command.arg(user).arg(format!("file://{}", page.display())).output();
+    _ = std::fs::remove_dir_all(profile);
+    let output = output.ok()?;
+    let text = |octets| String::from_utf8_lossy(octets).into_owned();
+    Some((text(&output.stdout), text(&output.stderr)))
+}
+
+/// The ladders are those that `explain` prints of the slowest RPCs: the same frames and times, line by line.
+#[test]
+fn the_slowest_rpcs_are_ladders_as_explain_has_them() {
+    for name in ["nfs41_lossy", "iwarp_nfs3_lossy", "delays"] {
+        let page = report(&capture(name));
+        let ladders: Vec<&str> = page.split("<details class=\"ladder\"").skip(1).collect();
+        let slowest = json(&["slow", "--quiet", "--json", &capture(name)]);
+        let slowest: Vec<&Value> = slowest.iter().filter(|rpc| rpc["type"] == "transaction").collect();
+        assert_eq!((ladders.len(), slowest.len()), (10, 10), "{name}");
+        for (ladder, rpc) in ladders.iter().zip(slowest) {
+            let xid = rpc["rdma_xid"].as_str().unwrap();
+            let connection = rpc["connection"].to_string();
+            let explain = ["explain", "--quiet", "--json", "--xid", xid, "--connection", &connection, &capture(name)];
+            let explained = &json(&explain)[0];
+            let milliseconds = |value: &Value| {
+                let nanoseconds = value.as_u64().unwrap();
+                format!("{}.{:03}", nanoseconds / 1_000_000, nanoseconds / 1000 % 1000)
+            };
+            let expected = explained["steps"].as_array().unwrap().iter().map(|step| {
+                let (first, last) = (&step["first_frame"], &step["last_frame"]);
+                let frames = if first == last { first.to_string() } else { format!("{first}–{last}") };
+                [frames, milliseconds(&step["since_first_ns"]), milliseconds(&step["since_before_ns"])]
+            });
+            let column = |column: &str| {
+                let begin = format!("x=\"{column}\" y=\"");
+                let cells = ladder.split(&begin).skip(2);
+                cells.map(|cell| text(&format!("<{}", cell.split("</text>").next().unwrap()))).collect::<Vec<_>>()
+            };
+            let [frames, at, since] = ["112", "190", "268"].map(column);
+            let found = frames.into_iter().zip(at).zip(since).map(|((frames, at), since)| [frames, at, since]);
+            assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>(), "{name} {xid}");
+            assert!(ladder.contains("<desc id=") && ladder.contains("role=\"img\""), "{name}");
+        }
+    }
+}
+
+/// On paper, what is folded on the screen is there, and a table that goes on has its headings again.
+#[test]
+fn paper_has_all_of_it() {
+    let [html, pdf] = ["html", "pdf"]
+        .map(|ending| std::env::temp_dir().join(format!("rpcrdma-report-paper-{}.{ending}", std::process::id())));
+    std::fs::write(&html, report(&capture("nfs41_lossy"))).unwrap();
+    let profile = std::env::temp_dir().join(format!("rpcrdma-report-paper-profile-{}", std::process::id()));
+    let mut command = Command::new("chromium");
+    command.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]);
+    command.arg(format!("--user-data-dir={}", profile.display()));
+    command.arg(format!("--print-to-pdf={}", pdf.display())).arg(format!("file://{}", html.display()));
+    let printed = command.output();
+    let text = Command::new("pdftotext").args(["-layout".as_ref(), pdf.as_os_str(), "-".as_ref()]).output();
+    _ = std::fs::remove_dir_all(profile);
+    _ = [&html, &pdf].map(std::fs::remove_file);
+    let (Ok(_), Ok(text)) = (printed, text) else {
+        println!("chromium or pdftotext is not installed: this test does nothing");
+        return;
+    };
+    let text = String::from_utf8(text.stdout).unwrap();
+    let pages: Vec<&str> = text.split('\u{c}').collect();
+    let headed = |page: &&&str| page.contains("operation ") && page.contains("99 %") && page.contains("spread");
+    let with_rows = pages
+        .iter()
+        .filter(|page| page.lines().any(|line| line.trim_start().starts_with("NFSv4 ") && line.contains(" ms")));
+    assert_eq!(with_rows.clone().filter(headed).count(), with_rows.count(), "{text}");
+    for text_of in
+        ["Why:", "RDMA Write × 22, discarded", "time-out: had sent nothing for 2383.977 ms", "Written by rpcrdma"]
+    {
+        assert!(text.contains(text_of), "{text_of} is not on paper: {text}");
+    }
+    // Nothing is cut off on the right.
+    assert!(text.contains("responder 192.0.2.1"), "{text}");
+}
+
+#[test]
+fn a_browser_shows_it_without_an_error_and_without_another_file() {
+    let path: PathBuf = std::env::temp_dir().join(format!("rpcrdma-report-{}.html", std::process::id()));
+    let page = report(&capture("nfs41_lossy"));
+    assert!(!page.contains("http://") && !page.contains("https://") && !page.contains(" src="));
+    assert!(page.len() < 200_000, "{}", page.len());
+    std::fs::write(&path, &page).unwrap();
+    let shown = browse(&path);
+    std::fs::remove_file(path).unwrap();
+    let Some((shown, said)) = shown else {
+        println!("chromium is not installed: this test does nothing");
+        return;
+    };
+    assert!(!said.contains("CONSOLE"), "{said}");
+    // The script has run: headings are buttons, and charts can be magnified.
+    let headings = page.matches("<th scope=\"col\"").count() + page.matches("<th class=\"number\"").count();
+    assert_eq!(shown.matches("<button type=\"button\">").count(), headings, "{shown}");
+    assert_eq!(shown.matches("aria-label=\"Magnify the time\"").count(), 4);
+    // Nothing was closed by the browser because the page had not: what it shows has the same rows and cells.
+    for tag in ["<tr>", "<td", "<section", "<rect", "<path"] {
+        assert_eq!(shown.matches(tag).count(), page.matches(tag).count(), "{tag}");
+    }
+}

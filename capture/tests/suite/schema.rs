@@ -1,0 +1,196 @@
+//! Every record that is printed is as its schema says, and every field of the schema is used.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Map, Value};
+
+/// Fields that are null, or in lists that are empty, in every record of these captures, with what is in them, and why.
+const UNUSED: &[(&str, &str)] = &[
+    ("header.", "what a message has, and messages have all of it; the dump here has little"),
+    ("event.wait_ns", "no receiver was not ready"),
+    ("explain.steps.wait_ns", "no receiver was not ready"),
+    ("message.error.max_", "no responder of version 2 refused the number of chunks or segments"),
+    ("message.incomplete", "no frame was cut"),
+    ("pending.operations.status", "a call has no status"),
+    ("pending.owed_octets", "no capture ends in the middle of an RDMA Read"),
+    ("pending.security", "no call with RPCSEC_GSS waits"),
+    ("stats.rejected.reason", "no request over InfiniBand was refused"),
+];
+
+fn run(arguments: &[&str]) -> Vec<Value> {
+    let output = Command::new(env!("CARGO_BIN_EXE_rpcrdma")).args(arguments).arg("-q").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn schema(name: &str) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_rpcrdma")).args(["schema", name]).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The shipped captures, and those of the fuzz corpus.
+fn captures() -> Vec<String> {
+    let data = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata"));
+    let folders = [data.join("captures"), data.join("corpus/frames")];
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let mut files: Vec<_> = files.map(|entry| entry.unwrap().path().display().to_string()).collect();
+    files.retain(|file| file.contains(".pcap"));
+    files.sort();
+    files
+}
+
+/// The records that each command prints for a capture.
+fn records(path: &str) -> Vec<Value> {
+    let mut records = Vec::new();
+    for command in [
+        &["decode"][..],
+        &["transactions"],
+        &["slow"],
+        &["pending"],
+        &["events"],
+        &["top", "--by", "handle"],
+        &["top", "--rows", "1"],
+        &["stats"],
+        &["stats", "--interval", "1s"],
+        &["check", "--verify-crc"],
+    ] {
+        records.extend(run(&[command, &["--json", path]].concat()));
+    }
+    let xid = records.iter().find(|record| record["type"] == "event").or(records.first());
+    if let Some(xid) = xid.and_then(|record| record["rdma_xid"].as_str()) {
+        records.extend(run(&["explain", "--xid", xid, "--json", path]));
+    }
+    records
+}
+
+/// The schema that a reference stands for, unless that is another record's.
+fn resolved<'a>(schema: &'a Value, definitions: &'a Map<String, Value>) -> Vec<&'a Map<String, Value>> {
+    let Some(schema) = schema.as_object() else { return Vec::new() };
+    let mut found = vec![schema];
+    if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
+        let name = name.strip_prefix("#/$defs/").unwrap();
+        if definitions[name]["properties"].get("schema").is_none() {
+            found.extend(resolved(&definitions[name], definitions));
+        }
+    }
+    for key in ["anyOf", "oneOf"] {
+        let choices = schema.get(key).and_then(Value::as_array);
+        found.extend(choices.into_iter().flatten().flat_map(|choice| resolved(choice, definitions)));
+    }
+    found.extend(schema.get("items").into_iter().flat_map(|items| resolved(items, definitions)));
+    found
+}
+
+/// The path of every field.
+fn fields(schema: &Value, definitions: &Map<String, Value>, path: &str, found: &mut BTreeMap<String, Value>) {
+    for schema in resolved(schema, definitions) {
+        for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            // Added to records of any type, and seen in some.
+            if name == "capture_file" {
+                continue;
+            }
+            let path = format!("{path}.{name}");
+            fields(field, definitions, &path, found);
+            found.insert(path, field.clone());
+        }
+    }
+}
+
+/// Removes the fields that a value has.
+fn use_fields(value: &Value, path: &str, unused: &mut BTreeMap<String, Value>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| use_fields(item, path, unused)),
+        Value::Object(object) => {
+            for (name, value) in object.iter().filter(|(_, value)| !value.is_null()) {
+                let path = format!("{path}.{name}");
+                unused.remove(&path);
+                use_fields(value, &path, unused);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_record_is_as_its_schema_says_and_every_field_is_used() {
+    let all = schema_of_all();
+    let names: Vec<String> = all["oneOf"].as_array().unwrap().iter().map(name).collect();
+    let schemas: BTreeMap<_, _> = names.iter().map(|name| (name.as_str(), schema(name))).collect();
+    let validators: BTreeMap<_, _> =
+        schemas.iter().map(|(name, schema)| (*name, jsonschema::validator_for(schema).unwrap())).collect();
+    let mut unused = BTreeMap::new();
+    for (name, schema) in &schemas {
+        let none = Map::new();
+        fields(schema, schema.get("$defs").and_then(Value::as_object).unwrap_or(&none), name, &mut unused);
+    }
+    let known = unused.len();
+    let mut check = |record: &Value| {
+        let name = record["type"].as_str().unwrap();
+        let faults: Vec<_> = validators[name].iter_errors(record).map(|fault| fault.to_string()).collect();
+        assert!(faults.is_empty(), "{faults:?}: {record}");
+        use_fields(record, name, &mut unused);
+    };
+    captures().iter().flat_map(|path| records(path)).for_each(|record| check(&record));
+    others().iter().for_each(&mut check);
+    assert!(known > 300, "{known} fields");
+    let unexplained = |path: &&String| !UNUSED.iter().any(|(begins, _)| path.starts_with(begins));
+    assert_eq!(unused.keys().filter(unexplained).collect::<Vec<_>>(), [""; 0]);
+    for (begins, why) in UNUSED {
+        assert!(unused.keys().any(|path| path.starts_with(begins)), "{begins} is used now, so not: {why}");
+    }
+}
+
+fn schema_of_all() -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_rpcrdma")).arg("schema").output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn name(reference: &Value) -> String {
+    reference["$ref"].as_str().unwrap().strip_prefix("#/$defs/").unwrap().to_owned()
+}
+
+/// What the other commands print, and what a damaged file, several files and a filter add.
+fn others() -> Vec<Value> {
+    let capture = |name: &str| format!("{}/../testdata/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
+    let (nfs41, nfs3, errors) = (capture("nfs41"), capture("nfs3"), capture("errors"));
+    let damaged = format!("{}/schema-damaged.pcap", env!("CARGO_TARGET_TMPDIR"));
+    let octets = std::fs::read(&nfs41).unwrap();
+    std::fs::write(&damaged, &octets[..octets.len() - 10]).unwrap();
+    let baseline = format!("{}/schema-baseline.json", env!("CARGO_TARGET_TMPDIR"));
+    let found: Vec<String> = run(&["check", "--json", &errors]).iter().map(|record| format!("{record}\n")).collect();
+    std::fs::write(&baseline, found.concat()).unwrap();
+    let words = ["5a7a4583", "00000001", "00000080", "00000001", "00000000", "00000000", "00000000"];
+    [
+        &["compare", "--json", &nfs41, &nfs3][..],
+        &["compare", "--json", &nfs41, &nfs41],
+        &["check", "--json", "--baseline", &baseline, &errors],
+        &["transactions", "--json", &damaged],
+        &["transactions", "--json", "--op", "READ", &nfs41, &nfs3],
+        &["transactions", "--json", "--separate", &nfs41, &nfs3],
+        &[&["header", "--json"], &words[..]].concat(),
+    ]
+    .into_iter()
+    .flat_map(run)
+    .collect()
+}
+
+#[test]
+fn a_field_that_is_missing_or_new_is_a_fault() {
+    let validator = jsonschema::validator_for(&schema("rule")).unwrap();
+    let path = format!("{}/../testdata/captures/errors.pcap", env!("CARGO_MANIFEST_DIR"));
+    let record = run(&["check", "--json", &path]).into_iter().find(|record| record["type"] == "rule").unwrap();
+    assert!(validator.is_valid(&record));
+    for name in record.as_object().unwrap().keys() {
+        let mut lacking = record.clone();
+        lacking.as_object_mut().unwrap().remove(name);
+        assert!(!validator.is_valid(&lacking), "{name}");
+        let mut wrong = record.clone();
+        wrong[name] = serde_json::json!([]);
+        assert!(!validator.is_valid(&wrong), "{name}");
+    }
+    let mut more = record.clone();
+    more["more"] = Value::Null;
+    assert!(!validator.is_valid(&more));
+}

@@ -1,0 +1,36 @@
+//! The tests of the package in one program: each program more compiles and links what it uses once more.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
+
+mod captures;
+mod endpoint;
+mod endpoint_random;
+mod errors;
+mod every_short_input;
+mod judge_send;
+mod judges;
+mod random;
+mod support;
+mod v2_connection;
+mod v2_vectors;
+mod vectors;
+
+#[cfg(feature = "version-2")]
+mod both_call;
+#[cfg(feature = "version-2")]
+mod call_only;
+#[cfg(feature = "version-2")]
+mod channel;
+#[cfg(feature = "version-2")]
+mod continuation;
+#[cfg(feature = "version-2")]
+mod endpoint_v2;
+#[cfg(feature = "version-2")]
+mod reverse_direction;
+#[cfg(feature = "version-2")]
+mod v2_rules;

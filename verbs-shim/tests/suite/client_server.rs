@@ -1,0 +1,1012 @@
+//! A client and a server over the loopback: every form that a call and its reply can take, and what goes wrong.
+
+use std::iter;
+use std::net::SocketAddr;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rpcrdma::endpoint::Limits;
+use rpcrdma::endpoint::responder::Form;
+use rpcrdma::rpc::{AcceptStatus, ReplyBody};
+use rpcrdma::v1::ErrorBody;
+use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
+use rpcrdma_verbs::{
+    Access, Call, CallError, Client, Connection, Ended, Error, Kind, Pending, Progress, Request, Server, Service,
+    Settings, Status, Stream, Verbs,
+};
+
+use crate::support::header::header;
+use crate::support::stopping::Stopping;
+
+const ADDRESS: &str = "192.0.2.2:20049";
+
+fn adapters() -> (Fabric, Adapter, Adapter) {
+    let fabric = Fabric::new();
+    let (here, there) =
+        (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
+    (fabric, here, there)
+}
+
+/// Runs a server while `test` runs.
+fn with_server<T>(
+    there: &Adapter,
+    settings: Settings,
+    service: impl Fn(Request<Adapter>) + Sync,
+    test: impl FnOnce() -> T,
+) -> T {
+    with_service(there, settings, &service, test)
+}
+
+fn with_service<T>(
+    there: &Adapter,
+    settings: Settings,
+    service: &impl Service<Adapter>,
+    test: impl FnOnce() -> T,
+) -> T {
+    let server = Server::bind(there, ADDRESS.parse().unwrap(), settings).unwrap();
+    let stop = server.stopper();
+    thread::scope(|scope| {
+        let served = scope.spawn(|| server.serve(service));
+        // A test that fails stops it too.
+        let stopping = Stopping(stop);
+        let done = test();
+        drop(stopping);
+        served.join().unwrap().unwrap();
+        done
+    })
+}
+
+fn data(length: usize, seed: u8) -> Vec<u8> {
+    (0..length).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8 ^ seed).collect()
+}
+
+/// Procedure 0 returns nothing, 1 its argument as a result that may be reduced, 2 as one that may not.
+fn echo(mut request: Request<Adapter>) {
+    let (call, arguments) = request.decode().unwrap();
+    let (procedure, arguments) = (call.procedure, arguments.to_vec());
+    let reply = request.accept();
+    if procedure > 0 {
+        let (count, rest) = arguments.split_first_chunk::<4>().unwrap();
+        let length = u32::from_be_bytes(*count) as usize;
+        assert_eq!(rest.len(), length.next_multiple_of(4));
+        assert!(rest[length..].iter().all(|&octet| octet == 0), "padding");
+        reply.push(count);
+        if procedure == 1 {
+            reply.push_item(rest[..length].to_vec());
+        } else {
+            reply.push(rest);
+        }
+    }
+    request.answer().unwrap();
+}
+
+/// A call of `echo`, whose argument may be reduced or not.
+fn echo_call(xid: u32, procedure: u32, argument: &[u8], reducible: bool) -> Stream {
+    let mut stream = Stream::from(header(xid, procedure));
+    stream.push(&(argument.len() as u32).to_be_bytes());
+    if reducible {
+        stream.push_item(argument.to_vec());
+    } else {
+        stream.push(argument);
+        stream.push(&[0; 3][..argument.len().next_multiple_of(4) - argument.len()]);
+    }
+    stream
+}
+
+const SIZES: [usize; 12] = [0, 1, 3, 4, 900, 1023, 1024, 4000, 4096, 65_537, 262_144, 1_000_001];
+
+#[test]
+fn every_way_of_carrying_the_argument_and_the_result() {
+    let (_fabric, here, there) = adapters();
+    with_server(&there, Settings::server(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        for (seed, &length) in SIZES.iter().enumerate() {
+            let argument = data(length, seed as u8);
+            for reducible in [false, true] {
+                // Into a Write chunk.
+                let stream = echo_call(client.xid(), 1, &argument, reducible);
+                let mut call = Call::new(stream, 28).with_result(vec![0; length]);
+                client.call(&mut call).unwrap();
+                assert_eq!(call.reply().len(), 28, "{length}");
+                assert!(call.result(0) == argument, "{length} {reducible}");
+                assert_eq!(
+                    call.message().items().next().is_some_and(|item| item == argument),
+                    reducible,
+                    "buffers come back"
+                );
+                // Inline or into a Reply chunk, by a server that may reduce it, and by one that may not.
+                for procedure in [1, 2] {
+                    let stream = echo_call(client.xid(), procedure, &argument, reducible);
+                    let mut call = Call::new(stream, 28 + length.next_multiple_of(4) as u32);
+                    client.call(&mut call).unwrap();
+                    assert!(call.reply()[28..28 + length] == argument, "{length} {procedure} {reducible}");
+                    assert_eq!(call.reply().len(), 28 + length.next_multiple_of(4));
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn chunks_longer_than_a_message_of_the_adapter_are_moved_by_several() {
+    let (_fabric, here, there) = adapters();
+    let there = there.with_message_size(4096);
+    with_server(&there, Settings::server(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let argument = data(100_001, 4);
+        let mut call = Call::new(echo_call(client.xid(), 1, &argument, true), 28).with_result(vec![0; 100_001]);
+        assert_eq!(client.call(&mut call), Ok(()));
+        assert!(call.result(0) == argument);
+    });
+}
+
+#[test]
+fn a_call_can_be_made_again_with_its_buffers() {
+    let (fabric, here, there) = adapters();
+    with_server(&there, Settings::server(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let argument = data(100_000, 7);
+        let mut call = Call::new(Stream::default(), 28).with_result(vec![0; 100_000]);
+        let mut buffer = argument.clone();
+        let mut places = Vec::new();
+        for _ in 0..3 {
+            let message = call.message();
+            message.clear();
+            message.push(&header(client.xid(), 1));
+            message.push(&100_000_u32.to_be_bytes());
+            message.push_item(buffer);
+            let before = fabric.copies();
+            client.call(&mut call).unwrap();
+            let after = fabric.copies();
+            assert!(call.result(0) == argument);
+            assert_eq!(after.moved - before.moved, after.copied - before.copied, "one copy of each octet");
+            places.push((call.result(0).as_ptr(), call.message().items().next().unwrap().as_ptr()));
+            call.message().clear();
+            buffer = call.message().buffer();
+        }
+        assert!(places.windows(2).all(|two| two[0] == two[1]), "the memory that is registered is the caller's");
+    });
+}
+
+#[test]
+fn many_threads_share_a_connection() {
+    let (_fabric, here, there) = adapters();
+    with_server(&there, Settings::server().to_builder().served(4).build().unwrap(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        thread::scope(|scope| {
+            for seed in 0..8 {
+                let client = client.clone();
+                scope.spawn(move || {
+                    for round in 0..100 {
+                        let argument = data(round * 97, seed);
+                        let stream = echo_call(client.xid(), 1, &argument, true);
+                        let mut call = Call::new(stream, 28).with_result(vec![0; argument.len()]);
+                        client.call(&mut call).unwrap();
+                        assert!(call.result(0) == argument);
+                    }
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn an_answer_can_be_given_later_and_elsewhere() {
+    let (_fabric, here, there) = adapters();
+    let (sender, receiver) = mpsc::channel();
+    let elsewhere = thread::spawn(move || {
+        // There is one credit until the first reply.
+        echo(receiver.recv().unwrap());
+        let mut requests: Vec<Request<Adapter>> = (0..5).map(|_| receiver.recv().unwrap()).collect();
+        // In another order.
+        requests.drain(..).rev().for_each(echo);
+    });
+    with_server(
+        &there,
+        Settings::server(),
+        move |request| sender.send(request).unwrap(),
+        || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+            let calls: Vec<_> = (0..5)
+                .map(|seed| Call::new(echo_call(client.xid(), 2, &data(50, seed), false), 84))
+                .map(|call| client.start(call))
+                .collect();
+            for (seed, pending) in calls.into_iter().enumerate() {
+                let (call, outcome) = pending.wait();
+                outcome.unwrap();
+                assert!(call.reply()[28..78] == data(50, seed as u8));
+            }
+        },
+    );
+    elsewhere.join().unwrap();
+}
+
+fn answered_with_system_err(client: &Client<Adapter>) {
+    let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+    client.call(&mut call).unwrap();
+    let (reply, _) = rpcrdma::rpc::RpcReply::decode(call.reply()).unwrap();
+    assert!(matches!(reply.body, ReplyBody::Accepted { status: AcceptStatus::SYSTEM_ERR, .. }));
+}
+
+#[test]
+fn a_request_that_is_dropped_is_answered_with_system_err() {
+    let (_fabric, here, there) = adapters();
+    with_server(&there, Settings::server(), drop, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        answered_with_system_err(&client);
+    });
+}
+
+#[test]
+fn a_wrong_answer_is_told_and_does_not_leave_the_call_open() {
+    let (_fabric, here, there) = adapters();
+    let wrong = |mut request: Request<Adapter>| {
+        request.accept().push(b"odd");
+        assert!(request.answer().is_err());
+    };
+    with_server(&there, Settings::server().to_builder().served(1).build().unwrap(), wrong, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        for _ in 0..3 {
+            answered_with_system_err(&client);
+        }
+    });
+}
+
+#[test]
+fn a_reply_without_room_is_refused_and_so_is_a_call_beyond_the_limits() {
+    let (_fabric, here, there) = adapters();
+    let refused = |mut request: Request<Adapter>| {
+        request.accept().push(&[7; 5000]);
+        assert_eq!(request.answer(), Ok(Form::Refused));
+    };
+    with_server(&there, Settings::server(), refused, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+        assert_eq!(client.call(&mut call), Err(CallError::Error(ErrorBody::Chunk)));
+    });
+    let limits = Limits::new().with_octets(10_000);
+    with_server(&there, Settings::server().to_builder().limits(limits).build().unwrap(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let mut call = Call::new(echo_call(client.xid(), 1, &data(10_001, 1), true), 28).with_result(vec![0; 10_001]);
+        assert_eq!(client.call(&mut call), Err(CallError::Error(ErrorBody::Chunk)));
+        let mut call = Call::new(echo_call(client.xid(), 1, &data(9000, 1), true), 28).with_result(vec![0; 9000]);
+        assert_eq!(client.call(&mut call), Ok(()));
+    });
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_given_up() {
+    let (_fabric, here, there) = adapters();
+    let (sender, receiver) = mpsc::channel();
+    with_server(
+        &there,
+        Settings::server(),
+        move |request| sender.send(request).unwrap(),
+        || {
+            let settings = Settings::client().to_builder().timeout(Some(Duration::from_millis(1000))).build().unwrap();
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+            let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+            assert_eq!(client.call(&mut call), Err(CallError::TimedOut(Progress::Sent)));
+            // Its reply is discarded, and the next call is answered even so.
+            let late: Request<Adapter> = receiver.recv().unwrap();
+            echo(late);
+            let answers = thread::spawn(move || {
+                echo(receiver.recv().unwrap());
+                receiver
+            });
+            let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+            assert_eq!(client.call(&mut call), Ok(()));
+            let _receiver = answers.join().unwrap();
+        },
+    );
+}
+
+/// A server that keeps its requests until the test answers them.
+fn with_kept<T>(test: impl FnOnce(&mpsc::Receiver<Request<Adapter>>, &Adapter) -> T) -> T {
+    let (_fabric, here, there) = adapters();
+    let (sender, requests) = mpsc::channel();
+    let keep = move |request| drop(sender.send(request));
+    with_server(&there, Settings::server(), keep, || test(&requests, &here))
+}
+
+/// The argument goes by Read chunk, and the result by Write chunk.
+fn chunked_call(xid: u32) -> Call {
+    Call::new(echo_call(xid, 1, &data(5000, 1), true), 28).with_result(vec![1; 5000])
+}
+
+#[test]
+fn a_call_that_is_given_up_keeps_its_buffers_until_its_reply_and_harms_no_other() {
+    with_kept(|requests, here| {
+        let (timeout, grace) = (Some(Duration::from_millis(100)), Duration::from_secs(2));
+        let settings = Settings::client().to_builder().timeout(timeout).grace(grace).returned(1).build().unwrap();
+        let client = Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        // One credit until the first reply.
+        let first = client.start(chunked_call(client.xid()));
+        echo(requests.recv().unwrap());
+        first.wait().1.unwrap();
+        // One times out, one is dropped, and one is waited for.
+        let mut slow = chunked_call(client.xid());
+        assert_eq!(client.call(&mut slow), Err(CallError::TimedOut(Progress::Sent)));
+        assert!(slow.rooms().is_empty(), "its buffers are with the connection");
+        let late = requests.recv().unwrap();
+        let dropped = client.start(chunked_call(client.xid()));
+        let unwanted = requests.recv().unwrap();
+        drop(dropped);
+        assert!(client.connection().returned().is_none(), "neither is answered");
+        let pending = client.start(chunked_call(client.xid()));
+        for request in [late, unwanted, requests.recv().unwrap()] {
+            echo(request);
+        }
+        let (call, outcome) = pending.wait();
+        assert_eq!((outcome, call.result(0)), (Ok(()), &data(5000, 1)[..]));
+        let mut returned = client.connection().returned().unwrap();
+        assert_eq!((returned.rooms()[0].len(), returned.reply(), returned.result(0)), (5000, &[][..], &[][..]));
+        assert!(client.connection().returned().is_none(), "one is kept, as is set");
+        // Answered calls have no grace that could end.
+        assert!(client.connection().request(grace + grace / 10).unwrap().is_none());
+    });
+}
+
+#[test]
+fn a_call_that_is_given_up_before_it_is_sent_has_its_buffers_back_at_once() {
+    with_kept(|requests, here| {
+        let hasty = Settings::client().to_builder().timeout(Some(Duration::from_millis(50))).build().unwrap();
+        let client = Client::connect(here, ADDRESS.parse().unwrap(), &hasty).unwrap();
+        // It uses the only credit before the first reply; that reply needs no memory.
+        let first = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
+        let kept = requests.recv().unwrap();
+        let mut second = chunked_call(client.xid());
+        assert_eq!(client.call(&mut second), Err(CallError::TimedOut(Progress::NotSent)));
+        assert_eq!(second.rooms()[0], vec![1; 5000]);
+        echo(kept);
+        // The reply is kept, however late it is asked for.
+        first.wait().1.unwrap();
+    });
+}
+
+#[test]
+fn calls_that_are_given_up_and_never_answered_end_the_connection_when_their_grace_is_over() {
+    with_kept(|requests, here| {
+        let (timeout, grace) = (Duration::from_millis(50), Duration::from_millis(400));
+        let hasty =
+            Settings::client().to_builder().timeout(Some(timeout)).grace(grace).calls(1).returned(9).build().unwrap();
+        let client = Client::connect(here, ADDRESS.parse().unwrap(), &hasty).unwrap();
+        let start = Instant::now();
+        assert_eq!(client.call(&mut chunked_call(client.xid())), Err(CallError::TimedOut(Progress::Sent)));
+        let _kept = requests.recv().unwrap();
+        // All places are taken, so later calls wait for one, but not for ever.
+        let lost = loop {
+            match client.call(&mut chunked_call(client.xid())) {
+                Err(CallError::TimedOut(Progress::NotSent)) => assert!(start.elapsed() < Duration::from_secs(20)),
+                other => break other,
+            }
+        };
+        assert_eq!(lost, Err(CallError::Lost(Ended::Unanswered, Progress::NotSent)));
+        assert!(start.elapsed() >= timeout + grace);
+        // The driver may have ended the connection and still be taking the memory back.
+        while client.connection().returned().is_none() {
+            assert!(start.elapsed() < Duration::from_secs(20), "then its buffers come back");
+            thread::sleep(Duration::from_millis(1));
+        }
+
+        // Without grace, the first call that is given up ends the connection.
+        let without = Settings::client().to_builder().grace(Duration::ZERO).build().unwrap();
+        let client = Client::connect(here, ADDRESS.parse().unwrap(), &without).unwrap();
+        let pending = client.start(chunked_call(client.xid()));
+        let _kept = requests.recv().unwrap();
+        drop(pending);
+        assert_eq!(client.connection().ended(), Some(Ended::Unanswered));
+    });
+}
+
+#[test]
+fn the_grace_of_a_call_ends_though_nobody_uses_the_connection() {
+    with_kept(|requests, here| {
+        let settings = Settings::client()
+            .to_builder()
+            .timeout(Some(Duration::from_millis(50)))
+            .grace(Duration::from_millis(100))
+            .build()
+            .unwrap();
+        /// Begins a call. If it is to be given up, it is dropped once it has arrived.
+        type Begin = fn(&Client<Adapter>) -> Option<Pending<Adapter>>;
+        let begin: [Begin; 3] = [
+            |client| {
+                assert!(client.call(&mut chunked_call(client.xid())).is_err());
+                None
+            },
+            |client| {
+                assert!(client.start(chunked_call(client.xid())).wait().1.is_err());
+                None
+            },
+            |client| Some(client.start(chunked_call(client.xid()))),
+        ];
+        for begin in begin {
+            let client = Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap();
+            let pending = begin(&client);
+            let (kept, begun) = (requests.recv().unwrap(), Instant::now());
+            drop(pending);
+            while kept.connection().ended().is_none() {
+                assert!(begun.elapsed() < Duration::from_secs(5), "nobody looks at the clock");
+                thread::sleep(Duration::from_millis(5));
+            }
+            assert_eq!(client.connection().ended(), Some(Ended::Unanswered));
+        }
+    });
+}
+
+#[test]
+fn calls_that_are_begun_together_are_given_up_together() {
+    let (_fabric, here, there) = adapters();
+    let (sender, _receiver) = mpsc::channel();
+    let keep = move |request| sender.send(request).unwrap();
+    with_server(&there, Settings::server(), keep, || {
+        let settings = Settings::client().to_builder().timeout(Some(Duration::from_millis(500))).build().unwrap();
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let start = Instant::now();
+        let null = || Call::new(Stream::from(header(client.xid(), 0)), 24);
+        let pending: Vec<_> = (0..8).map(|_| client.start(null())).collect();
+        // Before the first reply there is one credit, so the others were not sent.
+        let progress = iter::once(Progress::Sent).chain(iter::repeat(Progress::NotSent));
+        for (pending, progress) in pending.into_iter().zip(progress) {
+            let outcome = pending.wait().1;
+            assert_eq!(outcome, Err(CallError::TimedOut(progress)));
+            let says = outcome.unwrap_err().to_string();
+            assert_eq!(says.starts_with("not sent"), progress == Progress::NotSent, "{says}");
+        }
+        assert!(start.elapsed() < Duration::from_secs(3), "not one after the other");
+    });
+}
+
+#[test]
+fn a_lost_connection_ends_all_calls() {
+    let (_fabric, here, there) = adapters();
+    let (sender, receiver) = mpsc::channel();
+    let start = Instant::now();
+    with_server(
+        &there,
+        Settings::server(),
+        move |request| sender.send(request).unwrap(),
+        || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            let pending: Vec<_> = (0..3)
+                .map(|_| Call::new(echo_call(client.xid(), 1, &data(20_000, 3), true), 28).with_result(vec![0; 20_000]))
+                .map(|call| client.start(call))
+                .collect();
+            // The server has one of them, and does not answer.
+            let _request: Request<Adapter> = receiver.recv().unwrap();
+            client.connection().disconnect();
+            let progress = [Progress::Sent, Progress::NotSent, Progress::NotSent];
+            for (pending, progress) in pending.into_iter().zip(progress) {
+                let (mut call, outcome) = pending.wait();
+                assert_eq!(outcome, Err(CallError::Lost(Ended::Here, progress)));
+                assert!(call.message().items().next().unwrap() == data(20_000, 3), "buffers come back");
+                assert_eq!(call.rooms()[0].len(), 20_000);
+            }
+            let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+            assert_eq!(client.call(&mut call), Err(CallError::Lost(Ended::Here, Progress::NotSent)));
+        },
+    );
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn what_the_adapter_says_is_why_a_connection_ended() {
+    let (_fabric, here, there) = adapters();
+    // The first work request of the client is its Send.
+    let here = here.with_faults(Faults::none().at(1, Fault::Complete(Status::NoAnswer)));
+    with_server(&there, Settings::server(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let mut call = Call::new(Stream::from(header(client.xid(), 0)), 24);
+        let error = client.call(&mut call).unwrap_err();
+        assert_eq!(error, CallError::Lost(Ended::Failed(Kind::Send, Status::NoAnswer), Progress::Sent));
+        assert_eq!(
+            error.to_string(),
+            "the connection ended before the reply: Send failed: the other side does not answer"
+        );
+    });
+}
+
+#[test]
+fn both_ends_can_call() {
+    let (_fabric, here, there) = adapters();
+    let server =
+        Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server().to_builder().calls(4).build().unwrap())
+            .unwrap();
+    let answer_one = |connection: &Connection<Adapter>| {
+        echo(connection.request(Duration::from_secs(10)).unwrap().expect("a call"));
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let connection = server.accept(Duration::from_secs(10)).unwrap().expect("a connection");
+            answer_one(&connection);
+            // The same XID as the client's call, in the other direction.
+            let mut call = Call::new(echo_call(77, 2, b"backwards", false), 40);
+            connection.call(&mut call).unwrap();
+            assert_eq!(&call.reply()[28..37], b"backwards");
+            answer_one(&connection);
+            assert_eq!(connection.request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+        });
+        let settings = Settings::client().to_builder().served(2).build().unwrap();
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let mut call = Call::new(echo_call(77, 1, b"forwards", true), 28).with_result(vec![0; 8]);
+        client.call(&mut call).unwrap();
+        assert_eq!(call.result(0), b"forwards");
+        answer_one(client.connection());
+        client.call(&mut Call::new(Stream::from(header(78, 0)), 24)).unwrap();
+    });
+}
+
+/// Echoes, and says when a connection has ended.
+struct Telling(mpsc::Sender<Ended>);
+
+impl Service<Adapter> for Telling {
+    fn call(&self, request: Request<Adapter>) {
+        echo(request);
+    }
+
+    fn ended(&self, _: SocketAddr, why: &Ended) {
+        let _ = self.0.send(why.clone());
+    }
+}
+
+#[test]
+fn a_call_that_has_ended_a_connection_does_not_end_the_next() {
+    let (_fabric, here, there) = adapters();
+    // Each call takes an RDMA Read, an RDMA Write and a Send. The result of the third finds its memory gone.
+    let there = there.with_faults(Faults::none().at(8, Fault::Complete(Status::RemoteAccess)));
+    let (sender, ended) = mpsc::channel();
+    with_service(&there, Settings::server(), &Telling(sender), || {
+        let connect = || Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let call = |client: &Client<Adapter>| client.call(&mut chunked_call(5));
+        let client = connect();
+        let lost = Err(CallError::Lost(Ended::Peer, Progress::Sent));
+        assert_eq!([call(&client), call(&client), call(&client)], [Ok(()), Ok(()), lost]);
+        assert_eq!(ended.recv(), Ok(Ended::Failed(Kind::Write, Status::RemoteAccess)));
+        let client = connect();
+        assert_eq!([call(&client), call(&client)], [Err(CallError::Error(ErrorBody::Chunk)), Ok(())]);
+    });
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+#[test]
+fn calls_are_futures_and_answers_can_be_given_by_tasks() {
+    let (_fabric, here, there) = adapters();
+    let (sender, mut requests) = tokio::sync::mpsc::unbounded_channel();
+    // While this is locked for writing, nothing is answered.
+    let answering = Arc::new(tokio::sync::RwLock::new(()));
+    with_server(
+        &there,
+        Settings::server().to_builder().served(8).build().unwrap(),
+        move |request| sender.send(request).unwrap(),
+        || {
+            let may_answer = Arc::clone(&answering);
+            let answers = thread::spawn(move || {
+                runtime().block_on(async move {
+                    let mut tasks = tokio::task::JoinSet::new();
+                    while let Some(request) = requests.recv().await {
+                        let may_answer = Arc::clone(&may_answer);
+                        tasks.spawn(async move {
+                            tokio::time::sleep(Duration::from_millis(1)).await;
+                            let _allowed = may_answer.read().await;
+                            echo(request);
+                        });
+                    }
+                    tasks.join_all().await;
+                });
+            });
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            runtime().block_on(async {
+                // More than the connection can have in flight.
+                let mut tasks = tokio::task::JoinSet::new();
+                for seed in 0..150 {
+                    let client = client.clone();
+                    tasks.spawn(async move {
+                        let argument = data(100 * usize::from(seed), seed);
+                        let stream = echo_call(client.xid(), 1, &argument, true);
+                        let call = Call::new(stream, 28).with_result(vec![0; argument.len()]);
+                        let (call, outcome) = client.start(call).await;
+                        outcome.unwrap();
+                        assert!(call.result(0) == argument);
+                    });
+                }
+                tasks.join_all().await;
+                // A call that is given up, and the next one.
+                let unanswered = answering.write().await;
+                let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
+                assert!(tokio::time::timeout(Duration::ZERO, pending).await.is_err());
+                drop(unanswered);
+                let (_, outcome) = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await;
+                outcome.unwrap();
+                client.connection().disconnect();
+                let (_, outcome) = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24)).await;
+                assert_eq!(outcome, Err(CallError::Lost(Ended::Here, Progress::NotSent)));
+            });
+            answers
+        },
+    )
+    .join()
+    .unwrap();
+}
+
+#[test]
+fn a_call_whose_memory_cannot_be_registered_ends_with_its_buffers_and_the_next_goes_on() {
+    let (_fabric, here, there) = adapters();
+    let settings = Settings::client().to_builder().calls(2).build().unwrap();
+    with_server(&there, Settings::server(), echo, || {
+        // The connection's own buffers take a Receive and a Send for each call.
+        for (more, fails) in [(0, true), (1, true), (2, true), (3, false)] {
+            let here = here.clone().with_regions(4 + more);
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+            // An argument, room for a result and for a Long Reply: three regions.
+            let mut call = Call::new(echo_call(client.xid(), 1, &data(5000, 1), true), 9000).with_result(vec![9; 5000]);
+            let outcome = client.call(&mut call);
+            assert_eq!(outcome, if fails { Err(CallError::NotRegistered) } else { Ok(()) }, "{more}");
+            assert!(call.message().items().next().unwrap() == data(5000, 1), "buffers come back");
+            assert_eq!(call.rooms()[0].len(), 5000);
+            assert!(!fails || call.rooms()[0] == vec![9; 5000]);
+            let mut call = Call::new(echo_call(client.xid(), 2, b"inline", false), 40);
+            assert_eq!(client.call(&mut call), Ok(()));
+        }
+    });
+}
+
+#[test]
+fn a_long_reply_has_results_that_have_no_room_of_their_own() {
+    let (_fabric, here, there) = adapters();
+    let two = |mut request: Request<Adapter>| {
+        let reply = request.accept();
+        for (length, seed) in [(10_u32, 1), (5001, 2)] {
+            reply.push(&length.to_be_bytes());
+            reply.push_item(data(length as usize, seed));
+        }
+        reply.push(b"tail");
+        assert_eq!(request.answer(), Ok(Form::Long));
+    };
+    with_server(&there, Settings::server(), two, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let mut call = Call::new(Stream::from(header(client.xid(), 0)), 6000).with_result(vec![0; 10]);
+        client.call(&mut call).unwrap();
+        assert!(call.result(0) == data(10, 1));
+        let (counts, rest) = call.reply()[24..].split_at(8);
+        assert_eq!(counts, [10_u32.to_be_bytes(), 5001_u32.to_be_bytes()].as_flattened());
+        assert!(rest == [data(5001, 2), vec![0; 3], b"tail".to_vec()].concat());
+    });
+}
+
+#[test]
+fn one_thread_can_drive_both_ends() {
+    let (_fabric, here, there) = adapters();
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+    let connecting =
+        thread::spawn(move || Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap());
+    let connection = server.accept(Duration::from_secs(10)).unwrap().expect("a connection");
+    let client = connecting.join().unwrap();
+    assert!(connection.request(Duration::ZERO).unwrap().is_none(), "nobody has called");
+    // No memory is registered for so little.
+    let pending = client.start(Call::new(echo_call(client.xid(), 1, &data(12, 1), true), 40));
+    echo(connection.request(Duration::ZERO).unwrap().expect("a call"));
+    let (call, outcome) = pending.wait();
+    assert_eq!((outcome, &call.reply()[28..]), (Ok(()), &data(12, 1)[..]));
+}
+
+/// Fails if `run` does not end.
+fn in_time<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, receiver) = mpsc::channel();
+    let running = thread::spawn(move || sender.send(run()));
+    match receiver.recv_timeout(Duration::from_secs(20)) {
+        Ok(done) => done,
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("it hangs"),
+        Err(mpsc::RecvTimeoutError::Disconnected) => std::panic::resume_unwind(running.join().unwrap_err()),
+    }
+}
+
+#[test]
+fn a_server_stops_though_it_is_called_again_and_again() {
+    in_time(|| {
+        let (_fabric, here, there) = adapters();
+        let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+        let stop = server.stopper();
+        thread::scope(|scope| {
+            let served = scope.spawn(|| server.serve(&echo));
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            let stopping = scope.spawn(|| {
+                thread::sleep(Duration::from_millis(100));
+                stop.stop();
+            });
+            while client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).is_ok() {}
+            stopping.join().unwrap();
+            served.join().unwrap().unwrap();
+        });
+    });
+}
+
+#[test]
+fn a_service_that_panics_ends_one_connection_and_leaves_its_place() {
+    let (fabric, here, there) = adapters();
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap().with_connections(2);
+    let stop = server.stopper();
+    let service = |request: Request<Adapter>| match request.decode().unwrap().0.procedure {
+        9 => panic!("on purpose"),
+        _ => echo(request),
+    };
+    let served = in_time(move || {
+        let calling = thread::spawn(move || {
+            let stopping = Stopping(stop);
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            for _ in 0..3 {
+                let other = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+                let _ = other.call(&mut Call::new(Stream::from(header(other.xid(), 9)), 24));
+                assert_eq!(other.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+                client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+                // Its thread ends shortly afterwards.
+                thread::sleep(Duration::from_millis(20));
+            }
+            drop((client, stopping));
+        });
+        let served = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| server.serve(&service)));
+        calling.join().unwrap();
+        served
+    });
+    assert!(served.is_err(), "told at the end");
+    assert_eq!(fabric.registered(), 0);
+}
+
+/// A waker that uses the connection, and reports each wake-up.
+struct Nosy(Client<Adapter>, mpsc::Sender<()>);
+
+impl std::task::Wake for Nosy {
+    fn wake(self: std::sync::Arc<Self>) {
+        let _ = self.0.xid();
+        let _ = self.1.send(());
+    }
+}
+
+/// Polls a future until it is done; it has to wake up in time before each poll.
+fn poll_all<F: Future>(client: &Client<Adapter>, future: F) -> F::Output {
+    let (sender, woken) = mpsc::channel();
+    let waker = std::sync::Arc::new(Nosy(client.clone(), sender)).into();
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
+            std::task::Poll::Ready(done) => return done,
+            std::task::Poll::Pending => woken.recv_timeout(Duration::from_secs(10)).expect("nobody wakes it"),
+        }
+    }
+}
+
+#[test]
+fn a_waker_may_use_the_connection() {
+    in_time(|| {
+        let (_fabric, here, there) = adapters();
+        with_server(&there, Settings::server(), echo, || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            for _ in 0..100 {
+                let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
+                poll_all(&client, pending).1.unwrap();
+            }
+        });
+    });
+}
+
+#[test]
+fn the_late_reply_to_a_call_that_was_given_up_lets_another_begin() {
+    let (_fabric, here, there) = adapters();
+    let (sender, requests) = mpsc::channel();
+    let keep = move |request| sender.send(request).unwrap();
+    let most = rpcrdma_verbs::MAX_CALLS;
+    with_server(&there, Settings::server().to_builder().served(most).build().unwrap(), keep, || {
+        let settings = Settings::client().to_builder().calls(most).build().unwrap();
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let null = || client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
+        let first = null();
+        echo(requests.recv().unwrap());
+        first.wait().1.unwrap();
+        // As many as possible. The server has all of them when they are given up, so each keeps its place.
+        let all: Vec<_> = (0..most).map(|_| null()).collect();
+        let kept: Vec<Request<Adapter>> = (0..most).map(|_| requests.recv().unwrap()).collect();
+        drop(all);
+        let (here, answers) = (
+            &client,
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(200));
+                kept.into_iter().for_each(echo);
+                echo(requests.recv().unwrap());
+                requests
+            }),
+        );
+        poll_all(here, null()).1.unwrap();
+        answers.join().unwrap();
+    });
+}
+
+#[test]
+fn a_connection_that_was_waited_for_by_a_future_ends_when_it_is_dropped() {
+    let (fabric, here, there) = adapters();
+    with_server(&there, Settings::server(), echo, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        runtime().block_on(client.start(Call::new(Stream::from(header(client.xid(), 0)), 24))).1.unwrap();
+        // By now a thread is waiting.
+        thread::sleep(Duration::from_millis(50));
+        let start = Instant::now();
+        drop(client);
+        while fabric.registered() > 0 && start.elapsed() < Duration::from_millis(700) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(fabric.registered(), 0);
+    });
+}
+
+#[test]
+fn a_request_says_who_calls_and_by_which_connection() {
+    let (_fabric, here, there) = adapters();
+    let (sender, receiver) = mpsc::channel();
+    let keep = move |request| sender.send(request).unwrap();
+    with_server(&there, Settings::server(), keep, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
+        let request: Request<Adapter> = receiver.recv().unwrap();
+        assert_eq!(request.peer().ip(), "192.0.2.1".parse::<std::net::IpAddr>().unwrap());
+        assert_eq!(request.connection().peer(), request.peer());
+        // The request came by this connection: if it ends, the caller loses its call.
+        request.connection().disconnect();
+        assert_eq!(pending.wait().1, Err(CallError::Lost(Ended::Peer, Progress::Sent)));
+    });
+}
+
+#[test]
+fn a_call_within_a_look_at_memory_fails_and_does_not_hang() {
+    in_time(|| {
+        let (_fabric, here, there) = adapters();
+        with_server(&there, Settings::server(), echo, || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            let domain = here.domain().unwrap();
+            let region = here.register(&domain, vec![0; 4], Access::empty()).unwrap();
+            let mut call = Call::new(echo_call(5, 1, &data(5000, 1), true), 28).with_result(vec![0; 5000]);
+            let outcome = here.read(&region, |_| client.call(&mut call)).unwrap();
+            assert_eq!(outcome, Err(CallError::Lost(Ended::Refused(Error::MemoryHeld), Progress::NotSent)));
+        });
+    });
+}
+
+#[test]
+fn a_call_that_the_server_has_no_memory_for_is_refused_and_the_next_goes_on() {
+    let (_fabric, here, there) = adapters();
+    // What fits in a Call is too long for a reply.
+    let settings = Settings::client().to_builder().receive_size(1024).build().unwrap();
+    // The connection's own buffers take two regions.
+    for (more, fits) in [(0, false), (1, true)] {
+        let there = there.clone().with_regions(2 + more);
+        with_server(&there, Settings::server().to_builder().served(1).build().unwrap(), echo, || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+            let call = |procedure, octets: usize, reply: u32, room: Option<usize>, fits: bool| {
+                let mut call = Call::new(echo_call(client.xid(), procedure, &data(octets, 3), true), reply);
+                if let Some(room) = room {
+                    call.rooms().push(vec![0; room]);
+                }
+                let refused = Err(CallError::Error(ErrorBody::Chunk));
+                assert_eq!(client.call(&mut call), if fits { Ok(()) } else { refused }, "{more} {octets}");
+            };
+            for _ in 0..3 {
+                call(2, 100, 200, None, true);
+                call(0, 5000, 24, None, fits);
+                call(2, 3000, 3100, None, fits);
+                call(1, 3000, 28, Some(3000), fits);
+            }
+        });
+    }
+}
+
+/// Does not report failed connections.
+struct Panicking;
+
+impl Service<Adapter> for Panicking {
+    fn call(&self, request: Request<Adapter>) {
+        echo(request);
+    }
+
+    fn failed(&self, _: std::net::SocketAddr, _: &Error) {
+        panic!("on purpose");
+    }
+}
+
+#[test]
+fn a_service_that_panics_where_somebody_cannot_connect_stops_the_server() {
+    in_time(|| {
+        let (_fabric, here, there) = adapters();
+        let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap().with_connections(1);
+        let served = thread::spawn(move || server.serve(&Panicking).is_ok());
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        assert!(Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).is_err());
+        assert!(served.join().is_err());
+        assert_eq!(client.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+    });
+}
+
+#[test]
+fn who_asks_nothing_for_too_long_makes_room_for_others() {
+    let (_fabric, here, there) = adapters();
+    let address = ADDRESS.parse().unwrap();
+    let server = Server::bind(&there, address, Settings::server()).unwrap();
+    let server = server.with_connections(1).with_idle_limit(Duration::from_secs(1));
+    // The answer takes longer than the idle limit, which is not the client's fault.
+    let slow = |request: Request<Adapter>| {
+        thread::spawn(|| {
+            thread::sleep(Duration::from_millis(1500));
+            echo(request);
+        });
+    };
+    thread::scope(|scope| {
+        let stopping = Stopping(server.stopper());
+        scope.spawn(|| server.serve(&slow).unwrap());
+        let connect = || Client::connect(&here, address, &Settings::client());
+        let silent = connect().unwrap();
+        assert!(connect().is_err(), "there is room for one");
+        silent.call(&mut Call::new(Stream::from(header(silent.xid(), 0)), 24)).unwrap();
+        assert_eq!(silent.connection().request(Duration::from_secs(10)).unwrap_err(), Ended::Peer);
+        let begun = Instant::now();
+        while connect().is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "its place is free");
+            thread::sleep(Duration::from_millis(10));
+        }
+        drop(stopping);
+    });
+}
+
+#[test]
+fn replies_that_fit_nowhere_are_pulled_between_ends_that_know_it() {
+    let (fabric, here, there) = adapters();
+    let provides = Settings::server().to_builder().provides_replies(Some(Duration::from_secs(30))).build().unwrap();
+    with_server(&there, provides, echo, || {
+        let settings = Settings::client().to_builder().pulls_replies(true).build().unwrap();
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let before = fabric.registered();
+        for length in [0, 100, 5000, 5001, 65_537, 300_000] {
+            // Data that may be reduced, and data that may not.
+            for procedure in [1, 2] {
+                let argument = data(length, procedure as u8);
+                let stream = echo_call(client.xid(), procedure, &argument, true);
+                let mut call = Call::new(stream, 28 + length.next_multiple_of(4) as u32);
+                client.call(&mut call).unwrap();
+                assert_eq!(call.reply().len(), 28 + length.next_multiple_of(4));
+                assert!(call.reply()[28..28 + length] == argument, "{length} {procedure}");
+            }
+        }
+        // More than the call has announced room for.
+        let mut call = Call::new(echo_call(client.xid(), 2, &data(6000, 1), true), 5000);
+        assert_eq!(client.call(&mut call), Err(CallError::NoReply));
+        client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+        becomes_so(|| fabric.registered() == before);
+    });
+}
+
+#[test]
+fn a_reply_that_nobody_pulls_is_taken_back_when_its_time_is_over() {
+    let (fabric, here, there) = adapters();
+    // It sends less inline than it receives, so that a Call without chunks has such a reply.
+    let half_second = Some(Duration::from_millis(500));
+    let provides = Settings::server().to_builder().provides_replies(half_second).send_size(1024).build().unwrap();
+    with_server(&there, provides, echo, || {
+        // A client that cannot pull replies, and provides less room than needed.
+        let settings = Settings::client().to_builder().timeout(Some(Duration::from_secs(2))).build().unwrap();
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let before = fabric.registered();
+        let mut call = Call::new(echo_call(client.xid(), 2, &data(3000, 1), true), 24);
+        assert_eq!(client.call(&mut call), Err(CallError::TimedOut(Progress::Sent)));
+        becomes_so(|| fabric.registered() == before);
+    });
+}
+
+/// Waits until the condition holds.
+fn becomes_so(is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,10 @@
+//! The examples of a client and a server, run against each other.
+
+#[path = "../../examples/loopback.rs"]
+#[allow(dead_code, reason = "it has a main of its own")]
+mod loopback;
+
+#[test]
+fn the_client_in_30_lines_is_answered_by_the_server_in_30_lines() {
+    assert_eq!(loopback::two_and_three().unwrap(), 5);
+}

@@ -1,0 +1,21 @@
+//! The tests of the package in one program: each program more compiles and links what it uses once more.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test falls where its input is wrong"
+)]
+
+mod capture;
+mod client_server;
+mod credits;
+mod dissected;
+mod examples;
+mod hostile;
+mod loopback;
+mod random;
+mod rpc;
+mod slow_memory;
+mod support;
+mod version_2;
+mod waiting;

@@ -1,0 +1,9 @@
+//! Peers and callers for tests and benchmarks.
+#![allow(dead_code, reason = "each program uses a part of it")]
+
+pub(crate) mod counting;
+pub(crate) mod echo;
+pub(crate) mod header;
+pub(crate) mod service;
+pub(crate) mod slow;
+pub(crate) mod stopping;
