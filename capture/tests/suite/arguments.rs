@@ -72,7 +72,7 @@ fn crc32(octets: &[u8]) -> u32 {
 #[test]
 fn handles_names_offsets_and_counts_are_those_that_tshark_shows() {
     for name in ["nfs3", "nfs40", "nfs41"] {
-        let path = format!("{}/tests/arguments/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{}/tests/suite/arguments/{name}.txt", env!("CARGO_MANIFEST_DIR"));
         let mut all: Vec<String> = fs::read_to_string(path).unwrap().lines().map(expected).collect();
         let is_nfs = |transaction: &&Transaction| transaction.procedure.is_some_and(|p| p.program == 100_003);
         let mut ours: Vec<String> = transactions(name).iter().filter(is_nfs).map(shown).collect();

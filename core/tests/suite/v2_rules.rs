@@ -36,7 +36,7 @@
 //! | WRITE_RESOURCE, REPLY_RESOURCE | `endpoint_v2.rs`: `a_responder_says_which_chunk_is_too_small_and_what_it_needs`; `reverse_direction.rs` |
 //! | SYSTEM | `endpoint_v2.rs`: `a_call_that_ended_the_connection_before_is_answered_with_system`; `continuation.rs` |
 //! | **remote invalidation** (6.5) | here: `a_call_offers_one_of_its_handles_or_none`, `only_the_last_send_of_a_reply_invalidates_and_only_what_was_offered`; `endpoint_v2.rs`: `only_the_handle_that_was_offered_may_be_invalidated_remotely` |
-//! | **version negotiation** (4.3) | `channel.rs`: `a_client_goes_on_as_the_server_answers`, `a_server_takes_the_version_of_the_first_message_or_says_which_it_has`; `verbs-shim/tests/version_2.rs` |
+//! | **version negotiation** (4.3) | `channel.rs`: `a_client_goes_on_as_the_server_answers`, `a_server_takes_the_version_of_the_first_message_or_says_which_it_has`; `verbs-shim/tests/suite/version_2.rs` |
 
 use rpcrdma::endpoint::channel::Arrival;
 use rpcrdma::endpoint::requester::{self, End};

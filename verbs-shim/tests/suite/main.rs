@@ -13,7 +13,6 @@ mod dissected;
 mod examples;
 mod hostile;
 mod loopback;
-mod random;
 mod rpc;
 mod slow_memory;
 mod support;

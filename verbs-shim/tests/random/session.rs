@@ -20,9 +20,9 @@ use rpcrdma_verbs::{
     SettingsBuilder, Status, Version, Versions,
 };
 
+use crate::ENDED;
 use crate::dissected::{Broken, File, dissect};
-use crate::random::ENDED;
-use crate::random::shape::{Does, Places, Random, Shape};
+use crate::shape::{Does, Places, Random, Shape};
 
 /// XIDs of the server's calls.
 const REVERSE: u32 = 0x8000_0000;

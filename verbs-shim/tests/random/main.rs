@@ -7,9 +7,20 @@
 //! `RPCRDMA_CALLS` calls, and `RPCRDMA_GIVEN_UP` calls are given up:
 //!
 //! ```sh
-//! RPCRDMA_CALLS=3000000 cargo test --release -p rpcrdma-verbs --test suite random -- --nocapture
+//! RPCRDMA_CALLS=3000000 cargo test --release -p rpcrdma-verbs --test random -- --nocapture
 //! ```
+//!
+//! A program of its own, because any panic in it ends the process.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    missing_docs,
+    reason = "a failed expectation fails the test"
+)]
 
+#[path = "../suite/dissected/mod.rs"]
+mod dissected;
 mod session;
 mod shape;
 
@@ -23,8 +34,8 @@ use std::{panic, process, thread};
 use rpcrdma::endpoint::Version;
 use rpcrdma::v2::Family;
 
-use crate::random::session::{Plan, Tally};
-use crate::random::shape::mixed;
+use session::{Plan, Tally};
+use shape::mixed;
 
 /// Calls that have ended, in all sessions.
 pub(crate) static ENDED: AtomicU64 = AtomicU64::new(0);
