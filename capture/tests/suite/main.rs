@@ -31,7 +31,6 @@ mod program;
 mod recovery;
 mod report;
 mod rfc5666;
-mod schema;
 mod separate;
 mod stats;
 mod steps;

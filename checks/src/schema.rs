@@ -1,10 +1,27 @@
 //! Every record that is printed is as its schema says, and every field of the schema is used.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::process::Command;
+use std::process::{self, Command, Stdio};
+use std::sync::LazyLock;
+use std::{env, fs};
 
 use serde_json::{Map, Value};
+
+use crate::repository;
+
+/// The program, built from the sources as they are.
+static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "-p", "rpcrdma-capture", "--bin", "rpcrdma", "--message-format", "json-render-diagnostics"]);
+    let output = build.current_dir(repository()).stderr(Stdio::inherit()).output().unwrap();
+    assert!(output.status.success(), "the program could not be built");
+    let artifacts = String::from_utf8(output.stdout).unwrap();
+    let mut programs = artifacts.lines().filter_map(|line| {
+        let artifact: Value = serde_json::from_str(line).unwrap();
+        artifact["executable"].as_str().map(str::to_owned)
+    });
+    programs.next().unwrap()
+});
 
 /// Fields that are null, or in lists that are empty, in every record of these captures, with what is in them, and why.
 const UNUSED: &[(&str, &str)] = &[
@@ -20,21 +37,26 @@ const UNUSED: &[(&str, &str)] = &[
 ];
 
 fn run(arguments: &[&str]) -> Vec<Value> {
-    let output = Command::new(env!("CARGO_BIN_EXE_rpcrdma")).args(arguments).arg("-q").output().unwrap();
+    let output = Command::new(&*PROGRAM).args(arguments).arg("-q").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn schema(name: &str) -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_rpcrdma")).args(["schema", name]).output().unwrap();
+    let output = Command::new(&*PROGRAM).args(["schema", name]).output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A shipped capture.
+fn shipped(name: &str) -> String {
+    repository().join(format!("testdata/captures/{name}.pcap")).display().to_string()
 }
 
 /// The shipped captures, and those of the fuzz corpus.
 fn captures() -> Vec<String> {
-    let data = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata"));
+    let data = repository().join("testdata");
     let folders = [data.join("captures"), data.join("corpus/frames")];
-    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let files = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
     let mut files: Vec<_> = files.map(|entry| entry.unwrap().path().display().to_string()).collect();
     files.retain(|file| file.contains(".pcap"));
     files.sort();
@@ -143,7 +165,7 @@ fn every_record_is_as_its_schema_says_and_every_field_is_used() {
 }
 
 fn schema_of_all() -> Value {
-    let output = Command::new(env!("CARGO_BIN_EXE_rpcrdma")).arg("schema").output().unwrap();
+    let output = Command::new(&*PROGRAM).arg("schema").output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -153,16 +175,17 @@ fn name(reference: &Value) -> String {
 
 /// What the other commands print, and what a damaged file, several files and a filter add.
 fn others() -> Vec<Value> {
-    let capture = |name: &str| format!("{}/../testdata/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
-    let (nfs41, nfs3, errors) = (capture("nfs41"), capture("nfs3"), capture("errors"));
-    let damaged = format!("{}/schema-damaged.pcap", env!("CARGO_TARGET_TMPDIR"));
-    let octets = std::fs::read(&nfs41).unwrap();
-    std::fs::write(&damaged, &octets[..octets.len() - 10]).unwrap();
-    let baseline = format!("{}/schema-baseline.json", env!("CARGO_TARGET_TMPDIR"));
+    let (nfs41, nfs3, errors) = (shipped("nfs41"), shipped("nfs3"), shipped("errors"));
+    let folder = env::temp_dir().join(format!("rpcrdma-schema-{}", process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let damaged = folder.join("damaged.pcap").display().to_string();
+    let octets = fs::read(&nfs41).unwrap();
+    fs::write(&damaged, &octets[..octets.len() - 10]).unwrap();
+    let baseline = folder.join("baseline.json").display().to_string();
     let found: Vec<String> = run(&["check", "--json", &errors]).iter().map(|record| format!("{record}\n")).collect();
-    std::fs::write(&baseline, found.concat()).unwrap();
+    fs::write(&baseline, found.concat()).unwrap();
     let words = ["5a7a4583", "00000001", "00000080", "00000001", "00000000", "00000000", "00000000"];
-    [
+    let records = [
         &["compare", "--json", &nfs41, &nfs3][..],
         &["compare", "--json", &nfs41, &nfs41],
         &["check", "--json", "--baseline", &baseline, &errors],
@@ -173,14 +196,16 @@ fn others() -> Vec<Value> {
     ]
     .into_iter()
     .flat_map(run)
-    .collect()
+    .collect();
+    fs::remove_dir_all(folder).unwrap();
+    records
 }
 
 #[test]
 fn a_field_that_is_missing_or_new_is_a_fault() {
     let validator = jsonschema::validator_for(&schema("rule")).unwrap();
-    let path = format!("{}/../testdata/captures/errors.pcap", env!("CARGO_MANIFEST_DIR"));
-    let record = run(&["check", "--json", &path]).into_iter().find(|record| record["type"] == "rule").unwrap();
+    let record =
+        run(&["check", "--json", &shipped("errors")]).into_iter().find(|record| record["type"] == "rule").unwrap();
     assert!(validator.is_valid(&record));
     for name in record.as_object().unwrap().keys() {
         let mut lacking = record.clone();
