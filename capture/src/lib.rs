@@ -47,6 +47,9 @@
 //! | `json` | `output::json`, and findings and statistics as JSON | serde, serde_json |
 //! | `text` | `output::text`, `output::tree`, and findings and statistics as text | anstyle |
 //! | `export` | `output::export`: pcap files of RPC over TCP | pcap-file |
+//! | `report` | `output::report`: a capture as one HTML page | `text`, maud |
+//! | `schema` | `output::schema`: the JSON Schema of the records | `json`, `text`, schemars |
+//! | `csv` | `output::csv`: records as comma-separated values | `schema`, csv |
 //! | `parquet` | `output::parquet`: tables for data analysis; off by default | parquet, arrow |
 //! | `program` | the program `rpcrdma`, which needs all of the others but `parquet` | clap and others |
 //!

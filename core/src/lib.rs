@@ -50,7 +50,7 @@
 //! Decoding accepts whatever parses; judging is a separate step. A decoding error has a kind and an offset. Types that the
 //! wire format fixes are exhaustive; errors, reasons and limits may grow, and are not.
 //!
-//! # Example
+//! # Examples
 //! ```
 //! use rpcrdma::{Body, Message};
 //!
@@ -75,6 +75,30 @@
 //!     }
 //! }
 //! # Ok::<(), rpcrdma::DecodeError>(())
+//! ```
+//!
+//! Encoding needs a buffer and nothing else, and a Reply is made of the Call that it answers:
+//! ```
+//! use rpcrdma::lists::{Chunks, WriteChunk, WriteList};
+//! use rpcrdma::segment::Segment;
+//! use rpcrdma::v1::{Body, Header, Message, ReplyHeader};
+//!
+//! // A requester's Call: 4096 octets of its memory for the data of an NFS READ.
+//! let memory = [Segment { handle: 0xa94, length: 4096, offset: 0x1000 }.to_octets()];
+//! let room = [WriteChunk::new(&memory)];
+//! let chunks = Chunks { writes: WriteList::from_chunks(&room), ..Chunks::default() };
+//! let mut call = [0; 1024];
+//! let length = Header { xid: 7, credit: 32, body: Body::Msg(chunks) }.encode(&mut call)?;
+//! // The RPC message follows: call[length..].
+//!
+//! // The responder has written 1000 octets there by RDMA Write. Its Reply says so with the chunks of the Call.
+//! let received = Message::decode(&call[..length])?;
+//! let provided = received.header.chunks().ok_or("no chunks in an error")?;
+//! let mut reply = [0; 1024];
+//! let length = ReplyHeader::new(received.header.xid, 32, &provided).with_writes(&[1000])?.encode(&mut reply)?;
+//! let (header, _) = Header::decode(&reply[..length])?;
+//! assert_eq!(header.chunks().and_then(|chunks| chunks.writes.get(0)).map(|chunk| chunk.length()), Some(1000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]

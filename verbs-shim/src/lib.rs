@@ -4,8 +4,8 @@
 //! Upper-Layer Binding allows to be reduced travels by RDMA Read and Write, from and into the caller's own buffers.
 //! Both ends may call on one connection (RFC 8167).
 //!
-//! Version 2 is spoken if the [`Settings`] say so; what a connection speaks is [`Connection::version`]. Calls and replies
-//! that fit neither a Send nor chunks are not continued in further Sends yet.
+//! Version 2 is spoken if the [`Settings`] say so; what a connection speaks is [`Connection::version`]. In version 2, a message
+//! that is longer than a Send may be continued in further Sends, up to a length that [`SettingsBuilder::continued`] sets.
 //!
 //! It does not encode XDR, and has no NFS, port mapper or RPCSEC_GSS; to read captures of any of these, see
 //! `rpcrdma-capture`.
