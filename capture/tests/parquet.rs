@@ -215,7 +215,7 @@ mod tables {
         run(&["check", "-q", "--parquet", dataset.to_str().unwrap(), path.to_str().unwrap()]);
         let parts = parts(&dataset, "findings", name(&path));
         assert_eq!(parts.len(), 1);
-        assert_eq!(parts[0].0, "hour=__HIVE_DEFAULT_PARTITION__");
+        assert_eq!(parts[0].0, "hour=1970-01-01T00");
         assert_eq!(rows(&parts[0].1), Vec::<Value>::new());
         fs::remove_file(path).unwrap();
     }

@@ -105,7 +105,7 @@ impl ParquetTable {
     }
 
     /// Writes what is left, closes the files, and gives the table its place in the dataset. If it has no rows, it has one file
-    /// without rows, in Hive's partition for what has no hour.
+    /// without rows, in the partition of the first hour of 1970.
     ///
     /// # Errors
     /// If it cannot be written.

@@ -27,8 +27,6 @@ const ROW_GROUP: usize = 16 << 20;
 const OPEN: usize = 4;
 /// The most files of a table. A capture of a year and a day has fewer, if its hours come one after the other.
 const FILES: u64 = 10_000;
-/// The partition of what has none, as Hive names it.
-const NO_HOUR: &str = "__HIVE_DEFAULT_PARTITION__";
 /// Nanoseconds.
 const HOUR: u64 = 3600 * 1_000_000_000;
 
@@ -53,8 +51,9 @@ pub(super) struct Parts {
 
 /// A file that is not finished.
 struct ParquetPart {
-    /// Since 1970; `None` for the file of a table without rows.
-    hour: Option<u64>,
+    /// Since 1970; 0 for the file of a table without rows. Not Hive's partition for what has no hour: Arrow, which pandas reads
+    /// with, cannot put it together with others.
+    hour: u64,
     decoder: Decoder,
     /// Octets of the messages that the rows in the decoder are about.
     octets: usize,
@@ -80,7 +79,7 @@ impl Parts {
         if i64::try_from(time.0).is_err() {
             return Err(io::Error::other(format!("a time after the year 2262 has no place in a table: {time}")));
         }
-        let part = self.part(Some(time.0 / HOUR))?;
+        let part = self.part(time.0 / HOUR)?;
         part.decoder.serialize(core::slice::from_ref(row)).map_err(io::Error::other)?;
         part.octets += octets;
         if part.decoder.len() >= ROWS || part.octets >= OCTETS {
@@ -96,14 +95,14 @@ impl Parts {
 
     pub(super) fn finish(mut self) -> io::Result<TableWritten> {
         if self.written.files == 0 {
-            self.part(None)?;
+            self.part(0)?;
         }
         self.open.drain(..).try_for_each(ParquetPart::finish)?;
         Ok(self.written)
     }
 
     /// The file for this hour.
-    fn part(&mut self, hour: Option<u64>) -> io::Result<&mut ParquetPart> {
+    fn part(&mut self, hour: u64) -> io::Result<&mut ParquetPart> {
         let part = match self.open.iter().position(|part| part.hour == hour) {
             Some(place) => self.open.remove(place),
             None => self.begin(hour)?,
@@ -112,7 +111,7 @@ impl Parts {
         self.open.last_mut().ok_or_else(|| io::Error::other("no file"))
     }
 
-    fn begin(&mut self, hour: Option<u64>) -> io::Result<ParquetPart> {
+    fn begin(&mut self, hour: u64) -> io::Result<ParquetPart> {
         if self.open.len() >= OPEN {
             self.open.remove(0).finish()?;
         }
@@ -121,8 +120,7 @@ impl Parts {
             return Err(io::Error::other(format!("times jump between hours more than {FILES} times")));
         }
         self.written.files += 1;
-        let hour_name = hour.map_or_else(|| NO_HOUR.to_owned(), |hour| date::hour(hour * HOUR));
-        let directory = self.directory.join(format!("hour={hour_name}"));
+        let directory = self.directory.join(format!("hour={}", date::hour(hour * HOUR)));
         fs::create_dir_all(&directory)?;
         let file = File::create_new(directory.join(format!("part-{number}.parquet")))?;
         let decoder = ReaderBuilder::new(self.schema.clone()).with_strict_mode(true);
