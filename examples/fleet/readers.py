@@ -20,7 +20,8 @@ def with_duckdb(table, column):
 
 
 def with_pandas(table, column):
-    rows = pandas.read_parquet(table, columns=["capture", column])
+    # All columns, as most people read a table: those in the path too.
+    rows = pandas.read_parquet(table)
     groups = rows.groupby("capture", observed=True)[column].agg(["size", "sum"])
     return list(groups.itertuples(name=None))
 
