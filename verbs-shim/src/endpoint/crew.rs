@@ -4,19 +4,20 @@
 //! takes the key of one connection and looks after that connection until it is quiet, while another goes on waiting. So
 //! there are as many threads as connections that are being served at the moment, and two more. A slow service holds up
 //! its own connection only, a call to a sleeping server wakes one thread, and idle connections cost none. Threads
-//! beyond these end after two seconds.
+//! beyond these end after two seconds. When the server has stopped, all threads are gone.
 
 use std::collections::HashMap;
 use std::mem;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, Scope};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::driver::port::Provider;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::server::{Server, Service, Stopper};
+use crate::endpoint::threads::Threads;
 use crate::message::ended::Ended;
 use crate::trace;
 use crate::verbs::Armed;
@@ -96,8 +97,12 @@ impl<V: Provider> Server<V> {
     /// When it is stopped, if the service has panicked; a panic in [`Service::failed`] stops it.
     pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
         let crew = Crew::new(self, service)?;
-        thread::scope(|scope| crew.hire(scope))?;
-        crew.failure()
+        thread::scope(|scope| {
+            let threads = Arc::new(Threads::new(scope));
+            crew.hire(&threads)?;
+            threads.join_all();
+            crew.failure()
+        })
     }
 }
 
@@ -121,14 +126,13 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
     }
 
     /// Adds a thread.
-    pub(crate) fn hire<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) -> Result<(), Error> {
-        let thread = thread::Builder::new().name("rpcrdma server".to_owned());
-        let hired = thread.spawn_scoped(scope, move || self.work(scope));
-        hired.map(drop).map_err(|_| Error::Exhausted)
+    fn hire<'scope>(&'scope self, threads: &Arc<Threads<'scope, '_>>) -> Result<(), Error> {
+        let others = Arc::clone(threads);
+        threads.begin("rpcrdma server", move || self.work(&others))
     }
 
     /// What each thread does.
-    fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+    fn work<'scope>(&'scope self, threads: &Arc<Threads<'scope, '_>>) {
         loop {
             let woken = self.waiter.wait(self.begin_to_wait());
             let waiting = self.end_to_wait();
@@ -139,8 +143,8 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
             }
             match waiting {
                 // Without another thread, whatever else happens waits for this one.
-                0 => drop(self.hire(scope)),
-                WAIT.. if woken == Ok(None) => return,
+                0 => drop(self.hire(threads)),
+                WAIT.. if woken == Ok(None) => return threads.join_ended(),
                 _ => {}
             }
             match woken {

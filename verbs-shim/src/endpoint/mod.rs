@@ -7,4 +7,5 @@ pub(crate) mod dispatcher;
 pub(crate) mod pending;
 pub(crate) mod request;
 pub(crate) mod server;
+mod threads;
 pub(crate) mod weak;

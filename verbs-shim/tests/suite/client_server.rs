@@ -1,7 +1,9 @@
 //! A client and a server over the loopback: every form that a call and its reply can take, and what goes wrong.
 
+use std::cell::OnceCell;
 use std::iter;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -755,6 +757,38 @@ fn a_service_that_panics_ends_one_connection_and_leaves_its_place() {
     });
     assert!(served.is_err(), "told at the end");
     assert_eq!(fabric.registered(), 0);
+}
+
+/// Counts that the thread whose variable it is has gone, which takes a while.
+struct Gone(Arc<AtomicUsize>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        thread::sleep(Duration::from_millis(100));
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn when_a_server_has_stopped_what_its_threads_have_kept_is_dropped() {
+    thread_local!(static KEPT: OnceCell<Gone> = const { OnceCell::new() });
+    let (_fabric, here, there) = adapters();
+    let [begun, gone] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
+    let service = |request| {
+        KEPT.with(|kept| {
+            kept.get_or_init(|| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                Gone(Arc::clone(&gone))
+            });
+        });
+        echo(request);
+    };
+    with_server(&there, Settings::server(), service, || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        client.call(&mut Call::new(Stream::from(header(client.xid(), 0)), 24)).unwrap();
+    });
+    assert_ne!(begun.load(Ordering::Relaxed), 0);
+    assert_eq!(gone.load(Ordering::Relaxed), begun.load(Ordering::Relaxed));
 }
 
 /// A waker that uses the connection, and reports each wake-up.
