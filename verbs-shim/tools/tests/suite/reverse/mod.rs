@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rpcrdma_tools::probe::{self, Form, Suite};
 use rpcrdma_tools::raw::RawPeer;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener};
-use rpcrdma_verbs::{Call, Connection, Pending, Request, Server, Service, Settings, Verbs};
+use rpcrdma_verbs::{Call, Connection, Error, Pending, Request, Server, Service, Settings, Verbs};
 
 use crate::support::stopping::Stopping;
 use nfs41::{Event, Nfsd, Whims};
@@ -157,6 +157,14 @@ fn octets(words: &[u32]) -> Vec<u8> {
 }
 
 impl Peer<'_> {
+    /// Sends a message, unless the connection has ended: what came before its end is still taken.
+    fn send(&mut self, message: Vec<u8>) {
+        match self.raw.send(message) {
+            Ok(_) | Err(Error::Disconnected) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+
     /// Makes the next Call, if it may.
     fn call(&mut self, wrong: Wrong, xid: &mut u32) {
         if self.next.is_empty() || (self.waits.is_some() && wrong != Wrong::Eager) {
@@ -168,7 +176,7 @@ impl Peer<'_> {
         let header = octets(&[*xid, version, credits, 0, 0, 0, 0, inner]);
         let message = [header, self.next.remove(0)].concat();
         self.waits = Some((*xid, message.clone()));
-        self.raw.send(message).unwrap();
+        self.send(message);
         self.calls += 1;
         if wrong == Wrong::Leaves && self.calls == 2 {
             // What was sent has to arrive first.
@@ -210,7 +218,7 @@ fn serve(adapter: &Adapter, listener: &Listener, wrong: Wrong, stop: &AtomicBool
                     let (results, event) =
                         if words[12] == 0 { (vec![], Event::None) } else { nfsd.compound(arguments) };
                     let head = octets(&[*inner, 1, 32, 0, 0, 0, 0, *inner, 1, 0, 0, 0, 0]);
-                    peers[number].raw.send([head, results].concat()).unwrap();
+                    peers[number].send([head, results].concat());
                     match event {
                         Event::None => {}
                         Event::Session(_) => sessions.push(number),
@@ -229,11 +237,11 @@ fn serve(adapter: &Adapter, listener: &Listener, wrong: Wrong, stop: &AtomicBool
                     assert!(!peers[number].pings() || words[2] == 1, "as many credits as before");
                     let answered = peers[number].waits.take();
                     if wrong == Wrong::Retries {
-                        peers[number].raw.send(answered.unwrap().1).unwrap();
+                        peers[number].send(answered.unwrap().1);
                     }
                 }
                 _ if wrong == Wrong::AnswersReplies => {
-                    peers[number].raw.send(octets(&[words[0], 1, 1, 4, 2])).unwrap();
+                    peers[number].send(octets(&[words[0], 1, 1, 4, 2]));
                 }
                 _ if wrong == Wrong::Disconnects => peers[number].raw.disconnect().unwrap(),
                 _ => {}
