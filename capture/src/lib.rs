@@ -90,7 +90,7 @@ pub use rpc::arguments::OperationArguments;
 pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
 pub use rpc::known::{Direction, Rpc, Security, Status, Walked};
-pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message, OtherCall};
+pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message};
 pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
 pub use rpc::place::{CapturedAt, PlaceKnown};

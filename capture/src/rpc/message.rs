@@ -92,28 +92,13 @@ pub struct Detail {
     pub long: Option<Beginning>,
     /// Whether calls of the connection were given up that may still be answered.
     pub forgotten: bool,
-    /// A call that advertises the handle that the message invalidates and still waits when it comes, other than the one
-    /// it answers.
-    pub shared_with: Option<OtherCall>,
 }
 
 impl Detail {
     /// If nothing more is known.
     pub(crate) const fn new(direction: Direction, progress: Progress, forgotten: bool) -> Self {
-        Self { direction, progress, walked: None, answers: None, long: None, forgotten, shared_with: None }
+        Self { direction, progress, walked: None, answers: None, long: None, forgotten }
     }
-}
-
-/// A call that waits while another is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OtherCall {
-    /// Its `rdma_xid`.
-    pub xid: u32,
-    /// The frame that completed it.
-    pub frame: u64,
-    /// Its place in everything that its sender sends.
-    pub sent: u64,
 }
 
 /// A call that is answered.

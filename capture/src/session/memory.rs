@@ -210,12 +210,6 @@ impl Memory {
         }
     }
 
-    /// The first call that advertised this handle, of those that still do.
-    #[must_use]
-    pub(crate) fn first(&self, handle: u32) -> Option<u64> {
-        Some(self.handles.get(&handle)?.first()?.place.call)
-    }
-
     /// A call, other than `call`, that advertises this handle.
     #[must_use]
     pub(crate) fn is_shared(&self, handle: u32, call: u64) -> Option<u64> {

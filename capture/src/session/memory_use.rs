@@ -11,7 +11,7 @@ use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::rpc::describe::Described;
 use crate::rpc::known::Direction;
-use crate::rpc::message::{Beginning, Detail, Message, OtherCall};
+use crate::rpc::message::{Beginning, Detail, Message};
 
 impl Session {
     /// The connection ends with these counts, which may show that an RDMA operation was refused.
@@ -114,17 +114,10 @@ impl Session {
         }
     }
 
-    /// Records the handle that a message invalidates, for calls that still wait and advertise it.
-    pub(super) fn invalidate(&mut self, message: &mut Message) {
+    /// Records the handle that a message invalidates.
+    pub(super) fn invalidate(&mut self, message: &Message) {
         let Some(handle) = message.invalidates else { return };
-        let memory = self.memory.get_mut(message.sender.other());
-        memory.invalidate(handle, message.stamp.frame);
-        if let Some(detail) = &mut message.detail
-            && let Some(call) = memory.first(handle).and_then(|id| self.calls.get(&id))
-        {
-            let frame = call.message.stamp.frame;
-            detail.shared_with = Some(OtherCall { xid: call.message.xid(), frame, sent: call.sent });
-        }
+        self.memory.get_mut(message.sender.other()).invalidate(handle, message.stamp.frame);
     }
 
     /// Reports a handle that the call shares with one that waits.

@@ -67,7 +67,7 @@ impl Session {
             None => (message, None),
         };
         message.credit_use = requester.map(|requester| (requester, self.credits.get(requester).usage()));
-        self.invalidate(&mut message);
+        self.invalidate(&message);
         let done = self.done(&message);
         if done.is_some() && context.operations {
             message.detail = Some(Box::new(self.watch.detail(Direction::Call)));

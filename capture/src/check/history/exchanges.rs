@@ -5,15 +5,13 @@ use rpcrdma::rules::Rule;
 use rpcrdma::rules::{self, Exchange, Finding, Sent, XID_MISMATCH};
 use rpcrdma::v1::{self, Body};
 
-use super::pending::OrderProof;
-use super::proof::has_received;
 use super::requests::Answers;
 use super::state::History;
 use crate::check::book::{Book, Group};
 use crate::check::empty_chunks::EmptyChunks;
 use crate::check::exchange::{self, INVALIDATE_FOREIGN, Subject};
-use crate::check::found::{About, Blame, Found};
-use crate::rpc::message::{Answered, Captured, Message, OtherCall};
+use crate::check::found::About;
+use crate::rpc::message::{Answered, Captured, Message};
 
 impl History {
     /// Judges a call or a reply by what it carries, and a reply by its call. Returns the first rule that it breaks, if
@@ -61,20 +59,10 @@ impl History {
             subject.walked = Some(walked);
         }
         let first = exchange::judge(&subject, about, book);
-        self.judge_invalidation(&subject, about, book);
-        first
-    }
-
-    /// Judges a Send With Invalidate by the calls that wait, and by what was agreed.
-    fn judge_invalidation(&mut self, subject: &Subject<'_>, about: About, book: &mut Book) {
-        let Some(handle) = subject.message.invalidates else { return };
-        let detail = subject.message.detail.as_deref();
-        if let Some(other) = detail.and_then(|detail| detail.shared_with) {
-            self.shared(subject, (handle, other), about, book);
-        }
-        if subject.role == Role::Responder {
+        if role == Role::Responder && message.invalidates.is_some() {
             self.tell_invalidation(book);
         }
+        first
     }
 
     /// Judges a reply by the chunk lists of its call. `is_clear` says that what it answers is known.
@@ -105,39 +93,6 @@ impl History {
             book.unknown(&INVALIDATE_FOREIGN);
         }
         self.told = true;
-    }
-
-    /// Judges a reply that invalidates a handle which another call advertises too.
-    pub(super) fn shared(
-        &mut self,
-        subject: &Subject<'_>,
-        (handle, other): (u32, OtherCall),
-        about: About,
-        book: &mut Book,
-    ) {
-        let Some((call, called)) = subject.call.zip(subject.called) else { return };
-        let rule = &INVALIDATE_FOREIGN;
-        let mut advertises = false;
-        rules::segments(&called, |_, segment, _| advertises |= segment.handle == handle);
-        // A handle that is not the call's at all was reported already.
-        if !advertises {
-            return;
-        }
-        let OtherCall { xid, frame, sent } = other;
-        let is_later = frame > call.stamp.frame;
-        // A call that came later may have been sent when the reply was there.
-        if !self.is_whole() || is_later && !has_received(subject.message, sent) {
-            return book.unknown(rule);
-        }
-        let when = if is_later { "; the responder may not have seen that yet" } else { "" };
-        let message = format_args!(
-            "handle {handle:#010x} is invalidated, which {xid:#010x} in frame {frame} advertises too{when}"
-        );
-        let finding = Finding { rule, severity: rule.severity, offset: 0, message };
-        // In that case the requester shares a handle, and the responder could not know.
-        let blame = if is_later { Blame::Either } else { Blame::Sender };
-        let found = Found::new(about, &finding, Some(0)).by(blame);
-        self.wait_for(found, (subject.message.sender.other(), OrderProof::Told), book);
     }
 }
 

@@ -119,7 +119,7 @@ fn the_reply_to_a_call_that_was_given_up_frees_its_credit() {
 /// when that reply was there, and captured before it: so much is said, and no more.
 #[test]
 fn calls_are_in_flight_together_where_the_server_says_so() {
-    let rules = ["credit-initial", "handle-shared", "invalidate-foreign"];
+    let rules = ["credit-initial", "handle-shared"];
     for (acknowledged, expected) in [(true, &rules[..]), (false, &[])] {
         let mut trace = Trace::connected(&PRIVATE_DATA, &PRIVATE_DATA);
         for xid in [XID, 8] {
