@@ -50,6 +50,8 @@ pub enum CreditWaitUnknown {
     Missed,
     /// No reply that was seen says how many credits there are.
     NotGranted,
+    /// The call is of version 2, or follows one that was refused. A credit of version 2 is for one message, not for one call.
+    Version2,
 }
 
 impl fmt::Display for CreditWaitUnknown {
@@ -59,6 +61,7 @@ impl fmt::Display for CreditWaitUnknown {
             Self::JoinedLate => "calls from before the capture may still have waited",
             Self::Missed => "calls or replies may be missing from the capture",
             Self::NotGranted => "how many credits were granted is not known",
+            Self::Version2 => "the credits of version 2 are for messages and not for calls",
         })
     }
 }

@@ -11,7 +11,7 @@ use crate::carrier::connection::Connection;
 use crate::carrier::operation::Sides;
 use crate::nfs::Procedure;
 use crate::rpc::describe::{self, Described};
-use crate::rpc::header::{read_chunks, write_lengths};
+use crate::rpc::header::{Dialect, read_chunks, write_lengths};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Detail, Message};
 use crate::rpc::phases::NotTimed;
@@ -124,7 +124,11 @@ impl Session {
         named.get_mut(requester).insert(xid, id);
         if call.answers.is_none() {
             let (began, sent) = (call.timeline.began.time, call.message.stamp.time);
-            call.credit_wait = self.credits.get_mut(requester).call(began, sent);
+            let account = self.credits.get_mut(requester);
+            call.credit_wait = match call.message.dialect {
+                Dialect::Version1 => account.call(began, sent),
+                Dialect::Version2(_) | Dialect::Version2Unknown => account.call_v2(sent),
+            };
         }
         self.held += call.held();
         self.calls.insert(id, call);

@@ -3,6 +3,9 @@
 //! A capture may lack calls, or the replies to calls that it holds. So there are two numbers: the calls that wait for certain,
 //! and the most that may wait besides. A requester has room for a call that it sends: each call limits the second number, and a
 //! requester that has used all its credits once is known completely from then on.
+//!
+//! All of this is version 1. In version 2, an end needs a credit for each message, of whatever kind (draft -07 section 4.2.1), so
+//! nothing is said about calls.
 
 use core::num::NonZeroU32;
 
@@ -87,6 +90,17 @@ impl CreditAccount {
             account.hidden = account.hidden.min(room.unwrap_or(u32::MAX));
         });
         waited
+    }
+
+    /// A call of version 2 is sent. Until a message of version 1 grants credits, it is not known whether there are any.
+    pub(super) fn call_v2(&mut self, time: Time) -> Result<u64, CreditWaitUnknown> {
+        self.change(time, |account| {
+            account.seen = account.seen.saturating_add(1);
+            account.certain = account.certain.saturating_add(1);
+            account.granted = None;
+        });
+        self.lately = Lately::Unknown(CreditWaitUnknown::Version2);
+        Err(CreditWaitUnknown::Version2)
     }
 
     /// A reply comes to this call, or to one that was not seen. It grants so many credits, if it shows how many.
@@ -308,5 +322,27 @@ mod tests {
         account.answer(Some(1), None, Time(5));
         assert_eq!(call(&mut account, 6), Err(CreditWaitUnknown::NotGranted));
         assert_eq!(account.finish(Time(8)), times(5, 3));
+    }
+
+    #[test]
+    fn a_call_of_version_2_takes_no_credit_of_version_1() {
+        let mut account = CreditAccount::whole();
+        assert_eq!([0, 2].map(|time| account.call_v2(Time(time))), [Err(CreditWaitUnknown::Version2); 2]);
+        assert_eq!(account.usage(), CreditUse { waiting: 2, granted: None, limit: CreditLimit::Unknown });
+        account.answer(Some(1), None, Time(5));
+        assert_eq!(account.call_v2(Time(6)), Err(CreditWaitUnknown::Version2));
+        assert_eq!(account.finish(Time(8)), times(0, 8));
+    }
+
+    #[test]
+    fn a_refusal_of_version_2_grants_credits_of_version_1() {
+        let mut account = CreditAccount::whole();
+        account.call_v2(Time(0)).unwrap_err();
+        reply(&mut account, 1, 2, 10);
+        assert_eq!(call(&mut account, 11), Err(CreditWaitUnknown::Version2));
+        assert_eq!(call(&mut account, 12), Ok(0));
+        reply(&mut account, 2, 2, 30);
+        assert_eq!(call(&mut account, 31), Ok(18));
+        assert_eq!(account.finish(Time(31)), times(18, 10));
     }
 }

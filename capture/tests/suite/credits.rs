@@ -188,6 +188,13 @@ impl Trace {
         self.packets.push((time + 1, self.wire.ack_all(Server)));
     }
 
+    /// A call of version 2, in the wire format of family B: RDMA2_CALL_INLINE.
+    fn call_v2(&mut self, time: u64, xid: u32) {
+        let octets = [words(&[xid, 2, 1_048_584, 10, 0, 0, 0, 0]), null(xid)].concat();
+        self.packets.extend(self.wire.send(Client, &octets).into_iter().map(|packet| (time, packet)));
+        self.packets.push((time + 1, self.wire.ack_all(Server)));
+    }
+
     fn reply(&mut self, time: u64, xid: u32, granted: u32) {
         let octets = [words(&[xid, 1, granted, MSG]), Lists::default().encode(), reply(xid, &[])].concat();
         self.packets.extend(self.wire.send(Server, &octets).into_iter().map(|packet| (time, packet)));
@@ -233,6 +240,21 @@ fn no_credit_was_free_until_the_reply_that_let_the_call_go() {
     let times = found.reports[0].credit_times.active;
     assert_eq!((times.reached, times.unknown), (50_000 + 1_200_000 + 88_000, 0));
     assert_eq!(found.reports[0].credit_times.passive.reached, 0);
+}
+
+/// In version 2 a credit is for one message, and nothing limits the calls of a client to one before the first reply.
+#[test]
+fn what_a_call_of_version_2_waited_for_is_not_known() {
+    let mut trace = Trace::new();
+    trace.call_v2(100, 1);
+    let reply_v2 = |xid| [words(&[xid, 2, 1_048_584, 13, 0]), reply(xid, &[])].concat();
+    trace.packets.extend(trace.wire.send(Server, &reply_v2(1)).into_iter().map(|packet| (2_100, packet)));
+    trace.call_v2(2_101, 2);
+    trace.packets.extend(trace.wire.send(Server, &reply_v2(2)).into_iter().map(|packet| (2_200, packet)));
+    let found = trace.found(0, None);
+    assert_eq!([1, 2].map(|xid| found.of(xid).credit_wait), [Err(CreditWaitUnknown::Version2); 2]);
+    let times = found.reports[0].credit_times.active;
+    assert_eq!((times.reached, times.unknown), (0, 2_100_000));
 }
 
 #[test]

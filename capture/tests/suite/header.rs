@@ -163,6 +163,20 @@ fn words(send: &str) -> String {
     send.split_whitespace().map(|word| format!("{word:0>8} ")).collect()
 }
 
+/// An ERR_VERS of family A has 32 octets, and one of version 1 has 28: a Send of 32 octets with rdma_err 2 is an
+/// RDMA2_ERR_BAD_XDR, and what follows has no meaning.
+#[test]
+fn an_error_of_32_octets_is_in_the_layout_of_family_a() {
+    let trailing = "octet 24: 8 octets after the header of RDMA2_ERROR (v2-trailing, ";
+    let found = said(&words("7 2 200001 4 1 2 0 0"), Some(Family::A));
+    assert!(found.len() == 1 && found[0].starts_with(trailing), "{found:?}");
+    // With 28 octets it is the ERR_VERS of version 1.
+    let message = lone_message(octets(&words("7 2 20 4 1 1 1")), Some(Family::A));
+    assert_eq!(message.error().unwrap().to_string(), "ERR_VERS 1 to 1");
+    let message = lone_message(octets(&words("7 2 200001 4 1 1 1 3")), Some(Family::A));
+    assert_eq!(message.error().unwrap().to_string(), "RDMA2_ERR_VERS 1 to 3");
+}
+
 /// On a connection of drafts -00 to -02 a peer of version 1 refuses in its own layout.
 #[test]
 fn an_err_vers_with_an_octet_behind_it_is_the_same_in_text_and_json() {
@@ -191,6 +205,6 @@ fn what_is_wrong_is_wrapped_at_120_columns() {
     let mut lines = text.lines().skip_while(|line| !line.contains("wrong"));
     let (first, rest) = (lines.next().unwrap(), lines.next().unwrap());
     assert!(first.starts_with("        0014  wrong             a chunk of 3077 octets at Position 120, and"), "{text}");
-    assert!(rest.starts_with(&" ".repeat(32)) && rest.trim_end().ends_with("RFC 8166 3.4.5)"), "{text}");
+    assert!(rest.starts_with(&" ".repeat(32)) && rest.trim_end().ends_with("RFC 8166 3.4.5, 4.5.2)"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
 }

@@ -27,7 +27,10 @@ pub(super) static RULES: [SendRow; 2] = [
             section: "RFC 8166 3.3.1",
             summary: explained("a call does not request 0 credits"),
             reason: explained("Some responders grant what is requested, and nobody may grant 0."),
-            correct: explained("A requester requests credits for as many calls as it may want to have in flight."),
+            correct: explained(
+                "A requester requests credits for as many calls as it may want to have in flight. A responder answers the \
+                      call, and grants at least 1.",
+            ),
             answer: None,
         },
         judge: credit_zero_request,
@@ -58,7 +61,7 @@ pub static CREDIT_INITIAL: Rule = Rule {
 pub static REVERSE_CREDIT: Rule = Rule {
     slug: "reverse-credit",
     severity: Severity::Error,
-    section: "RFC 8167 4.1",
+    section: "RFC 8167 4.1; RFC 8166 3.3.1, 3.3.3",
     summary: explained(
         "calls in the reverse direction are limited by their own credits, not by those of the forward direction",
     ),

@@ -120,7 +120,7 @@ pub(super) static RULES: [SendRow; 9] = [
         rule: &Rule {
             slug: "read-position-beyond",
             severity: Severity::Error,
-            section: "RFC 8166 3.4.5",
+            section: "RFC 8166 3.4.5, 4.5.2",
             summary: explained(
                 "a Position is inside the unreduced Payload stream, where an item of the arguments begins",
             ),
@@ -128,7 +128,8 @@ pub(super) static RULES: [SendRow; 9] = [
                 "The responder inserts the chunk when it reaches that place in the arguments, and it never does.",
             ),
             correct: explained(
-                "A requester counts the Position from the start of the RPC message, with every reduced item in place.",
+                "A requester counts the Position from the start of the RPC message, with every reduced item in place. A \
+                      responder answers with an RPC reply whose status is GARBAGE_ARGS.",
             ),
             answer: None,
         },

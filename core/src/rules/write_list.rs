@@ -10,7 +10,7 @@ use crate::v1::{Body, Message};
 pub static WRITE_EMPTY_RESPECTED: Rule = Rule {
     slug: "write-empty-respected",
     severity: Severity::Error,
-    section: "RFC 8166 4.3.2.3",
+    section: "RFC 8166 3.4.6, 4.3.2.3; RFC 8267 6.4.1",
     summary: explained("a Write chunk without segments asks for its result inline, and comes back without segments"),
     reason: explained("There is no memory behind it."),
     correct: explained("A responder leaves that result in the Payload stream and returns the chunk as it is."),

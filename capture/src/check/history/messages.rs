@@ -1,7 +1,7 @@
 //! Judges a message, by one thing after the other.
 
 use rpcrdma::error::Role;
-use rpcrdma::prefix::Procedure;
+use rpcrdma::prefix::{Prefix, Procedure};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::rules::{ERROR_FROM_REQUESTER, Sent};
 use rpcrdma::{v1, v2};
@@ -41,6 +41,9 @@ impl History {
                     self.requests.get_mut(message.sender.other()).answer(xid, Response::of_v1(None));
                 }
                 return book.unknown_group(Group::Send);
+            }
+            Dialect::Version1 if self.version_2.is_established() && is_of_version_1(message) => {
+                return self.changed_version(message, about, book);
             }
             Dialect::Version1 => {
                 if is_of_version_1(message)
@@ -154,10 +157,11 @@ impl History {
     }
 }
 
-/// Whether its sender uses version 1. An RDMA_ERROR does not show it: one that refuses a version has this layout,
-/// whatever else its sender supports.
+/// Whether its sender uses version 1. An RDMA_ERROR does not show it: it has the version of what it answers, whatever else
+/// its sender supports.
 pub(super) fn is_of_version_1(message: &Message) -> bool {
-    message.prefix().is_some_and(|prefix| prefix.version == v1::VERSION) && message.error().is_none()
+    let is_of_1 = |prefix: Prefix| prefix.version == v1::VERSION && prefix.procedure != Procedure::RDMA_ERROR;
+    message.prefix().is_some_and(is_of_1)
 }
 
 /// Whether it refuses version 2, in the layout of version 1.

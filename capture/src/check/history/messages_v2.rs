@@ -9,22 +9,26 @@
 //! What `Continuation` says about the messages before is a rule of its own. The XID of a Payload stream, and whether it
 //! is a call or a reply, is judged only if it is known that the stream begins in this message; of one in a chunk, when
 //! the answer comes. How a responder answers what is wrong is judged by `answer` (`answers_v2.rs`). Once a message of
-//! version 1 was read, one of version 2 breaks `version`; a connection that begins with version 2 and goes on with
-//! version 1 breaks nothing.
+//! version 1 was read, one of version 2 breaks `version`. A client that begins with version 2 and goes on with version 1
+//! breaks nothing if the server refused version 2; once both ends have sent messages of version 2, one of version 1 breaks
+//! `v2-version-changed`.
 
 use rpcrdma::error::Role;
 use rpcrdma::rules::{
     self, Exchange, Finding, SentV2, V2_DIRECTION, V2_FIRST_MESSAGE, V2_INV_HANDLE, V2_RESPONSE_FLAG, V2_XID_MISMATCH,
 };
-use rpcrdma::v2::{self, ContinuationError, Family};
+use rpcrdma::v2::{self, ContinuationError, ErrorBodyV2, Family};
 
 use super::answers_v2::Due;
 use super::exchanges::judge_long;
+use super::requests::{ANSWER, Faulty, Request, Response};
+use super::rules::V2_VERSION_CHANGED;
 use super::state::History;
-use crate::carrier::operation::Side;
+use crate::carrier::operation::{Side, Sides};
 use crate::check::book::{Book, Group};
 use crate::check::found::{About, Found};
-use crate::rpc::header::{Decoded, Header, PayloadPlace};
+use crate::rpc::header::{AnyErrorBody, Decoded, Header, PayloadPlace};
+use crate::rpc::known::Direction;
 use crate::rpc::message::{Beginning, Captured, Dropped, Message};
 
 impl History {
@@ -49,7 +53,7 @@ impl History {
         sent.offered = offered(message);
         *goes_on = still_goes_on(message, *goes_on);
         let is_readable = sent.decoded.is_ok() || message.error().is_some();
-        if sent.decoded.is_ok() {
+        if sent.decoded.is_ok() && !refuses_version(message) {
             *self.version_2.speaks.get_mut(message.sender) = true;
             self.version_2.family = Some(family);
         }
@@ -67,6 +71,31 @@ impl History {
         self.request_or_answer(message, &sent, (family, due), about, book);
     }
 
+    /// Judges a message of version 1 on a connection that both ends use in version 2. Its receiver does not carry it out, and it
+    /// takes no credit.
+    pub(super) fn changed_version(&mut self, message: &Message, about: About, book: &mut Book) {
+        const VERSION: usize = 4;
+        let rule = &V2_VERSION_CHANGED;
+        // The connection may have ended in what was missed, and another one may use its queue pairs.
+        if self.lost != Sides::default() {
+            return book.unknown(rule);
+        }
+        let message_says = format_args!("rdma_vers is 1, and both ends have sent messages of version 2");
+        let finding = Finding { rule, severity: rule.severity, offset: VERSION, message: message_says };
+        book.add(about, &finding, Some(VERSION));
+        let Some(xid) = about.xid else { return };
+        if message.direction() == Some(Direction::Reply) {
+            self.requests.get_mut(message.sender.other()).answer(xid, Response::Reply);
+        } else {
+            // RDMA2_ERR_VERS_MISMATCH came with draft -05, and the wire format does not tell the draft.
+            book.unknown(&ANSWER);
+            let faulty = Faulty { rule, about, octets: message.length };
+            let requests = self.requests.get_mut(message.sender);
+            requests.make_room(xid);
+            requests.add(xid, Request::Call(Some(faulty)), false, book);
+        }
+    }
+
     /// Whether a message is the first that the client sent.
     fn is_first(&self, sender: Side, began: bool, book: &mut Book) -> bool {
         let is_known = self.whole && !self.lost.get(sender);
@@ -75,6 +104,11 @@ impl History {
         }
         is_known && !began && self.client == Some(sender)
     }
+}
+
+/// Whether a message is an error that refuses the version: its sender need not use version 2.
+fn refuses_version(message: &Message) -> bool {
+    matches!(message.error(), Some(AnyErrorBody::V2(ErrorBodyV2::Vers { .. })))
 }
 
 /// Whether the sender's Payload stream goes on after a message; `goes_on` says whether it went on before.

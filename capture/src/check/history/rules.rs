@@ -36,6 +36,17 @@ pub(super) static PULL_NOT_NOTIFIED: Rule = Rule {
     answer: None,
 };
 
+pub(super) static V2_VERSION_CHANGED: Rule = Rule {
+    slug: "v2-version-changed",
+    severity: Severity::Error,
+    section: "version two -01 Initial Connection State; -07 4.3.3, 7.1.2",
+    summary: "a connection on which both ends have sent messages of version 2 keeps that version",
+    reason: "Both ends count credits and read headers by the version that the connection has.",
+    correct: "A client keeps the version for the duration of the connection, and a server sends in the version that it was \
+              called in. A responder answers RDMA2_ERR_VERS_MISMATCH (drafts -05 to -07).",
+    answer: None,
+};
+
 pub(crate) fn rules() -> impl Iterator<Item = &'static Rule> {
-    [&REPLY_UNEXPECTED, &REVERSE_VERSION, &PULL_NOT_NOTIFIED, &ANSWER].into_iter()
+    [&REPLY_UNEXPECTED, &REVERSE_VERSION, &V2_VERSION_CHANGED, &PULL_NOT_NOTIFIED, &ANSWER].into_iter()
 }

@@ -30,6 +30,11 @@ impl Version2 {
         }
     }
 
+    /// `true` once both ends have sent messages of version 2: the connection keeps that version (-07 section 4.3.3).
+    pub(super) const fn is_established(&self) -> bool {
+        self.speaks.active && self.speaks.passive
+    }
+
     /// Whether a message of another version is an error that answers one of that version on a connection of version 2, where both
     /// ends have spoken that. It has the version of what it answers (-07 section 7.3), and the layout of version 2, or that of
     /// version 1: an `ERR_VERS`.
@@ -38,8 +43,7 @@ impl Version2 {
         let is_whole = |rest: &[u8]| rest.is_empty();
         let is_of = |family| ErrorReplyV2::decode(family, octets).is_ok_and(|(_, rest)| is_whole(rest));
         is_other
-            && self.speaks.active
-            && self.speaks.passive
+            && self.is_established()
             && (self.family.is_some_and(is_of) || v1::ErrorReply::decode(octets).is_ok_and(|(_, rest)| is_whole(rest)))
     }
 }

@@ -25,7 +25,7 @@ use crate::check::judging::*;
 use crate::check::trace::*;
 
 /// Every rule, spelled out: one that is lost from the tables is missed here.
-const SLUGS: [&str; 78] = [
+const SLUGS: [&str; 79] = [
     "header-short",
     "version",
     "proc-unknown",
@@ -84,6 +84,7 @@ const SLUGS: [&str; 78] = [
     "private-data-absent",
     "reverse-credit",
     "reverse-version",
+    "v2-version-changed",
     "answer",
     "v2-reserved-flag",
     "v2-response-flag",

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use rpcrdma::rules::Severity;
+use rpcrdma_capture::check::Blame;
+
 use crate::check::case::{Case, blind, case};
 use crate::check::judging::*;
 use crate::check::trace::*;
@@ -409,6 +412,23 @@ pub(crate) const CASES: &[Case] = &[
         trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &null(XID)));
         trace.send(Server, &b(ERROR, XID, &[BAD_XDR], if bad { &[0; 4] } else { &[] }));
     }),
+    // RDMA2_ERR_VERS_MISMATCH came with draft -05: the wire format does not show whether a responder owes it.
+    blind("v2-version-changed", &["answer"], |trace, bad| {
+        *trace = Trace::version_2(Version::B);
+        if bad {
+            trace.send(Client, &null_message());
+        } else {
+            trace.null(XID);
+        }
+    }),
+    blind("v2-version-changed", &["answer"], |trace, bad| {
+        *trace = Trace::version_2(Version::A);
+        if bad {
+            trace.send(Server, &callback(50));
+        } else {
+            trace.send(Server, &a(A_NOMSG, 0, 0, &A_NO_CHUNKS, &[]));
+        }
+    }),
     // What refuses a version, as version 2 has it.
     case("error-range", |trace, bad| {
         *trace = Trace::version_2(Version::A);
@@ -468,6 +488,32 @@ fn what_refuses_a_version_makes_no_connection_of_version_1() {
         trace.send(Client, &call(2));
         trace.send(Server, &words(&[2, 2, 32, ERROR, 1, 1, 1]));
         assert_eq!(slugs(&trace.packets), BTreeSet::from(["error-echo", "error-range"]), "{version:?}");
+    }
+}
+
+/// Version two draft -07 section 4.3.3. Whether the server refuses it, with the error of draft -05 or that of any draft, or answers
+/// it in the same version, is another matter.
+#[test]
+fn version_1_on_a_connection_of_version_2_changes_the_version() {
+    const VERS_MISMATCH: u32 = 11;
+    let mismatch = words(&[XID, 1, 0x0020_0001, ERROR, VERS_MISMATCH]);
+    let range = words(&[XID, 1, 0x0020_0001, ERROR, 1, 2, 2]);
+    let answered = message(MSG, XID, &Lists::default(), &reply(XID, &[]));
+    for (version, answer, replies) in [
+        (Version::B, Some(&mismatch), false),
+        (Version::B, Some(&range), false),
+        (Version::A, Some(&range), false),
+        (Version::B, Some(&answered), true),
+        (Version::A, None, false),
+    ] {
+        let mut trace = Trace::version_2(version);
+        trace.send(Client, &null_message());
+        answer.into_iter().for_each(|answer| trace.send(Server, answer));
+        trace.null(8);
+        trace.null(9);
+        let broken = ("v2-version-changed", Severity::Error, Blame::Sender);
+        assert_eq!(blamed(&trace.packets), vec![broken; 1 + usize::from(replies)], "{version:?} {answer:x?}");
+        assert_eq!(not_judged(&trace.packets, "v2-version-changed"), 0);
     }
 }
 
