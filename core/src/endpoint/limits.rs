@@ -89,16 +89,31 @@ pub(super) struct Assembly<const CHUNKS: usize> {
     pub(super) length: u32,
 }
 
+/// Why a Call is not put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NotAssembled {
+    /// It is answered with this error, in the terms of version 2.
+    Error(ErrorBodyV2),
+    /// Its header is valid, and its Read chunks have no place in its Payload stream (RFC 8166 section 4.5.2).
+    Misplaced,
+}
+
+impl From<ErrorBodyV2> for NotAssembled {
+    fn from(error: ErrorBodyV2) -> Self {
+        Self::Error(error)
+    }
+}
+
 impl Limits {
     /// Judges the chunks of a Call.
     ///
     /// # Errors
-    /// What it is answered with, in the terms of version 2.
+    /// [`NotAssembled`] says how it is answered.
     #[inline(always)]
     pub(super) fn assembly<const CHUNKS: usize>(
         &self,
         call: &ReceivedCall<'_>,
-    ) -> Result<Assembly<CHUNKS>, ErrorBodyV2> {
+    ) -> Result<Assembly<CHUNKS>, NotAssembled> {
         let inline = call.payload.len() as u64;
         let (items, source) = if call.lists.is_empty() {
             (Vec::new(), (call.form == CallForm::Inline).then_some(inline))
@@ -114,13 +129,16 @@ impl Limits {
             (items, source)
         };
         let length = source.ok_or(MALFORMED)?.saturating_add(taken(&items));
+        if !items.iter().all(|item| item.position.is_multiple_of(4)) {
+            return Err(MALFORMED.into());
+        }
         if !in_order(&items, length) {
-            return Err(MALFORMED);
+            return Err(NotAssembled::Misplaced);
         }
         match u32::try_from(length) {
             Ok(length) if length <= self.octets => Ok(Assembly { items, length }),
             // The drafts have no code for this.
-            _ => Err(ErrorBodyV2::Void(ErrorCode::SYSTEM)),
+            _ => Err(ErrorBodyV2::Void(ErrorCode::SYSTEM).into()),
         }
     }
 

@@ -432,14 +432,17 @@ fn a_bad_header_is_answered_or_not_as_section_4_5_has_it() {
         ("RDMA_DONE", with(&[7, 1, 1, 3], &[]), release.clone()),
         ("RDMA_ERROR", with(&[7, 1, 1, 4, 2], &[]), release.clone()),
         ("a list that does not end", with(&[7, 1, 1, 0, 1, 0, 0], &[]), err_chunk.clone()),
-        ("no credits requested", with(&[7, 1, 0, 0, 0, 0, 0], head), err_chunk.clone()),
         ("another XID", with(&[7, 1, 1, 0, 0, 0, 0], other_xid), err_chunk.clone()),
         ("a Reply", with(&[7, 1, 1, 0, 0, 0, 0], reply_head(7)), err_chunk.clone()),
         ("no message", with(&[7, 1, 1, 1, 0, 0, 0], &[]), err_chunk.clone()),
         ("a message of no octets", with(&[7, 1, 1, 1, 1, 0, 5, 0, 0, 0, 0, 0, 0], &[]), err_chunk.clone()),
         ("a message twice", with(&[7, 1, 1, 1, 1, 0, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
         ("Position Zero in RDMA_MSG", with(&[7, 1, 1, 0, 1, 0, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
-        ("Position beyond the end", with(&[7, 1, 1, 0, 1, 44, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
+        (
+            "Position beyond a chunk",
+            with(&[7, 1, 1, 1, 1, 0, 5, 40, 0, 0, 1, 44, 5, 4, 0, 0, 0, 0, 0], &[]),
+            err_chunk.clone(),
+        ),
         ("Position not aligned", with(&[7, 1, 1, 0, 1, 38, 5, 40, 0, 0, 0, 0, 0], head), err_chunk.clone()),
         (
             "a Position twice",
@@ -456,6 +459,49 @@ fn a_bad_header_is_answered_or_not_as_section_4_5_has_it() {
         ("too many Write chunks", with(&[7, 1, 1, 0, 0, 1, 0, 1, 0, 0, 0], head), err_chunk),
     ] {
         assert_eq!(Pair::new().responder_receives(&octets), expected, "{why}");
+    }
+}
+
+/// A responder never grants 0 credits, and section 3.3.1 does not forbid to request 0.
+#[test]
+fn a_call_that_requests_no_credits_is_carried_out() {
+    let call = [&[0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0][..], &[0; 12], null()].concat();
+    let mut pair = Pair::new();
+    assert_eq!(pair.responder_receives(&call), ["deliver inline 28 40"]);
+    assert!(pair.reply(24, &[]).last().unwrap().starts_with("send 7 1 4 0"));
+}
+
+/// Section 4.5.2: the header is valid, and the chunk has no place among the arguments. The chunks for the reply come back unused.
+#[test]
+fn a_read_chunk_beyond_the_payload_stream_is_answered_with_garbage_args() {
+    let gss = GssCredential {
+        version: 1,
+        procedure: GssProcedure::DATA,
+        sequence: 1,
+        service: GssService::NONE,
+        handle: &[1; 4],
+    };
+    let mut body = vec![0; gss.encoded_len()];
+    gss.encode(&mut body).unwrap();
+    let signed = call_head(7, Auth { flavor: Flavor::RPCSEC_GSS, body: &body });
+    // After it the Read list ends.
+    let beyond = [1, 100, 5, 40, 0, 0, 0];
+    for (header, head, answer) in [
+        (&[0, 0][..], null(), "send 7 1 4 0 0 0 0 7 1 0 0 0 4 + []"),
+        (
+            &[1, 1, 6, 64, 0, 0, 0, 1, 1, 8, 100, 0, 0],
+            null(),
+            "send 7 1 4 0 0 1 1 6 0 0 0 0 1 1 8 0 0 0 7 1 0 0 0 4 + []",
+        ),
+        // Only the upper layer can make the verifier.
+        (&[0, 0], signed, "send 7 1 4 4 2 + []"),
+        // No RPC Call that could be answered.
+        (&[0, 0], &null()[..36], "send 7 1 4 4 2 + []"),
+    ] {
+        let words = [&[7, 1, 1, 0], &beyond[..], header].concat();
+        let octets: Vec<u8> =
+            words.iter().flat_map(|word: &u32| word.to_be_bytes()).chain(head.iter().copied()).collect();
+        assert_eq!(Pair::new().responder_receives(&octets), ["release 5", answer], "{header:?}");
     }
 }
 

@@ -359,6 +359,20 @@ fn what_a_responder_cannot_take_is_answered_with_its_code() {
     }
 }
 
+/// Version two draft -07 section 7.2: the header is valid, and the arguments cannot be put together.
+#[test]
+fn a_read_chunk_beyond_the_payload_stream_is_answered_with_garbage_args() {
+    let lists = [0, 1, 100, 0xa0, 8, 0, 0x1000, 0, 0, 0];
+    for (version, start, answer) in
+        [(A, &[7, 2, 3, 0, 0][..], &[7, 2, 0, 0, 1, 0, 0, 0, 0][..]), (B, &[7, 2, 3, 10], &[7, 2, 0, 13, 0])]
+    {
+        let send = [octets(start), octets(&lists), call_head()].concat();
+        let (moved, sent, invalidates) = serve(version, &send, (24, &[]));
+        let answer = [answer, &[7, 1, 0, 0, 0, 4]].concat();
+        assert_eq!((moved.as_str(), words(&sent), invalidates), ("", answer, None), "version {version}");
+    }
+}
+
 /// Each Call that needs more than a Responder has: the limits (Read chunks, Write chunks, segments), the lists of the
 /// Call, and the error.
 #[test]

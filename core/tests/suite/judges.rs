@@ -31,8 +31,8 @@ fn done(octets: &[u8]) -> Option<Reaction> {
         match output {
             Output::Release { .. } => {}
             Output::Send { header, .. } => {
-                let (reply, _) = ErrorReply::decode(&buffer[..header]).unwrap();
-                done = Some(match reply.error() {
+                // An RPC Reply is no error of the transport: the Call was taken.
+                done = ErrorReply::decode(&buffer[..header]).ok().map(|(reply, _)| match reply.error() {
                     ErrorBody::Chunk => Reaction::ErrChunk,
                     ErrorBody::Vers { .. } => Reaction::ErrVers,
                 });

@@ -1,8 +1,9 @@
 //! A Call of version 2 that comes in several Sends: its parts are put together, until the last has come or one is missing.
 
 use super::slot::{Slot, Stage};
-use super::{Responder, SYSTEM};
+use super::{MALFORMED, Responder, SYSTEM};
 use crate::endpoint::CallId;
+use crate::endpoint::limits::NotAssembled;
 use crate::endpoint::receipt::{Placement, Receipt};
 use crate::endpoint::version::SpeaksTwo;
 use crate::endpoint::wire::{CallReceived, ReceivedCall, ReceivedPart};
@@ -75,15 +76,18 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         let part = ReceivedPart { header_length: call.header_length, length: call.payload.len() };
         let judged = if call.lists.have_reads() {
             // Where the parts belong would have to be known before.
-            Err(ErrorBodyV2::ReadChunks { max_chunks: 0 })
+            Err(ErrorBodyV2::ReadChunks { max_chunks: 0 }.into())
         } else {
             self.judge(prefix.xid, call, octets)
         };
         let header = match judged {
             Ok((_, header)) => header,
-            Err(error) => {
+            Err(refused) => {
                 self.receipt = Receipt::Release(receive);
-                return self.break_off(error);
+                return self.break_off(match refused {
+                    NotAssembled::Error(error) => error,
+                    NotAssembled::Misplaced => MALFORMED,
+                });
             }
         };
         self.append(receive, part);

@@ -4,29 +4,28 @@ use heapless::Vec;
 
 use super::Responder;
 use crate::endpoint::PayloadFormats;
-use crate::endpoint::limits::Assembly;
+use crate::endpoint::limits::{Assembly, NotAssembled};
 use crate::endpoint::wire::{AnyReplyHeader, ReceivedCall};
 use crate::lists::Chunks;
 use crate::segment::ReadSegment;
 use crate::v2::ErrorBodyV2;
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
-    /// How a Call is put together, and its header if it has chunks; or the error that it is answered with, in the terms of
-    /// version 2.
+    /// How a Call is put together, and its header if it has chunks; or how it is answered instead.
     #[inline(always)]
     pub(super) fn judge<'a>(
         &self,
         xid: u32,
         call: &ReceivedCall<'_>,
         octets: &'a [u8],
-    ) -> Result<(Assembly<CHUNKS>, &'a [u8]), ErrorBodyV2> {
+    ) -> Result<(Assembly<CHUNKS>, &'a [u8]), NotAssembled> {
         let assembly = self.limits.assembly(call)?;
         if call.lists.is_empty() {
             return Ok((assembly, &[]));
         }
         self.can_answer(xid, &call.lists.chunks)?;
         let header = octets.get(..call.header_length).unwrap_or_default();
-        if header.len() > HEADER { Err(self.fewer_segments()) } else { Ok((assembly, header)) }
+        if header.len() > HEADER { Err(self.fewer_segments().into()) } else { Ok((assembly, header)) }
     }
 
     /// Whether the smallest reply to a Call with these chunks fits. All of them come back in its header, so a Call may

@@ -32,6 +32,7 @@ mod answer;
 mod collect;
 mod input;
 mod judge;
+mod misplaced;
 mod output;
 mod poll;
 mod receive;

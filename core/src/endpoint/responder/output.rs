@@ -74,7 +74,7 @@ pub enum Output<'a> {
     Send {
         /// The Call that is answered.
         call: CallId,
-        /// Octets of the header.
+        /// Octets of the header. In the answer to a Call whose Read chunks fit nowhere, they include the RPC Reply.
         header: usize,
         /// The parts of the reply's Payload stream that follow.
         payload: Ranges<'a>,

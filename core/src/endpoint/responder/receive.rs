@@ -2,9 +2,10 @@
 
 use super::slot::{Slot, Stage};
 use super::{Form, MALFORMED, Responder, SYSTEM, State};
+use crate::endpoint::limits::NotAssembled;
 use crate::endpoint::receipt::Receipt;
 use crate::endpoint::wire::{CallForm, CallReceived, ReceivedCall};
-use crate::endpoint::{CallId, InputError, Version, is_protected};
+use crate::endpoint::{CallId, InputError, is_protected};
 use crate::prefix::Prefix;
 use crate::rpc::{self, MessageType};
 use crate::v2::ErrorBodyV2;
@@ -40,16 +41,14 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// A Call whose header can be read.
     fn called(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
         let is_other = || MessageType::peek(call.payload) != Some((prefix.xid, MessageType::CALL));
-        // A Requester has no more Calls in flight than it requests credits for, or is granted (section 3.3.1). In version 2, the
-        // channel counts them.
-        let requests_none = prefix.credit == 0 && self.terms.version == Version::One;
-        if requests_none || call.form == CallForm::Inline && is_other() {
+        if call.form == CallForm::Inline && is_other() {
             return self.turn_away(receive, prefix, MALFORMED);
         }
         let (assembly, header) = match self.judge(prefix.xid, call, octets) {
             Ok(judged) if !self.is_refused(prefix.xid) => judged,
             Ok(_) => return self.turn_away(receive, prefix, SYSTEM),
-            Err(error) => return self.turn_away(receive, prefix, self.refusal(error)),
+            Err(NotAssembled::Error(error)) => return self.turn_away(receive, prefix, self.refusal(error)),
+            Err(NotAssembled::Misplaced) => return self.misplaced(receive, (prefix, call), octets),
         };
         if let Some(slot) = self.admit(receive, Stage::Pulling, prefix) {
             if !header.is_empty() {
@@ -65,13 +64,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     /// A Call that is answered with an error before anything of it is pulled.
     #[cold]
-    fn turn_away(&mut self, receive: u32, prefix: Prefix, error: ErrorBodyV2) {
+    pub(super) fn turn_away(&mut self, receive: u32, prefix: Prefix, error: ErrorBodyV2) {
         self.admit(receive, Stage::Refusing(prefix, error), prefix);
     }
 
     /// Gives a Call a place. A peer that sends more than it was ever granted is cut off; before the first grant, one
     /// that sends more than it is about to be granted.
-    fn admit(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<&mut Slot<HEADER, CHUNKS>> {
+    pub(super) fn admit(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<&mut Slot<HEADER, CHUNKS>> {
         self.admit_as(receive, stage, prefix).map(|(_, slot)| slot)
     }
 

@@ -9,7 +9,7 @@ use super::output::CallMessage;
 use super::reply::{Form, Reply};
 use crate::endpoint::parts::{Parts, Portion};
 use crate::endpoint::stream::{self, Item, Piece, Ranges};
-use crate::endpoint::wire::{AnyReplyHeader, CallLists, CallReceived, ErrorHeader, middle_header};
+use crate::endpoint::wire::{AnyReplyHeader, CallLists, CallReceived, ErrorHeader, GarbageReply, middle_header};
 use crate::endpoint::{PayloadFormats, Terms, Version};
 use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList};
@@ -34,6 +34,8 @@ pub(super) enum Stage {
     Invalidating,
     /// Nothing goes back but the Receive: it is a Call-only.
     Forgetting,
+    /// An RPC Reply with `GARBAGE_ARGS` goes back.
+    Misplaced,
     /// An `RDMA_ERROR` goes back.
     Refusing(Prefix, ErrorBodyV2),
     /// It has gone back, but parts of the Call may still come.
@@ -267,6 +269,9 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             return ErrorHeader::new(self.version, &prefix, grant, error).encode(buffer);
         }
         let header = self.header(grant, &self.lists().chunks);
+        if self.stage == Stage::Misplaced {
+            return GarbageReply::new(header, self.prefix.xid).encode(buffer);
+        }
         match self.form {
             Form::Long => {
                 let left = u64::from(self.length).saturating_sub(stream::taken(&self.items));
@@ -342,7 +347,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 return Step::Wait;
             }
             Stage::Forgetting => return self.receive.take().map_or(Step::Wait, Step::Forget),
-            Stage::Register | Stage::Answering | Stage::Refusing(..) => {}
+            Stage::Register | Stage::Answering | Stage::Misplaced | Stage::Refusing(..) => {}
         }
         // The Receive comes first, so that it is posted again before the peer has its credit back.
         if let Some(receive) = self.receive.take() {

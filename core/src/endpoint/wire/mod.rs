@@ -17,10 +17,12 @@
 
 mod call;
 mod error;
+mod garbage;
 mod middle;
 mod reply;
 
 pub(super) use call::{CallForm, CallLists, CallParts, CallReceived, ReceivedCall, ReceivedPart};
 pub(super) use error::ErrorHeader;
+pub(super) use garbage::GarbageReply;
 pub(super) use middle::middle_header;
 pub(super) use reply::{AnyReplyHeader, ReceivedReply, ReplyBody};
