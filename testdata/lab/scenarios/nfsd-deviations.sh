@@ -10,9 +10,9 @@ server() {
 client() {
     local status=0
     limit 200 rpcrdma-probe --tsv --silence 700ms --file file --link link --case short-4,short-12,short-16,short-20,short-24,\
-short-27,nomsg-empty,nomsg-write-chunk-alone,msg-no-payload,xid-mismatch,reply-chunk-of-no-segments,credit-0,\
+short-27,nomsg-empty,nomsg-write-chunk-alone,msg-no-payload,xid-mismatch,reply-chunk-of-no-segments,\
 remote-invalidation,read-write-chunk-empty,read-write-and-reply-chunk,readlink-write-chunk,readlink-write-and-reply-chunk,\
-nfs3-read-write-chunk-empty,nfs3-read-write-and-reply-chunk,nfs3-readlink-write-and-reply-chunk \
+nfs3-read-write-and-reply-chunk,nfs3-readlink-write-and-reply-chunk \
         "$server:$port" >/host/probe.tsv || status=$?
     [ "$status" -eq 1 ] || fail "rpcrdma-probe ended with $status"
 }

@@ -8,8 +8,8 @@ use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, S
 
 /// Octets of each receive.
 pub const RECEIVE: usize = 4096;
-/// How many receives there are.
-pub const RECEIVES: u64 = 80;
+/// Number of receives, which is more than the credits that servers grant: Linux 6.1 grants 64, and Linux 7.2 grants 128.
+pub const RECEIVES: u64 = 288;
 
 /// A Send of the other side.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,8 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     /// One that has posted its receives and is not connected.
     fn ready(verbs: &'a V) -> Result<Self, Error> {
         let domain = verbs.domain()?;
-        let queue_pair = verbs.queue_pair(&domain, Depths::default())?;
+        let depth = usize::try_from(RECEIVES).unwrap_or(usize::MAX);
+        let queue_pair = verbs.queue_pair(&domain, Depths { send: depth, receive: depth, ..Depths::default() })?;
         let receives = (0..RECEIVES).map(|_| Ok(verbs.register(&domain, vec![0; RECEIVE], Access::LOCAL_WRITE)?));
         let receives = receives.collect::<Result<Vec<_>, Error>>()?;
         for (id, region) in (0..).zip(&receives) {

@@ -48,6 +48,8 @@ pub(super) enum Outcome {
     Reply,
     /// With an RPC Reply that has other results than a plain call.
     OtherReply,
+    /// With an RPC Reply that refuses the arguments, where a case tells it from any other reply.
+    GarbageArgs,
     /// With `ERR_CHUNK`.
     ErrChunk,
     /// With `ERR_VERS`.
@@ -75,6 +77,7 @@ impl fmt::Display for Outcome {
         match self {
             Self::Reply => f.write_str("reply"),
             Self::OtherReply => f.write_str("reply with other results"),
+            Self::GarbageArgs => f.write_str("GARBAGE_ARGS"),
             Self::ErrChunk => f.write_str("ERR_CHUNK"),
             Self::ErrVers => f.write_str("ERR_VERS"),
             Self::Error(code) => code.fmt(f),
@@ -242,6 +245,11 @@ impl Case {
         expected(self.outcomes)
     }
 
+    /// `true` if the case tells `GARBAGE_ARGS` from any other RPC Reply.
+    pub(super) fn tells_garbage(&self) -> bool {
+        self.outcomes.iter().any(|(outcome, _)| *outcome == Outcome::GarbageArgs)
+    }
+
     /// Whether nothing need come back.
     pub(super) fn may_be_silent(&self) -> bool {
         matches!(self.verdict(Outcome::Silence), Verdict::Conforms | Verdict::NotJudged)
@@ -259,5 +267,9 @@ pub(super) const SILENCE: Outcomes = &[(Outcome::Silence, Verdict::Conforms), (O
 /// A reply or `ERR_CHUNK` has to come.
 pub(super) const REPLY_OR_ERR_CHUNK: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::ErrChunk, Verdict::Conforms)];
+/// A Write chunk or Reply chunk of no segments is valid, and nothing says what it is for. Whoever answers it with an RPC Reply
+/// copies it (RFC 8166 sections 3.4.6 and 4.3.3); an error is not forbidden.
+pub(super) const OF_NO_SEGMENTS: Outcomes =
+    &[(Outcome::Reply, Verdict::Conforms), (Outcome::ErrChunk, Verdict::Hazard)];
 /// Nothing is specified.
 pub(super) const UNSPECIFIED: Outcomes = &[];

@@ -1,6 +1,7 @@
 //! What the peer made of a case.
 
 use rpcrdma::error::Role;
+use rpcrdma::rpc::{AcceptStatus, ReplyBody, RpcReply};
 use rpcrdma::rules::{self, Exchange, Finding, Lists, Sent, SentV2, Severity};
 use rpcrdma::v1;
 use rpcrdma::v2::{ErrorCode, Family, MessageV2};
@@ -69,6 +70,8 @@ pub(super) struct Question<'a> {
     pub(super) message: &'a [u8],
     /// Both ends have announced that they support remote invalidation (RFC 8797 section 4.1).
     pub(super) may_invalidate: bool,
+    /// `GARBAGE_ARGS` is told from any other RPC Reply.
+    pub(super) tells_garbage: bool,
 }
 
 impl Question<'_> {
@@ -82,7 +85,7 @@ impl Question<'_> {
         }
         if is_reply(self.version, octets) {
             self.reply(octets, faults);
-            return Outcome::Reply;
+            return if self.tells_garbage && self.is_garbage(octets) { Outcome::GarbageArgs } else { Outcome::Reply };
         }
         if word(octets, 3) != Some(4) {
             return Outcome::Other;
@@ -113,6 +116,16 @@ impl Question<'_> {
             }
             _ => Outcome::Other,
         }
+    }
+
+    /// `true` if the RPC Reply that follows the header says that the arguments cannot be decoded.
+    fn is_garbage(&self, octets: &[u8]) -> bool {
+        let payload = match self.version {
+            Version::One => v1::Message::decode(octets).ok().map(|message| message.payload),
+            Version::Two(family) => MessageV2::decode(family, octets).ok().map(|message| message.payload),
+        };
+        let reply = payload.and_then(|payload| RpcReply::decode(payload).ok()).map(|(reply, _)| reply.body);
+        matches!(reply, Some(ReplyBody::Accepted { status: AcceptStatus::GARBAGE_ARGS, .. }))
     }
 
     /// Judges a reply alone and by its call.

@@ -78,7 +78,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         for position in (4..).step_by(4) {
             match self.connect_and_ask(&service.case, Test::Position(service, position), faults)? {
                 Asked::PastTheEnd => break,
-                Asked::Not(why) => return Ok((why.to_owned(), Verdict::NotJudged, true)),
+                Asked::Not(why) => return Ok((why, Verdict::NotJudged, true)),
                 Asked::Answered(outcome, answers_on) => {
                     *counts.entry(outcome.to_string()).or_insert(0) += 1;
                     if !answers_on && !self.is_alive().unwrap_or(false) {
@@ -98,7 +98,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
             Test::Service(service) if service.everywhere => self.everywhere(service, &mut faults)?,
             test => match self.connect_and_ask(case, test, &mut faults)? {
                 Asked::Answered(outcome, answers_on) => (outcome.to_string(), case.verdict(outcome), answers_on),
-                Asked::Not(why) => (why.to_owned(), Verdict::NotJudged, true),
+                Asked::Not(why) => (why, Verdict::NotJudged, true),
                 Asked::PastTheEnd => (String::new(), Verdict::NotJudged, true),
             },
         };
@@ -125,11 +125,11 @@ impl<'a, V: Verbs> Prober<'a, V> {
         }
         let may_invalidate = invalidates(case.private_data) && invalidates(session.private_data());
         if may_invalidate && !self.verbs.remote_invalidation() {
-            return Ok(Asked::Not("this adapter's memory cannot be invalidated"));
+            return Ok(Asked::not("this adapter's memory cannot be invalidated"));
         }
         if let Some(calls) = case.calls {
             let Some(messages) = session.nulls(calls) else {
-                return Ok(Asked::Not("more credits are granted than there are receives"));
+                return Ok(Asked::not("more credits are granted than there are receives"));
             };
             let (outcome, answers_on) = self.call_at_once(session, &messages, faults)?;
             // A responder that has answered the first before the last has come is not asked for too much.
@@ -160,7 +160,8 @@ impl<'a, V: Verbs> Prober<'a, V> {
         let message = messages.last().map_or(&[][..], Vec::as_slice);
         // What belongs to no RPC has another one.
         let xid = word(message, 0).unwrap_or(xid);
-        let question = Question { version: case.version, xid, message, may_invalidate };
+        let tells_garbage = case.tells_garbage();
+        let question = Question { version: case.version, xid, message, may_invalidate, tells_garbage };
         for message in &messages {
             session.send(message.clone())?;
         }
@@ -195,13 +196,13 @@ impl<'a, V: Verbs> Prober<'a, V> {
     fn answer(&self, mut session: Session<'a, V>, reversed: &ReverseCase, faults: &mut Faults) -> Result<Asked, Error> {
         let mut other = self.open()?;
         if !other.answers(&mut Vec::new())? {
-            return Ok(Asked::Not("a second connection is of no use"));
+            return Ok(Asked::not("a second connection is of no use"));
         }
         let observed = reverse::observe(&mut session, &mut other, reversed, self.suite, faults)?;
         self.withdraw(&mut session, faults)?;
         Ok(match observed {
             Ok((outcome, answers_on)) => Asked::Answered(outcome.unwrap_or_else(|| nothing(&session)), answers_on),
-            Err(why) => Asked::Not(why),
+            Err(why) => Asked::not(why),
         })
     }
 
@@ -225,7 +226,8 @@ impl<'a, V: Verbs> Prober<'a, V> {
         let mut outcome = Outcome::Reply;
         for message in messages {
             let xid = word(message, 0).unwrap_or(0);
-            let question = Question { version: self.suite.version, xid, message, may_invalidate: false };
+            let (version, may_invalidate, tells_garbage) = (self.suite.version, false, false);
+            let question = Question { version, xid, message, may_invalidate, tells_garbage };
             let is_its = |arrival: &&Arrival| word(&arrival.octets, 0) == Some(xid);
             let answers: Vec<_> = came.iter().filter(is_its).collect();
             if answers.len() > 1 {
@@ -255,9 +257,15 @@ enum Asked {
     /// This, and whether the connection is still of use.
     Answered(Outcome, bool),
     /// It could not be sent, for this reason.
-    Not(&'static str),
+    Not(String),
     /// There is no such Position.
     PastTheEnd,
+}
+
+impl Asked {
+    fn not(why: &str) -> Self {
+        Self::Not(why.to_owned())
+    }
 }
 
 /// What it means that nothing has come.

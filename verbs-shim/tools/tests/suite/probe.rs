@@ -153,6 +153,7 @@ fn data_in_chunks_is_that_of_a_plain_call() {
             "read-write-chunk-too-small: not judged: ERR_CHUNK",
             // The message type is in a chunk at Position 4, so nothing shows that this is a Call.
             "write-read-chunk-everywhere: not judged: 1 ERR_CHUNK, 51 reply",
+            "nfs3-read-write-chunk-empty: not judged: reply",
             "nfs3-read-write-chunk-too-small: not judged: ERR_CHUNK",
         ]
     );
@@ -170,6 +171,46 @@ fn other_data_than_that_of_a_plain_call_is_found() {
     ] {
         assert!(found.contains(&format!("{case}: violates: reply; {what}")), "{found:?}");
     }
+}
+
+/// A server in its grace period, in which it refuses so many COMPOUNDs.
+struct InGrace {
+    folder: Dispatcher<'static, Adapter>,
+    left: AtomicUsize,
+}
+
+impl Service<Adapter> for InGrace {
+    fn call(&self, mut request: Request<Adapter>) {
+        const NFS4ERR_GRACE: u32 = 10_013;
+        let is_compound = request.decode().is_ok_and(|(call, _)| (call.version, call.procedure) == (4, 1));
+        let less = |left: usize| left.checked_sub(1);
+        if is_compound && self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+            // No tag, and no results.
+            let status: Vec<u8> = [NFS4ERR_GRACE, 0, 0].into_iter().flat_map(u32::to_be_bytes).collect();
+            request.accept().push(&status);
+            request.answer().unwrap();
+        } else {
+            self.folder.call(request);
+        }
+    }
+}
+
+#[test]
+fn a_server_in_its_grace_period_is_waited_for_and_named() {
+    let cases = owned(&["read-write-chunk", "nfs3-read-write-chunk"]);
+    let short = Duration::from_millis(300);
+    let suite = Suite { silence: short, patience: 10 * short, form: Form::Json, cases, ..with_files() };
+    let soon = InGrace { folder: folder(b'a'), left: AtomicUsize::new(3) };
+    let found: Vec<_> = verdicts(&soon, &suite).iter().map(|case| case.join(": ")).collect();
+    assert_eq!(found, ["read-write-chunk: conforms: reply", "nfs3-read-write-chunk: conforms: reply"]);
+    let never = InGrace { folder: folder(b'a'), left: AtomicUsize::new(usize::MAX) };
+    let found: Vec<_> =
+        verdicts(&never, &Suite { patience: short, ..suite }).iter().map(|case| case.join(": ")).collect();
+    let expected = [
+        "read-write-chunk: not judged: the plain call fails: NFS4ERR_GRACE",
+        "nfs3-read-write-chunk: not judged: NFSv4 gives no handle: NFS4ERR_GRACE",
+    ];
+    assert_eq!(found, expected);
 }
 
 const BOUNDS: Bounds = Bounds { seed: 1, count: 60, pause: Duration::ZERO, time: Duration::from_secs(60) };

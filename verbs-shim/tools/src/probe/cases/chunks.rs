@@ -1,6 +1,6 @@
 //! Chunks of a call that is in order: each shape that the lists may have, beside a NULL call.
 
-use crate::probe::case::{Case, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, Usage, Verdict};
+use crate::probe::case::{Case, OF_NO_SEGMENTS, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, Usage, Verdict};
 use Piece::{Fixed, Null, NullIn, Segment, Words};
 
 const MSG: Piece = Fixed(0);
@@ -15,12 +15,18 @@ const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'st
     Case::new([name, rule, section], send, asks)
 }
 
-/// Nothing forbids a Reply chunk of no segments, and nothing says what it is for.
-const OF_NONE: Outcomes = &[(Outcome::Reply, Verdict::Conforms), (Outcome::ErrChunk, Verdict::Hazard)];
+/// Section 4.5.2 says SHOULD. A procedure without arguments may find nothing wrong with those that it gets.
+const MISPLACED: Outcomes = &[
+    (Outcome::GarbageArgs, Verdict::Conforms),
+    (Outcome::Reply, Verdict::NotJudged),
+    (Outcome::ErrChunk, Verdict::Hazard),
+    (Outcome::Silence, Verdict::Hazard),
+    (Outcome::Disconnect, Verdict::Hazard),
+];
 
 pub(super) const CASES: &[Case] = &[
     case("write-chunk", ECHO, &[MSG, Words(&[0, 1, 1]), WRITABLE, Words(&[0, 0]), Null], REPLY),
-    case("write-chunk-of-no-segments", ECHO, &[MSG, Words(&[0, 1, 0, 0, 0]), Null], REPLY),
+    case("write-chunk-of-no-segments", ECHO, &[MSG, Words(&[0, 1, 0, 0, 0]), Null], OF_NO_SEGMENTS),
     case(
         "write-chunk-of-16-segments",
         ECHO,
@@ -63,7 +69,7 @@ pub(super) const CASES: &[Case] = &[
         REPLY,
     ),
     case("reply-chunk", REPLY_CHUNK, &[MSG, Words(&[0, 0, 1, 1]), WRITABLE, Null], REPLY),
-    case("reply-chunk-of-no-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 1, 0]), Null], OF_NONE),
+    case("reply-chunk-of-no-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 1, 0]), Null], OF_NO_SEGMENTS),
     case("reply-chunk-of-2-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 1, 2]), WRITABLE, WRITABLE, Null], REPLY),
     case(
         "write-and-reply-chunk",
@@ -92,9 +98,9 @@ pub(super) const CASES: &[Case] = &[
     ),
     case(
         "position-beyond",
-        ["read-position-beyond", "RFC 8166 3.4.5"],
+        ["read-position-beyond", "RFC 8166 4.5.2"],
         &[MSG, Words(&[1, 4096]), Segment(Usage::Read, 64), NO_CHUNKS, Null],
-        UNSPECIFIED,
+        MISPLACED,
     ),
     case(
         "segment-wraps",

@@ -1,6 +1,6 @@
 //! What concerns the connection: credits, and private data of every kind (RFC 8166 section 3.3, RFC 8797).
 
-use crate::probe::case::{Calls, Case, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, USUAL, Usage, Verdict};
+use crate::probe::case::{Calls, Case, Outcomes, Piece, REPLY, UNSPECIFIED, USUAL, Usage};
 use Piece::{Fixed, Null, Segment, WithCredit, Words};
 
 const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
@@ -10,9 +10,6 @@ const GRANT: [&str; 2] = ["credit-zero-grant", "RFC 8166 3.3.1"];
 /// The responder may end the connection, and need not.
 const EXCEEDED: [&str; 2] = ["credit-exceeded", "RFC 8166 3.3.1"];
 const PRIVATE: [&str; 2] = ["private-data-version", "RFC 8797 4"];
-
-/// A requester must not ask for none; what a responder does about it is not specified, and peers differ.
-const ZERO: Outcomes = &[(Outcome::ErrChunk, Verdict::Conforms), (Outcome::Reply, Verdict::Hazard)];
 
 const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     Case::new([name, rule, section], send, asks)
@@ -34,7 +31,7 @@ const LARGEST: &[u8] = &announced([1, 0, 255, 3]);
 const CUT: &[u8] = USUAL.split_at(6).0;
 
 pub(super) const CASES: &[Case] = &[
-    case("credit-0", CREDIT, &[WithCredit(0), NO_CHUNKS, Null], ZERO),
+    case("credit-0", CREDIT, &[WithCredit(0), NO_CHUNKS, Null], UNSPECIFIED),
     case("credit-1", GRANT, &[WithCredit(1), NO_CHUNKS, Null], REPLY),
     case("credit-most", GRANT, &[WithCredit(u32::MAX), NO_CHUNKS, Null], REPLY),
     case("credit-all-used", EXCEEDED, &[], REPLY).calling(Calls::AllCredits),

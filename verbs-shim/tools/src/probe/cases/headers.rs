@@ -16,6 +16,8 @@ const TRUNCATED: [&str; 2] = ["list-truncated", "RFC 8166 4.5.2"];
 const PROCEDURE: [&str; 2] = ["proc-unknown", "RFC 8166 4.5.2"];
 const VERSION: [&str; 2] = ["version", "RFC 8166 4.2.2, 4.5.1"];
 const EMPTY: [&str; 2] = ["nomsg-empty", "RFC 8166 4.5.2"];
+/// One of the lists has to hold the Payload stream, and a Write chunk holds only a result.
+const NO_PAYLOAD: [&str; 2] = ["nomsg-empty", "RFC 8166 4.2.4"];
 const FROM_REQUESTER: [&str; 2] = ["error-from-requester", "RFC 8166 4.2.4"];
 
 /// Section 4.6.1 says SHOULD.
@@ -67,7 +69,7 @@ pub(super) const CASES: &[Case] = &[
     case("nomsg-empty", EMPTY, &[NOMSG, NO_CHUNKS], ERR_CHUNK),
     case(
         "nomsg-write-chunk-alone",
-        EMPTY,
+        NO_PAYLOAD,
         &[NOMSG, Words(&[0, 1, 1]), Segment(Usage::Write, 64), Words(&[0, 0])],
         ERR_CHUNK,
     ),

@@ -13,8 +13,9 @@ const INVAL_CONT: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_CONT), Verdict::
 /// A responder may return less than a requester provides for.
 const REPLY_OR_WRITE_CHUNKS: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::WRITE_CHUNKS), Verdict::Conforms)];
-/// Nothing forbids a Reply chunk of no segments, and nothing says what it is for.
-const OF_NONE: Outcomes = &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::BAD_XDR), Verdict::Hazard)];
+/// Nothing forbids a Write chunk or a Reply chunk of no segments, and nothing says what it is for.
+const OF_NO_SEGMENTS: Outcomes =
+    &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::BAD_XDR), Verdict::Hazard)];
 
 const MSG: Piece = Fixed(0);
 const NOMSG: Piece = Fixed(1);
@@ -85,7 +86,7 @@ pub(super) const CASES: &[Case] = &[
     case("nomsg-empty", PARSED, &[NOMSG, PLAIN], BAD_XDR),
     case("xid-mismatch", ["v2-xid-mismatch", "version two -01 XDR Errors"], &[MSG, PLAIN, NullOfAnother], BAD_XDR),
     case("write-chunk", ECHO, &[MSG, Words(&[0, 0, 0, 1, 1]), WRITABLE, Words(&[0, 0]), Null], REPLY),
-    case("write-chunk-of-no-segments", ECHO, &[MSG, Words(&[0, 0, 0, 1, 0, 0, 0]), Null], REPLY),
+    case("write-chunk-of-no-segments", ECHO, &[MSG, Words(&[0, 0, 0, 1, 0, 0, 0]), Null], OF_NO_SEGMENTS),
     case(
         "write-chunk-of-odd-lengths",
         ECHO,
@@ -107,7 +108,7 @@ pub(super) const CASES: &[Case] = &[
         REPLY_OR_WRITE_CHUNKS,
     ),
     case("reply-chunk", REPLY_CHUNK, &[MSG, Words(&[0, 0, 0, 0, 1, 1]), WRITABLE, Null], REPLY),
-    case("reply-chunk-of-no-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 0, 0, 1, 0]), Null], OF_NONE),
+    case("reply-chunk-of-no-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 0, 0, 1, 0]), Null], OF_NO_SEGMENTS),
     case("reply-chunk-of-2-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 0, 0, 1, 2]), WRITABLE, WRITABLE, Null], REPLY),
     case("long-call", CALL, &[NOMSG, Words(&[0, 0, 1, 0]), NullIn(0, 1), Words(&[0, 0, 0])], REPLY),
     case(

@@ -14,6 +14,9 @@ const VERS_MISMATCH: Outcomes = &[(Outcome::Error(ErrorCode::VERS_MISMATCH), Ver
 /// A responder may return less than a requester provides for.
 const REPLY_OR_WRITE_CHUNKS: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::WRITE_CHUNKS), Verdict::Conforms)];
+/// Nothing forbids a Write chunk of no segments, and nothing says what it is for.
+const OF_NO_SEGMENTS: Outcomes =
+    &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::BAD_XDR), Verdict::Hazard)];
 /// It must not be sent, and nothing says what becomes of it.
 const NOT_PARSED: Outcomes =
     &[(Outcome::Error(ErrorCode::BAD_XDR), Verdict::Conforms), (Outcome::Reply, Verdict::Hazard)];
@@ -94,7 +97,7 @@ pub(super) const CASES: &[Case] = &[
         NOT_PARSED,
     ),
     case("write-chunk", ECHO, &[INLINE, Words(&[0, 0, 1, 1]), WRITABLE, Words(&[0, 0]), Null], REPLY),
-    case("write-chunk-of-no-segments", ECHO, &[INLINE, Words(&[0, 0, 1, 0, 0, 0]), Null], REPLY),
+    case("write-chunk-of-no-segments", ECHO, &[INLINE, Words(&[0, 0, 1, 0, 0, 0]), Null], OF_NO_SEGMENTS),
     case(
         "write-chunk-of-odd-lengths",
         ECHO,

@@ -55,7 +55,7 @@ pub(super) const CASES: &[ReverseCase] = &[
     case("reverse-reply", ["reverse-version", "RFC 8167 5.1, 5.2"], &[MSG, NO_CHUNKS, Reply], TAKEN),
     case("reverse-grant-most", ["credit-exceeded", GRANT], &[WithCredit(u32::MAX), NO_CHUNKS, Reply], TAKEN),
     case("reverse-grant-0", ["credit-zero-grant", GRANT], &[WithCredit(0), NO_CHUNKS, Reply], UNSPECIFIED),
-    case("reverse-silence", ["reverse-credit", GRANT], &[], ONE_CREDIT),
+    case("reverse-silence", ["reverse-credit", "RFC 8166 3.3.3; RFC 8167 4.1"], &[], ONE_CREDIT),
     // NULL in the forward direction, while the Call with the same XID waits for its reply.
     case(
         "reverse-same-xid",

@@ -17,7 +17,7 @@ use rpcrdma_verbs::{Error, Verbs};
 use super::case::{Case, Outcome, Piece, Verdict};
 use super::judge::Faults;
 use super::services;
-use super::services::calls::inline;
+use super::services::calls::{PAUSE, inline};
 use super::session::{Session, octets, word};
 use super::suite::Suite;
 use crate::raw::Arrival;
@@ -170,7 +170,7 @@ impl<V: Verbs> Trial<'_, '_, V> {
                 if Instant::now() >= until || self.other.is_over() {
                     return Ok(false);
                 }
-                thread::sleep(nfs41::PAUSE);
+                thread::sleep(PAUSE);
             }
         }
         Ok(true)

@@ -2,12 +2,12 @@
 //! client of NFSv4.0 removes such a file has the server recall the delegation.
 
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use rpcrdma::rpc::RpcCall;
 use rpcrdma_verbs::{Error, Verbs};
 
-use crate::probe::services::calls::NfsCall;
+use crate::probe::services::calls::{DELAY, GRACE, NfsCall, PAUSE};
 use crate::probe::session::{Session, octets, opaque, word};
 
 /// The program of the callbacks, which the client chooses (RFC 8881 section 18.36).
@@ -17,14 +17,6 @@ const BEFORE_RESULTS: usize = 5 + 3;
 /// Results of SEQUENCE and PUTROOTFH.
 const OF_SEQUENCE: usize = 2 + 9;
 const OF_PUTROOTFH: usize = 2;
-
-/// `NFS4ERR_DELAY`.
-const DELAY: u32 = 10_008;
-/// `NFS4ERR_GRACE`.
-const GRACE: u32 = 10_013;
-
-/// Between two attempts.
-pub(super) const PAUSE: Duration = Duration::from_millis(100);
 
 /// A client with a session.
 pub(super) struct Nfs41 {
@@ -59,7 +51,7 @@ impl Nfs41 {
         let owner = [&b"rpcrdma-probe "[..], &unique()].concat();
         // EXCHANGE_ID without flags, protection of state, and an implementation.
         let exchange = [octets(&[42]), unique().to_vec(), opaque(&owner), octets(&[0, 0, 0])].concat();
-        let Some(reply) = NfsCall::compound(1, 1, &exchange).make(session)? else {
+        let Ok(reply) = NfsCall::compound(1, 1, &exchange).make(session)? else {
             return Ok(Err("EXCHANGE_ID of NFSv4.1 fails"));
         };
         let (id, first) = (part(&reply, BEFORE_RESULTS + 2, 8), part(&reply, BEFORE_RESULTS + 4, 4));
@@ -69,7 +61,7 @@ impl Nfs41 {
         let flags = octets(&[if has_backchannel { 2 } else { 0 }]);
         let callbacks = octets(&[CALLBACK_PROGRAM, 1, 0]);
         let create = [octets(&[43]), id.clone(), first, flags, limits.clone(), limits, callbacks].concat();
-        let Some(reply) = NfsCall::compound(1, 1, &create).make(session)? else {
+        let Ok(reply) = NfsCall::compound(1, 1, &create).make(session)? else {
             return Ok(Err("CREATE_SESSION fails"));
         };
         let flags = word(&reply, BEFORE_RESULTS + 2 + 5).unwrap_or_default();

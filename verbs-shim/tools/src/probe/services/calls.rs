@@ -1,9 +1,12 @@
 //! The calls: what each operation is in NFSv3 (RFC 1813) and in NFSv4.0 (RFC 7530). A file handle for NFSv3 is asked for by
 //! NFSv4, because MOUNT may be out of reach: the cases are tried where a server has the same handles in both.
 
+use std::fmt;
 use std::ops::Range;
+use std::time::Duration;
 
 use rpcrdma::v1::{Body, Message};
+use rpcrdma_capture::nfs::{Procedure, status};
 use rpcrdma_verbs::{Error, Verbs};
 
 use crate::probe::session::{Session, octets, opaque, word};
@@ -29,6 +32,32 @@ pub(super) enum NfsOperation {
     Write(u32),
 }
 
+/// `NFS4ERR_DELAY`, and `NFS3ERR_JUKEBOX`.
+pub(crate) const DELAY: u32 = 10_008;
+/// `NFS4ERR_GRACE`.
+pub(crate) const GRACE: u32 = 10_013;
+/// Between two attempts.
+pub(crate) const PAUSE: Duration = Duration::from_millis(100);
+
+/// Why a call gives no results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NotMade {
+    /// It has no reply that is inline and accepted.
+    NotAccepted,
+    /// It has this status of NFS; the name, if it is known.
+    Status(u32, Option<&'static str>),
+}
+
+impl fmt::Display for NotMade {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAccepted => f.write_str("no accepted reply"),
+            Self::Status(_, Some(name)) => f.write_str(name),
+            Self::Status(status, None) => write!(f, "status {status}"),
+        }
+    }
+}
+
 /// A procedure with its arguments.
 pub(crate) struct NfsCall {
     version: u32,
@@ -45,7 +74,7 @@ impl NfsOperation {
         version: NfsVersion,
         session: &mut Session<'_, V>,
         suite: &Suite,
-    ) -> Result<Result<NfsCall, &'static str>, Error> {
+    ) -> Result<Result<NfsCall, String>, Error> {
         let name = match self {
             Read(_) => suite.file.as_deref().map(Some).ok_or("--file is not given"),
             Readlink => suite.link.as_deref().map(Some).ok_or("--link is not given"),
@@ -54,14 +83,16 @@ impl NfsOperation {
         };
         let name = match name {
             Ok(name) => name,
-            Err(missing) => return Ok(Err(missing)),
+            Err(missing) => return Ok(Err(missing.to_owned())),
         };
         if version == NfsVersion::Four {
             let operations = if matches!(self, Write(_)) { 3 } else { 1 };
             return Ok(Ok(compound(name, operations, &self.of_compound())));
         }
-        let handle = handle(session, name)?;
-        Ok(handle.and_then(|handle| self.of_nfs3(&handle)).ok_or("NFSv4 gives no handle"))
+        Ok(match handle(session, name)? {
+            Ok(handle) => self.of_nfs3(&handle).ok_or_else(|| "NFSv3 has no such call here".to_owned()),
+            Err(failed) => Err(format!("NFSv4 gives no handle: {failed}")),
+        })
     }
 
     /// What it is in a COMPOUND.
@@ -112,13 +143,17 @@ fn write(data: &[u8]) -> Vec<u8> {
 }
 
 /// The handle of what has this name in the root, or of the root, as XDR has it: with its length, and padded.
-fn handle<V: Verbs>(session: &mut Session<'_, V>, name: Option<&str>) -> Result<Option<Vec<u8>>, Error> {
+fn handle<V: Verbs>(session: &mut Session<'_, V>, name: Option<&str>) -> Result<Result<Vec<u8>, NotMade>, Error> {
     const GETFH: u32 = 10;
-    let Some(results) = compound(name, 1, &octets(&[GETFH])).make(session)? else { return Ok(None) };
+    let results = match compound(name, 1, &octets(&[GETFH])).make(session)? {
+        Ok(results) => results,
+        Err(failed) => return Ok(Err(failed)),
+    };
     // Behind msg_type, the verifier and the status of the RPC: status, tag, number of results, then two words of each.
     let before = 5 + 3 + 2 * if name.is_some() { 3 } else { 2 };
     let length = word(&results, before).map_or(0, |length| 4 + length.next_multiple_of(4)) as usize;
-    Ok(results.get(4 * before..).and_then(|rest| rest.get(..length)).map(<[u8]>::to_vec))
+    let handle = results.get(4 * before..).and_then(|rest| rest.get(..length)).map(<[u8]>::to_vec);
+    Ok(handle.ok_or(NotMade::NotAccepted))
 }
 
 impl NfsCall {
@@ -136,9 +171,15 @@ impl NfsCall {
     }
 
     /// Makes it without chunks. Returns its reply from the second word on, if it is accepted and its status is good.
-    pub(crate) fn make<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Option<Vec<u8>>, Error> {
-        let reply = self.reply(session)?;
-        Ok(reply.filter(|reply| word(reply, 5) == Some(0)))
+    pub(crate) fn make<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Result<Vec<u8>, NotMade>, Error> {
+        let Some(reply) = self.reply(session)? else { return Ok(Err(NotMade::NotAccepted)) };
+        let (version, procedure) = (self.version, self.procedure);
+        let of_nfs = Procedure { program: Procedure::NFS, version, procedure };
+        Ok(match word(&reply, 5) {
+            Some(0) => Ok(reply),
+            Some(failed) => Err(NotMade::Status(failed, status::name(&of_nfs, false, failed))),
+            None => Err(NotMade::NotAccepted),
+        })
     }
 
     /// The same, whatever the status of NFS is.
