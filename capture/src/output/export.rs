@@ -1,12 +1,15 @@
 //! Writes rebuilt RPCs as RPC over TCP, so that any tool for NFS over TCP can read them.
 //!
 //! Each connection becomes a TCP connection from a reserved port of the client to port 2049 of the server, with the
-//! addresses and times of the capture; RPCs in the reverse direction go over the same one. A message takes as many
-//! segments as it needs, preceded by the record mark of RFC 5531 section 11. An InfiniBand local identifier, which is
-//! not an IP address, becomes one in 198.18.0.0/16 with the identifier in its last two octets.
+//! addresses of the capture; RPCs in the reverse direction go over the same one. A message takes as many segments as it
+//! needs, preceded by the record mark of RFC 5531 section 11. An InfiniBand local identifier, which is not an IP address,
+//! becomes one in 198.18.0.0/16 with the identifier in its last two octets.
+//!
+//! A call has the time of its first packet, and its reply comes as much later as the RPC took. If the latency is not known,
+//! the reply has the time at which it was captured.
 //!
 //! An RPC is known only when its reply is, and its call is older than that. So messages are held, up to 4096 of them
-//! and 64 MiB, and written in the order of their frames. A message that comes later than that follows younger ones;
+//! and 64 MiB, and written in the order of their times. A message that comes later than that follows younger ones;
 //! even then its time is right, and so are the sequence numbers, which follow the order in the file.
 
 use std::borrow::Cow;
@@ -62,8 +65,8 @@ pub struct Exporter<W: Write> {
     /// By connection number.
     streams: BTreeMap<u32, Open>,
     opened: u16,
-    /// By frame, then by order of arrival.
-    held: BTreeMap<(u64, u64), HeldMessage>,
+    /// By time, then by order of arrival.
+    held: BTreeMap<(Time, u64), HeldMessage>,
     octets: usize,
     arrivals: u64,
     exported: Exported,
@@ -99,7 +102,6 @@ struct HeldMessage {
     sender: Side,
     client: Side,
     addresses: Sides<Address>,
-    time: Time,
     comment: HeldComment,
     /// The record: mark and message.
     record: Vec<u8>,
@@ -140,8 +142,13 @@ impl<W: Write> Exporter<W> {
     /// # Errors
     /// Where the file cannot be written.
     pub fn transaction(&mut self, transaction: &Transaction) -> io::Result<()> {
-        let call = match transaction.call.as_ref().map(|call| (call, record(call, is_call))) {
-            Some((call, Ok(record))) => self.hold(transaction, transaction.requester, call, call.stamp.frame, record),
+        let (requester, began) = (transaction.requester, transaction.began);
+        let called = match transaction.call.as_ref().map(|call| (call, record(call, is_call))) {
+            Some((call, Ok(record))) => {
+                let time = began.unwrap_or(call.stamp).time;
+                self.hold(transaction, requester, (call, time), record);
+                time
+            }
             Some((_, Err(reason))) => return self.leave_out(reason),
             None => return self.leave_out(reason(&NotRebuilt::CallMissing)),
         };
@@ -149,8 +156,8 @@ impl<W: Write> Exporter<W> {
             match record(reply, is_reply) {
                 // Even if a capture has its frames out of order, a reply comes after its call.
                 Ok(record) => {
-                    let after = reply.stamp.frame.max(call);
-                    self.hold(transaction, transaction.requester.other(), reply, after, record);
+                    let time = ended(transaction).unwrap_or(reply.stamp.time).max(called);
+                    self.hold(transaction, requester.other(), (reply, time), record);
                 }
                 Err(reason) => {
                     self.exported.replies_left_out += 1;
@@ -182,8 +189,8 @@ impl<W: Write> Exporter<W> {
         Ok(())
     }
 
-    /// Holds a message, and returns the frame that decides its place.
-    fn hold(&mut self, of: &Transaction, sender: Side, half: &Half, frame: u64, record: Vec<u8>) -> u64 {
+    /// Holds a message that gets this time.
+    fn hold(&mut self, of: &Transaction, sender: Side, (half, time): (&Half, Time), record: Vec<u8>) {
         let requester = of.requester;
         let client = if of.reverse { requester.other() } else { requester };
         let addresses = match client {
@@ -195,21 +202,12 @@ impl<W: Write> Exporter<W> {
         self.arrivals += 1;
         self.octets += record.len();
         let comment = HeldComment { xid: of.xid, frame: half.stamp.frame, form: half.form };
-        let held = HeldMessage {
-            connection: of.connection,
-            sender,
-            client,
-            addresses,
-            time: half.stamp.time,
-            comment,
-            record,
-        };
-        self.held.insert((frame, self.arrivals), held);
-        frame
+        let held = HeldMessage { connection: of.connection, sender, client, addresses, comment, record };
+        self.held.insert((time, self.arrivals), held);
     }
 
     fn write_oldest(&mut self) -> io::Result<()> {
-        let Some((_, held)) = self.held.pop_first() else { return Ok(()) };
+        let Some(((time, _), held)) = self.held.pop_first() else { return Ok(()) };
         let Self { file, streams, opened, .. } = self;
         self.octets = self.octets.saturating_sub(held.record.len());
         if streams.len() == STREAMS && !streams.contains_key(&held.connection) {
@@ -223,7 +221,7 @@ impl<W: Write> Exporter<W> {
                 let open =
                     entry.insert(Open { stream: ExportedStream::new(held.addresses, ports), client: held.client });
                 for frame in open.stream.open() {
-                    file.frame(held.time, &frame, None)?;
+                    file.frame(time, &frame, None)?;
                 }
                 open
             }
@@ -231,8 +229,14 @@ impl<W: Write> Exporter<W> {
         let from = if held.sender == open.client { Side::Active } else { Side::Passive };
         // Only the first of its frames has the comment.
         let mut comment = Some(held.comment);
-        open.stream.send(from, &held.record, |frame| file.frame(held.time, frame, comment.take()))
+        open.stream.send(from, &held.record, |frame| file.frame(time, frame, comment.take()))
     }
+}
+
+/// When an RPC was over, if its latency is known.
+fn ended(transaction: &Transaction) -> Option<Time> {
+    let began = transaction.began?.time;
+    Some(Time(began.0.saturating_add(transaction.latency()?)))
 }
 
 /// The file that is written.

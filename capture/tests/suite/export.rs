@@ -163,6 +163,47 @@ fn addresses_ports_and_times_are_those_of_the_capture() {
     }
 }
 
+/// The time between a call and its reply, as a tool for TCP finds it, is the latency of the RPC. Where iWARP's segments came out
+/// of order, data of the reply came after its Send.
+#[test]
+fn a_reply_comes_as_long_after_its_call_as_the_rpc_took() {
+    for name in ["iwarp_nfs3_lossy", "nfs41_lossy", "nfs42_mtu9000"] {
+        let transactions = transactions(name);
+        let (file, _) = export(&transactions);
+        let (mut calls, mut latencies) = (BTreeMap::new(), BTreeMap::new());
+        let mut at = 24;
+        while at < file.len() {
+            let (time, length) = (
+                u64::from(u32_at(&file, at)) * 1_000_000_000 + u64::from(u32_at(&file, at + 4)),
+                u32_at(&file, at + 8) as usize,
+            );
+            // The beginning of a record: its mark, the XID and the message type. These captures have IPv4.
+            let data = at + 16 + 14 + 20 + 20;
+            if length > 14 + 20 + 20 + 12 && file[at + 16 + 14 + 20 + 13] & 0x02 == 0 {
+                let beginning = &file[data..data + 12];
+                let (xid, kind) = (u32_at(beginning, 4), u32_at(beginning, 8));
+                let port = u16::from_be_bytes(file[data - 20..data - 18].try_into().unwrap());
+                match (kind, beginning[0] & 0x80) {
+                    (0, 0x80) => drop(calls.insert((port, xid), time)),
+                    (1, 0x80) => {
+                        let to = u16::from_be_bytes(file[data - 18..data - 16].try_into().unwrap());
+                        latencies.insert((to, xid), time - calls[&(to, xid)]);
+                    }
+                    _ => {}
+                }
+            }
+            at += 16 + length;
+        }
+        let mut found: Vec<_> = latencies.into_iter().map(|((_, xid), latency)| (xid, latency)).collect();
+        let known = |transaction: &Transaction| Some((transaction.xid, transaction.latency()?));
+        let mut expected: Vec<_> = transactions.iter().filter_map(known).collect();
+        (found.sort_unstable(), expected.sort_unstable());
+        assert!(!expected.is_empty());
+        let missing: Vec<_> = expected.iter().filter(|one| !found.contains(one)).collect();
+        assert!(missing.is_empty(), "{name}: {missing:?}");
+    }
+}
+
 #[test]
 fn a_reply_that_cannot_be_rebuilt_leaves_its_call() {
     let mut transactions = transactions("nfs41");
