@@ -1,5 +1,6 @@
 //! The names by which files were looked up, opened or created: later operations have only their handles.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use crate::carrier::table::Map;
@@ -18,7 +19,7 @@ const NAME: usize = 255;
 /// A file that is renamed keeps the name by which it was known until it is looked up again.
 #[derive(Debug, Default)]
 pub struct FileNames {
-    names: Map<(Address, Box<[u8]>), Box<str>>,
+    names: Map<(Address, Box<[u8]>), Box<[u8]>>,
     /// The order in which they were named.
     order: VecDeque<(Address, Box<[u8]>)>,
 }
@@ -32,12 +33,12 @@ impl FileNames {
                 && name.len() <= NAME
                 && !matches!(name, b"." | b"..")
             {
-                self.insert((server(transaction), handle.into()), String::from_utf8_lossy(name).into());
+                self.insert((server(transaction), handle.into()), name.into());
             }
         }
     }
 
-    fn insert(&mut self, file: (Address, Box<[u8]>), name: Box<str>) {
+    fn insert(&mut self, file: (Address, Box<[u8]>), name: Box<[u8]>) {
         if self.names.insert(file.clone(), name).is_some() {
             return;
         }
@@ -49,11 +50,33 @@ impl FileNames {
         }
     }
 
-    /// The name of a file of a server, if it was seen.
+    /// The octets of the name of a file of a server, if it was seen.
     #[must_use]
-    pub fn name(&self, server: Address, handle: &[u8]) -> Option<&str> {
+    pub fn name(&self, server: Address, handle: &[u8]) -> Option<&[u8]> {
         self.names.get(&(server, handle.into())).map(AsRef::as_ref)
     }
+}
+
+/// A name in which octets that are no UTF-8 are written as `\xff`, so that names that differ only there stay apart.
+pub(super) fn readable(name: &[u8]) -> Cow<'_, str> {
+    match str::from_utf8(name) {
+        Ok(name) => name.into(),
+        Err(_) => with_octets(name, str::to_owned).into(),
+    }
+}
+
+/// The same on a terminal: without control characters, and with a backslash doubled.
+pub(super) fn escaped(name: &[u8]) -> String {
+    with_octets(name, |valid| valid.escape_debug().to_string())
+}
+
+fn with_octets(name: &[u8], valid: impl Fn(&str) -> String) -> String {
+    let mut text = String::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        text.push_str(&valid(chunk.valid()));
+        text.extend(chunk.invalid().iter().map(|octet| format!("\\x{octet:02x}")));
+    }
+    text
 }
 
 /// The address of the server: the end that is called, except for callbacks.
@@ -81,12 +104,21 @@ mod tests {
         let (mut names, server) = (FileNames::default(), Address::Lid(1));
         let file = |number: usize| (server, Box::from(number.to_be_bytes().as_slice()));
         for number in 0..=FILES {
-            names.insert(file(number), format!("{number}").into());
-            names.insert(file(number), format!("again {number}").into());
+            names.insert(file(number), format!("{number}").into_bytes().into());
+            names.insert(file(number), format!("again {number}").into_bytes().into());
         }
         let name = |number: usize| names.name(server, &number.to_be_bytes());
-        assert_eq!((name(0), name(1), names.order.len()), (None, Some("again 1"), FILES));
+        assert_eq!((name(0), name(1), names.order.len()), (None, Some(&b"again 1"[..]), FILES));
         assert_eq!(names.name(Address::Lid(2), &1_usize.to_be_bytes()), None);
+    }
+
+    #[test]
+    fn names_that_differ_in_octets_that_are_no_utf_8_stay_apart() {
+        assert_eq!(
+            [&b"f\xff"[..], b"f\xfe", b"f\xc3\xbc", b"f\n"].map(readable),
+            ["f\\xff", "f\\xfe", "f\u{fc}", "f\n"]
+        );
+        assert_eq!([&b"f\xff"[..], b"f\\xff", b"f\n"].map(escaped), ["f\\xff", "f\\\\xff", "f\\n"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::file_names::{FileNames, client, hash, server};
+use super::file_names::{FileNames, client, escaped, hash, server};
 use super::operation_name::{OperationName, main_operation};
 use super::stats::failure;
 use super::stats::histogram::Histogram;
@@ -68,6 +68,8 @@ pub enum TopKey {
     Connection(u32),
     /// A name.
     Text(String),
+    /// The octets of the name of a file.
+    Name(Vec<u8>),
     /// A file of a server, by its handle.
     File(Address, Vec<u8>),
     /// The RPC does not show it: it is about no file, or one whose name was not seen.
@@ -214,13 +216,13 @@ impl Top {
 
     /// The file that an operation is about: the one that it names, or else that of its handle.
     fn file(&self, server: Address, about: &OperationArguments<'_>) -> TopKey {
-        let name = about.file_name.map(|name| String::from_utf8_lossy(name).into_owned());
+        let name = about.file_name;
         let handle = about.named_handle.or(about.handle.filter(|_| name.is_none()));
         match (self.by, handle) {
             (TopBy::Handle, Some(handle)) => TopKey::File(server, handle.to_vec()),
             (TopBy::Name, _) => {
-                let known = || self.names.name(server, handle?).map(str::to_owned);
-                name.or_else(known).map_or(TopKey::None, TopKey::Text)
+                let known = || self.names.name(server, handle?);
+                name.or_else(known).map_or(TopKey::None, |name| TopKey::Name(name.to_vec()))
             }
             _ => TopKey::None,
         }
@@ -307,8 +309,9 @@ impl TopReport {
             TopKey::Address(address) => address.to_string(),
             TopKey::Connection(number) => number.to_string(),
             TopKey::Text(text) => text.escape_debug().to_string(),
+            TopKey::Name(name) => escaped(name),
             TopKey::File(server, handle) => {
-                let name = self.names.name(*server, handle).map(|name| format!(" {}", name.escape_debug()));
+                let name = self.names.name(*server, handle).map(|name| format!(" {}", escaped(name)));
                 format!("{:#010x} on {server}{}", hash(handle), name.unwrap_or_default())
             }
             TopKey::None => match self.by {

@@ -10,11 +10,19 @@
 //!   -e nfs.write.data_length
 //! ```
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use rpcrdma_capture::output::file_names::FileNames;
+use rpcrdma_capture::output::json;
 use rpcrdma_capture::output::top::{Top, TopBy, TopKey};
-use rpcrdma_capture::{Address, Capture, Config, Events, OperationArguments, Transaction};
+use rpcrdma_capture::{
+    Address, Capture, Config, Dissector, Events, Frame, LinkType, OperationArguments, Time, Transaction,
+};
+
+use crate::synthetic::By::{Client, Server};
+use crate::synthetic::rpc::{Lists, MSG, call, reply, words};
+use crate::synthetic::{Found, Wire};
 
 const SERVER: Address = Address::V4([192, 0, 2, 1]);
 
@@ -101,14 +109,44 @@ fn what_is_written_and_read_is_counted_by_the_name_under_which_a_file_was_opened
         else {
             panic!("{name}");
         };
-        assert_eq!((*server, names.name(SERVER, octets)), (SERVER, Some("w.bin")), "{name}");
+        assert_eq!((*server, names.name(SERVER, octets)), (SERVER, Some(&b"w.bin"[..])), "{name}");
         assert_eq!((counts.octets_written, counts.failed, counts.not_rebuilt), (197_001, 0, 0), "{name}");
-        let (_, named) = by_name.rows.iter().find(|(key, _)| *key == TopKey::Text("w.bin".to_owned())).unwrap();
+        let (_, named) = by_name.rows.iter().find(|(key, _)| *key == TopKey::Name(b"w.bin".to_vec())).unwrap();
         assert_eq!(named.octets_written, 197_001, "{name}");
         let calls =
             |rows: &[(TopKey, rpcrdma_capture::output::top::TopCounts)]| rows.iter().map(|(_, c)| c.calls).sum::<u64>();
         assert_eq!(calls(&by_name.rows), calls(&by_handle.rows), "{name}: each RPC is counted once");
     }
+}
+
+/// LOOKUP of NFSv3, of two names that are no UTF-8.
+#[test]
+fn names_that_differ_in_octets_that_are_no_utf_8_are_counted_apart() {
+    let (mut wire, mut dissector, mut found) = (Wire::default(), Dissector::new(Config::default()), Found::default());
+    let mut packets = wire.connect();
+    for (xid, name) in [(1, 0x66ff_0000), (2, 0x66fe_0000), (3, 0x66ff_0000)] {
+        let header = [words(&[xid, 1, 32, MSG]), Lists::default().encode()].concat();
+        let lookup = call(xid, [100_003, 3, 3], &words(&[4, 0xfeed, 2, name]));
+        packets.extend(wire.send(Client, &[header.clone(), lookup].concat()));
+        // NFS3ERR_NOENT, and no attributes.
+        packets.extend(wire.send(Server, &[header, reply(xid, &words(&[2, 0]))].concat()));
+    }
+    for (number, data) in (1..).zip(&packets) {
+        let (time, link, length) = (Time(number * 1000), LinkType(101), data.len() as u32);
+        dissector.frame(&Frame { number, time, link, data, length });
+        found.take(&mut dissector);
+    }
+    let mut top = Top::new(TopBy::Name);
+    found.finish(dissector).transactions.iter().for_each(|transaction| top.take(transaction));
+    let (report, mut json, mut text) = (top.finish(100), Vec::new(), Vec::new());
+    let calls: BTreeMap<_, _> = report.rows.iter().map(|(key, counts)| (key.clone(), counts.calls)).collect();
+    let name = |octets: &[u8]| TopKey::Name(octets.to_vec());
+    assert_eq!(calls, BTreeMap::from([(name(b"f\xfe"), 1), (name(b"f\xff"), 2)]));
+    json::top(&mut json, &report).unwrap();
+    report.write_text(&mut text, false).unwrap();
+    let [json, text] = [json, text].map(|octets| String::from_utf8(octets).unwrap());
+    assert!(json.contains(r#""key":"f\\xff""#) && json.contains(r#""key":"f\\xfe""#), "{json}");
+    assert!(text.contains(r"  f\xff") && text.contains(r"  f\xfe"), "{text}");
 }
 
 #[test]

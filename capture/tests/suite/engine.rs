@@ -3,6 +3,7 @@
 
 use rpcrdma_capture::nfs::{Callback, WalkError};
 use rpcrdma_capture::output::file_names::FileNames;
+use rpcrdma_capture::output::json;
 use rpcrdma_capture::{
     Captured, ChunkName, Config, Files, Form, Half, NotRebuilt, Rebuilt, Security, Side, Transaction,
 };
@@ -1896,6 +1897,29 @@ fn what_privacy_seals_stays_sealed_and_exact() {
     assert_eq!(transaction.security, Some(Security::Privacy));
     for half in [&transaction.call, &transaction.reply] {
         assert!(half.as_ref().unwrap().message.as_ref().unwrap().items.is_empty());
+    }
+}
+
+/// A COMPOUND whose body is sealed: it is not known which operations it has, and not that it has none.
+#[test]
+fn the_operations_of_a_sealed_compound_are_not_known() {
+    for (service, operations) in [(3, Some("null")), (2, Some("[]"))] {
+        // The body under integrity: its length, the sequence number, no tag, the minor version, no operations.
+        let body = [words(&[16, 55, 0, 1, 0]), words(&[4, 0x1111])].concat();
+        let mut call = protected_call(service, &body);
+        call[16..24].copy_from_slice(&words(&[4, 1]));
+        let results = reply(1, &[words(&[16, 55, 0, 0, 0]), words(&[4, 0x2222])].concat());
+        let mut wire = Wire::default();
+        let mut trace = wire.connect();
+        trace.extend(wire.send(Client, &message(MSG, 1, &Lists::default(), &call)));
+        trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &results)));
+        let found = dissect(&trace);
+        let (mut line, mut names) = (Vec::new(), FileNames::default());
+        json::transaction(&mut line, found.of(1), &Files::default(), &mut names).unwrap();
+        let line = String::from_utf8(line).unwrap();
+        let expected =
+            format!(r#""name":"NFSv4 COMPOUND","operation":"NFSv4 COMPOUND","operations":{}"#, operations.unwrap());
+        assert!(line.contains(&expected), "{service}: {line}");
     }
 }
 

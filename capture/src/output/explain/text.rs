@@ -7,7 +7,7 @@ use anstyle::Style;
 use super::ExplainedRpc;
 use crate::event::Recovered;
 use crate::file::Files;
-use crate::output::file_names::{FileNames, hash, server};
+use crate::output::file_names::{FileNames, escaped, hash, server};
 use crate::output::ladder::{Arrow, Rung, RungKind, notes, rungs};
 use crate::output::slow::done;
 use crate::output::stats::text::grouped;
@@ -251,17 +251,16 @@ fn status(transaction: &Transaction, argument: &OperationArguments<'_>) -> (Styl
 }
 
 /// The arguments of an operation, in words.
-fn words<'a>(argument: &OperationArguments<'_>, name: &dyn Fn(&[u8]) -> Option<&'a str>) -> String {
+fn words<'a>(argument: &OperationArguments<'_>, name: &dyn Fn(&[u8]) -> Option<&'a [u8]>) -> String {
     let OperationArguments { handle, file_name, new_file_name, offset, count, stateid, .. } = *argument;
-    let text = |octets: &[u8]| String::from_utf8_lossy(octets).escape_debug().to_string();
     let hexadecimal = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect::<String>();
     let file = |handle: &[u8]| {
-        let name = name(handle).map(|name| format!(" (\"{}\")", name.escape_debug())).unwrap_or_default();
+        let name = name(handle).map(|name| format!(" (\"{}\")", escaped(name))).unwrap_or_default();
         format!("handle {:#010x}{name}", hash(handle))
     };
     let words = [
-        file_name.map(|name| format!("\"{}\"", text(name))),
-        new_file_name.map(|name| format!("to \"{}\"", text(name))),
+        file_name.map(|name| format!("\"{}\"", escaped(name))),
+        new_file_name.map(|name| format!("to \"{}\"", escaped(name))),
         offset.map(|offset| format!("offset {}", grouped(offset))),
         count.map(|count| format!("count {}", grouped(u64::from(count)))),
         handle.map(file),

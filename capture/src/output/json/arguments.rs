@@ -1,10 +1,12 @@
 //! What the operations of an RPC are asked to do.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::values::{Hex32, HexOctets};
 use crate::link::Address;
-use crate::output::file_names::{FileNames, hash};
+use crate::output::file_names::{FileNames, hash, readable};
 use crate::rpc::arguments::OperationArguments;
 
 /// What an operation, or a procedure that has none, is asked to do. Operations that name nothing besides the filehandle that
@@ -16,10 +18,10 @@ pub(super) struct ArgumentsObject<'a> {
     name: &'static str,
     /// The file or directory that it is about.
     handle: Option<HandleObject<'a>>,
-    /// The name in its arguments of a file in that directory.
-    file_name: Option<String>,
+    /// The name in its arguments of a file in that directory. Octets that are no UTF-8 are written as `\xff`.
+    file_name: Option<Cow<'a, str>>,
     /// The name that RENAME gives to the file.
-    new_file_name: Option<String>,
+    new_file_name: Option<Cow<'a, str>>,
     /// Where in the file it begins, in octets.
     offset: Option<u64>,
     /// How many octets are to be read, written or committed.
@@ -46,14 +48,13 @@ impl<'a> ArgumentsObject<'a> {
         let handle = |octets| HandleObject {
             hash: Hex32(hash(octets)),
             octets: HexOctets(octets),
-            file_name: names.name(server, octets),
+            file_name: names.name(server, octets).map(readable),
         };
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         Self {
             name: arguments.name,
             handle: arguments.handle.map(handle),
-            file_name: arguments.file_name.map(text),
-            new_file_name: arguments.new_file_name.map(text),
+            file_name: arguments.file_name.map(readable),
+            new_file_name: arguments.new_file_name.map(readable),
             offset: arguments.offset,
             count: arguments.count,
             stateid: arguments.stateid.map(HexOctets),
@@ -76,5 +77,5 @@ struct HandleObject<'a> {
     /// Its octets in hexadecimal digits.
     octets: HexOctets<'a>,
     /// The name by which the file was looked up, opened or created, if the capture shows that.
-    file_name: Option<&'a str>,
+    file_name: Option<Cow<'a, str>>,
 }

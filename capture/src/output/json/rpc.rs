@@ -41,7 +41,7 @@ pub(super) struct CalledObject<'a> {
     /// What the RPC is counted by: the procedure, or the operation that a COMPOUND is about, such as `NFSv4 READ`.
     operation: OperationName,
     /// The operations of an NFSv4 COMPOUND, those of the reply and those of the call that were not reached; null for other
-    /// procedures.
+    /// procedures, and under RPCSEC_GSS privacy, which seals them.
     operations: Option<EachObject<'a, CompoundOperation, CompoundObject>>,
     /// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or its control procedure; null for other flavors.
     security: Option<&'static str>,
@@ -109,6 +109,7 @@ impl<'a> CalledObject<'a> {
         security: Option<Security>,
     ) -> Self {
         let is_compound = name.is_some_and(|name| name.ends_with("COMPOUND"));
+        let is_sealed = security == Some(Security::Privacy);
         Self {
             reverse,
             program_guessed: callback == Callback::Guessed,
@@ -117,7 +118,7 @@ impl<'a> CalledObject<'a> {
             procedure: procedure.map(|procedure| procedure.procedure),
             name,
             operation: OperationName::new(procedure, name, operations),
-            operations: is_compound.then(|| EachObject::new(operations)),
+            operations: (is_compound && !is_sealed).then(|| EachObject::new(operations)),
             security: security.map(Security::name),
         }
     }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::record::Record;
 use super::values::{EndObject, HexOctets};
-use crate::output::file_names::hash;
+use crate::output::file_names::{hash, readable};
 use crate::output::top::{TopCounts, TopKey, TopReport};
 
 /// RPCs that have something in common.
@@ -43,14 +43,15 @@ pub(in crate::output) struct TopObject<'a> {
 #[derive(Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct KeyObject<'a> {
-    /// The value; for a handle, its CRC-32. Null if the RPCs do not show one, or have several.
+    /// The value; for a handle, its CRC-32. Octets of a name that are no UTF-8 are written as `\xff`. Null if the RPCs do not show
+    /// one, or have several.
     key: Option<Cow<'a, str>>,
     /// By handle: its octets in hexadecimal digits.
     handle: Option<HexOctets<'a>>,
     /// By handle: the address of the server that it is from.
     server: Option<EndObject>,
     /// By handle: the name by which the file was looked up, opened or created, if the capture shows that.
-    file_name: Option<&'a str>,
+    file_name: Option<Cow<'a, str>>,
     /// How many values the RPCs have that are counted together as others; null in all other rows.
     others: Option<u64>,
 }
@@ -95,10 +96,11 @@ impl<'a> KeyObject<'a> {
             TopKey::Address(address) => of(address.to_string()),
             TopKey::Connection(number) => of(number.to_string()),
             TopKey::Text(text) => Self { key: Some(text.into()), ..Self::default() },
+            TopKey::Name(name) => Self { key: Some(readable(name)), ..Self::default() },
             TopKey::File(server, handle) => Self {
                 handle: Some(HexOctets(handle)),
                 server: Some(EndObject(*server)),
-                file_name: report.names.name(*server, handle),
+                file_name: report.names.name(*server, handle).map(readable),
                 ..of(format!("{:#010x}", hash(handle)))
             },
             TopKey::None => Self::default(),
