@@ -16,7 +16,7 @@ use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
 use crate::carrier::iwarp::terminate::Terminate;
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::event::{Event, Report, Terminated};
-use crate::file::{Frame, Time};
+use crate::file::{ClockSteps, Frame, Time};
 use crate::link::{self, Content, TcpSegment};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
@@ -105,6 +105,9 @@ pub struct Summary {
     pub packets: u64,
     /// InfiniBand packets whose own headers are cut.
     pub unreadable: u64,
+    /// InfiniBand packets of no reliable connection, by their transport service, except for connection management: congestion
+    /// notifications (CNP), unreliable connections (UC), reliable datagrams (RD), unreliable datagrams (UD).
+    pub other_services: Vec<(&'static str, u64)>,
     /// InfiniBand packets whose ICRC, and VCRC if they have one, were checked.
     pub verified: u64,
     /// Those of them whose ICRC is wrong.
@@ -121,6 +124,9 @@ pub struct Summary {
     pub last: Option<Time>,
     /// Frames that were left alone, by name.
     pub others: Vec<(&'static str, u64)>,
+    /// Steps back of the clock. They are counted by a [`Capture`](crate::Capture), not by the dissector, so they are known at
+    /// the end of [`Events`](crate::Events) only.
+    pub clock: ClockSteps,
 }
 
 /// Takes frames and yields events.
@@ -189,7 +195,9 @@ impl Dissector {
                     return;
                 };
                 let stamp = Stamp { frame: frame.number, time: frame.time };
-                self.pairs.packet(stamp, &packet, &transport, &mut self.state);
+                if !self.pairs.packet(stamp, &packet, &transport, &mut self.state) {
+                    count(&mut self.state.summary.other_services, transport.service_name(), 1);
+                }
             }
             Content::Tcp(segment) => {
                 let stamp = Stamp { frame: frame.number, time: frame.time };
@@ -225,6 +233,11 @@ impl Dissector {
         self.state.events.pop_front()
     }
 
+    /// Takes the steps of the clock of the capture that the frames came from.
+    pub(crate) const fn take_clock_steps(&mut self, steps: ClockSteps) {
+        self.state.summary.clock = steps;
+    }
+
     /// Counts of the frames so far.
     #[must_use]
     pub const fn summary(&self) -> &Summary {
@@ -253,10 +266,15 @@ impl Summary {
 
     /// Counts frames that are left alone.
     fn leave(&mut self, name: &'static str, frames: u64) {
-        match self.others.iter_mut().find(|(other, _)| *other == name) {
-            Some((_, count)) => *count += frames,
-            None => self.others.push((name, frames)),
-        }
+        count(&mut self.others, name, frames);
+    }
+}
+
+/// Adds to the count of a name.
+fn count(counts: &mut Vec<(&'static str, u64)>, name: &'static str, more: u64) {
+    match counts.iter_mut().find(|(other, _)| *other == name) {
+        Some((_, count)) => *count += more,
+        None => counts.push((name, more)),
     }
 }
 
@@ -318,6 +336,9 @@ impl Handler for DissectorState {
         let captured_at = given.or_else(|| session.infer_place(counts).map(|place| (place, PlaceKnown::Inferred)));
         let credit_times = session.credit_times(until);
         session.refused(connection, counts, &mut self.context());
+        for side in [Side::Active, Side::Passive] {
+            *session.spoke.get_mut(side) |= counts.get(side).packets > 0;
+        }
         let end = match connection.disconnected {
             Some((by, stamp)) => WaitEnd::Disconnected { by, stamp },
             // An operation that is refused for good ends the connection.

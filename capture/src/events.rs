@@ -92,6 +92,7 @@ impl Iterator for Events {
                 None => {
                     self.ended = true;
                     self.dissector.finish();
+                    self.dissector.take_clock_steps(self.capture.clock_steps());
                 }
             }
         }

@@ -173,6 +173,26 @@ fn name(reference: &Value) -> String {
     reference["$ref"].as_str().unwrap().strip_prefix("#/$defs/").unwrap().to_owned()
 }
 
+/// A capture with one direction only, a clock that steps back, and a congestion notification (CNP).
+fn with_gaps(capture: &[u8]) -> Vec<u8> {
+    let (header, mut rest) = capture.split_at(24);
+    let mut records = Vec::new();
+    while !rest.is_empty() {
+        let length = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let (record, after) = rest.split_at(16 + length);
+        // The last octet of the IPv4 address of its sender.
+        if record[16 + 12..16 + 14] == [8, 0] && record[16 + 29] == 2 {
+            records.push(record.to_vec());
+        }
+        rest = after;
+    }
+    records.swap(1, 2);
+    let mut notification = records[1].clone();
+    notification[16 + 42] = 0x81;
+    records.push(notification);
+    [header, &records.concat()].concat()
+}
+
 /// What the other commands print, and what a damaged file, several files and a filter add.
 fn others() -> Vec<Value> {
     let (nfs41, nfs3, errors) = (shipped("nfs41"), shipped("nfs3"), shipped("errors"));
@@ -181,6 +201,8 @@ fn others() -> Vec<Value> {
     let damaged = folder.join("damaged.pcap").display().to_string();
     let octets = fs::read(&nfs41).unwrap();
     fs::write(&damaged, &octets[..octets.len() - 10]).unwrap();
+    let gaps = folder.join("gaps.pcap").display().to_string();
+    fs::write(&gaps, with_gaps(&octets)).unwrap();
     let baseline = folder.join("baseline.json").display().to_string();
     let found: Vec<String> = run(&["check", "--json", &errors]).iter().map(|record| format!("{record}\n")).collect();
     fs::write(&baseline, found.concat()).unwrap();
@@ -190,6 +212,7 @@ fn others() -> Vec<Value> {
         &["compare", "--json", &nfs41, &nfs41],
         &["check", "--json", "--baseline", &baseline, &errors],
         &["transactions", "--json", &damaged],
+        &["stats", "--json", &gaps],
         &["transactions", "--json", "--op", "READ", &nfs41, &nfs3],
         &["transactions", "--json", "--separate", &nfs41, &nfs3],
         &[&["header", "--json"], &words[..]].concat(),

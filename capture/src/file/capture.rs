@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::clock::{Clock, ClockSteps};
 use super::error::{FileError, Problem};
 use super::frame::Frame;
 use super::reader::Reader;
@@ -22,6 +23,7 @@ pub struct Capture {
     current: Option<(String, Reader<OpenStream>)>,
     frames: u64,
     files: Files,
+    clock: Clock,
 }
 
 /// Which frames of a capture are in which of its files.
@@ -142,7 +144,11 @@ impl Capture {
         loop {
             if let Some((name, reader)) = &mut self.current {
                 match reader.advance() {
-                    Ok(true) => return Ok(true),
+                    Ok(true) => {
+                        let frame = reader.frame();
+                        self.clock.frame(frame.number, frame.time);
+                        return Ok(true);
+                    }
                     Ok(false) => self.frames = reader.frames(),
                     Err(error) => {
                         let file = core::mem::take(name);
@@ -163,6 +169,7 @@ impl Capture {
         let opened = input.open().map_err(|error| FileError::new(0, Problem::Unreadable(error)));
         match opened.and_then(|read| Reader::after(read, self.frames)) {
             Ok(reader) => {
+                self.clock.begin();
                 self.files.begun.push((self.frames.saturating_add(1), name.as_str().into()));
                 self.current = Some((name, reader));
                 Ok(())
@@ -182,6 +189,12 @@ impl Capture {
     #[inline]
     pub const fn files(&self) -> &Files {
         &self.files
+    }
+
+    /// Steps back of the clock in the frames given so far. A file that begins before the one before it ends is none.
+    #[must_use]
+    pub const fn clock_steps(&self) -> ClockSteps {
+        self.clock.steps()
     }
 
     /// The name of the current file; none between files.

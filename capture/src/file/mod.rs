@@ -9,6 +9,7 @@
 
 mod buffer;
 mod capture;
+mod clock;
 mod compression;
 mod error;
 mod foreign;
@@ -20,6 +21,7 @@ mod reader;
 mod record;
 
 pub use capture::{Capture, Files};
+pub use clock::ClockSteps;
 pub use error::{FileError, Problem};
 pub use frame::{Frame, LinkType, Time};
 pub use reader::Reader;

@@ -26,6 +26,7 @@ pub mod file_names;
 pub mod findings;
 #[cfg(all(feature = "export", feature = "text"))]
 pub(crate) mod frame_buffers;
+pub mod gaps;
 #[cfg(feature = "json")]
 pub mod json;
 #[cfg(feature = "text")]

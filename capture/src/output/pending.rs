@@ -12,7 +12,7 @@ use crate::nfs::{Callback, CompoundOperation, Procedure};
 use crate::rpc::credits::CreditLimit;
 use crate::rpc::known::Security;
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Owed, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Owed, OwedUnknown, Step, WaitEnd, Waiting};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -227,6 +227,9 @@ impl PendingCall {
                 format!("{from} owes {octets} octets of RDMA Read responses when the capture ends")
             }
             Owed::Nothing => "will not be answered".to_owned(),
+            Owed::Unknown(OwedUnknown::DirectionMissing) => {
+                format!("not known whether it was answered: the capture holds no packet of {to}")
+            }
             Owed::Unknown(reason) => format!("not known who owes what: {reason}"),
         };
         let WaitEnd::Disconnected { by, stamp } = self.waiting.end else { return owed };
@@ -240,7 +243,11 @@ impl PendingCall {
             let place = files.place(stamp.frame).map(|place| format!(" ({place})")).unwrap_or_default();
             format!("{} in frame {}{place} by {end}", step.name(), stamp.frame)
         };
-        let responder = self.waiting.responder.map_or_else(|| format!("nothing for it by {to}"), |last| step(to, last));
+        let nothing = || match self.waiting.is_direction_missing() {
+            true => format!("nothing captured by {to}"),
+            false => format!("nothing for it by {to}"),
+        };
+        let responder = self.waiting.responder.map_or_else(nothing, |last| step(to, last));
         format!("last: {}; {responder}", step(from, self.waiting.requester))
     }
 }

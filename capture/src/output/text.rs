@@ -502,11 +502,19 @@ pub(super) fn nfs_status(procedure: Option<Procedure>, callback: Callback, code:
     name.map_or_else(|| format!("status {code}"), str::to_owned)
 }
 
+/// Words for an RPC without a reply in the capture.
+fn unanswered(transaction: &Transaction) -> &'static str {
+    match transaction.waiting {
+        Some(waiting) if waiting.is_direction_missing() => "reply unknown",
+        _ => "no reply",
+    }
+}
+
 /// How a transaction ended, unless it succeeded, and notes about it.
 pub(super) fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> {
     let mut notes = Vec::new();
     match transaction.status {
-        None if transaction.reply.is_none() => notes.push((WARNING, "no reply".to_owned())),
+        None if transaction.reply.is_none() => notes.push((WARNING, unanswered(transaction).to_owned())),
         None => notes.push((WARNING, "status unknown".to_owned())),
         Some(Status::Success(None | Some(0))) => {}
         Some(Status::Success(Some(code))) => {

@@ -5,6 +5,7 @@ use super::judge::Judge;
 use super::output;
 use super::source::{Done, InputSource};
 use crate::output::findings::FindingTotals;
+use crate::output::gaps::Gap;
 use crate::output::json::{CommandSummary, LeftOut};
 
 /// The end of a command.
@@ -27,6 +28,16 @@ impl Conclusion {
             say(&text);
         }
         self.summary.notices.push(text);
+    }
+
+    /// Says that something is not there: `all_clear` if the capture lacks nothing, and otherwise only that it `was_not_captured`.
+    /// Of a capture without messages there is nothing to say.
+    pub(super) fn say_nothing(&mut self, all_clear: &str, was_not_captured: &str, gap: Option<Gap>) {
+        match gap {
+            None => self.say(all_clear.to_owned()),
+            Some(Gap::Empty) => {}
+            Some(gap) => self.say(format!("{was_not_captured}, but {gap}")),
+        }
     }
 
     /// Says something in any case.

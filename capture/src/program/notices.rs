@@ -7,10 +7,10 @@ use super::interrupt::INTERRUPTED;
 use crate::carrier::operation::Sides;
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
-use crate::file::{FileError, Time};
-use crate::output::json::{CaptureSummary, PlaceCount, UnreadFile};
+use crate::file::{ClockSteps, FileError, Time};
+use crate::output::gaps::{Gap, Gaps};
+use crate::output::json::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
 use crate::rpc::known::Status;
-use crate::rpc::message::Captured;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::transaction::{Half, Transaction};
@@ -33,6 +33,24 @@ pub(super) enum Select {
     Rpcs,
     /// Everything that is known of both.
     Both,
+}
+
+/// The most connections whose missing direction gets a line of its own.
+const DIRECTIONS: usize = 3;
+
+/// A line about an input.
+struct Notice {
+    text: String,
+    weight: Weight,
+}
+
+/// The effect of a notice on the exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// It is a reason for exit status 1, or 130.
+    Reason,
+    /// None.
+    Remark,
 }
 
 /// Counts what is noteworthy.
@@ -61,11 +79,10 @@ pub(super) struct Notices {
     rpcs_selected: u64,
     /// The greatest number of a connection.
     connections: u32,
-    messages: u64,
     rpcs: u64,
-    incomplete: u64,
     rpcs_incomplete: u64,
-    missed: u64,
+    /// What the capture lacks.
+    gaps: Gaps,
     other_connections: u64,
     other_packets: u64,
     rejected: u64,
@@ -75,7 +92,7 @@ pub(super) struct Notices {
 
 impl Notices {
     /// Nothing yet, for a command that shows this.
-    pub(super) const fn new(select: Select) -> Self {
+    pub(super) fn new(select: Select) -> Self {
         Self {
             select,
             unusable: false,
@@ -89,11 +106,9 @@ impl Notices {
             messages_selected: 0,
             rpcs_selected: 0,
             connections: 0,
-            messages: 0,
             rpcs: 0,
-            incomplete: 0,
             rpcs_incomplete: 0,
-            missed: 0,
+            gaps: Gaps::default(),
             other_connections: 0,
             other_packets: 0,
             rejected: 0,
@@ -112,12 +127,9 @@ impl Notices {
 
     /// Takes note of an event.
     pub(super) fn event(&mut self, event: &Event) {
+        self.gaps.event(event);
         match event {
-            Event::Message(message) => {
-                self.messages += 1;
-                self.connections = self.connections.max(message.connection);
-                self.incomplete += u64::from(message.captured != Captured::Whole);
-            }
+            Event::Message(message) => self.connections = self.connections.max(message.connection),
             Event::Transaction(transaction) => {
                 self.rpcs += 1;
                 self.rpcs_incomplete += u64::from(is_incomplete(transaction));
@@ -134,13 +146,13 @@ impl Notices {
     pub(super) fn unread(&mut self, error: &FileError) {
         self.damaged |= error.is_damage();
         self.unusable |= !error.is_damage();
+        self.gaps.unread();
         self.unread.push(UnreadFile::new(error));
     }
 
     fn connection(&mut self, report: &Report) {
         let Sides { active, passive } = report.counts;
         if report.number.is_some() {
-            self.missed += active.missed + passive.missed;
             report.captured_at.iter().for_each(|place| *self.places.entry(*place).or_default() += 1);
         } else {
             self.other_connections += 1;
@@ -159,19 +171,25 @@ impl Notices {
         self.places.iter().map(line).collect()
     }
 
-    /// The exit status.
-    pub(super) fn status(&self, summary: &Summary) -> u8 {
-        let incomplete = self.incomplete + self.rpcs_incomplete + self.missed > 0;
-        self.status_of(self.damaged || incomplete || bad(summary) + summary.bad_crc > 0)
+    /// The gravest gap of the capture; `None` if an absence in it proves something.
+    pub(super) fn gap(&self) -> Option<Gap> {
+        self.gaps.gravest()
     }
 
-    /// The exit status, where it is only what `is_wrong` that matters beside what makes every command fail.
+    /// The exit status.
+    pub(super) fn status(&self, summary: &Summary) -> u8 {
+        let has_reason = self.all(summary, false, &[]).iter().any(|notice| notice.weight == Weight::Reason);
+        self.status_of(self.damaged || has_reason)
+    }
+
+    /// The exit status of a command that fails if this `is_wrong`, or if there is nothing to judge by.
     pub(super) fn status_of(&self, is_wrong: bool) -> u8 {
+        let is_one_sided = !self.gaps.directions().is_empty();
         if self.interrupted {
             INTERRUPTED
         } else if self.unusable {
             UNUSABLE
-        } else if is_wrong || self.selects_nothing() {
+        } else if is_wrong || is_one_sided || self.selects_nothing() || self.holds_nothing() {
             DAMAGED
         } else {
             0
@@ -186,7 +204,12 @@ impl Notices {
             Select::Rpcs if self.rpcs > 0 => self.rpcs_selected > 0,
             Select::Rpcs | Select::Both => self.messages_selected + self.rpcs_selected > 0,
         };
-        self.messages + self.outside > 0 && !passes
+        self.gaps.messages() + self.outside > 0 && !passes
+    }
+
+    /// There is no message, and no frame was left out.
+    const fn holds_nothing(&self) -> bool {
+        self.gaps.messages() + self.outside == 0
     }
 
     /// Adds what is noteworthy to what is said of a capture.
@@ -194,15 +217,17 @@ impl Notices {
     /// Whether there are RPCs is known only `with_rpcs`.
     pub(super) fn describe(&self, capture: &mut CaptureSummary, with_rpcs: bool) {
         let of_rpcs = |count| with_rpcs.then_some(count);
-        (capture.messages, capture.messages_selected) = (self.messages, self.messages_selected);
+        (capture.messages, capture.messages_selected) = (self.gaps.messages(), self.messages_selected);
         (capture.rpcs, capture.rpcs_selected) = (of_rpcs(self.rpcs), of_rpcs(self.rpcs_selected));
         let places = self.places.iter().map(|(&(place, known), &count)| PlaceCount::new(place, known, count));
         capture.captured_at = places.collect();
         let missing = &mut capture.missing;
-        missing.incomplete_messages = self.incomplete;
+        missing.directions = self.gaps.directions().iter().map(MissingDirectionObject::new).collect();
+        missing.directions_left_out = self.gaps.directions_left_out();
+        missing.incomplete_messages = self.gaps.incomplete();
         missing.not_rebuilt_rpcs = of_rpcs(self.rpcs_incomplete);
         missing.untimed_rpcs = self.untimed;
-        missing.packets = self.missed;
+        missing.packets = self.gaps.packets();
         capture.damaged.files.clone_from(&self.unread);
         capture.damaged.overlapping_files = self.overlaps;
         let ignored = &mut capture.ignored;
@@ -214,74 +239,94 @@ impl Notices {
 
     /// The lines to say, in the order of their weight; `filters` are the options that select.
     pub(super) fn lines(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<String> {
-        let mut lines = Vec::new();
-        if self.interrupted {
-            lines.push("interrupted: these are the results so far".to_owned());
-        }
-        if self.selects_nothing() {
-            lines.push(self.nothing_selected(summary, filters));
-        }
-        let mut say = |count: u64, text: String| {
+        self.all(summary, verified, filters).into_iter().map(|notice| notice.text).collect()
+    }
+
+    /// Those of them that are reasons for the exit status.
+    pub(super) fn reasons(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<String> {
+        let all = self.all(summary, verified, filters).into_iter();
+        all.filter(|notice| notice.weight == Weight::Reason).map(|notice| notice.text).collect()
+    }
+
+    fn all(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        let mut say = |count: u64, weight: Weight, text: String| {
             if count > 0 {
-                lines.push(text);
+                notices.push(Notice { text, weight });
             }
         };
+        self.gaps.hidden(DIRECTIONS).into_iter().for_each(|text| say(1, Weight::Reason, text));
+        let interrupted = "interrupted: these are the results so far".to_owned();
+        say(self.interrupted.into(), Weight::Reason, interrupted);
+        if self.selects_nothing() {
+            say(1, Weight::Reason, self.nothing_selected(summary, filters));
+        }
         self.wrong(summary, verified, &mut say);
         self.missing(summary, &mut say);
         self.ignored(summary, &mut say);
-        if self.messages + self.outside == 0 && !self.unusable {
-            lines.push(self.nothing(summary));
+        if self.holds_nothing() && !self.unusable {
+            say(1, Weight::Reason, self.nothing(summary));
         }
-        lines
+        notices
     }
 
     /// What is wrong with checksums and the order of files.
-    fn wrong(&self, summary: &Summary, verified: bool, say: &mut impl FnMut(u64, String)) {
-        if verified {
-            let (all, bad) = (summary.verified, bad(summary));
-            let has_any = all > 0 || summary.segments == 0;
-            say(has_any.into(), format!("{bad} of {} ignored: wrong checksum", counted(all, "packet")));
-        }
+    fn wrong(&self, summary: &Summary, verified: bool, say: &mut impl FnMut(u64, Weight, String)) {
+        let (all, bad) = (summary.verified, bad(summary));
+        let has_any = all > 0 || summary.segments == 0;
+        let weight = if bad > 0 { Weight::Reason } else { Weight::Remark };
+        let text = format!("{bad} of {} ignored: wrong checksum", counted(all, "packet"));
+        say((verified && has_any || bad > 0).into(), weight, text);
         let overlaps = match self.overlaps {
             1 => "1 file starts".to_owned(),
             count => format!("{count} files start"),
         };
         say(
             self.overlaps,
+            Weight::Remark,
             format!(
                 "{overlaps} before the previous one ends, but files are read one after another: merge them first, for \
                  example with mergecap"
             ),
         );
+        say(summary.clock.count, Weight::Remark, clock(summary.clock));
         let ignored = if verified { ", ignored" } else { "" };
-        say(summary.bad_crc, format!("{} with a wrong CRC{ignored}", counted(summary.bad_crc, "iWARP FPDU")));
+        let wrong = format!("{} with a wrong CRC{ignored}", counted(summary.bad_crc, "iWARP FPDU"));
+        say(summary.bad_crc, Weight::Reason, wrong);
     }
 
     /// What the capture does not hold.
-    fn missing(&self, summary: &Summary, say: &mut impl FnMut(u64, String)) {
-        say(self.incomplete, format!("{} incomplete in the capture", counted(self.incomplete, "message")));
+    fn missing(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
+        let incomplete = self.gaps.incomplete();
+        let text = format!("{} incomplete in the capture", counted(incomplete, "message"));
+        say(incomplete, Weight::Reason, text);
         let rpcs = counted(self.rpcs_incomplete, "RPC");
-        say(self.rpcs_incomplete, format!("{rpcs} not rebuilt: the capture does not hold every octet"));
+        let text = format!("{rpcs} not rebuilt: the capture does not hold every octet");
+        say(self.rpcs_incomplete, Weight::Reason, text);
         let untimed = counted(self.untimed, "RPC");
-        say(self.untimed, format!("{untimed} left out by --slower-than: latency not known"));
+        say(self.untimed, Weight::Remark, format!("{untimed} left out by --slower-than: latency not known"));
         let undecided = counted(self.undecided, "line");
         say(
             self.undecided,
+            Weight::Remark,
             format!("{undecided} left out: too many waited for their RPCs to end, to be selected by them"),
         );
-        let missed = counted(self.missed, "packet");
-        say(self.missed, format!("{missed} of RPC-over-RDMA connections missing from the capture"));
+        let missed = counted(self.gaps.packets(), "packet");
+        let text = format!("{missed} of RPC-over-RDMA connections missing from the capture");
+        say(self.gaps.packets(), Weight::Reason, text);
         let cut = counted(summary.cut, "frame");
-        say(summary.cut, format!("{cut} truncated by the capture (snaplen)"));
+        say(summary.cut, Weight::Remark, format!("{cut} truncated by the capture (snaplen)"));
     }
 
     /// What was left alone.
-    fn ignored(&self, summary: &Summary, say: &mut impl FnMut(u64, String)) {
+    fn ignored(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
+        let mut say = |count, text| say(count, Weight::Remark, text);
         let (packets, connections) = (self.other_packets, self.other_connections);
         let (packets_text, connections) = (counted(packets, "packet"), counted(connections, "connection"));
         say(packets, format!("ignored: {packets_text} on {connections} without RPC-over-RDMA"));
-        let others = summary.others.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>();
-        say(others.len() as u64, format!("ignored: other frames: {}", others.join(", ")));
+        say(summary.other_services.len() as u64, services(summary));
+        let others = list(&summary.others);
+        say(summary.others.len() as u64, format!("ignored: other frames: {others}"));
         let unreadable = counted(summary.unreadable, "InfiniBand packet");
         say(summary.unreadable, format!("ignored: {unreadable} truncated within the headers"));
     }
@@ -289,7 +334,7 @@ impl Notices {
     /// What was selected by, and what there is to select from.
     fn nothing_selected(&self, summary: &Summary, filters: &[&str]) -> String {
         let filters_text = filters.join(" and ");
-        let mut text = match (self.select, self.messages, self.rpcs) {
+        let mut text = match (self.select, self.gaps.messages(), self.rpcs) {
             (_, 0, _) => format!("nothing selected: no message matches {filters_text}"),
             (Select::Rpcs, _, rpcs @ 1..) => {
                 format!("nothing selected: none of {} matches {filters_text}", counted(rpcs, "RPC"))
@@ -332,6 +377,27 @@ fn is_incomplete(transaction: &Transaction) -> bool {
         half.as_ref().is_some_and(|half| matches!(half.message, Err(NotRebuilt::Send | NotRebuilt::Chunk { .. })))
     };
     lacks(&transaction.reply) || (lacks(&transaction.call) && matches!(transaction.status, Some(Status::Success(_))))
+}
+
+/// The packets that no reliable connection carries, by their service.
+fn services(summary: &Summary) -> String {
+    format!("not followed: InfiniBand packets of other services: {}", list(&summary.other_services))
+}
+
+fn clock(steps: ClockSteps) -> String {
+    let ClockSteps { count, first_frame, longest_ns, longest_frame } = steps;
+    let longest = Time(longest_ns);
+    let steps = match count {
+        1 => format!("the clock steps back by {longest} s in frame {first_frame}"),
+        _ => format!(
+            "the clock steps back {count} times, first in frame {first_frame}, most in frame {longest_frame}, by {longest} s"
+        ),
+    };
+    format!("{steps}: times across that are wrong")
+}
+
+fn list(counts: &[(&str, u64)]) -> String {
+    counts.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ")
 }
 
 fn bad(summary: &Summary) -> u64 {

@@ -123,9 +123,10 @@ impl Batches {
                 }
             }
             if taken.and_then(|()| self.gather(&mut dissector, first)).is_err() {
-                return (dissector.summary().clone(), outside);
+                break;
             }
         }
+        dissector.take_clock_steps(capture.clock_steps());
         // Where nobody wants it, nothing is lost.
         _ = self.hand_over();
         (dissector.summary().clone(), outside)

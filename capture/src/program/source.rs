@@ -167,8 +167,14 @@ impl<'a> InputSource<'a> {
         Ok(Done { notices, summary, files, has_rpcs })
     }
 
-    pub(super) fn say(&self, notices: &Notices, summary: &Summary) {
+    fn say(&self, notices: &Notices, summary: &Summary) {
         self.notes(notices, summary).iter().for_each(|line| say(line));
+    }
+
+    /// Prints the warnings that are reasons for the exit status, for a command whose output contains the others.
+    pub(super) fn say_reasons(&self, done: &Done) {
+        let reasons = done.notices.reasons(&done.summary, self.filters.input.verify_crc, &self.filters.names());
+        reasons.iter().for_each(|line| say(line));
     }
 
     /// What is to be known of the input besides what is in it, as fields.

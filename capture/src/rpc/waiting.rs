@@ -80,6 +80,8 @@ pub enum Owed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OwedUnknown {
+    /// No packet of the responder was captured.
+    DirectionMissing,
     /// Packets of the RPC may be missing from the capture.
     Missed,
     /// Another call that waited advertised the same memory, so it is not known for which of them data was moved.
@@ -90,6 +92,14 @@ pub enum OwedUnknown {
     GivenUp,
     /// The connection was over, and the capture does not show how it ended.
     ConnectionOver,
+}
+
+impl Waiting {
+    /// `true` if the capture lacks all packets of the responder, so that nothing is known of a reply.
+    #[must_use]
+    pub const fn is_direction_missing(&self) -> bool {
+        matches!(self.owed, Owed::Unknown(OwedUnknown::DirectionMissing))
+    }
 }
 
 impl From<NotTimed> for OwedUnknown {
@@ -105,6 +115,7 @@ impl From<NotTimed> for OwedUnknown {
 impl fmt::Display for OwedUnknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::DirectionMissing => "the capture holds no packet of the responder",
             Self::Missed => "packets may be missing from the capture",
             Self::SharedMemory => "another call that waited advertised the same memory",
             Self::SameXid => "a call before it with the same XID was not answered",

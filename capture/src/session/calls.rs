@@ -16,7 +16,7 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Detail, Message};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Step, WaitEnd};
+use crate::rpc::waiting::{Owed, OwedUnknown, Step, WaitEnd};
 
 impl Session {
     /// Records a call, and returns its message with what is known about it.
@@ -185,7 +185,10 @@ impl Session {
 
     /// Ends a call that was not answered.
     fn unanswered(&self, mut call: Call, end: WaitEnd, context: &mut Context<'_>) {
-        let waiting = call.waiting(end, self.credits.get(call.message.sender).usage());
+        let mut waiting = call.waiting(end, self.credits.get(call.message.sender).usage());
+        if !self.spoke.get(call.requester().other()) {
+            waiting.owed = Owed::Unknown(OwedUnknown::DirectionMissing);
+        }
         // What was not moved may still be moved.
         call.followed = Followed::No;
         call.timeline.refuse(NotTimed::ReplyMissing);

@@ -25,6 +25,9 @@ impl Session {
         last: bool,
         context: &mut Context<'_>,
     ) -> Taken {
+        if !matches!(operation.kind, OperationKind::Lost) {
+            *self.spoke.get_mut(operation.from) = true;
+        }
         if matches!(operation.kind, OperationKind::Sign { .. }) {
             self.recover(operation, context);
             return Taken::Done;

@@ -149,6 +149,7 @@ impl Session {
 
     /// An end acknowledged what the other sends, up to this place.
     pub(crate) fn acknowledged(&mut self, (from, stamp): (Side, Stamp), place: u64) {
+        *self.spoke.get_mut(from) = true;
         let waiting = self.unacknowledged.get_mut(from.other());
         while let Some((_, id)) = waiting.front().copied().filter(|(last, _)| *last <= place) {
             waiting.pop_front();

@@ -92,6 +92,8 @@ pub(crate) struct Session {
     /// The ends of which something was seen since the capture last missed something: if it misses what they do next,
     /// that shows. Right after a loss it may not show, because iWARP's frames have to be found again.
     pub(super) heard: Sides<bool>,
+    /// The ends that did anything, acknowledgements included.
+    pub(crate) spoke: Sides<bool>,
     pub(super) unplaced: Unplaced,
     /// Read requests: which, where they begin, and the octets that were asked for before for the same call.
     pub(super) reads: VecDeque<(u64, SegmentPlace, u64, u64)>,

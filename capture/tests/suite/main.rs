@@ -19,6 +19,7 @@ mod examples;
 mod export;
 mod files;
 mod found;
+mod gaps;
 mod generated;
 mod header;
 mod iwarp;

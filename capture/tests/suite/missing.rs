@@ -1,12 +1,16 @@
 //! What a capture lacks takes findings away and adds none: the checker's word about every shipped capture, after frames were
-//! cut, missed, captured twice or out of order, and after a capture that began late or ended early.
+//! cut, missed, captured twice or out of order, and after a capture that began late or ended early. A capture of one direction,
+//! or a file that was cut, adds neither a finding, nor a retransmission, nor an all-clear.
 
 use std::collections::BTreeSet;
 use std::fs;
 
-use rpcrdma_capture::{Checker, Config, Dissector, Event, Frame, LinkType, Time};
+use rpcrdma_capture::output::gaps::Gaps;
+use rpcrdma_capture::output::report::CaptureReport;
+use rpcrdma_capture::{Capture, Checker, Config, Dissector, Event, Files, Frame, LinkType, RecoveryKind, Time};
 
-use crate::transcode::{self, Random, Record};
+use crate::gaps::ALL_CLEAR;
+use crate::transcode::{self, Pcap, Random, Record, write_pcap};
 
 /// A frame of a shipped capture, with its number there.
 #[derive(Clone)]
@@ -192,4 +196,167 @@ fn a_capture_that_begins_late_or_ends_early() {
             judge(format!("cut to 106, without the first {place}"), cut(&frames[place..], || Some(106)));
         }
     });
+}
+
+/// What is told of a capture, beside its findings.
+#[derive(Default)]
+struct Told {
+    gaps: Gaps,
+    /// Frames that were sent again, as numbered there.
+    again: BTreeSet<u64>,
+    /// Calls with the frame of their reply, if it was captured.
+    calls: Vec<(u64, Option<u64>)>,
+    /// The report as it is shown.
+    page: String,
+}
+
+impl Told {
+    /// What is told of a file of these octets.
+    fn of_file(octets: Vec<u8>) -> Self {
+        let mut config = Config::default();
+        (config.operations, config.recovery) = (true, true);
+        let mut capture =
+            Capture::from_streams([("file".to_owned(), Box::new(std::io::Cursor::new(octets)) as Box<_>)]);
+        let (mut dissector, mut checker) = (Dissector::new(config), Checker::default());
+        let (mut told, mut report) = (Self::default(), CaptureReport::new("file"));
+        loop {
+            let is_over = match capture.next() {
+                Some(Ok(frame)) => {
+                    dissector.frame(&frame);
+                    false
+                }
+                Some(Err(_)) => {
+                    told.gaps.unread();
+                    report.unread();
+                    false
+                }
+                None => {
+                    dissector.finish();
+                    true
+                }
+            };
+            while let Some(event) = dissector.event() {
+                told.event(&event);
+                report.event(&event, &Files::default()).unwrap();
+                checker.event(&event);
+                std::iter::from_fn(|| checker.finding()).for_each(|found| report.finding(&found));
+            }
+            if is_over {
+                break;
+            }
+        }
+        let mut page = Vec::new();
+        report.write(&mut page, dissector.summary(), &[]).unwrap();
+        told.page = String::from_utf8(page).unwrap();
+        told
+    }
+
+    fn of(frames: &[Record]) -> Self {
+        Self::of_file(file(frames))
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.gaps.event(event);
+        match event {
+            Event::Recovery(recovered) => {
+                if matches!(recovered.kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {
+                    self.again.insert(recovered.stamp.frame);
+                }
+            }
+            Event::Transaction(transaction) => {
+                let reply = transaction.reply.as_ref().map(|reply| reply.stamp.frame);
+                self.calls.extend(transaction.call.as_ref().map(|call| (call.stamp.frame, reply)));
+            }
+            _ => {}
+        }
+    }
+
+    fn all_clears(&self) -> Vec<&'static str> {
+        ALL_CLEAR.into_iter().filter(|words| self.page.contains(words)).collect()
+    }
+}
+
+/// A file of these frames.
+fn file(frames: &[Record]) -> Vec<u8> {
+    write_pcap(frames, Pcap { nanoseconds: true, ..Pcap::default() })
+}
+
+/// The address that a frame comes from, if it is IP over Ethernet.
+fn source(record: &Record) -> Option<&[u8]> {
+    match record.data.get(12..14)? {
+        [0x08, 0x00] => record.data.get(26..30),
+        [0x86, 0xdd] => record.data.get(22..38),
+        _ => None,
+    }
+}
+
+#[test]
+fn one_direction_only() {
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for name in shipped() {
+        let frames: Vec<_> =
+            (1..).zip(transcode::capture(&name)).map(|(number, record)| Numbered { number, record }).collect();
+        let whole = Judged::of(&frames);
+        let told_whole = Told::of(&frames.iter().map(|frame| frame.record.clone()).collect::<Vec<_>>());
+        let ends: BTreeSet<_> = frames.iter().filter_map(|frame| source(&frame.record)).collect();
+        for end in ends {
+            let kept: Vec<_> = frames.iter().filter(|frame| source(&frame.record) == Some(end)).cloned().collect();
+            let found = Judged::of(&kept).found;
+            let added = found.iter().filter(|finding| !whole.has(&frames, finding));
+            wrong.extend(added.map(|(slug, frame, _)| format!("{name}, from {end:?}: {slug} in frame {frame}")));
+            let told = Told::of(&kept.iter().map(|frame| frame.record.clone()).collect::<Vec<_>>());
+            tried += u64::from(told.gaps.messages() > 0);
+            let again = told.again.iter().map(|frame| kept[*frame as usize - 1].number);
+            let again = again.filter(|frame| !told_whole.again.contains(frame));
+            wrong.extend(again.map(|frame| format!("{name}, from {end:?}: frame {frame} was sent again")));
+            wrong.extend(told.all_clears().iter().map(|words| format!("{name}, from {end:?}: {words}")));
+            if told.gaps.gravest().is_none() {
+                wrong.push(format!("{name}, from {end:?}: no gap"));
+            }
+        }
+    }
+    assert!(tried > 50, "{tried} directions with messages");
+    assert!(wrong.is_empty(), "{} were added\n{}", wrong.len(), wrong[..wrong.len().min(60)].join("\n"));
+}
+
+#[test]
+fn a_file_that_was_cut() {
+    let mut wrong = Vec::new();
+    for name in shipped() {
+        let frames = transcode::capture(&name);
+        let (octets, whole) = (file(&frames), Told::of(&frames));
+        let mut random = Random(1);
+        // Within the file and its header, and right after a frame.
+        let mut places: Vec<_> = (0..24).map(|_| random.next() as usize % octets.len()).chain([0, 3, 23]).collect();
+        places.extend((0..24).map(|_| file(&frames[..random.next() as usize % frames.len()]).len()));
+        for place in places {
+            let told = Told::of_file(octets[..place].to_vec());
+            let again = told.again.iter().filter(|frame| !whole.again.contains(frame));
+            wrong.extend(again.map(|frame| format!("{name}, {place} octets: frame {frame} was sent again")));
+            for words in told.all_clears() {
+                if told.gaps.gravest().is_some() {
+                    wrong.push(format!("{name}, {place} octets: {words}, although {:?}", told.gaps.gravest()));
+                }
+            }
+            // A file that ends after a frame is a capture that ended there: what it says of calls is right until then.
+            if told.page.contains("every call was answered") {
+                let last = frame_at(&frames, place);
+                let waits =
+                    |&&(call, reply): &&(u64, Option<u64>)| call <= last && reply.is_none_or(|reply| reply > last);
+                wrong.extend(whole.calls.iter().filter(waits).map(|call| format!("{name}, {place} octets: {call:?}")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} were added\n{}", wrong.len(), wrong[..wrong.len().min(60)].join("\n"));
+}
+
+/// The number of the last frame within so many octets of a file.
+fn frame_at(frames: &[Record], octets: usize) -> u64 {
+    let mut end = 24;
+    let fits = |record: &&Record| {
+        end += 16 + record.data.len();
+        end <= octets
+    };
+    frames.iter().take_while(fits).count() as u64
 }

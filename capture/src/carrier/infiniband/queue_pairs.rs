@@ -55,20 +55,19 @@ impl<S> Default for QueuePairs<S> {
 }
 
 impl<S> QueuePairs<S> {
-    /// Takes the next packet of the capture.
+    /// Takes the next packet of the capture; `false` if it belongs to no reliable connection, nor manages one.
     pub(crate) fn packet<'a>(
         &mut self,
         stamp: Stamp,
         packet: &Packet<'a>,
         transport: &Transport<'a>,
         handler: &mut impl Handler<Session = S>,
-    ) {
+    ) -> bool {
         self.table.tick();
         if transport.operation == PacketKind::Other {
-            if let Some(management) = Management::decode(transport) {
-                self.manage(stamp, packet, &management, handler);
-            }
-            return;
+            let management = Management::decode(transport);
+            management.iter().for_each(|management| self.manage(stamp, packet, management, handler));
+            return management.is_some();
         }
         let flow = Flow { source: packet.source, destination: packet.destination, queue_pair: transport.queue_pair };
         if let Some((key, from)) = self.table.find(&flow) {
@@ -81,6 +80,7 @@ impl<S> QueuePairs<S> {
         if handler.account().is_exceeded() {
             self.let_go(handler);
         }
+        true
     }
 
     /// Makes those that hold the most release what exceeds the limit.

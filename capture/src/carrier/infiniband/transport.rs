@@ -31,7 +31,7 @@ pub(crate) enum PacketKind {
     Atomic,
     /// The answer to one.
     AtomicAcknowledge,
-    /// Connection management and other datagrams (UD), or anything not covered here (UC, RD, CNP, vendor opcodes).
+    /// Connection management, or anything else that no reliable connection carries: see [`Transport::service_name`].
     Other,
 }
 
@@ -185,6 +185,18 @@ impl<'a> Transport<'a> {
         matches!(self.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadRequest | PacketKind::Atomic)
     }
 
+    /// The transport service of a packet of [`PacketKind::Other`], as its opcode says it.
+    pub(crate) const fn service_name(&self) -> &'static str {
+        match self.opcode >> 5 {
+            0b001 => "UC",
+            0b010 => "RD",
+            0b011 => "UD",
+            // Congestion notifications of RoCEv2 (annex A17) and of InfiniBand.
+            0b100 if self.opcode & 0x1f <= 1 => "CNP",
+            _ => "unknown opcode",
+        }
+    }
+
     /// What it carries part of, if that is anything that RPC-over-RDMA uses.
     pub(crate) const fn operation_type(&self) -> Option<OperationType> {
         match self.operation {
@@ -289,6 +301,26 @@ mod tests {
         let packet = Transport::decode(&octets, octets.len()).unwrap();
         assert_eq!((packet.operation, packet.is_request()), (PacketKind::AtomicAcknowledge, false));
         assert_eq!((packet.syndrome, packet.data.len()), (Some(Syndrome::Acknowledged), 8));
+    }
+
+    #[test]
+    fn other_services_are_told_apart() {
+        for (opcode, name) in [
+            (0x20, "UC"),
+            (0x4b, "RD"),
+            (0x64, "UD"),
+            (0x65, "UD"),
+            (0x80, "CNP"),
+            (0x81, "CNP"),
+            (0x82, "unknown opcode"),
+            (0x1f, "unknown opcode"),
+            (0xc0, "unknown opcode"),
+        ] {
+            let mut octets = octets("0000ffff 00000011 00000001");
+            octets[0] = opcode;
+            let packet = Transport::decode(&octets, octets.len()).unwrap();
+            assert_eq!((packet.operation, packet.service_name()), (PacketKind::Other, name), "{opcode:#x}");
+        }
     }
 
     #[test]

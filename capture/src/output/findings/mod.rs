@@ -21,6 +21,7 @@ use crate::check::{Count, Deviation, Found, Implementation};
 use crate::file::Files;
 #[cfg(feature = "text")]
 use crate::file::Time;
+use crate::output::gaps::Gap;
 #[cfg(feature = "json")]
 pub use baseline::{Baseline, BaselineError};
 #[cfg(feature = "text")]
@@ -43,6 +44,7 @@ pub struct Findings {
     form: FindingsForm,
     excused: Excused,
     counts: Vec<Counted>,
+    gap: Option<Gap>,
 }
 
 /// How findings are written.
@@ -70,7 +72,7 @@ impl Findings {
     }
 
     fn new(form: FindingsForm) -> Self {
-        Self { form, excused: Excused::default(), counts: Vec::new() }
+        Self { form, excused: Excused::default(), counts: Vec::new(), gap: None }
     }
 
     /// Leaves the known deviations of these implementations out of the text, and out of the [`errors`](Self::errors).
@@ -94,6 +96,11 @@ impl Findings {
             #[cfg(feature = "json")]
             FindingsForm::Json => {}
         }
+    }
+
+    /// Takes the gravest gap of the capture: because of it, the [`summary`](Self::summary) does not say that no rule is broken.
+    pub const fn lacking(&mut self, gap: Option<Gap>) {
+        self.gap = gap;
     }
 
     /// Errors among the findings, except for those that are excused.
@@ -186,7 +193,7 @@ impl Findings {
         let totals = Totals { rules: counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect() };
         match &self.form {
             #[cfg(feature = "text")]
-            FindingsForm::Text(text) => text.summary(out, &totals, &self.excused),
+            FindingsForm::Text(text) => text.summary(out, &totals, (&self.excused, self.gap)),
             #[cfg(feature = "json")]
             FindingsForm::Json => json::rules(out, &totals),
         }

@@ -9,6 +9,7 @@ use super::totals::{CONNECTIONS, Excused, RuleTotals, Totals};
 use crate::check::{Blame, Found};
 use crate::file::{Files, Time};
 use crate::link::Address;
+use crate::output::gaps::Gap;
 use crate::output::style::{DIM, FAULT, NAME, PLAIN, WARNING, severity_style, wrapped};
 use crate::output::text::{At, Columns, WIDTH};
 
@@ -96,7 +97,12 @@ impl FindingsText {
         Ok(())
     }
 
-    pub(super) fn summary(&self, out: &mut impl io::Write, totals: &Totals, excused: &Excused) -> io::Result<()> {
+    pub(super) fn summary(
+        &self,
+        out: &mut impl io::Write,
+        totals: &Totals,
+        (excused, gap): (&Excused, Option<Gap>),
+    ) -> io::Result<()> {
         self.left_out(out, excused)?;
         let columns = &self.columns;
         let mut line = columns.text(0);
@@ -118,7 +124,12 @@ impl FindingsText {
         let [known, not_judged] = [sum(|rule| rule.known), sum(|rule| rule.not_judged)];
         let broken = rules.iter().filter(|rule| rule.is_broken()).count();
         let mut line = columns.text(0);
-        line.column(PLAIN, &format!("  all {} rules, {broken} broken", rules.len()), RULE);
+        let outcome = match (broken, gap) {
+            (_, Some(Gap::Empty)) => "nothing to judge".to_owned(),
+            (0, Some(_)) => "none found broken".to_owned(),
+            _ => format!("{broken} broken"),
+        };
+        line.column(PLAIN, &format!("  all {} rules, {outcome}", rules.len()), RULE);
         line.push(PLAIN, &format!("{errors:>8}{warnings:>10}{hazards:>9}{known:>7}{not_judged:>12}"));
         line.write(out)
     }

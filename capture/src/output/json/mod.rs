@@ -63,7 +63,8 @@ pub(super) use record::{Record, SCHEMA, write_record};
 use recovered::RecoveredObject;
 use salvaged::Salvaged;
 pub use summary::{
-    CaptureSummary, CapturesSummary, CommandSummary, Damage, Ignored, LeftOut, Missing, PlaceCount, UnreadFile,
+    CaptureSummary, CapturesSummary, CommandSummary, Damage, Ignored, LeftOut, Missing, MissingDirectionObject,
+    PlaceCount, UnreadFile,
 };
 use terminate::TerminateObject;
 use transaction::TransactionObject;

@@ -7,7 +7,8 @@ use serde::Serialize;
 use super::record::{Record, write_record};
 use crate::dissector;
 use crate::output::findings::FindingTotals;
-use crate::output::stats::NamedCount;
+use crate::output::gaps::MissingDirection;
+use crate::output::stats::{ClockStatistics, NamedCount, named};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 
 /// The end of what a command prints: how it ended, and what was missing, damaged or ignored.
@@ -146,7 +147,6 @@ impl CaptureSummary {
     /// One with these frames, and nothing known of the rest.
     #[must_use]
     pub fn new(summary: &dissector::Summary) -> Self {
-        let others = summary.others.iter().map(|&(name, count)| NamedCount { name, count });
         Self {
             frames: summary.frames,
             octets: summary.octets,
@@ -158,11 +158,13 @@ impl CaptureSummary {
                 bad_icrc_packets: summary.bad_icrc,
                 bad_vcrc_packets: summary.bad_vcrc,
                 bad_crc_fpdus: summary.bad_crc,
+                clock_steps: ClockStatistics::new(summary.clock),
                 ..Damage::default()
             },
             ignored: Ignored {
                 unreadable_packets: summary.unreadable,
-                other_frames: others.collect(),
+                other_services: named(&summary.other_services),
+                other_frames: named(&summary.others),
                 ..Ignored::default()
             },
             ..Self::default()
@@ -192,10 +194,15 @@ impl PlaceCount {
 }
 
 /// What a capture does not hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Missing {
+    /// Connections with packets of one end only: which calls were answered, how long they took and what was lost is not known
+    /// of them. At most 100.
+    pub directions: Vec<MissingDirectionObject>,
+    /// Such connections beyond those in the list.
+    pub directions_left_out: u64,
     /// Messages of which it holds only a part.
     pub incomplete_messages: u64,
     /// RPCs that could not be put together because octets of them are missing; null if the command does not put any together.
@@ -206,6 +213,28 @@ pub struct Missing {
     pub packets: u64,
     /// Frames that were cut when they were captured (snaplen).
     pub cut_frames: u64,
+}
+
+/// A connection with packets of one end only.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct MissingDirectionObject {
+    /// Number of the connection.
+    pub connection: u32,
+    /// Address of the end whose packets were captured.
+    pub captured: String,
+    /// Address of the other end.
+    pub missing: String,
+}
+
+impl MissingDirectionObject {
+    /// The same with addresses as text.
+    #[must_use]
+    pub fn new(direction: &MissingDirection) -> Self {
+        let MissingDirection { connection, captured, missing, .. } = direction;
+        Self { connection: *connection, captured: captured.to_string(), missing: missing.to_string() }
+    }
 }
 
 /// What is wrong with a capture itself.
@@ -225,6 +254,8 @@ pub struct Damage {
     pub bad_vcrc_packets: u64,
     /// FPDUs of iWARP whose CRC is in force and wrong.
     pub bad_crc_fpdus: u64,
+    /// Steps back of the clock: latencies across one are wrong.
+    pub clock_steps: ClockStatistics,
 }
 
 /// A file that could not be read to its end.
@@ -268,6 +299,9 @@ pub struct Ignored {
     pub other_connections: u64,
     /// Packets of them.
     pub other_packets: u64,
+    /// InfiniBand packets of no reliable connection, by their transport service: `CNP`, `UC`, `RD`, `UD` (without connection
+    /// management), or `unknown opcode`.
+    pub other_services: Vec<NamedCount>,
     /// Frames that are neither InfiniBand nor iWARP, by what they are.
     pub other_frames: Vec<NamedCount>,
     /// Requests for a connection that were refused.

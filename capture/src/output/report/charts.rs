@@ -54,7 +54,7 @@ pub(super) fn throughput(series: &TimeSeries, first: u64) -> Markup {
     let both = |interval: &Interval| rate(interval.read_octets + interval.write_octets);
     let most = series.intervals().iter().map(both).fold(0.0, f64::max);
     if most == 0.0 {
-        return html! { p { "RDMA Reads and RDMA Writes moved nothing." } };
+        return html! { p { "No RDMA Read or RDMA Write for an RPC was captured." } };
     }
     let scale = |value: f64| HEIGHT * (1.0 - value / most);
     let areas = html! {
@@ -73,7 +73,7 @@ pub(super) fn throughput(series: &TimeSeries, first: u64) -> Markup {
 pub(super) fn sent_again(series: &TimeSeries, first: u64) -> Markup {
     let most = series.intervals().iter().map(|interval| interval.sent_again).max().unwrap_or_default();
     if most == 0 {
-        return html! { p { "No packet was sent again." } };
+        return html! { p { "Nothing captured shows that a packet was sent again." } };
     }
     let scale = |interval: &Interval| HEIGHT * (1.0 - interval.sent_again as f64 / most as f64);
     let areas = html! {
@@ -91,7 +91,7 @@ pub(super) fn in_flight(series: &TimeSeries, first: u64) -> Markup {
     let busiest = series.intervals().iter().map(calls).fold(0.0, f64::max);
     let granted = series.intervals().iter().filter_map(|interval| interval.granted).max().unwrap_or_default();
     if busiest == 0.0 {
-        return html! { p { "No call waited for a reply." } };
+        return html! { p { "No call with a reply was captured." } };
     }
     // A grant that is many times larger would leave no room for the calls.
     let shows_grant = f64::from(granted) <= 4.0 * busiest;

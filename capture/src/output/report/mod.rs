@@ -12,6 +12,7 @@ mod verdict;
 
 use std::io;
 
+use super::gaps::Gaps;
 use super::pending::Pending;
 use super::slow::Slowest;
 use super::stats::{Histogram, Latency, Statistics, Stats};
@@ -56,6 +57,7 @@ pub struct CaptureReport {
     slowest_one: Option<verdict::SlowestOne>,
     pending: Pending,
     findings: FindingsByPeer,
+    gaps: Gaps,
 }
 
 /// What is known at the end.
@@ -73,6 +75,7 @@ struct Finished<'a> {
     pending_left_out: u64,
     last: Time,
     findings: &'a FindingsByPeer,
+    gaps: &'a Gaps,
     notes: &'a [String],
 }
 
@@ -90,6 +93,7 @@ impl CaptureReport {
             slowest_one: None,
             pending: Pending::default(),
             findings: FindingsByPeer::default(),
+            gaps: Gaps::default(),
         }
     }
 
@@ -99,6 +103,7 @@ impl CaptureReport {
     /// None that can happen: rows are written to memory.
     pub fn event(&mut self, event: &Event, files: &Files) -> io::Result<()> {
         self.stats.event(event);
+        self.gaps.event(event);
         match event {
             Event::Message(message) => {
                 self.series.begin(message.stamp.time.0);
@@ -131,12 +136,17 @@ impl CaptureReport {
         self.findings.take(found);
     }
 
+    /// Counts a file that could not be read to its end.
+    pub const fn unread(&mut self) {
+        self.gaps.unread();
+    }
+
     /// Writes the page. `notes` are what else is to be known of the capture, for example what it lacks.
     ///
     /// # Errors
     /// Those of `out`.
     pub fn write(self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
-        let Self { name, stats, series, latencies, slowest, ladders, slowest_one, pending, findings } = self;
+        let Self { name, stats, series, latencies, slowest, ladders, slowest_one, pending, findings, gaps } = self;
         let (mut rows, mut drawn) = (Vec::new(), Vec::new());
         slowest.write(&mut rows)?;
         ladders.write(&mut drawn)?;
@@ -153,6 +163,7 @@ impl CaptureReport {
             pending_left_out,
             last: summary.last.unwrap_or_default(),
             findings: &findings,
+            gaps: &gaps,
             notes,
         };
         out.write_all(page::page(&finished).into_string().as_bytes())

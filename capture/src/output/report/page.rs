@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rpcrdma::rules::Severity;
 
 use super::findings::PeerFinding;
-use super::verdict::{octets, sentences};
+use super::verdict::{no_finding, no_pending, octets, sentences};
 use super::{Finished, charts};
 use crate::file::Files;
 use crate::output::date::utc;
@@ -232,7 +232,7 @@ fn slowest(finished: &Finished<'_>) -> Markup {
 fn hung(finished: &Finished<'_>) -> Markup {
     let calls = &finished.pending;
     if calls.is_empty() {
-        return html! { p { "Every call has its reply." } };
+        return html! { p { (no_pending(finished)) } };
     }
     let more = calls.len().saturating_sub(ROWS) as u64 + finished.pending_left_out;
     let row = |call: &PendingCall| {
@@ -261,7 +261,7 @@ fn hung(finished: &Finished<'_>) -> Markup {
 fn rules(finished: &Finished<'_>) -> Markup {
     let findings = finished.findings.sorted();
     if findings.is_empty() {
-        return html! { p { "No rule of the protocol is broken." } };
+        return html! { p { (no_finding(finished)) } };
     }
     let more = findings.len().saturating_sub(ROWS) as u64 + finished.findings.left_out;
     html! {

@@ -3,12 +3,15 @@
 use rpcrdma::rules::Severity;
 
 use super::Finished;
+use crate::output::gaps::Gap;
 use crate::output::slow::longest;
 use crate::output::stats::EndReport;
 use crate::output::stats::text::{counted, duration, grouped, three_digits};
 use crate::output::text::called_within;
 use crate::rpc::transaction::Transaction;
 
+/// The most connections whose missing direction gets a sentence of its own.
+const DIRECTIONS: usize = 3;
 /// Columns for what the slowest RPC calls.
 const CALLED: usize = 60;
 
@@ -40,16 +43,23 @@ impl SlowestOne {
 
 /// The sentences.
 pub(super) fn sentences(finished: &Finished<'_>) -> Vec<String> {
-    [
+    if finished.gaps.messages() == 0 {
+        return vec!["Nothing to judge: there is no RPC-over-RDMA message.".to_owned()];
+    }
+    let hidden = finished.gaps.hidden(DIRECTIONS).into_iter().map(|text| format!("{}.", capital(&text)));
+    let rest = [
         Some(traffic(finished)),
         latency(finished),
         Some(network(finished)),
         Some(rules(finished)),
         Some(missing(finished)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    ];
+    hidden.chain(rest.into_iter().flatten()).collect()
+}
+
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 fn traffic(finished: &Finished<'_>) -> String {
@@ -62,11 +72,33 @@ fn traffic(finished: &Finished<'_>) -> String {
         counted(connections, "connection"),
         duration(statistics.capture.duration_ns)
     );
-    match (rpcs.total, rpcs.without_reply) {
-        (0, _) => format!("{text}."),
-        (_, 0) => format!("{text}; every call was answered."),
-        (_, 1) => format!("{text}; 1 call has no reply."),
-        (_, calls) => format!("{text}; {} calls have no reply.", grouped(calls)),
+    let calls = rpcs.total - rpcs.without_call;
+    let whole = calls - rpcs.without_reply.min(calls);
+    let answered = match (calls, rpcs.without_reply, finished.gaps.gravest()) {
+        _ if rpcs.total == 0 => String::new(),
+        (_, _, Some(Gap::Direction)) => format!("; both call and reply were captured of {}", grouped(whole)),
+        (0, ..) => "; no call was captured".to_owned(),
+        (_, 0, None) => "; every call was answered".to_owned(),
+        (_, 0, Some(_)) => "; every call that was captured was answered".to_owned(),
+        (_, 1, _) => "; 1 call has no reply".to_owned(),
+        (_, calls, _) => format!("; {} calls have no reply", grouped(calls)),
+    };
+    format!("{text}{answered}.")
+}
+
+/// Words for an empty list of calls without a reply.
+pub(super) fn no_pending(finished: &Finished<'_>) -> String {
+    match finished.gaps.gravest() {
+        None => "Every call has its reply.".to_owned(),
+        Some(gap) => format!("No call without a reply was captured, but {gap}."),
+    }
+}
+
+/// Words for an empty list of findings.
+pub(super) fn no_finding(finished: &Finished<'_>) -> String {
+    match finished.gaps.gravest() {
+        None => "No rule of the protocol is broken.".to_owned(),
+        Some(gap) => format!("No broken rule was found, but {gap}."),
     }
 }
 
@@ -90,6 +122,7 @@ fn network(finished: &Finished<'_>) -> String {
     let (packets, again) = (sum(|end| end.packets), sum(|end| end.retransmitted + end.replaced));
     let (naks, not_ready, failed) = (sum(|end| end.sequence_errors), sum(|end| end.not_ready), sum(|end| end.failed));
     let again = match again {
+        0 if finished.gaps.gravest().is_some() => "Nothing captured shows that a packet was sent again".to_owned(),
         0 => "No packet was sent again".to_owned(),
         1 => format!("1 of {} was sent again", counted(packets, "packet")),
         again => {
@@ -115,7 +148,7 @@ fn rules(finished: &Finished<'_>) -> String {
         .map(|(count, severity)| counted(count, severity.name()));
     let counts: Vec<_> = counts.collect();
     let sorted = findings.sorted();
-    let Some(worst) = sorted.first() else { return "No rule of the protocol is broken.".to_owned() };
+    let Some(worst) = sorted.first() else { return no_finding(finished) };
     let known = worst.known.map(|known| format!(", known of {known}")).unwrap_or_default();
     format!(
         "Rules of the protocol are broken: {}; the worst is {}, by {}{known}.",
@@ -130,7 +163,10 @@ fn missing(finished: &Finished<'_>) -> String {
     let missed: u64 =
         statistics.connections.iter().map(|connection| connection.active.missed + connection.passive.missed).sum();
     let late = statistics.connections.iter().filter(|connection| !connection.set_up).count() as u64;
+    let directions = finished.gaps.directions().len() as u64 + finished.gaps.directions_left_out();
     let lacks = several([
+        (directions, "direction of a connection", "directions of connections"),
+        (finished.gaps.files(), "rest of a file", "rests of files"),
         (missed, "packet", "packets"),
         (late, "set-up of a connection", "set-ups of connections"),
         (statistics.messages.incomplete, "part of a message", "parts of messages"),

@@ -32,9 +32,10 @@ use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Form, Half, Transaction};
 pub(in crate::output) use histogram::Histogram;
 pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
+pub(in crate::output) use report::named;
 pub use report::{
-    CaptureStatistics, ChunkStatistics, ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, Inline,
-    InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, Range,
+    CaptureStatistics, ChunkStatistics, ChunkTotals, ClockStatistics, ConnectionStatistics, CreditCounts, EndReport,
+    Forms, Inline, InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, Range,
     RejectedStatistics, RpcStatistics, Statistics, StatusName, StatusStatistics,
 };
 #[cfg(feature = "text")]

@@ -14,6 +14,7 @@ use crate::carrier::connection::Endpoint;
 use crate::carrier::operation::Side;
 use crate::dissector::Summary;
 use crate::event::Report;
+use crate::file::ClockSteps;
 use crate::link::Carrier;
 #[cfg(feature = "json")]
 use crate::output::json::{Record, write_record};
@@ -75,6 +76,9 @@ pub struct CaptureStatistics {
     pub packets: u64,
     /// InfiniBand packets whose own headers are cut.
     pub unreadable: u64,
+    /// InfiniBand packets of no reliable connection, by their transport service: congestion notifications (CNP), unreliable
+    /// connections (UC), reliable datagrams (RD), unreliable datagrams (UD) other than connection management.
+    pub other_services: Vec<NamedCount>,
     /// InfiniBand packets whose checksums were verified.
     pub verified: u64,
     /// Those whose ICRC is wrong.
@@ -87,6 +91,32 @@ pub struct CaptureStatistics {
     pub bad_crc: u64,
     /// Frames that carry neither, by what they are.
     pub others: Vec<NamedCount>,
+    /// Steps back of the clock: latencies across one are wrong.
+    pub clock_steps: ClockStatistics,
+}
+
+/// Frames with an earlier time than the frame before them in the same file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct ClockStatistics {
+    /// Number of them.
+    pub count: u64,
+    /// The first of them; null without any.
+    pub first_frame: Option<u64>,
+    /// Nanoseconds of the longest step.
+    pub longest_ns: u64,
+    /// The frame after the longest step; null without any.
+    pub longest_frame: Option<u64>,
+}
+
+impl ClockStatistics {
+    pub(in crate::output) fn new(steps: ClockSteps) -> Self {
+        let ClockSteps { count, first_frame, longest_ns, longest_frame } = steps;
+        let frame = |number| (count > 0).then_some(number);
+        Self { count, first_frame: frame(first_frame), longest_ns, longest_frame: frame(longest_frame) }
+    }
 }
 
 /// How often something was seen.
@@ -118,6 +148,8 @@ pub struct ConnectionStatistics {
     pub captured_at: Option<&'static str>,
     /// How that is known: it was `given`, or `inferred` from the acknowledgements of both ends.
     pub captured_at_known: Option<&'static str>,
+    /// The end none of whose packets were captured, `active` or `passive`; null if both ends sent some.
+    pub missing_direction: Option<&'static str>,
     /// The end that asked for the connection; if that is not known, the one that was seen first.
     pub active: EndReport,
     /// The other end.
@@ -476,14 +508,21 @@ impl CaptureStatistics {
             cut: summary.cut,
             packets: summary.packets,
             unreadable: summary.unreadable,
+            other_services: named(&summary.other_services),
             verified: summary.verified,
             bad_icrc: summary.bad_icrc,
             bad_vcrc: summary.bad_vcrc,
             segments: summary.segments,
             bad_crc: summary.bad_crc,
-            others: summary.others.iter().map(|&(name, count)| NamedCount { name, count }).collect(),
+            others: named(&summary.others),
+            clock_steps: ClockStatistics::new(summary.clock),
         }
     }
+}
+
+/// Counts with their names.
+pub(in crate::output) fn named(counts: &[(&'static str, u64)]) -> Vec<NamedCount> {
+    counts.iter().map(|&(name, count)| NamedCount { name, count }).collect()
 }
 
 impl ConnectionStatistics {
@@ -512,6 +551,7 @@ impl ConnectionStatistics {
             set_up: connection.set_up,
             captured_at: report.captured_at.map(|(place, _)| place.name()),
             captured_at_known: report.captured_at.map(|(_, known)| known.name()),
+            missing_direction: report.missing_direction().map(side_name),
             active: end(&connection.ends.active, active, &report.counts.active, report.credit_times.active),
             passive: end(&connection.ends.passive, passive, &report.counts.passive, report.credit_times.passive),
             inline: agreement.map(|agreement| Inline {
@@ -523,6 +563,13 @@ impl ConnectionStatistics {
             credits,
             unclaimed: report.unclaimed,
         }
+    }
+}
+
+const fn side_name(side: Side) -> &'static str {
+    match side {
+        Side::Active => "active",
+        Side::Passive => "passive",
     }
 }
 

@@ -55,8 +55,18 @@ impl Statistics {
         ] {
             text.some(count, name)?;
         }
+        for service in &capture.other_services {
+            text.line(&format!("{}: {}", counted(service.count, "InfiniBand packet"), service.name))?;
+        }
         for other in &capture.others {
             text.line(&format!("{}: {}", frames(other.count), other.name))?;
+        }
+        let steps = &capture.clock_steps;
+        if let (Some(first), Some(longest)) = (steps.first_frame, steps.longest_frame) {
+            let (times, length) = (counted(steps.count, "time"), duration(steps.longest_ns));
+            text.line(&format!(
+                "the clock steps back {times}, first in frame {first}, most in frame {longest}: {length}"
+            ))?;
         }
         let other = self.other;
         if other.connections > 0 {
@@ -90,6 +100,14 @@ impl Statistics {
                 text.line(&format!(
                     "   inline thresholds {call} for calls, {reply} for replies; remote invalidation {invalidation}"
                 ))?;
+            }
+            let missing = match connection.missing_direction {
+                Some("active") => Some((active, passive)),
+                Some(_) => Some((passive, active)),
+                None => None,
+            };
+            if let Some((missing, captured)) = missing {
+                text.line(&format!("   only packets of {captured} captured, none of {missing}"))?;
             }
             text.line(&format!("   credits {}", credits(connection)))?;
             for end in [&connection.active, &connection.passive].into_iter().filter(|end| end.timeouts > 0) {

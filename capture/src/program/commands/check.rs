@@ -24,7 +24,7 @@ use crate::program::dataset::DatasetTable;
 use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
 use crate::program::judge::Judge;
-use crate::program::notices::Select;
+use crate::program::notices::{Select, counted};
 use crate::program::output;
 use crate::program::source::{InputSource, Show};
 
@@ -147,6 +147,7 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
     let done = source.read_all(config, show, |event, out, known| {
         judge.event(event, known, |found| arguments.show(found, &mut findings, out, known.first, known.files))
     })?;
+    findings.lacking(done.notices.gap());
     let mut out = Vec::new();
     let first = done.summary.first.unwrap_or_default();
     judge.rest(first, |found| arguments.show(found, &mut findings, &mut out, first, &done.files))?;
@@ -156,7 +157,15 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
     conclusion.capture(&source, &done);
     conclusion.judge(&judge);
     conclusion.findings(findings.totals());
+    if findings.errors() > 0 {
+        conclusion.say(found_errors(&findings));
+    }
     conclusion.end(done.notices.status_of(done.notices.damaged || findings.errors() > 0))
+}
+
+/// The reason for exit status 1.
+fn found_errors(findings: &Findings) -> String {
+    format!("check found {}", counted(findings.errors(), "error"))
 }
 
 #[cfg(feature = "parquet")]
@@ -179,6 +188,9 @@ fn write_table(
         source.read_all(config, show, |event, _, known| judge.event(event, known, |found| take(found, known.files)))?;
     judge.rest(done.summary.first.unwrap_or_default(), |found| take(found, &done.files))?;
     judge.say_left_out();
+    if findings.errors() > 0 && !quiet {
+        say(&found_errors(&findings));
+    }
     let status = done.notices.status_of(done.notices.damaged || findings.errors() > 0);
     written.finish(status)?;
     Ok(status)

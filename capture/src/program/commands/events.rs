@@ -78,7 +78,8 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
     let mut conclusion = Conclusion::new("events", arguments.json, quiet);
     conclusion.capture(&source, &done);
     if count == 0 && !done.notices.selects_nothing() {
-        conclusion.say("nothing shows that a packet was lost and sent again".to_owned());
+        let found = "nothing that was captured shows that a packet was lost and sent again";
+        conclusion.say_nothing("nothing shows that a packet was lost and sent again", found, done.notices.gap());
     }
     conclusion.end(done.status())
 }

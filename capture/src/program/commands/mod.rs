@@ -70,8 +70,9 @@ Examples:
 
 Exit status:
   0    nothing is wrong
-  1    the input is damaged or incomplete, nothing is selected, check finds an error, or compare a
-       regression
+  1    the capture is damaged or incomplete, or holds no RPC-over-RDMA; nothing is selected, or
+       nothing can be shown; check finds an error, or compare a regression. Standard error says
+       which, except with --quiet
   2    wrong usage, or a file cannot be read
   130  ended by Ctrl-C or SIGTERM, after printing the results so far";
 

@@ -22,7 +22,8 @@ What is owed:
                        granted: until then, the requester can send no other call
   RDMA Read responses  by the requester: the responder asked for data that did not come
 It is not known who owes what if packets may be missing from the capture, or what was moved may
-be for another call. The age is that at the last frame of the capture. Calls that wait do not make
+be for another call. If the capture holds no packet of the responder, it is not known whether a
+call was answered. The age is that at the last frame of the capture. Calls that wait do not make
 the exit status 1. With --slower-than, only calls of that age or older are printed.";
 
 #[derive(Args, Clone, Debug)]
@@ -72,7 +73,11 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     let least = arguments.input.slower_than.unwrap_or(0);
     calls.retain(|call| call.age(last) >= least);
     if waiting == 0 && !done.notices.selects_nothing() {
-        conclusion.say("no call is without a reply".to_owned());
+        conclusion.say_nothing(
+            "no call is without a reply",
+            "no call without a reply was captured",
+            done.notices.gap(),
+        );
     }
     if waiting > 0 && calls.is_empty() {
         conclusion.say(format!("nothing selected: none of {} matches --slower-than", counted(waiting, "waiting call")));

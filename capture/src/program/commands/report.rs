@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::dissector::Config;
+use crate::output::json::UnreadFile;
 use crate::output::report::CaptureReport;
 use crate::program::arguments::InputArguments;
 use crate::program::destination::Destination;
@@ -56,7 +57,9 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
         Given::Frame(_) => Ok(()),
     })?;
     judge.say_left_out();
-    let mut notes = source.notes(&done.notices, &done.summary);
+    done.notices.unread.iter().for_each(|_| report.unread());
+    let mut notes: Vec<String> = done.notices.unread.iter().map(unread).collect();
+    notes.extend(source.notes(&done.notices, &done.summary));
     if let Some(options) = filters.options(done.summary.first.unwrap_or_default()) {
         notes.insert(0, format!("not all of the capture is shown: only what matches {options}"));
     }
@@ -65,6 +68,12 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     let written = report.write(&mut write, &done.summary, &notes);
     written.and_then(|()| write.flush()).and_then(|()| write.finish()).map_err(|error| destination.failed(error))?;
     Ok(done.status())
+}
+
+/// Why a file was not read to its end.
+fn unread(unread: &UnreadFile) -> String {
+    let UnreadFile { file, offset_octets, reason, .. } = unread;
+    format!("{file} could not be read beyond octet {offset_octets}: {reason}")
 }
 
 /// What the capture is called: its file, or the first of several.

@@ -6,6 +6,7 @@ use super::separate::{Separable, SeparateForm};
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::file_names::FileNames;
+use crate::output::gaps::Gap;
 use crate::output::json;
 use crate::output::slow::{self, Slowest};
 use crate::program::arguments::{Color, InputArguments};
@@ -91,11 +92,14 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
     conclusion.left_out().unanswered_calls = unanswered;
     if unanswered > 0 {
         conclusion.say(format!(
-            "{} without a reply left out: 'rpcrdma transactions' shows them",
+            "{} without a reply in the capture left out: 'rpcrdma transactions' shows them",
             counted(unanswered, "call")
         ));
     }
     if slowest.is_empty() {
+        if answered == 0 && done.notices.gap() != Some(Gap::Empty) {
+            conclusion.say("no RPC has a known latency".to_owned());
+        }
         if answered > 0 {
             conclusion.say(format!("nothing selected: none of {} matches --slower-than", counted(answered, "RPC")));
         }

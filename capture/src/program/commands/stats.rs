@@ -30,6 +30,10 @@ What each end of a connection sent:
   failed           operations that it refused for good
   missed           packets that it sent and the capture does not hold
   orphans          data packets of operations whose beginning the capture does not hold
+Lines above these say if packets of one end only were captured, if the clock of the capture steps
+back, and how many InfiniBand packets belong to no reliable connection: CNP (congestion
+notifications), UC (unreliable connections), RD and UD (reliable and unreliable datagrams, except
+for connection management).
 The arrow → marks the end that requested the connection, ← the other.
 
 With --interval, the columns are:
@@ -92,8 +96,8 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
         counts.event(event);
         Ok(())
     })?;
-    if done.notices.selects_nothing() && !quiet {
-        source.say(&done.notices, &done.summary);
+    if !quiet {
+        source.say_reasons(&done);
     }
     let statistics = counts.finish(&done.summary);
     let mut out = Vec::new();

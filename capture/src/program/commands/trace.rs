@@ -48,7 +48,8 @@ pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure
     let (write, traced) = tracer.finish().map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {
-        say(&format!("{} written", counted(traced, "RPC")));
+        let why = if traced > 0 { "" } else { ": none has a known latency" };
+        say(&format!("{} written{why}", counted(traced, "RPC")));
     }
     Ok(if traced > 0 { status } else { status.max(DAMAGED) })
 }

@@ -1,0 +1,204 @@
+//! Gaps of a capture: because of them, what it does not show may have happened all the same.
+
+use core::fmt;
+
+use crate::carrier::operation::{Side, Sides};
+use crate::event::{Event, Report};
+use crate::link::Address;
+use crate::rpc::message::Captured;
+
+/// The most connections with a missing direction that are listed.
+const LISTED: usize = 100;
+
+/// Counts of what a capture lacks. They decide whether an absence in it proves anything.
+#[derive(Clone, Debug, Default)]
+pub struct Gaps {
+    /// Sends of RPC-over-RDMA.
+    messages: u64,
+    /// Sends that were captured in part.
+    incomplete: u64,
+    /// Packets of RPC-over-RDMA connections that were not captured.
+    packets: u64,
+    directions: Vec<MissingDirection>,
+    directions_left_out: u64,
+    /// Files that could not be read to their end.
+    files: u64,
+}
+
+/// A connection with packets of one end only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MissingDirection {
+    /// Number of the connection.
+    pub connection: u32,
+    /// Address of the end whose packets were captured.
+    pub captured: Address,
+    /// Address of the other end.
+    pub missing: Address,
+    /// `true` if the set-up of the connection, or its TCP ports, name both ends.
+    pub paired: bool,
+}
+
+/// The gravest gap of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Gap {
+    /// There is no message.
+    Empty,
+    /// One direction of a connection is missing.
+    Direction,
+    /// A file could not be read to its end.
+    File,
+    /// Packets are missing.
+    Packets,
+    /// Messages were cut.
+    Messages,
+}
+
+impl fmt::Display for Gap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "the capture holds no RPC-over-RDMA message",
+            Self::Direction => "one direction of a connection is missing from the capture",
+            Self::File => "a file could not be read to its end",
+            Self::Packets => "packets are missing from the capture",
+            Self::Messages => "messages are incomplete in the capture",
+        })
+    }
+}
+
+impl Gaps {
+    /// Takes an event.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Message(message) => {
+                self.messages += 1;
+                self.incomplete += u64::from(message.captured != Captured::Whole);
+            }
+            Event::Connection(report) => self.connection(report),
+            _ => {}
+        }
+    }
+
+    fn connection(&mut self, report: &Report) {
+        let Some(number) = report.number else { return };
+        self.packets += report.counts.active.missed + report.counts.passive.missed;
+        let Some(missing) = report.missing_direction() else { return };
+        if self.directions.len() == LISTED {
+            self.directions_left_out += 1;
+            return;
+        }
+        let address = |side: Side| report.connection.ends.get(side).address;
+        self.directions.push(MissingDirection {
+            connection: number,
+            captured: address(missing.other()),
+            missing: address(missing),
+            paired: report.connection.paired,
+        });
+    }
+
+    /// Counts a file that could not be read to its end.
+    pub const fn unread(&mut self) {
+        self.files += 1;
+    }
+
+    /// Number of messages.
+    #[must_use]
+    pub const fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Number of messages that are incomplete in the capture.
+    #[must_use]
+    pub const fn incomplete(&self) -> u64 {
+        self.incomplete
+    }
+
+    /// Number of packets that are missing from the capture.
+    #[must_use]
+    pub const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Number of files that could not be read to their end.
+    #[must_use]
+    pub const fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// Connections with packets of one end only: the first hundred.
+    #[must_use]
+    pub fn directions(&self) -> &[MissingDirection] {
+        &self.directions
+    }
+
+    /// Number of such connections beyond those in the list.
+    #[must_use]
+    pub const fn directions_left_out(&self) -> u64 {
+        self.directions_left_out
+    }
+
+    /// The gravest gap; `None` if the capture lacks nothing, as far as it shows.
+    #[must_use]
+    pub fn gravest(&self) -> Option<Gap> {
+        let gaps = [
+            (self.messages == 0, Gap::Empty),
+            (!self.directions.is_empty(), Gap::Direction),
+            (self.files > 0, Gap::File),
+            (self.packets > 0, Gap::Packets),
+            (self.incomplete > 0, Gap::Messages),
+        ];
+        gaps.into_iter().find(|(is_there, _)| *is_there).map(|(_, gap)| gap)
+    }
+
+    /// What each missing direction hides, as sentences without a full stop: the first `most` connections, then the number of
+    /// others.
+    #[must_use]
+    pub fn hidden(&self, most: usize) -> Vec<String> {
+        let mut lines: Vec<String> = self.directions.iter().take(most).map(|one| self.hidden_by(one)).collect();
+        let more = self.directions.len().saturating_sub(most) as u64 + self.directions_left_out;
+        match more {
+            0 => {}
+            1 => lines.push("one direction of 1 more connection is missing from the capture".to_owned()),
+            _ => lines.push(format!("one direction of {more} more connections is missing from the capture")),
+        }
+        lines
+    }
+
+    fn hidden_by(&self, one: &MissingDirection) -> String {
+        const UNKNOWN: &str = "which calls were answered, how long they took and what was lost is not known";
+        let MissingDirection { connection, captured, missing, .. } = one;
+        let half = self.directions.iter().find(|other| one.may_be_half_of(other));
+        let rest = match half {
+            Some(half) => {
+                format!("; it and connection {} may be the two directions of one connection", half.connection)
+            }
+            None => format!(", none of {missing}"),
+        };
+        format!("connection {connection}: the capture holds only packets of {captured}{rest}: {UNKNOWN}")
+    }
+}
+
+impl MissingDirection {
+    /// `true` if nothing in the capture ties the ends of the two connections together, and their packets go between the same
+    /// addresses, in opposite directions.
+    fn may_be_half_of(&self, other: &Self) -> bool {
+        self.connection != other.connection
+            && !self.paired
+            && !other.paired
+            && (self.captured, self.missing) == (other.missing, other.captured)
+    }
+}
+
+impl Report {
+    /// The end none of whose packets were captured, if the other end sent some. Messages of connection set-up do not count.
+    #[must_use]
+    pub fn missing_direction(&self) -> Option<Side> {
+        let Sides { active, passive } = self.counts;
+        match (active.packets, passive.packets) {
+            (0, 1..) => Some(Side::Active),
+            (1.., 0) => Some(Side::Passive),
+            _ => None,
+        }
+    }
+}
