@@ -1175,7 +1175,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__schema)
-            opts="-q -h --color --quiet --help message terminate transaction pending event explain top stats interval compared_operation compared_rule finding rule header summary captures"
+            opts="-q -h --color --quiet --help message terminate transaction pending event explain top stats interval compared_total compared_operation compared_rule finding rule header summary captures"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

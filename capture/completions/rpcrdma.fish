@@ -42,7 +42,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "annotate" -d 'Write
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "trace" -d 'Write the RPCs as trace events, for Perfetto and speedscope'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "report" -d 'Write a report on a capture: one HTML file, for a ticket'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "stats" -d 'Count connections, messages, chunks, credits, retransmissions and latencies'
-complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "compare" -d 'Compare two captures: which operations became slower, which rules are broken now'
+complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "compare" -d 'Compare two captures: what fails, is sent again or is slower now, and which rules are broken now'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "check" -d 'Report which rules of RPC-over-RDMA the messages and RDMA operations break'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "header" -d 'Decode one Send from a hex dump, and report what is wrong with it'
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "schema" -d 'Print the JSON Schema of the records that --json prints'
@@ -359,12 +359,12 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l tolerance -d 'How much the median of an operation may grow, in percent' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l tolerance -d 'How much the median, the 99th percentile and the share of faults of an operation may grow, in percent' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l json -d 'Print one JSON object per line: one for each operation, one for each broken rule'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l json -d 'Print one JSON object per line: one for all RPCs, one for each operation, one for each broken rule'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -s q -l quiet -d 'Print nothing but errors on standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l connection -d 'Show only this connection; may be repeated' -r
@@ -667,7 +667,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_see
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help" -f -a "trace" -d 'Write the RPCs as trace events, for Perfetto and speedscope'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help" -f -a "report" -d 'Write a report on a capture: one HTML file, for a ticket'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help" -f -a "stats" -d 'Count connections, messages, chunks, credits, retransmissions and latencies'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help" -f -a "compare" -d 'Compare two captures: which operations became slower, which rules are broken now'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help" -f -a "compare" -d 'Compare two captures: what fails, is sent again or is slower now, and which rules are broken now'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help" -f -a "check" -d 'Report which rules of RPC-over-RDMA the messages and RDMA operations break'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help" -f -a "header" -d 'Decode one Send from a hex dump, and report what is wrong with it'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand help; and not __fish_seen_subcommand_from decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help" -f -a "schema" -d 'Print the JSON Schema of the records that --json prints'

@@ -5,7 +5,7 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::compare::{ComparedOperation, ComparedRule};
+use super::compare::{ComparedOperation, ComparedRule, ComparedTotal};
 use super::findings::{FindingObject, RuleObject};
 use super::json::{CapturesSummary, CommandSummary, Record, RecordObject, SCHEMA, records};
 use super::stats::{IntervalStatistics, Statistics};
@@ -39,6 +39,7 @@ const TYPES: &[RecordType] = &[
     RecordType::of::<records::TopObject<'static>>(),
     RecordType::of::<Statistics>(),
     RecordType::of::<IntervalStatistics>(),
+    RecordType::of::<ComparedTotal>(),
     RecordType::of::<ComparedOperation>(),
     RecordType::of::<ComparedRule>(),
     RecordType::of::<FindingObject<'static>>(),

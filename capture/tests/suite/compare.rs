@@ -1,10 +1,13 @@
-//! Captures side by side: the same one, slower and faster, and with other faults.
+//! Captures side by side: the same one, slower and faster ones, and ones in which calls hang, fail or are sent again.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::synthetic::By::{Client, Server};
+use crate::synthetic::rpc::{Lists, MSG, message, null, read3, read3_reply, reply, words};
+use crate::synthetic::{By, Packet, Wire};
 use crate::transcode::{self, Pcap, Record};
 
 struct Scratch(PathBuf);
@@ -25,16 +28,6 @@ impl Drop for Scratch {
     fn drop(&mut self) {
         _ = std::fs::remove_file(&self.0);
     }
-}
-
-/// All times since the first frame, so all latencies, longer by this factor.
-fn stretched(percent: u64) -> Vec<Record> {
-    let mut records = transcode::capture("nfs41");
-    let first = records[0].time_ns;
-    for record in &mut records {
-        record.time_ns = first + (record.time_ns - first) * percent / 100;
-    }
-    records
 }
 
 fn compare(arguments: &[&str]) -> (Vec<Value>, String, Option<i32>) {
@@ -66,8 +59,9 @@ fn a_capture_is_like_itself() {
     for line in &operations {
         assert_eq!((&line["before"], &line["p50_change"]), (&line["after"], &json!(0.0)), "{line}");
         // Fewer than 8 say nothing.
-        let expected = if line["before"]["rpcs"].as_u64() < Some(8) { "unknown" } else { "same" };
+        let expected = if line["significance"] == "too few" { "unknown" } else { "same" };
         assert_eq!(line["outcome"], expected, "{line}");
+        assert!(line["before"]["rpcs"].as_u64() >= Some(8) || expected == "unknown", "{line}");
     }
     // Octets that `testdata/captures/nfs41.truth` has, and what `stats` counts.
     assert_eq!(operation(&lines, "NFSv4 READ")["after"]["rdma_write_octets"], 590_235);
@@ -81,29 +75,277 @@ fn a_capture_is_like_itself() {
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
 }
 
+/// An NFSv3 READ.
+#[derive(Clone, Copy)]
+struct Read {
+    /// Nanoseconds; `None` if it is never answered.
+    latency: Option<u64>,
+    fails: bool,
+    /// The server's adapter refuses the call, which is sent again.
+    is_resent: bool,
+}
+
+impl Read {
+    const fn of(latency: u64) -> Self {
+        Self { latency: Some(latency), fails: false, is_resent: false }
+    }
+}
+
+/// Frames of raw IP, and the time of the next one.
+struct Trace {
+    wire: Wire,
+    records: Vec<Record>,
+    now: u64,
+}
+
+impl Trace {
+    fn new() -> Self {
+        let mut trace = Self { wire: Wire::default(), records: Vec::new(), now: 1_700_000_000_000_000_000 };
+        let packets = trace.wire.connect();
+        trace.put(packets);
+        trace
+    }
+
+    fn put(&mut self, packets: Vec<Packet>) {
+        for data in packets {
+            self.records.push(Record { time_ns: self.now, link: 101, length: data.len() as u32, data });
+            self.now += 1000;
+        }
+    }
+
+    /// A message, and its acknowledgement.
+    fn send(&mut self, by: By, octets: &[u8]) {
+        let packets = self.wire.send(by, octets);
+        let acknowledgement = self.wire.ack_all(if by == Client { Server } else { Client });
+        self.put(packets);
+        self.put(vec![acknowledgement]);
+    }
+
+    /// RPCs one after the other.
+    fn reads(reads: &[Read]) -> Vec<Record> {
+        let mut trace = Self::new();
+        for (xid, read) in (1..).zip(reads) {
+            let call = message(MSG, xid, &Lists::default(), &read3(xid, 64));
+            let results = if read.fails { reply(xid, &words(&[5, 0])) } else { read3_reply(xid, &[7; 64]) };
+            let called = trace.now;
+            let number = trace.wire.client.next;
+            let packets = trace.wire.send(Client, &call);
+            if read.is_resent {
+                let refusal = trace.wire.nak(Server, number);
+                trace.put(packets.clone());
+                trace.put(vec![refusal]);
+            }
+            trace.put(packets);
+            let acknowledgement = trace.wire.ack_all(Server);
+            trace.put(vec![acknowledgement]);
+            trace.now = called + read.latency.unwrap_or(1_000_000);
+            let Some(_) = read.latency else { continue };
+            let packets = trace.wire.send(Server, &message(MSG, xid, &Lists::default(), &results));
+            trace.put(packets);
+            let acknowledgement = trace.wire.ack_all(Client);
+            trace.put(vec![acknowledgement]);
+            trace.now += 50_000;
+        }
+        trace.records
+    }
+
+    /// The same, and 5 seconds later an RPC that is answered.
+    fn reads_and_more(reads: &[Read]) -> Vec<Record> {
+        let mut trace = Self::new();
+        trace.records = Self::reads(reads);
+        trace.now = trace.records.last().unwrap().time_ns + 5_000_000_000;
+        trace.wire.name += 1;
+        (trace.wire.client.queue_pair, trace.wire.server.queue_pair) = (0x33, 0x44);
+        let packets = trace.wire.connect();
+        trace.put(packets);
+        trace.send(Client, &message(MSG, 9999, &Lists::default(), &null(9999)));
+        trace.now += 1_000_000;
+        trace.send(Server, &message(MSG, 9999, &Lists::default(), &reply(9999, &[])));
+        trace.records
+    }
+}
+
+/// So many READs of 1 to 1.5 ms, each independent of the one before it.
+fn usual(count: u64, seed: u64) -> Vec<Read> {
+    let mixed =
+        |place: u64| (place + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(0xbf58_476d) >> 32;
+    (0..count).map(|place| Read::of(1_000_000 + mixed(place) % 500_000)).collect()
+}
+
+fn longer(reads: &[Read], percent: u64) -> Vec<Read> {
+    let longer = |read: &Read| Read { latency: read.latency.map(|latency| latency * percent / 100), ..*read };
+    reads.iter().map(longer).collect()
+}
+
+/// Compares READs.
+fn compare_reads(name: &str, before: &[Read], after: &[Read], arguments: &[&str]) -> (Vec<Value>, String, Option<i32>) {
+    let [before, after] = [("before", before), ("after", after)]
+        .map(|(side, reads)| Scratch::new(&format!("{name}-{side}"), &Trace::reads_and_more(reads)));
+    compare(&[arguments, &[before.path(), after.path()]].concat())
+}
+
 #[test]
 fn what_takes_longer_is_slower_unless_that_is_tolerated() {
-    let (usual, slow) = (Scratch::new("usual", &stretched(100)), Scratch::new("slow", &stretched(300)));
-    let (lines, text, status) = compare(&[usual.path(), slow.path()]);
-    assert_eq!(status, Some(1));
-    for name in ["NFSv4 GETATTR", "NFSv4 READ"] {
-        let line = operation(&lines, name);
-        let change = line["p50_change"].as_f64().unwrap();
-        assert!((1.95..2.05).contains(&change), "{line}");
-        assert_eq!((&line["outcome"], &line["significance"]), (&json!("slower"), &json!("p ≤ 0.001")), "{line}");
-    }
-    assert!(text.contains("p ≤ 0.001  slower\n"), "{text}");
-    // There are 4 of them: that says nothing, however much slower they are.
-    assert_eq!(operation(&lines, "NFSv4 REMOVE")["outcome"], "unknown");
+    let (before, other) = (usual(100, 0), usual(100, 1000));
+    let (lines, _, status) = compare_reads("same", &before, &other, &[]);
+    let read = operation(&lines, "NFSv3 READ");
+    assert_eq!((status, &read["outcome"], &read["significance"]), (Some(0), &json!("same"), &json!("p > 0.05")));
 
-    let (_, _, status) = compare(&["--tolerance", "250", usual.path(), slow.path()]);
+    let slower = longer(&other, 130);
+    let (lines, text, status) = compare_reads("slower", &before, &slower, &[]);
+    let read = operation(&lines, "NFSv3 READ");
+    assert_eq!((status, &read["outcome"], &read["significance"]), (Some(1), &json!("slower"), &json!("p ≤ 0.001")));
+    let change = read["p50_change"].as_f64().unwrap();
+    assert!((0.25..0.35).contains(&change), "{read}");
+    assert!(text.contains("  ≤ 0.001  slower\n"), "{text}");
+    let (lines, _, status) = compare_reads("tolerated", &before, &slower, &["--tolerance", "60"]);
+    assert_eq!((status, &operation(&lines, "NFSv3 READ")["outcome"]), (Some(0), &json!("same")));
+
+    // The other way round.
+    let (lines, _, status) = compare_reads("faster", &slower, &before, &[]);
+    assert_eq!((status, &operation(&lines, "NFSv3 READ")["outcome"]), (Some(0), &json!("faster")));
+    let (lines, _, status) = compare_reads("tolerated-faster", &slower, &before, &["--tolerance", "60"]);
+    assert_eq!((status, &operation(&lines, "NFSv3 READ")["outcome"]), (Some(0), &json!("same")));
+
+    // There are too few of them to say anything, however much slower they are.
+    let (lines, _, status) = compare_reads("few", &before[..4], &longer(&before[..4], 1000), &[]);
+    assert_eq!((status, &operation(&lines, "NFSv3 READ")["outcome"]), (Some(0), &json!("unknown")));
+}
+
+/// Half of them take twice as long, in stretches of fifty: the stretches are what there are too few of.
+#[test]
+fn a_slow_stretch_is_no_regression() {
+    let mut reads = usual(200, 0);
+    let slow = longer(&reads[50..150], 200);
+    reads[50..150].copy_from_slice(&slow);
+    let (lines, _, status) = compare_reads("stretch", &usual(200, 1000), &reads, &[]);
+    let read = operation(&lines, "NFSv3 READ");
+    assert_eq!((status, &read["outcome"]), (Some(0), &json!("unknown")), "{read}");
+}
+
+#[test]
+fn a_tail_is_slower_though_the_median_is_the_same() {
+    let mut reads = usual(200, 0);
+    for place in (7..200).step_by(20) {
+        reads[place].latency = reads[place].latency.map(|latency| 20 * latency);
+    }
+    let (lines, text, status) = compare_reads("tail", &usual(200, 1000), &reads, &[]);
+    let read = operation(&lines, "NFSv3 READ");
+    assert_eq!((status, &read["outcome"]), (Some(1), &json!("slower")), "{read}");
+    assert_ne!(read["significance"], "p ≤ 0.001");
+    assert_eq!(read["p99_significance"], "p ≤ 0.01");
+    assert!(read["p99_change"].as_f64().unwrap() > 10.0, "{read}");
+    assert!(text.contains("  ≤ 0.01   slower\n"), "{text}");
+    let (lines, _, status) = compare_reads("no-tail", &reads, &usual(200, 1000), &[]);
+    assert_eq!((status, &operation(&lines, "NFSv3 READ")["outcome"]), (Some(0), &json!("faster")));
+}
+
+#[test]
+fn calls_without_a_reply_are_a_regression() {
+    let mut hung = usual(70, 0);
+    hung[40..].iter_mut().for_each(|read| read.latency = None);
+    let (lines, text, status) = compare_reads("hung", &usual(70, 1000), &hung, &[]);
+    assert_eq!(status, Some(1));
+    let read = operation(&lines, "NFSv3 READ");
+    assert_eq!((&read["outcome"], &read["faults"]["unanswered"]["outcome"]), (&json!("worse"), &json!("worse")));
+    assert_eq!(
+        (&read["after"]["faults"]["unanswered"], &read["after"]["faults"]["answer_known"]),
+        (&json!(30), &json!(70))
+    );
+    let total = &lines[0];
+    assert_eq!(
+        (&total["type"], &total["faults"]["unanswered"]["outcome"]),
+        (&json!("compared_total"), &json!("worse"))
+    );
+    assert_eq!((&total["after"]["rpcs"], &total["after"]["faults"]["unanswered"]), (&json!(71), &json!(30)));
+    assert!(text.starts_with("calls without a reply "), "{text}");
+    assert!(text.contains("no reply 0 → 30 (p ≤ 0.001) worse"), "{text}");
+
+    let (lines, _, status) = compare_reads("recovered", &hung, &usual(70, 1000), &[]);
+    let read = operation(&lines, "NFSv3 READ");
+    assert_eq!((status, &read["outcome"]), (Some(0), &json!("better")));
+}
+
+/// When a capture ends, some calls have just been sent.
+#[test]
+fn calls_that_still_wait_are_not_unanswered() {
+    let [before, mut after] = [usual(70, 1000), usual(70, 0)];
+    after[0].latency = Some(40_000_000);
+    after[40..].iter_mut().for_each(|read| read.latency = None);
+    let before = Scratch::new("whole", &Trace::reads(&before));
+    let after = Scratch::new("cut", &Trace::reads(&after));
+    let (lines, text, status) = compare(&[before.path(), after.path()]);
+    let faults = &operation(&lines, "NFSv3 READ")["after"]["faults"];
+    assert_eq!(
+        (&faults["unanswered"], &faults["answer_known"], &faults["waiting"]),
+        (&json!(0), &json!(40), &json!(30))
+    );
+    assert!(text.contains("still waiting when the capture ended 0 → 30"), "{text}");
     assert_eq!(status, Some(0));
-    let (lines, _, status) = compare(&[slow.path(), usual.path()]);
-    assert_eq!((status, &operation(&lines, "NFSv4 READ")["outcome"]), (Some(0), &json!("faster")));
-    // A difference that chance makes easily is none.
-    let little = Scratch::new("little", &stretched(112));
-    let (lines, _, status) = compare(&["--tolerance", "5", usual.path(), little.path()]);
-    assert_eq!((status, &operation(&lines, "NFSv4 READ")["outcome"]), (Some(0), &json!("same")));
+}
+
+#[test]
+fn failures_are_a_regression_though_they_are_fast() {
+    let mut failed = longer(&usual(40, 0), 10);
+    failed.iter_mut().for_each(|read| read.fails = true);
+    let (lines, text, status) = compare_reads("failed", &usual(40, 1000), &failed, &[]);
+    let read = operation(&lines, "NFSv3 READ");
+    assert_eq!((status, &read["outcome"]), (Some(1), &json!("worse")));
+    assert_eq!(read["faults"]["failed"], json!({ "significance": "p ≤ 0.001", "outcome": "worse" }));
+    assert!(text.contains("failed 0 → 40 (p ≤ 0.001) worse"), "{text}");
+    // When they succeed again, they take longer.
+    let (lines, _, status) = compare_reads("mended", &failed, &usual(40, 1000), &[]);
+    assert_eq!((status, &operation(&lines, "NFSv3 READ")["outcome"]), (Some(0), &json!("better")));
+}
+
+#[test]
+fn retransmissions_are_a_regression() {
+    let mut lossy = usual(70, 0);
+    lossy.iter_mut().step_by(5).for_each(|read| read.is_resent = true);
+    let (lines, text, status) = compare_reads("lossy", &usual(70, 1000), &lossy, &[]);
+    let read = operation(&lines, "NFSv3 READ");
+    assert_eq!((status, &read["outcome"]), (Some(1), &json!("worse")));
+    assert_eq!(
+        (&read["before"]["faults"]["retransmitted"], &read["after"]["faults"]["retransmitted"]),
+        (&json!(0), &json!(14))
+    );
+    assert_eq!(lines[0]["after"]["packets_sent_again"], 14);
+    assert!(text.contains("RPCs with packets sent again 0 → 14 (p ≤ 0.001) worse"), "{text}");
+    // As much loss as before is none.
+    let (_, _, status) = compare_reads("as-lossy", &lossy, &lossy, &[]);
+    assert_eq!(status, Some(0));
+
+    // 452 packets, according to `testdata/captures/README.md` and `stats`.
+    let [healthy, lossy] = ["nfs41", "nfs41_lossy"].map(transcode::path);
+    let (lines, _, status) = compare(&[healthy.to_str().unwrap(), lossy.to_str().unwrap()]);
+    assert_eq!((status, &lines[0]["faults"]["retransmitted"]["outcome"]), (Some(1), &json!("worse")));
+    assert_eq!(
+        (&lines[0]["before"]["packets_sent_again"], &lines[0]["after"]["packets_sent_again"]),
+        (&json!(0), &json!(452))
+    );
+    let read = operation(&lines, "NFSv4 READ");
+    assert!(read["p99_change"].as_f64().unwrap() > 190.0);
+    assert_eq!((&read["outcome"], &read["p99_significance"]), (&json!("worse"), &json!("too few")));
+}
+
+/// The clock steps back between the call and its reply.
+#[test]
+fn a_latency_that_is_not_known_is_not_measured() {
+    let mut reads = usual(40, 0);
+    let after = Trace::reads(&reads);
+    reads.truncate(37);
+    let mut trace = after.clone();
+    let late = after.len() - 3 * 4;
+    let called = trace.iter().skip(late).step_by(4).map(|record| record.time_ns).collect::<Vec<_>>();
+    for (index, called) in (late..).step_by(4).zip(called) {
+        trace[index + 2].time_ns = called - 10_000;
+    }
+    let [before, after] = [("known", after), ("unknown", trace)].map(|(name, records)| Scratch::new(name, &records));
+    let (lines, text, _) = compare(&[before.path(), after.path()]);
+    let read = operation(&lines, "NFSv3 READ");
+    let unknown = ["before", "after"].map(|side| read[side]["faults"]["latency_unknown"].clone());
+    assert_eq!(unknown, [json!(0), json!(3)], "{read}");
+    assert!(text.contains("latency not known 0 → 3"), "{text}");
 }
 
 #[test]
@@ -122,7 +364,8 @@ fn it_says_how_messages_travel_if_that_has_changed() {
     let next = text.lines().skip_while(|line| !line.starts_with("NFSv4 GETATTR")).nth(1).unwrap();
     assert!(next.starts_with("NFSv4"), "{text}");
     let (_, text, _) = compare(&[errors.to_str().unwrap(), transcode::path("nfs3").to_str().unwrap()]);
-    let expected = "\n    replies 5 short, 1 long → 1 short; RDMA Write 2 → 0 octets per RPC; failed 3 → 0\n";
+    let expected = "\n    no reply 3 → 0 (p > 0.05); failed 3 → 0 (p > 0.05); replies 5 short, 1 long → 1 short; \
+                    RDMA Write 2 → 0 octets per\n    RPC\n";
     assert!(text.contains(expected), "{text}");
 }
 
@@ -137,6 +380,15 @@ fn a_rule_that_was_not_broken_before_is_a_regression() {
     assert!(text.contains("xid-mismatch (error): 0 before, 1 after\n"), "{text}");
     assert_eq!(operation(&lines, "NFSv3 READ")["outcome"], "gone");
     assert_eq!(operation(&lines, "unknown")["outcome"], "new");
+    // An error that became more frequent is none.
+    let before = transcode::capture("nfs41");
+    let time = before.last().unwrap().time_ns - before[0].time_ns + 1_000_000_000;
+    let again = before.iter().map(|record| Record { time_ns: record.time_ns + time, ..record.clone() });
+    let twice = Scratch::new("twice", &before.iter().cloned().chain(again).collect::<Vec<_>>());
+    let (lines, text, status) = compare(&[transcode::path("nfs41").to_str().unwrap(), twice.path()]);
+    let rule = lines.last().unwrap();
+    assert_eq!((&rule["rule"], &rule["before"], &rule["after"]), (&json!("invalidate-foreign"), &json!(1), &json!(2)));
+    assert_eq!(status, Some(0), "{text}");
     // What was broken before, too, is none.
     let (_, _, status) = compare(&[errors.to_str().unwrap(), errors.to_str().unwrap()]);
     assert_eq!(status, Some(0));

@@ -45,14 +45,6 @@ impl Histogram {
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    /// How many values of this one and of another fall into each part, from the lowest on.
-    #[cfg(all(feature = "json", feature = "text"))]
-    pub(super) fn pairs<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = (u64, u64)> + 'a {
-        let count = |counts: &[u64], index| counts.get(index).copied().unwrap_or_default();
-        let parts = self.counts.len().max(other.counts.len());
-        (0..parts).map(move |index| (count(&self.counts, index), count(&other.counts, index)))
-    }
-
     pub(in crate::output) const fn count(&self) -> u64 {
         self.count
     }
@@ -77,6 +69,12 @@ impl Histogram {
         }
         self.max
     }
+}
+
+/// The part that a value falls into: greater for greater values.
+#[cfg(all(feature = "json", feature = "text"))]
+pub(in crate::output) fn part(value: u64) -> u16 {
+    index(value).try_into().unwrap_or(u16::MAX)
 }
 
 /// Values below `PARTS` have an index of their own; then each power of two has `PARTS` of them.

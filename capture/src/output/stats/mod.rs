@@ -8,8 +8,6 @@ pub(super) mod histogram;
 mod in_flight;
 mod intervals;
 mod permitted;
-#[cfg(all(feature = "json", feature = "text"))]
-pub mod rank;
 mod report;
 #[cfg(feature = "text")]
 pub(super) mod text;
@@ -31,6 +29,8 @@ use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Form, Half, Transaction};
 pub(in crate::output) use histogram::Histogram;
+#[cfg(all(feature = "json", feature = "text"))]
+pub(in crate::output) use histogram::part;
 pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
 pub(in crate::output) use report::named;
 pub use report::{

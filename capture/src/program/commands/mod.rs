@@ -62,7 +62,7 @@ Examples:
   rpcrdma trace nfs.pcap -o trace.json         the RPCs on a time line
   rpcrdma report nfs.pcap -o report.html       all of it on one page, for a ticket
   rpcrdma stats nfs.pcap                       counts and latencies
-  rpcrdma compare before.pcap after.pcap       what became slower
+  rpcrdma compare before.pcap after.pcap       what became worse
   rpcrdma check nfs.pcap                       who breaks which rule
   rpcrdma check --known linux nfs.pcap         the same, accepting what Linux is known for
   rpcrdma check --explain write-length         what a rule demands, and why
@@ -146,7 +146,7 @@ enum Command {
     ///
     /// With --since or --until, only the frames in that time are counted, as if the capture started and ended there.
     Stats(SeparateArguments<StatsArguments>),
-    /// Compare two captures: which operations became slower, which rules are broken now
+    /// Compare two captures: what fails, is sent again or is slower now, and which rules are broken now
     Compare(CompareArguments),
     /// Report which rules of RPC-over-RDMA the messages and RDMA operations break
     Check(SeparateArguments<CheckArguments>),

@@ -1,0 +1,168 @@
+//! Two captures side by side: what fails, is sent again or is slower now, and which rules are broken now.
+
+mod fault;
+mod operation;
+mod rank;
+mod series;
+mod text;
+mod total;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+
+use rpcrdma::rules::Severity;
+use serde::Serialize;
+
+use self::fault::FaultOutcome;
+use self::operation::{Faults, Outcome, PerOperation};
+use self::rank::Chance;
+use self::total::PacketCounts;
+use super::json::{Record, write_record};
+use super::operation_name::OperationName;
+use super::stats::NAMES;
+use crate::check::Found;
+use crate::event::Report;
+use crate::file::Time;
+use crate::rpc::transaction::Transaction;
+
+pub(in crate::output) use self::operation::ComparedOperation;
+pub(in crate::output) use self::total::ComparedTotal;
+
+/// What is counted in one capture.
+#[derive(Debug, Default)]
+pub struct Comparand {
+    operations: BTreeMap<String, PerOperation>,
+    /// RPCs of operations beyond those in the list.
+    left_out: u64,
+    packets: PacketCounts,
+    /// Findings by rule and severity.
+    findings: BTreeMap<(&'static str, Severity), u64>,
+    /// Time of the last frame.
+    ended: Time,
+}
+
+impl Comparand {
+    /// Takes an RPC.
+    pub fn transaction(&mut self, transaction: &Transaction) {
+        let name = OperationName::of_transaction(transaction).to_string();
+        if self.operations.len() >= NAMES && !self.operations.contains_key(&name) {
+            self.left_out += 1;
+            return;
+        }
+        self.operations.entry(name).or_default().take(transaction);
+    }
+
+    /// Takes a connection.
+    pub const fn connection(&mut self, report: &Report) {
+        if report.number.is_some() {
+            self.packets.put(&report.counts.active);
+            self.packets.put(&report.counts.passive);
+        }
+    }
+
+    /// Takes a finding.
+    pub fn finding(&mut self, found: &Found) {
+        *self.findings.entry((found.rule.slug, found.severity)).or_default() += 1;
+    }
+
+    /// Takes the time of the last frame.
+    pub const fn end(&mut self, last: Time) {
+        self.ended = last;
+    }
+}
+
+/// What differs between two captures.
+#[derive(Debug)]
+pub struct Comparison {
+    total: ComparedTotal,
+    operations: Vec<ComparedOperation>,
+    findings: Vec<ComparedRule>,
+    left_out: u64,
+}
+
+/// How often a rule was broken before and after.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ComparedRule {
+    /// The name of the rule: `check --explain` explains it.
+    rule: &'static str,
+    /// `error`, `warning` or `hazard`.
+    severity: &'static str,
+    /// Findings in the first capture.
+    before: u64,
+    /// Findings in the second capture.
+    after: u64,
+}
+
+impl Record for ComparedRule {
+    const TYPE: &'static str = "compared_rule";
+}
+
+impl ComparedRule {
+    fn is_new_error(&self) -> bool {
+        self.severity == Severity::Error.name() && self.before == 0
+    }
+}
+
+impl Comparison {
+    /// Compares two captures. A percentile of the latency, and the share of RPCs with a fault, may grow by `tolerance`, a fraction of
+    /// what it was.
+    #[must_use]
+    pub fn new(before: &Comparand, after: &Comparand, tolerance: f64) -> Self {
+        let names: BTreeSet<_> = before.operations.keys().chain(after.operations.keys()).collect();
+        let mut operations = Vec::with_capacity(names.len());
+        let mut totals = [Faults::default(); 2];
+        for name in names {
+            let sides = [before, after].map(|side| (side.operations.get(name), side.ended));
+            let (compared, faults) = ComparedOperation::new(name, sides, tolerance);
+            operations.push(compared);
+            totals.iter_mut().zip(&faults).for_each(|(total, faults)| total.add(faults));
+        }
+        let rpcs = |operation: &ComparedOperation| {
+            [&operation.before, &operation.after].map(|side| side.as_ref().map_or(0, |side| side.rpcs))
+        };
+        operations.sort_by_key(|operation| core::cmp::Reverse(rpcs(operation).into_iter().max()));
+        let [total_before, total_after] = &totals;
+        let total = ComparedTotal::new((total_before, before.packets), (total_after, after.packets), tolerance);
+        let rules: BTreeSet<_> = before.findings.keys().chain(after.findings.keys()).collect();
+        let times = |side: &Comparand, key| side.findings.get(key).copied().unwrap_or_default();
+        let findings = rules.into_iter().map(|key| ComparedRule {
+            rule: key.0,
+            severity: key.1.name(),
+            before: times(before, key),
+            after: times(after, key),
+        });
+        Self { total, operations, findings: findings.collect(), left_out: before.left_out + after.left_out }
+    }
+
+    /// `true` if the second capture is worse: more calls are unanswered, RPCs fail or packets are sent again, an operation became slower, or
+    /// a rule is broken (severity error) that the first did not break.
+    #[must_use]
+    pub fn is_regression(&self) -> bool {
+        self.total.changes.any(FaultOutcome::Worse)
+            || self.operations.iter().any(|operation| matches!(operation.outcome, Outcome::Worse | Outcome::Slower))
+            || self.findings.iter().any(ComparedRule::is_new_error)
+    }
+
+    /// RPCs of operations beyond as many as are told apart.
+    #[must_use]
+    pub const fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// Writes a JSON object and a line feed for the totals, for each operation, and for each rule that is broken in either
+    /// capture.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
+        write_record(out, &self.total)?;
+        self.operations.iter().try_for_each(|operation| write_record(out, operation))?;
+        self.findings.iter().try_for_each(|finding| write_record(out, finding))
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn as_name<S: serde::Serializer>(chance: &Chance, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(chance.name())
+}

@@ -1,0 +1,373 @@
+//! An operation before and after.
+
+use serde::Serialize;
+
+use super::super::json::Record;
+use super::super::stats::{Forms, Histogram, Latency, Moved, failure};
+use super::fault::{FaultChange, FaultCount, FaultOutcome};
+use super::rank::{Chance, Chances};
+use super::series::Series;
+use crate::file::Time;
+use crate::rpc::transaction::{Half, Transaction};
+use crate::rpc::waiting::{Owed, OwedUnknown, WaitEnd, Waiting};
+
+/// The most calls of an operation that wait at the end of the capture whose age is looked at.
+const WAITING: usize = 4096;
+
+/// The RPCs of one operation in one capture.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PerOperation {
+    rpcs: u64,
+    /// Calls by whether they were answered.
+    unanswered: FaultCount,
+    /// When those that waited at the end of the capture were sent.
+    waiting: Vec<Time>,
+    failed: FaultCount,
+    retransmitted: FaultCount,
+    latency_unknown: u64,
+    latency: Histogram,
+    latencies: Series,
+    moved: Moved,
+    calls: Forms,
+    replies: Forms,
+}
+
+impl PerOperation {
+    pub(super) fn take(&mut self, transaction: &Transaction) {
+        self.rpcs += 1;
+        self.take_answer(transaction);
+        if let Some(status) = transaction.status {
+            self.failed.put(failure(transaction, status).is_some());
+        }
+        if let Ok(recovery) = &transaction.recovery {
+            self.retransmitted.put(recovery.resent_packets > 0);
+        }
+        match transaction.latency() {
+            Some(latency) => {
+                self.latency.record(latency);
+                self.latencies.record(latency);
+            }
+            None => self.latency_unknown += u64::from(transaction.reply.is_some()),
+        }
+        self.moved.put(transaction.read_octets, transaction.write_octets);
+        for (half, forms) in [(&transaction.call, &mut self.calls), (&transaction.reply, &mut self.replies)] {
+            if let Some(Half { form, message: Ok(_), .. }) = half {
+                forms.put(*form);
+            }
+        }
+    }
+
+    fn take_answer(&mut self, transaction: &Transaction) {
+        let Some(call) = &transaction.call else { return };
+        match transaction.waiting {
+            _ if transaction.reply.is_some() => self.unanswered.put(false),
+            // The reply may be among the packets that are missing.
+            Some(Waiting { owed: Owed::Unknown(reason), .. }) if !is_reply_missing(reason) => {}
+            None => {}
+            Some(Waiting { end: WaitEnd::Capture, .. }) if self.waiting.len() < WAITING => {
+                self.waiting.push(call.stamp.time);
+            }
+            Some(_) => self.unanswered.put(true),
+        }
+    }
+
+    /// Its faults, if the capture ended then. A call that had waited for no longer than `slowest`, the greatest latency of the
+    /// operation, was not left without a reply.
+    fn faults(&self, ended: Time, slowest: Option<u64>) -> Faults {
+        let mut faults = Faults {
+            rpcs: self.rpcs,
+            unanswered: self.unanswered,
+            waiting: 0,
+            failed: self.failed,
+            retransmitted: self.retransmitted,
+            latency_unknown: self.latency_unknown,
+        };
+        for called in &self.waiting {
+            if slowest.is_some_and(|slowest| ended.0.saturating_sub(called.0) <= slowest) {
+                faults.waiting += 1;
+            } else {
+                faults.unanswered.put(true);
+            }
+        }
+        faults
+    }
+}
+
+/// `true` if the reply is missing, and not only from the capture, although it is not known what is owed.
+const fn is_reply_missing(reason: OwedUnknown) -> bool {
+    matches!(reason, OwedUnknown::SharedMemory | OwedUnknown::SameXid | OwedUnknown::ConnectionOver)
+}
+
+/// Counts of faults.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Faults {
+    pub(super) rpcs: u64,
+    unanswered: FaultCount,
+    waiting: u64,
+    failed: FaultCount,
+    retransmitted: FaultCount,
+    latency_unknown: u64,
+}
+
+impl Faults {
+    /// Those of all operations, and these.
+    pub(super) const fn add(&mut self, other: &Self) {
+        self.rpcs += other.rpcs;
+        self.unanswered.add(other.unanswered);
+        self.waiting += other.waiting;
+        self.failed.add(other.failed);
+        self.retransmitted.add(other.retransmitted);
+        self.latency_unknown += other.latency_unknown;
+    }
+}
+
+/// RPCs that something went wrong with, and those of which that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct FaultsObject {
+    /// Calls that got no reply.
+    pub(super) unanswered: u64,
+    /// Calls of which it is known whether they got a reply. Not of those whose reply may be missing from the capture, nor of those
+    /// that are `waiting`.
+    pub(super) answer_known: u64,
+    /// Calls without a reply when the capture ended that had waited for no longer than the slowest RPC of the operation took.
+    pub(super) waiting: u64,
+    /// RPCs that failed.
+    pub(super) failed: u64,
+    /// RPCs whose status is known.
+    pub(super) status_known: u64,
+    /// RPCs of which packets were sent again.
+    pub(super) retransmitted: u64,
+    /// RPCs of which it is known whether packets were sent again.
+    pub(super) recovery_known: u64,
+    /// RPCs with a reply whose latency is not known. They are not in the percentiles.
+    pub(super) latency_unknown: u64,
+}
+
+impl FaultsObject {
+    pub(super) const fn new(faults: &Faults) -> Self {
+        let Faults { unanswered, waiting, failed, retransmitted, latency_unknown, .. } = *faults;
+        Self {
+            unanswered: unanswered.faulty,
+            answer_known: unanswered.known,
+            waiting,
+            failed: failed.faulty,
+            status_known: failed.known,
+            retransmitted: retransmitted.faulty,
+            recovery_known: retransmitted.known,
+            latency_unknown,
+        }
+    }
+}
+
+/// Changes of the shares of RPCs with a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct FaultChanges {
+    /// That of calls without a reply.
+    pub(super) unanswered: FaultChange,
+    /// That of RPCs that failed.
+    pub(super) failed: FaultChange,
+    /// That of RPCs of which packets were sent again.
+    pub(super) retransmitted: FaultChange,
+}
+
+impl FaultChanges {
+    pub(super) const UNKNOWN: Self =
+        Self { unanswered: FaultChange::UNKNOWN, failed: FaultChange::UNKNOWN, retransmitted: FaultChange::UNKNOWN };
+
+    fn of(
+        compare: fn(FaultCount, FaultCount, f64) -> FaultChange,
+        before: &Faults,
+        after: &Faults,
+        tolerance: f64,
+    ) -> Self {
+        let compare = |of: fn(&Faults) -> FaultCount| compare(of(before), of(after), tolerance);
+        Self {
+            unanswered: compare(|faults| faults.unanswered),
+            failed: compare(|faults| faults.failed),
+            retransmitted: compare(|faults| faults.retransmitted),
+        }
+    }
+
+    pub(super) fn of_total(before: &Faults, after: &Faults, tolerance: f64) -> Self {
+        Self::of(FaultChange::of_total, before, after, tolerance)
+    }
+
+    pub(super) fn any(&self, outcome: FaultOutcome) -> bool {
+        [self.unanswered, self.failed, self.retransmitted].iter().any(|change| change.outcome == outcome)
+    }
+}
+
+/// An operation before and after.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct ComparedOperation {
+    /// The procedure, or the operation that a COMPOUND is about, such as `NFSv4 READ`.
+    pub(super) operation: String,
+    /// Its numbers in the first capture; null if that has none.
+    pub(super) before: Option<ComparandObject>,
+    /// Its numbers in the second capture.
+    pub(super) after: Option<ComparandObject>,
+    /// Changes of calls without a reply, failures and retransmissions.
+    pub(super) faults: FaultChanges,
+    /// The growth of the median, as a fraction of the median before.
+    pub(super) p50_change: Option<f64>,
+    /// Probability that a difference of the latencies as large as this is chance, by a rank test that takes into account how much
+    /// each latency resembles the one before it.
+    #[serde(serialize_with = "super::as_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub(super) significance: Chance,
+    /// The growth of the 99th percentile, as a fraction of what it was before.
+    pub(super) p99_change: Option<f64>,
+    /// Probability that a difference of the slowest latencies as large as this is chance, by the same test of those alone.
+    #[serde(serialize_with = "super::as_name")]
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub(super) p99_significance: Chance,
+    /// The outcome of all this.
+    pub(super) outcome: Outcome,
+}
+
+impl Record for ComparedOperation {
+    const TYPE: &'static str = "compared_operation";
+}
+
+/// Outcome for an operation: the first of these that applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Outcome {
+    /// Only the first capture has it.
+    Gone,
+    /// Only the second capture has it.
+    New,
+    /// A larger share of its RPCs is unanswered, failed or needed retransmission.
+    Worse,
+    /// The median or the 99th percentile of the latency grew by more than is tolerated, and the difference is significant.
+    Slower,
+    /// A smaller share of its RPCs is unanswered, failed or needed retransmission.
+    Better,
+    /// The median or the 99th percentile fell by more than is tolerated, and the difference is significant.
+    Faster,
+    /// Not known: there are too few RPCs, or another share of them failed, so that their latencies are not comparable. If only the 99th
+    /// percentile is not known, it changed by more than is tolerated.
+    Unknown,
+    /// The differences may be chance, or are tolerated.
+    Same,
+}
+
+/// The numbers of an operation in one capture.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct ComparandObject {
+    /// RPCs.
+    pub(super) rpcs: u64,
+    /// What went wrong with them.
+    pub(super) faults: FaultsObject,
+    /// Nanoseconds that half of them did not exceed, to one in a hundred; null if no latency is known.
+    pub(super) p50_ns: Option<u64>,
+    /// Nanoseconds that 99 of 100 did not exceed.
+    pub(super) p99_ns: Option<u64>,
+    /// Octets that were moved for them by RDMA Read.
+    pub(super) rdma_read_octets: u64,
+    /// Octets that were moved for them by RDMA Write.
+    pub(super) rdma_write_octets: u64,
+    /// How their calls were sent.
+    pub(super) calls_sent: Forms,
+    /// How their replies were sent.
+    pub(super) replies_sent: Forms,
+}
+
+impl ComparandObject {
+    fn new(operation: &PerOperation, faults: &Faults) -> Self {
+        let latency = Latency::new(&operation.latency);
+        Self {
+            rpcs: operation.rpcs,
+            faults: FaultsObject::new(faults),
+            p50_ns: latency.map(|latency| latency.p50_ns),
+            p99_ns: latency.map(|latency| latency.p99_ns),
+            rdma_read_octets: operation.moved.read_octets,
+            rdma_write_octets: operation.moved.write_octets,
+            calls_sent: operation.calls,
+            replies_sent: operation.replies,
+        }
+    }
+}
+
+/// An operation in one capture, and when that ended.
+type Ended<'a> = (Option<&'a PerOperation>, Time);
+
+impl ComparedOperation {
+    /// Compares an operation in two captures; also returns its faults in each.
+    pub(super) fn new(name: &str, sides: [Ended<'_>; 2], tolerance: f64) -> (Self, [Faults; 2]) {
+        let latencies = sides.iter().filter_map(|(side, _)| Some(&(*side)?.latency));
+        let slowest = latencies.filter(|latency| latency.count() > 0).map(Histogram::max).max();
+        let counted = sides.map(|(side, ended)| side.map(|side| side.faults(ended, slowest)).unwrap_or_default());
+        let [before_faults, after_faults] = &counted;
+        let [(before, _), (after, _)] = sides;
+        let mut compared = Self {
+            operation: name.to_owned(),
+            before: before.map(|before| ComparandObject::new(before, before_faults)),
+            after: after.map(|after| ComparandObject::new(after, after_faults)),
+            faults: FaultChanges::UNKNOWN,
+            p50_change: None,
+            significance: Chance::TooFew,
+            p99_change: None,
+            p99_significance: Chance::TooFew,
+            outcome: if before.is_some() { Outcome::Gone } else { Outcome::New },
+        };
+        if let (Some(before), Some(after)) = (before, after) {
+            let chances = Chances::new(&before.latencies, &after.latencies);
+            (compared.significance, compared.p99_significance) = (chances.all, chances.tail);
+            compared.faults = FaultChanges::of(FaultChange::new, before_faults, after_faults, tolerance);
+            compared.p50_change = compared.change(|side| side.p50_ns);
+            compared.p99_change = compared.change(|side| side.p99_ns);
+            compared.outcome = compared.outcome(tolerance);
+        }
+        (compared, counted)
+    }
+
+    /// The growth of a number, as a fraction of what it was before.
+    fn change(&self, of: fn(&ComparandObject) -> Option<u64>) -> Option<f64> {
+        let value = |side: &Option<ComparandObject>| side.as_ref().and_then(of);
+        let (before, after) = (value(&self.before)? as f64, value(&self.after)? as f64);
+        (before > 0.0).then(|| (after - before) / before)
+    }
+
+    fn outcome(&self, tolerance: f64) -> Outcome {
+        let latency = self.latency_outcome(tolerance);
+        match latency {
+            _ if self.faults.any(FaultOutcome::Worse) => Outcome::Worse,
+            Outcome::Slower => Outcome::Slower,
+            _ if self.faults.any(FaultOutcome::Better) => Outcome::Better,
+            _ => latency,
+        }
+    }
+
+    /// Outcome for the latency alone.
+    fn latency_outcome(&self, tolerance: f64) -> Outcome {
+        let median = (self.p50_change, self.significance);
+        let tail = (self.p99_change, self.p99_significance);
+        let is = |(change, chance): (Option<f64>, Chance), is_beyond: fn(f64, f64) -> bool| {
+            chance.is_significant() && change.is_some_and(|change| is_beyond(change, tolerance))
+        };
+        let is_slower = |of| is(of, |change, tolerance| change > tolerance);
+        let is_faster = |of| is(of, |change, tolerance| change < -tolerance);
+        let is_untold = |(change, chance): (Option<f64>, Chance)| {
+            chance == Chance::TooFew && change.is_none_or(|change| change.abs() > tolerance)
+        };
+        // A failure takes another time than success.
+        let have_other_failures = matches!(self.faults.failed.outcome, FaultOutcome::Worse | FaultOutcome::Better);
+        if have_other_failures || self.p50_change.is_none() {
+            Outcome::Unknown
+        } else if is_slower(median) || is_slower(tail) {
+            Outcome::Slower
+        } else if is_faster(median) || is_faster(tail) {
+            Outcome::Faster
+        } else if self.significance == Chance::TooFew || is_untold(tail) {
+            Outcome::Unknown
+        } else {
+            Outcome::Same
+        }
+    }
+}

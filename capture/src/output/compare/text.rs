@@ -1,0 +1,259 @@
+//! Two captures side by side, as text.
+
+use std::{fmt, io};
+
+use super::super::stats::Forms;
+use super::super::stats::text::grouped;
+use super::super::style::{DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, wrapped};
+use super::fault::{FaultChange, FaultOutcome};
+use super::operation::{ComparandObject, ComparedOperation, FaultsObject, Outcome};
+use super::rank::Chance;
+use super::total::ComparedTotal;
+use super::{ComparedRule, Comparison};
+
+/// Columns of a line.
+const WIDTH: usize = 120;
+/// Columns of an operation's name.
+const OPERATION: usize = 24;
+/// Columns of the name of a fault.
+const FAULT_NAME: usize = 30;
+/// Before what else changed of an operation.
+const INDENT: &str = "    ";
+
+impl Comparison {
+    /// Writes a table, in lines of at most 120 columns.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+        self.total.write_text(out, colour)?;
+        let mut line = Line::new(colour, WIDTH);
+        line.column(DIM, "operation", OPERATION);
+        line.push(
+            DIM,
+            &format!(
+                "{:>15}  {:>21}  {:>6}  {:<7}  {:>21}  chance",
+                "RPCs", "median, ms", "change", "chance", "99 %, ms"
+            ),
+        );
+        line.write(out)?;
+        for operation in &self.operations {
+            operation.line(out, colour)?;
+            for text in wrapped(&operation.changes().join("; "), WIDTH - INDENT.len()) {
+                let mut line = Line::new(colour, WIDTH);
+                line.push(DIM, INDENT);
+                line.push(PLAIN, &text);
+                line.write(out)?;
+            }
+        }
+        if self.left_out > 0 {
+            let mut line = Line::new(colour, WIDTH);
+            line.push(DIM, &format!("{} RPCs of other operations left out", self.left_out));
+            line.write(out)?;
+        }
+        for finding in &self.findings {
+            let mut line = Line::new(colour, WIDTH);
+            let style = if finding.is_new_error() { FAULT } else { PLAIN };
+            let ComparedRule { rule, severity, before, after, .. } = finding;
+            line.push(style, &format!("{rule} ({severity}): {before} before, {after} after"));
+            line.write(out)?;
+        }
+        Ok(())
+    }
+}
+
+impl ComparedTotal {
+    /// Writes a line for each fault, whether there is any or not, and one for what is not known, if there is any.
+    fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+        let (before, after) = (&self.before, &self.after);
+        let none = FaultChange::UNKNOWN;
+        let of = |part: u64, whole: u64| format!("{} of {}", grouped(part), grouped(whole));
+        let each = |of: &dyn Fn(&FaultsObject) -> String| [of(&before.faults), of(&after.faults)];
+        let packets = [before, after].map(|side| of(side.packets_sent_again, side.packets));
+        let lines = [
+            (
+                "calls without a reply",
+                each(&|faults| of(faults.unanswered, faults.answer_known)),
+                self.changes.unanswered,
+            ),
+            ("RPCs that failed", each(&|faults| of(faults.failed, faults.status_known)), self.changes.failed),
+            (
+                "RPCs with packets sent again",
+                each(&|faults| of(faults.retransmitted, faults.recovery_known)),
+                self.changes.retransmitted,
+            ),
+            ("packets sent again", packets, none),
+        ];
+        for (name, [before, after], change) in lines {
+            let mut line = Line::new(colour, WIDTH);
+            line.column(NAME, name, FAULT_NAME);
+            line.push(PLAIN, &format!("{before:>16} → {after:>16}"));
+            if change != none {
+                line.push(DIM, &format!("  {}", change.significance.name()));
+                line.push(style(change.outcome), verdict(change.outcome));
+            }
+            line.write(out)?;
+        }
+        for text in untold(&before.faults, &after.faults) {
+            let mut line = Line::new(colour, WIDTH);
+            line.push(DIM, &text);
+            line.write(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// RPCs of which something is not known.
+fn untold(before: &FaultsObject, after: &FaultsObject) -> Vec<String> {
+    let pair = |name: &str, of: fn(&FaultsObject) -> u64| {
+        let (before, after) = (of(before), of(after));
+        (before + after > 0).then(|| format!("{name} {} → {}", grouped(before), grouped(after)))
+    };
+    let waiting = pair("still waiting when the capture ended", |faults| faults.waiting);
+    let latency = pair("latency not known", |faults| faults.latency_unknown);
+    [waiting, latency].into_iter().flatten().collect()
+}
+
+const fn style(outcome: FaultOutcome) -> anstyle::Style {
+    match outcome {
+        FaultOutcome::Worse => FAULT,
+        FaultOutcome::Better => REPLY,
+        FaultOutcome::Same | FaultOutcome::Unknown => PLAIN,
+    }
+}
+
+const fn verdict(outcome: FaultOutcome) -> &'static str {
+    match outcome {
+        FaultOutcome::Worse => "  worse",
+        FaultOutcome::Better => "  better",
+        FaultOutcome::Same | FaultOutcome::Unknown => "",
+    }
+}
+
+impl ComparedOperation {
+    /// What changed besides the latency: faults first, then how the RPCs travelled. That there are more of them, or fewer, is not
+    /// a change.
+    fn changes(&self) -> Vec<String> {
+        let (Some(before), Some(after)) = (&self.before, &self.after) else { return Vec::new() };
+        let mut changes = self.changed_faults(&before.faults, &after.faults);
+        changes.extend(untold(&before.faults, &after.faults));
+        for (name, before, after) in
+            [("calls", before.calls_sent, after.calls_sent), ("replies", before.replies_sent, after.replies_sent)]
+        {
+            if !before.is_in_proportion_to(after) {
+                changes.push(format!("{name} {before} → {after}"));
+            }
+        }
+        for (name, octets, octets_after) in [
+            ("RDMA Read", before.rdma_read_octets, after.rdma_read_octets),
+            ("RDMA Write", before.rdma_write_octets, after.rdma_write_octets),
+        ] {
+            if is_changed((octets, before.rpcs), (octets_after, after.rpcs)) {
+                let [mean, mean_after] = [(octets, before.rpcs), (octets_after, after.rpcs)]
+                    .map(|(octets, rpcs)| grouped(octets.checked_div(rpcs).unwrap_or(0)));
+                changes.push(format!("{name} {mean} → {mean_after} octets per RPC"));
+            }
+        }
+        changes
+    }
+
+    fn changed_faults(&self, before: &FaultsObject, after: &FaultsObject) -> Vec<String> {
+        let FaultsObject { unanswered, answer_known, failed, status_known, retransmitted, recovery_known, .. } =
+            *before;
+        let faults = [
+            ("no reply", (unanswered, answer_known), (after.unanswered, after.answer_known), self.faults.unanswered),
+            ("failed", (failed, status_known), (after.failed, after.status_known), self.faults.failed),
+            (
+                "RPCs with packets sent again",
+                (retransmitted, recovery_known),
+                (after.retransmitted, after.recovery_known),
+                self.faults.retransmitted,
+            ),
+        ];
+        let changed = faults.into_iter().filter(|(_, before, after, _)| is_changed(*before, *after));
+        let text = |(name, before, after, change): (&str, (u64, u64), (u64, u64), FaultChange)| {
+            format!("{name} {} → {} ({}){}", before.0, after.0, change.significance.name(), verdict(change.outcome))
+        };
+        changed.map(text).collect()
+    }
+
+    fn line(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+        let sides = [&self.before, &self.after];
+        let rpcs = sides.map(|side| side.as_ref().map_or("-".to_owned(), |side| side.rpcs.to_string()));
+        let time = |of: fn(&ComparandObject) -> Option<u64>| {
+            sides.map(|side| side.as_ref().and_then(of).map_or("-".to_owned(), in_milliseconds))
+        };
+        let (medians, p99s) = (time(|side| side.p50_ns), time(|side| side.p99_ns));
+        let change = self.p50_change.map_or("-".to_owned(), |change| format!("{:+.0} %", change * 100.0));
+        let (style, outcome) = match self.outcome {
+            Outcome::Worse => (FAULT, "worse"),
+            Outcome::Slower => (FAULT, "slower"),
+            Outcome::Better => (REPLY, "better"),
+            Outcome::Faster => (REPLY, "faster"),
+            Outcome::Same => (PLAIN, ""),
+            Outcome::Unknown => (DIM, ""),
+            Outcome::Gone => (WARNING, "only before"),
+            Outcome::New => (WARNING, "only after"),
+        };
+        let is_compared = !matches!(self.outcome, Outcome::Gone | Outcome::New);
+        let chance = |chance: Chance| if is_compared { short_name(chance) } else { "" };
+        let mut line = Line::new(colour, WIDTH);
+        line.column(NAME, &self.operation, OPERATION);
+        let [before, after] = rpcs;
+        line.push(PLAIN, &format!("{before:>6} → {after:>6}  "));
+        let [before, after] = medians;
+        line.push(PLAIN, &format!("{before:>9} → {after:>9}  "));
+        line.push(style, &format!("{change:>6}  "));
+        line.push(DIM, &format!("{:<7}  ", chance(self.significance)));
+        let [before, after] = p99s;
+        line.push(PLAIN, &format!("{before:>9} → {after:>9}  "));
+        let tail = chance(self.p99_significance);
+        match (is_compared, outcome) {
+            (true, "") => line.push(DIM, tail),
+            (true, _) => line.push(DIM, &format!("{tail:<7}  ")),
+            (false, _) => {}
+        }
+        line.push(style, outcome);
+        line.write(out)
+    }
+}
+
+/// A chance in the column of that name.
+fn short_name(chance: Chance) -> &'static str {
+    chance.name().trim_start_matches("p ")
+}
+
+/// `true` if the part of a whole is another before and after. Nothing is known of a whole of nothing.
+fn is_changed((part, whole): (u64, u64), (part_after, whole_after): (u64, u64)) -> bool {
+    whole > 0
+        && whole_after > 0
+        && u128::from(part) * u128::from(whole_after) != u128::from(part_after) * u128::from(whole)
+}
+
+impl Forms {
+    const fn each(self) -> [(u64, &'static str); 4] {
+        let Self { short, chunked, long, continued } = self;
+        [(short, "short"), (chunked, "chunked"), (long, "long"), (continued, "continued")]
+    }
+
+    fn is_in_proportion_to(self, other: Self) -> bool {
+        let sum = |forms: Self| forms.each().iter().map(|(many, _)| many).sum();
+        let (whole, other_whole) = (sum(self), sum(other));
+        let pairs = self.each().into_iter().zip(other.each());
+        !pairs.into_iter().any(|((many, _), (other, _))| is_changed((many, whole), (other, other_whole)))
+    }
+}
+
+impl fmt::Display for Forms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let there = self.each().into_iter().filter(|(many, _)| *many > 0);
+        for (index, (many, form)) in there.enumerate() {
+            write!(f, "{}{many} {form}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+fn in_milliseconds(nanoseconds: u64) -> String {
+    format!("{:.3}", nanoseconds as f64 / 1e6)
+}

@@ -1,0 +1,67 @@
+//! All RPCs of two captures.
+
+use serde::Serialize;
+
+use super::super::json::Record;
+use super::operation::{FaultChanges, Faults, FaultsObject};
+use crate::carrier::connection::Counts;
+
+/// PacketCounts of RPC-over-RDMA connections.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PacketCounts {
+    all: u64,
+    sent_again: u64,
+}
+
+impl PacketCounts {
+    /// Takes those of one end.
+    pub(super) const fn put(&mut self, counts: &Counts) {
+        self.all += counts.packets;
+        self.sent_again += counts.retransmitted.saturating_sub(counts.duplicates) + counts.replaced;
+    }
+}
+
+/// All RPCs before and after.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct ComparedTotal {
+    /// Their numbers in the first capture.
+    pub(super) before: TotalObject,
+    /// Their numbers in the second capture.
+    pub(super) after: TotalObject,
+    /// Changes of calls without a reply, failures and retransmissions.
+    #[serde(rename = "faults")]
+    pub(super) changes: FaultChanges,
+}
+
+impl Record for ComparedTotal {
+    const TYPE: &'static str = "compared_total";
+}
+
+/// The numbers of all RPCs of one capture.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct TotalObject {
+    /// RPCs.
+    pub(super) rpcs: u64,
+    /// What went wrong with them.
+    pub(super) faults: FaultsObject,
+    /// PacketCounts of RPC-over-RDMA connections.
+    pub(super) packets: u64,
+    /// PacketCounts that were sent again.
+    pub(super) packets_sent_again: u64,
+}
+
+impl TotalObject {
+    const fn new(faults: &Faults, packets: PacketCounts) -> Self {
+        let PacketCounts { all, sent_again } = packets;
+        Self { rpcs: faults.rpcs, faults: FaultsObject::new(faults), packets: all, packets_sent_again: sent_again }
+    }
+}
+
+impl ComparedTotal {
+    pub(super) fn new(before: (&Faults, PacketCounts), after: (&Faults, PacketCounts), tolerance: f64) -> Self {
+        let changes = FaultChanges::of_total(before.0, after.0, tolerance);
+        Self { before: TotalObject::new(before.0, before.1), after: TotalObject::new(after.0, after.1), changes }
+    }
+}
