@@ -100,23 +100,41 @@ fn requester() -> Vec<u64> {
     memory
 }
 
-#[test]
-fn a_call_that_is_lost_is_done() {
-    let mut memory = requester();
-    let requester = memory.as_mut_ptr().cast::<rpcrdma_requester>();
-    let mut null_call = [0; 40];
-    (null_call[3], null_call[11]) = (7, 2);
-    let what = rpcrdma_call {
-        head: null_call.as_ptr(),
+/// The RPC header of a NULL call.
+const fn null_call(xid: u8) -> [u8; 40] {
+    let mut octets = [0; 40];
+    (octets[3], octets[11]) = (xid, 2);
+    octets
+}
+
+/// A call without arguments and results that are reduced.
+const fn plain(head: &[u8; 40], reply_length: u32) -> rpcrdma_call {
+    rpcrdma_call {
+        head: head.as_ptr(),
         head_length: 40,
         length: 40,
-        reply_length: 24,
+        reply_length,
         arguments: null(),
         arguments_count: 0,
         results: null(),
         results_count: 0,
         largest_room: 0,
-    };
+    }
+}
+
+/// The next output.
+fn next(requester: *mut rpcrdma_requester) -> rpcrdma_output {
+    let (mut output, mut buffer) = (unsafe { zeroed::<rpcrdma_output>() }, [0; 256]);
+    assert_eq!(unsafe { rpcrdma_requester_poll(requester, buffer.as_mut_ptr(), 256, &mut output) }, RPCRDMA_OK);
+    output
+}
+
+#[test]
+fn a_call_that_is_lost_is_done() {
+    let mut memory = requester();
+    let requester = memory.as_mut_ptr().cast::<rpcrdma_requester>();
+    let head = null_call(7);
+    let what = plain(&head, 24);
     let (mut id, mut buffer) = (0, vec![0; 28]);
     let within = unsafe { requester.cast::<u64>().add(2) };
     assert_eq!(unsafe { rpcrdma_requester_call(requester, &what, within) }, RPCRDMA_OVERLAP);
@@ -135,6 +153,61 @@ fn a_call_that_is_lost_is_done() {
     assert_eq!(unsafe { rpcrdma_requester_handle(requester, &input) }, RPCRDMA_OK);
     assert_eq!(unsafe { rpcrdma_requester_poll(requester, std::ptr::null_mut(), 0, &mut output) }, RPCRDMA_OK);
     assert_eq!((output.kind, output.end, output.call), (RPCRDMA_DO_DONE, RPCRDMA_END_LOST, id));
+}
+
+/// RFC 8166 section 4.5.1: the lowest version comes first.
+#[test]
+fn the_versions_of_a_peer_are_the_lowest_and_the_highest() {
+    let mut memory = requester();
+    let requester = memory.as_mut_ptr().cast::<rpcrdma_requester>();
+    let (head, mut id) = (null_call(7), 0);
+    assert_eq!(unsafe { rpcrdma_requester_call(requester, &plain(&head, 24), &mut id) }, RPCRDMA_OK);
+    assert_eq!(next(requester).kind, RPCRDMA_DO_SEND);
+    let mut input: rpcrdma_input = unsafe { zeroed() };
+    (input.kind, input.call) = (RPCRDMA_IN_SENT, id);
+    assert_eq!(unsafe { rpcrdma_requester_handle(requester, &input) }, RPCRDMA_OK);
+    let error: Vec<u8> = [7_u32, 1, 32, 4, 1, 2, 3].iter().flat_map(|word| word.to_be_bytes()).collect();
+    (input.kind, input.octets, input.length) = (RPCRDMA_IN_RECEIVED, error.as_ptr(), error.len());
+    assert_eq!(unsafe { rpcrdma_requester_handle(requester, &input) }, RPCRDMA_OK);
+    let outputs = core::iter::from_fn(|| Some(next(requester)).filter(|output| output.kind != 0));
+    let done = outputs.take(8).find(|output| output.kind == RPCRDMA_DO_DONE).unwrap();
+    assert_eq!((done.end, done.error, done.words), (RPCRDMA_END_ERROR, RPCRDMA_ERR_VERS, [2, 3]));
+}
+
+#[test]
+fn a_region_of_more_than_16_bits_is_none() {
+    let mut memory = requester();
+    let requester = memory.as_mut_ptr().cast::<rpcrdma_requester>();
+    let (head, mut id) = (null_call(7), 0);
+    // So long a reply needs memory.
+    assert_eq!(unsafe { rpcrdma_requester_call(requester, &plain(&head, 4096), &mut id) }, RPCRDMA_OK);
+    let output = next(requester);
+    assert_eq!(output.kind, RPCRDMA_DO_REGISTER_REPLY);
+    let mut input: rpcrdma_input = unsafe { zeroed() };
+    (input.kind, input.call, input.handle) = (RPCRDMA_IN_REGISTERED, id, 1);
+    for region in [output.region + (1 << 16), output.region | (1 << 31)] {
+        input.region = region;
+        assert_eq!(unsafe { rpcrdma_requester_handle(requester, &input) }, rpcrdma_status::RPCRDMA_UNEXPECTED);
+    }
+    input.region = output.region;
+    assert_eq!(unsafe { rpcrdma_requester_handle(requester, &input) }, RPCRDMA_OK);
+}
+
+#[test]
+fn a_requester_without_room_is_full() {
+    let mut memory = requester();
+    let requester = memory.as_mut_ptr().cast::<rpcrdma_requester>();
+    let is_full = || {
+        let mut counts = rpcrdma_requester_counts { in_flight: 9, awaited: 9, is_full: 9 };
+        assert_eq!(unsafe { rpcrdma_requester_count(requester, &mut counts) }, RPCRDMA_OK);
+        counts.is_full
+    };
+    for xid in 0..RPCRDMA_CALLS {
+        assert_eq!(is_full(), 0, "{xid}");
+        let (head, mut id) = (null_call(xid as u8), 0);
+        assert_eq!(unsafe { rpcrdma_requester_call(requester, &plain(&head, 24), &mut id) }, RPCRDMA_OK);
+    }
+    assert_eq!(is_full(), 1);
 }
 
 /// The channel of an end, in memory of its own size.

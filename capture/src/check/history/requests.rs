@@ -335,3 +335,21 @@ pub(super) fn severity(rule: &Rule) -> Severity {
     // RFC 8166 section 4.6.1 says SHOULD.
     if rule.slug == "msgp-sent" { Severity::Warning } else { Severity::Error }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_so_many_unclear_sends_are_remembered() {
+        let mut requests = Requests::default();
+        let xids = 0..10 * UNCLEAR as u32;
+        xids.clone().for_each(|xid| requests.add_unclear(xid));
+        assert!(requests.unclear.len() <= UNCLEAR);
+        // One that is remembered is taken once.
+        let last = xids.end - 1;
+        assert!(requests.take_unclear(last) && !requests.take_unclear(last));
+        let taken = xids.filter(|xid| requests.take_unclear(*xid));
+        assert_eq!(taken.count(), UNCLEAR - 1);
+    }
+}

@@ -190,8 +190,9 @@ mod tests {
         series.wait(500_000, 3_000_000);
         let waited = |series: &TimeSeries| series.intervals.iter().map(|interval| interval.waited).collect::<Vec<_>>();
         assert_eq!(waited(&series), [500_000, 1_000_000, 1_000_000, 0]);
-        series.grant(1_000_000, 3);
-        series.grant(2_000_000, 2);
+        series.grant(1_000_000, 2);
+        series.grant(2_000_000, 3);
+        series.grant(3_000_000, 1);
         series.wait(4_000_000_000, 4_001_000_000);
         assert_eq!(series.length, 32_000_000);
         assert_eq!(series.intervals.len(), 126);
