@@ -17,7 +17,7 @@ use crate::carrier::iwarp::terminate::Terminate;
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::event::{Event, Report, Terminated};
 use crate::file::{ClockSteps, Frame, Time};
-use crate::link::{self, Content, TcpSegment};
+use crate::link::{self, Content, Sighting, TcpSegment};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
@@ -184,7 +184,9 @@ impl Dissector {
         summary.cut += u64::from((frame.data.len() as u64) < u64::from(frame.length));
         summary.first.get_or_insert(frame.time);
         summary.last = Some(frame.time);
-        match link::decode(frame) {
+        let (content, sighting) = link::sighted(frame);
+        let stamp = Stamp { frame: frame.number, time: frame.time };
+        match content {
             Content::InfiniBand(packet) => {
                 summary.packets += 1;
                 if self.state.config.verify_crc && !summary.verify(frame) {
@@ -194,27 +196,23 @@ impl Dissector {
                     summary.unreadable += 1;
                     return;
                 };
-                let stamp = Stamp { frame: frame.number, time: frame.time };
-                if !self.pairs.packet(stamp, &packet, &transport, &mut self.state) {
+                if !self.pairs.packet((stamp, sighting), &packet, &transport, &mut self.state) {
                     count(&mut self.state.summary.other_services, transport.service_name(), 1);
                 }
             }
-            Content::Tcp(segment) => {
-                let stamp = Stamp { frame: frame.number, time: frame.time };
-                self.segment(stamp, &segment);
-            }
+            Content::Tcp(segment) => self.segment((stamp, sighting), &segment),
             Content::Other(name) => summary.leave(name, 1),
         }
     }
 
-    fn segment(&mut self, stamp: Stamp, segment: &TcpSegment<'_>) {
+    fn segment(&mut self, sent: (Stamp, Sighting), segment: &TcpSegment<'_>) {
         let Config { ports, verify_crc, .. } = &self.state.config;
         let choice = Choice {
             to_service: ports.contains(&segment.destination_port),
             from_service: ports.contains(&segment.source_port),
             verify_crc: *verify_crc,
         };
-        match self.iwarp.segment(stamp, segment, choice, &mut self.state) {
+        match self.iwarp.segment(sent, segment, choice, &mut self.state) {
             true => self.state.summary.take(1, self.iwarp.take_checked()),
             false => self.state.summary.leave("TCP", 1),
         }

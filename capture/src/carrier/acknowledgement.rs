@@ -70,6 +70,11 @@ impl AwaitedAcknowledgements {
         }
     }
 
+    /// When what is to be acknowledged was sent, if anything is.
+    pub(super) fn since(&self) -> Option<Time> {
+        self.awaited.map(|(_, sent)| sent)
+    }
+
     /// Everything up to this place is acknowledged.
     #[inline]
     pub(super) fn acknowledge(&mut self, place: u64, time: Time) {

@@ -87,12 +87,16 @@ pub struct Counts {
     pub packets: u64,
     /// Packets that were retransmitted, and that the capture holds from before.
     pub retransmitted: u64,
-    /// Those of them that the network or the capture doubled.
+    /// Copies of packets of this end, which the capture or the network made. No other count includes them.
     pub duplicates: u64,
     /// Packets that were retransmitted, and that the capture does not hold from before.
     pub replaced: u64,
     /// Times that this end waited for an acknowledgement in vain.
     pub timeouts: u64,
+    /// Times that this end sent an RDMA Read request again because a response was missing.
+    pub implied_naks: u64,
+    /// Times that this end sent packets again, and the capture does not show why.
+    pub causes_not_seen: u64,
     /// Packets that came before one with a smaller number, or acknowledgements before what they acknowledge.
     pub early: u64,
     /// Holes that this end reported, by negative acknowledgement or by TCP's duplicate acknowledgements.
@@ -117,11 +121,9 @@ impl Counts {
         match kind {
             RecoveryKind::SentAgain => self.retransmitted += 1,
             RecoveryKind::Replaced => self.replaced += 1,
-            RecoveryKind::Duplicate => {
-                self.retransmitted += 1;
-                self.duplicates += 1;
-            }
             RecoveryKind::TimedOut { .. } => self.timeouts += 1,
+            RecoveryKind::ImpliedNak => self.implied_naks += 1,
+            RecoveryKind::CauseNotSeen => self.causes_not_seen += 1,
             RecoveryKind::SequenceError => self.sequence_errors += 1,
             RecoveryKind::NotReady { .. } => self.not_ready += 1,
             RecoveryKind::Failed => self.failed += 1,

@@ -1,8 +1,11 @@
 //! What shows that something was lost on its way, and sent again.
 
-/// A packet that is sent again after so many nanoseconds of silence, although nothing asked for it, was sent again because of
-/// a time-out. Adapters and TCP wait for longer; what the network duplicates comes sooner.
+/// A packet that comes for the first time after later ones, and nothing asked for it, may just be late; after so many nanoseconds
+/// without another packet of its sender, it was sent again. A copy of a packet comes sooner.
 pub(crate) const SILENCE: u64 = 1_000_000;
+/// The least time-out of a sender that has not announced any, in nanoseconds: TCP's retransmission timers run for 30 ms at least
+/// (RFC 6298 has them run for a second), and adapters usually wait for 67 ms or more.
+pub(crate) const TIMER: u64 = 30_000_000;
 
 /// A sign that something was lost on its way, or seemed to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,14 +16,17 @@ pub enum RecoveryKind {
     /// A packet was sent again, and the capture does not hold it from before: it was lost on its way to where it would have
     /// been captured.
     Replaced,
-    /// A packet came twice in immediate succession, although nothing had asked for it: the network or the capture doubled it.
-    Duplicate,
-    /// The packet that follows was sent again although nothing had asked for it: its sender waited for an acknowledgement in
-    /// vain.
+    /// The packet that follows was sent again because its sender waited for an acknowledgement in vain: at least for the local
+    /// ACK timeout that the connection request announced; if it announced none, and over TCP, for 30 ms.
     TimedOut {
-        /// For so many nanoseconds its sender had sent nothing.
+        /// For so many nanoseconds its sender had sent nothing, or had got no acknowledgement.
         silence: u64,
     },
+    /// The RDMA Read request that follows was sent again because a response to it was missing, and something after that had
+    /// arrived.
+    ImpliedNak,
+    /// The packet that follows was sent again, and nothing in the capture says why.
+    CauseNotSeen,
     /// The receiver reported a hole: by a negative acknowledgement (InfiniBand), or by a selective acknowledgement (RFC
     /// 2018) or the third duplicate one (RFC 5681 section 3.2) of TCP.
     SequenceError,
@@ -40,8 +46,9 @@ impl RecoveryKind {
         match self {
             Self::SentAgain => "sent again",
             Self::Replaced => "sent again, lost before",
-            Self::Duplicate => "duplicate",
             Self::TimedOut { .. } => "time-out",
+            Self::ImpliedNak => "implied NAK",
+            Self::CauseNotSeen => "cause not seen",
             Self::SequenceError => "NAK",
             Self::NotReady { .. } => "RNR NAK",
             Self::Failed => "refused",
@@ -50,7 +57,13 @@ impl RecoveryKind {
 
     /// Whether it says of a packet that carries something that this came before.
     pub(crate) const fn is_of_packet(self) -> bool {
-        matches!(self, Self::SentAgain | Self::Replaced | Self::Duplicate)
+        matches!(self, Self::SentAgain | Self::Replaced)
+    }
+
+    /// Whether it says why the packet that follows it was sent again.
+    #[must_use]
+    pub const fn is_cause(self) -> bool {
+        matches!(self, Self::TimedOut { .. } | Self::ImpliedNak | Self::CauseNotSeen)
     }
 
     /// Whether it shows a packet that was sent again.
@@ -69,10 +82,5 @@ pub(crate) enum Sign {
     Discarded,
 }
 
-/// What a packet shows: that its sender had waited in vain, and what the packet is.
+/// What a packet shows: why it was sent again, unless something before says that, and what the packet is.
 pub(crate) type Signs = [Option<RecoveryKind>; 2];
-
-/// The time-out that made a sender, silent for so many nanoseconds, send a packet again; none if that `is_asked` for.
-pub(crate) fn timed_out(is_asked: bool, silence: u64) -> Option<RecoveryKind> {
-    (!is_asked && silence >= SILENCE).then_some(RecoveryKind::TimedOut { silence })
-}

@@ -18,6 +18,7 @@ mod ipv6;
 mod lrh;
 mod network;
 mod protocol;
+mod sighting;
 mod tcp;
 mod udp;
 
@@ -30,6 +31,7 @@ pub(crate) use ipv4::Ipv4;
 pub(crate) use ipv6::Ipv6;
 pub(crate) use lrh::{Lrh, NextHeader};
 pub(crate) use network::Network;
+pub(crate) use sighting::Sighting;
 pub use tcp::TcpSegment;
 pub(crate) use udp::Udp;
 
@@ -53,11 +55,20 @@ pub(crate) fn network<'a>(frame: &Frame<'a>) -> Network<'a> {
 #[inline]
 #[must_use]
 pub fn decode<'a>(frame: &Frame<'a>) -> Content<'a> {
-    match network(frame) {
+    sighted(frame).0
+}
+
+/// What `frame` holds, and how that was captured.
+#[inline]
+pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> (Content<'a>, Sighting) {
+    let network = network(frame);
+    let sighting = Sighting::of(&network, frame.data.len());
+    let content = match network {
         Network::Ipv4(octets) => ipv4::decode(octets),
         Network::Ipv6(octets) => ipv6::decode(octets),
         Network::Grh(octets) => grh::decode(octets),
         Network::Lrh(octets) => lrh::decode(octets),
         Network::Other(name) => Content::Other(name),
-    }
+    };
+    (content, sighting)
 }

@@ -40,7 +40,7 @@ pub struct TcpSegment<'a> {
     pub window: u16,
     flags: u8,
     /// As far as they were captured.
-    options: &'a [u8],
+    pub(crate) options: &'a [u8],
     /// What is carried, as far as it was captured.
     pub octets: &'a [u8],
     /// How many octets that had on the wire.
@@ -81,8 +81,8 @@ impl<'a> TcpSegment<'a> {
         })
     }
 
-    /// Where what its sender has received begins again after [`acknowledges`](Self::acknowledges), if the segment says so in
-    /// a selective acknowledgement (RFC 2018 section 3). What is in between is missing.
+    /// Where the last of what its sender has received after [`acknowledges`](Self::acknowledges) begins, if the segment says so in
+    /// a selective acknowledgement (RFC 2018 section 3). What is missing is in between.
     #[must_use]
     pub fn received_beyond(&self) -> Option<u32> {
         let acknowledged = self.acknowledges?;
@@ -95,13 +95,24 @@ impl<'a> TcpSegment<'a> {
                     let first = |block: &[u8; 8]| u32::from_be_bytes([block[0], block[1], block[2], block[3]]);
                     let distances = blocks.as_chunks().0.iter().map(|block| first(block).wrapping_sub(acknowledged));
                     // A block before that was received twice (RFC 2883 section 4).
-                    let nearest = distances.filter(|distance| (1..1 << 31).contains(distance)).min()?;
-                    return Some(acknowledged.wrapping_add(nearest));
+                    let farthest = distances.filter(|distance| (1..1 << 31).contains(distance)).max()?;
+                    return Some(acknowledged.wrapping_add(farthest));
                 }
                 [kind, length, ..] if kind != END && length >= 2 => options.get(usize::from(length)..)?,
                 _ => return None,
             };
         }
+    }
+
+    /// What is in its header, besides ports and options.
+    #[inline]
+    pub(crate) const fn words(&self) -> [u64; 3] {
+        let acknowledges = match self.acknowledges {
+            Some(number) => number as u64,
+            None => 0,
+        };
+        let flags = (self.window as u64) << 8 | self.flags as u64;
+        [(self.sequence as u64) << 32 | acknowledges, flags, self.length as u64]
     }
 
     /// Whether it begins a connection: the number is then that of the octet before the first.
@@ -161,7 +172,7 @@ mod tests {
         let beyond = 0xcc50_34ed + 100;
         for (options, expected) in [
             (sack(&[beyond]), Some(beyond)),
-            (sack(&[beyond + 50, beyond]), Some(beyond)),
+            (sack(&[beyond, beyond + 50]), Some(beyond + 50)),
             (sack(&[0xcc50_34ed - 20, beyond]), Some(beyond)),
             (sack(&[0xcc50_34ed - 20]), None),
             (vec![8, 4, 1, 1, 2, 3, 4, 5], None),

@@ -334,10 +334,11 @@ fn recovered_comment(text: &mut String, recovered: &Recovered) -> fmt::Result {
     match kind {
         RecoveryKind::SentAgain => write!(text, "{what} sent again{}", Nth(times))?,
         RecoveryKind::Replaced => write!(text, "{what} sent again{}; the capture lacks the first", Nth(times))?,
-        RecoveryKind::Duplicate => text.push_str("duplicate: the network or the capture doubled this packet"),
         RecoveryKind::TimedOut { silence } => {
-            write!(text, "time-out: its sender had sent nothing for {} ms", Milliseconds(silence))?;
+            write!(text, "time-out: its sender had waited for {} ms", Milliseconds(silence))?;
         }
+        RecoveryKind::ImpliedNak => text.push_str("implied NAK: a response to this RDMA Read request was missing"),
+        RecoveryKind::CauseNotSeen => text.push_str("cause not seen: nothing in the capture asked for this packet"),
         RecoveryKind::SequenceError => text.push_str("NAK: a packet is missing"),
         RecoveryKind::NotReady { wait } => write!(text, "RNR NAK: not ready, wait {} ms", Milliseconds(wait))?,
         RecoveryKind::Failed => text.push_str("refused for good"),

@@ -125,7 +125,7 @@ fn missing_rung(missing: &StepsLeftOut, context: (Stamp, Option<&Rung>)) -> Rung
 fn rung(run: &PacketRun, transaction: &Transaction, context: (Stamp, Option<&Rung>)) -> Rung {
     let PacketRun { from, step, recovery, first, last, .. } = *run;
     let (at, since) = times(first, context);
-    let is_silence = matches!(recovery, Some(RecoveryKind::TimedOut { .. }));
+    let is_silence = recovery.is_some_and(RecoveryKind::is_cause);
     let arrow = match (from == transaction.requester, is_silence) {
         (true, false) => Arrow::Right,
         (false, false) => Arrow::Left,
@@ -174,11 +174,12 @@ fn label(run: &PacketRun) -> Vec<String> {
 fn sign(recovery: Option<RecoveryKind>) -> String {
     match recovery {
         Some(RecoveryKind::TimedOut { silence }) => {
-            format!("time-out: had sent nothing for {} ms", milliseconds(silence))
+            format!("time-out: had waited for {} ms", milliseconds(silence))
         }
+        Some(RecoveryKind::ImpliedNak) => "implied NAK: a response was missing".to_owned(),
         Some(RecoveryKind::NotReady { wait }) => format!("RNR NAK: wait {} ms", milliseconds(wait)),
         Some(RecoveryKind::SequenceError) => "NAK: a packet is missing".to_owned(),
-        Some(kind @ (RecoveryKind::SentAgain | RecoveryKind::Replaced | RecoveryKind::Duplicate)) => {
+        Some(kind @ (RecoveryKind::SentAgain | RecoveryKind::Replaced)) => {
             format!("TCP segment {}", kind.name())
         }
         Some(kind) => kind.name().to_owned(),

@@ -208,10 +208,11 @@ pub(super) fn done(recovery: &Recovery) -> String {
     let wait = format!(" (wait {} ms)", milliseconds(recovery.rnr_wait));
     let done = [
         (recovery.timeouts, "time-out", ""),
+        (recovery.implied_naks, "implied NAK", ""),
+        (recovery.causes_not_seen, "cause", " not seen"),
         (recovery.rnr_naks, "RNR NAK", &wait),
         (recovery.naks, "NAK", ""),
         (recovery.resent_packets, "packet", &resent),
-        (recovery.duplicates, "duplicate", ""),
     ];
     let done = done.into_iter().filter(|(count, ..)| *count > 0);
     let done = done.map(|(count, name, rest)| format!("{count} {name}{}{rest}", if count == 1 { "" } else { "s" }));

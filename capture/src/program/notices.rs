@@ -10,6 +10,7 @@ use crate::event::{Event, Report};
 use crate::file::{ClockSteps, FileError, Time};
 use crate::output::gaps::{Gap, Gaps};
 use crate::output::json::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
+use crate::output::stats::twice;
 use crate::rpc::known::Status;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
@@ -83,6 +84,9 @@ pub(super) struct Notices {
     rpcs_incomplete: u64,
     /// What the capture lacks.
     gaps: Gaps,
+    /// Copies that the capture holds of packets.
+    copies: u64,
+    packets: u64,
     other_connections: u64,
     other_packets: u64,
     rejected: u64,
@@ -109,6 +113,8 @@ impl Notices {
             rpcs: 0,
             rpcs_incomplete: 0,
             gaps: Gaps::default(),
+            copies: 0,
+            packets: 0,
             other_connections: 0,
             other_packets: 0,
             rejected: 0,
@@ -153,6 +159,8 @@ impl Notices {
     fn connection(&mut self, report: &Report) {
         let Sides { active, passive } = report.counts;
         if report.number.is_some() {
+            self.copies += active.duplicates + passive.duplicates;
+            self.packets += active.packets + passive.packets;
             report.captured_at.iter().for_each(|place| *self.places.entry(*place).or_default() += 1);
         } else {
             self.other_connections += 1;
@@ -234,6 +242,7 @@ impl Notices {
         ignored.outside_frames = self.outside;
         ignored.other_connections = self.other_connections;
         ignored.other_packets = self.other_packets;
+        ignored.copied_packets = self.copies;
         ignored.rejected_connections = self.rejected;
     }
 
@@ -321,6 +330,7 @@ impl Notices {
     /// What was left alone.
     fn ignored(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
         let mut say = |count, text| say(count, Weight::Remark, text);
+        say(self.copies, format!("ignored: {}", twice(self.copies, self.packets)));
         let (packets, connections) = (self.other_packets, self.other_connections);
         let (packets_text, connections) = (counted(packets, "packet"), counted(connections, "connection"));
         say(packets, format!("ignored: {packets_text} on {connections} without RPC-over-RDMA"));

@@ -19,12 +19,14 @@ pub struct Recovery {
     pub phases: Phases,
     /// How often a sender waited for an acknowledgement in vain.
     pub timeouts: u64,
+    /// How often an RDMA Read request was sent again because a response was missing.
+    pub implied_naks: u64,
+    /// How often packets were sent again, and the capture does not show why.
+    pub causes_not_seen: u64,
     /// Packets that were sent again.
     pub resent_packets: u64,
     /// The frame of the first of them.
     pub resent_from: Option<u64>,
-    /// Packets that came twice in immediate succession: the network or the capture doubled them.
-    pub duplicates: u64,
     /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
     pub naks: u64,
     /// "Receiver not ready".
@@ -48,10 +50,17 @@ impl Recovery {
                 self.resent_packets += 1;
                 self.resent_from = Some(self.resent_from.map_or(stamp.frame, |from| from.min(stamp.frame)));
             }
-            RecoveryKind::Duplicate => self.duplicates += 1,
             // The packet that was sent again has the same frame.
             RecoveryKind::TimedOut { .. } => {
                 self.timeouts += 1;
+                return;
+            }
+            RecoveryKind::ImpliedNak => {
+                self.implied_naks += 1;
+                return;
+            }
+            RecoveryKind::CauseNotSeen => {
+                self.causes_not_seen += 1;
                 return;
             }
             RecoveryKind::SequenceError => self.naks += 1,

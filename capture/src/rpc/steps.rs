@@ -51,7 +51,7 @@ pub struct PacketRun {
     /// Who sent them.
     pub from: Side,
     /// What they did. Unknown of a TCP segment that was sent again and brought nothing new; nothing if they are a negative
-    /// acknowledgement, or stand for a time-out.
+    /// acknowledgement, or say why something was sent again.
     pub step: Option<Step>,
     /// What they show about packets that were lost.
     pub recovery: Option<RecoveryKind>,
@@ -88,11 +88,11 @@ impl PacketRun {
         self.recovery.is_none_or(RecoveryKind::is_of_packet)
     }
 
-    /// In the order of the frames; of one frame, a time-out comes before the packet that was sent because of it, and what is
+    /// In the order of the frames; of one frame, why a packet was sent again comes before that packet, and what is
     /// known of a TCP segment after what is in it.
     const fn key(&self) -> (u64, u8) {
         let rank = match (self.step, self.recovery) {
-            (_, Some(RecoveryKind::TimedOut { .. })) => 0,
+            (_, Some(kind)) if kind.is_cause() => 0,
             (Some(_), _) => 1,
             (None, _) => 2,
         };

@@ -229,7 +229,7 @@ fn what_was_lost_is_in_the_comments_that_tshark_shows() {
         let events = events(name);
         for (text, is_of) in [
             ("sent again", (|kind| kind.is_sent_again()) as fn(RecoveryKind) -> bool),
-            ("NAK: ", |kind| kind == RecoveryKind::SequenceError),
+            ("NAK: a packet", |kind| kind == RecoveryKind::SequenceError),
             ("time-out: ", |kind| matches!(kind, RecoveryKind::TimedOut { .. })),
         ] {
             let Some(lines) = tshark(&file, "lost", &format!("frame.comment contains \"{text}\""), &[]) else { return };

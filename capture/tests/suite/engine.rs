@@ -5,7 +5,7 @@ use rpcrdma_capture::nfs::{Callback, WalkError};
 use rpcrdma_capture::output::file_names::FileNames;
 use rpcrdma_capture::output::json;
 use rpcrdma_capture::{
-    Captured, ChunkName, Config, Files, Form, Half, NotRebuilt, Rebuilt, Security, Side, Transaction,
+    Captured, ChunkName, Config, Counts, Files, Form, Half, NotRebuilt, Rebuilt, Security, Side, Transaction,
 };
 
 use crate::synthetic::rpc::*;
@@ -195,9 +195,10 @@ fn packets_captured_twice_change_nothing() {
     assert_read(&found, 1, &one);
     assert_written(&found, 2, &two);
     assert_eq!((found.of(1).write_octets, found.of(2).read_octets), (5000, 4001));
-    // Two calls and four responses; five packets of an RDMA Write, a Read request and two replies.
+    // Two calls, four responses and two acknowledgements; five packets of an RDMA Write, a Read request and two replies.
     let counts = found.reports[0].counts;
-    assert_eq!((counts.active.retransmitted, counts.passive.retransmitted), (6, 8));
+    assert_eq!((counts.active.retransmitted, counts.passive.retransmitted), (0, 0));
+    assert_eq!((counts.active.duplicates, counts.passive.duplicates), (8, 8));
 }
 
 #[test]
@@ -332,7 +333,7 @@ fn a_packet_that_comes_late_twice_is_one_message() {
     let calls = found.messages.iter().filter(|m| m.prefix().unwrap().xid == 5 && m.sender == Side::Active);
     assert_eq!(calls.count(), 1);
     let counts = found.reports[0].counts.active;
-    assert_eq!((counts.missed, counts.retransmitted), (1, 1));
+    assert_eq!((counts.missed, counts.retransmitted, counts.duplicates), (1, 0, 1));
 }
 
 #[test]
@@ -368,16 +369,18 @@ fn a_send_was_sent_again_whichever_of_its_packets_was() {
     for again in 0..3 {
         let mut wire = Wire::default();
         let mut trace = wire.connect();
+        trace.extend(nulls(&mut wire, 10..11));
         let before = wire.send(Client, &message(MSG, 1, &Lists::default(), &null(1)));
         let send = message(MSG, 2, &Lists::default(), &call(2, [100_005, 3, 1], &octets(1, 2500)));
-        let mut parts = wire.send(Client, &send);
+        let parts = wire.send(Client, &send);
         assert_eq!(parts.len(), 3);
+        let next = wire.send(Client, &message(MSG, 3, &Lists::default(), &null(3)));
         // They wait for the Send before them, which is captured late.
-        parts.insert(again, parts[again].clone());
-        trace.extend([parts, before].concat());
+        let copy = vec![parts[again].clone()];
+        trace.extend([parts, next, copy, before].concat());
         let found = dissect(&trace);
-        let sent: Vec<_> = found.messages.iter().map(|m| (m.captured, m.retransmitted)).collect();
-        assert_eq!(sent, [(Captured::Whole, 0), (Captured::Whole, 1)], "{again}");
+        let sent: Vec<_> = found.messages[2..].iter().map(|m| (m.captured, m.retransmitted)).collect();
+        assert_eq!(sent, [(Captured::Whole, 0), (Captured::Whole, 1), (Captured::Whole, 0)], "{again}");
         assert_eq!(found.reports[0].counts.active.retransmitted, 1);
     }
 }
@@ -478,7 +481,9 @@ fn a_read_that_is_asked_for_again_from_its_middle_gives_the_same_data() {
             let found = dissect(&trace);
             assert_written(&found, 1, &data);
             assert_eq!(found.of(1).read_octets, 5001);
-            assert_eq!(found.reports[0].counts.passive.retransmitted, 1);
+            // What comes twice in a row at once, and nothing asked for, is a copy.
+            let Counts { retransmitted, duplicates, .. } = found.reports[0].counts.passive;
+            assert_eq!((retransmitted, duplicates), if seen || lost > 0 { (1, 0) } else { (0, 1) });
         }
     }
 }
@@ -627,7 +632,7 @@ fn a_hole_is_given_up_when_64_packets_have_come_after_its_acknowledgement() {
         trace.extend(nulls(&mut wire, 1..4));
         let late = wire.send(Client, &message(MSG, 4, &Lists::default(), &null(4)));
         trace.extend(wire.send(Client, &message(MSG, 5, &Lists::default(), &null(5))));
-        trace.extend((0..=after).map(|_| wire.ack(Server, 103)));
+        trace.extend(wire.acks(Server, 103, after + 1));
         trace.extend(late);
         let found = dissect(&trace);
         assert_eq!(found.reports[0].counts.active.missed, missed, "{after}");
@@ -643,7 +648,7 @@ fn a_reply_waits_for_its_call_until_64_packets_have_come() {
         trace.extend(nulls(&mut wire, 1..4));
         let call = wire.send(Client, &message(MSG, 4, &Lists::default(), &null(4)));
         trace.extend(wire.send(Server, &message(MSG, 4, &Lists::default(), &reply(4, &[]))));
-        trace.extend((0..after).map(|_| wire.ack(Client, 7002)));
+        trace.extend(wire.acks(Client, 7002, after));
         trace.extend(call);
         let found = dissect(&trace);
         let answered =
@@ -659,7 +664,7 @@ fn a_hole_is_given_up_before_a_reply_is_whose_call_may_be_in_it() {
     wire.send(Client, &message(MSG, 3, &Lists::default(), &null(3))); // missed
     trace.extend(wire.send(Server, &message(MSG, 3, &Lists::default(), &reply(3, &[]))));
     trace.extend(wire.send(Client, &message(MSG, 4, &Lists::default(), &null(4))));
-    trace.extend((0..70).map(|_| wire.ack(Client, 7001)));
+    trace.extend(wire.acks(Client, 7001, 70));
     assert_eq!(sent(&dissect(&trace))[4..], [(4, Side::Active), (3, Side::Passive)]);
 }
 

@@ -187,6 +187,24 @@ fn frames_captured_twice_and_out_of_order() {
     });
 }
 
+/// A mirror of two ports, at once and later, behind a router, or with a tag: the same findings, at the same frames.
+#[test]
+fn every_frame_captured_twice() {
+    use transcode::{Mirror, MirrorKind};
+    for name in shipped() {
+        let records = transcode::capture(&name);
+        let number = |(place, record): (usize, Record)| Numbered { number: place as u64 + 1, record };
+        let whole = Judged::of(&records.iter().cloned().enumerate().map(number).collect::<Vec<_>>());
+        for (delay, kind) in
+            [(0, MirrorKind::Same), (2000, MirrorKind::Same), (2000, MirrorKind::Tagged), (2000, MirrorKind::Routed)]
+        {
+            let twice = transcode::doubling(&records, Mirror { delay, kind }, |_| true);
+            let judged = Judged::of(&twice.into_iter().map(number).collect::<Vec<_>>());
+            assert_eq!(judged.found, whole.found, "{name} {delay} {kind:?}");
+        }
+    }
+}
+
 #[test]
 fn a_capture_that_begins_late_or_ends_early() {
     nothing_is_added(|frames, judge| {

@@ -224,7 +224,7 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
             },
             "phases_missing": null,
             "recovery": {
-                "ns": 0, "timeouts": 0, "resent_packets": 0, "duplicates": 0, "naks": 0, "rnr_naks": 0, "rnr_wait_ns": 0,
+                "ns": 0, "timeouts": 0, "implied_naks": 0, "causes_not_seen": 0, "resent_packets": 0, "naks": 0, "rnr_naks": 0, "rnr_wait_ns": 0,
                 "frames": [], "frames_left_out": 0
             },
             "recovery_missing": null, "credit_wait_ns": 0, "credit_wait_missing": null,
@@ -270,7 +270,8 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
     assert_eq!(
         recovered["recovery"],
         json!({
-            "ns": 2_398_000, "timeouts": 0, "resent_packets": 7, "duplicates": 0, "naks": 0, "rnr_naks": 0, "rnr_wait_ns": 0,
+            "ns": 2_398_000, "timeouts": 0, "implied_naks": 1, "causes_not_seen": 0, "resent_packets": 7, "naks": 0, "rnr_naks": 0,
+            "rnr_wait_ns": 0,
             "frames": [959, 960, 961, 962, 963, 964, 965], "frames_left_out": 0
         })
     );
@@ -306,8 +307,8 @@ fn the_slowest_rpcs_come_first_with_where_their_time_went() {
         "Bars:  c call  . responder  < pull  > push  r reply  w requester\n       \
          ms  phases                 call  reply  C rdma_xid   RPC\n \
          2412.379  >>>>>>>>>>>>>>>>>>>>   1169   1499  1 0xd53d34c3 SEQUENCE PUTFH READ\n           \
-         push 2409.999 ms: 1 time-out, 3 NAKs, 187 packets sent again from\n           \
-         frame 1299\n \
+         push 2409.999 ms: 1 time-out, 1 cause not seen, 3 NAKs, 187 packets\n           \
+         sent again from frame 1299\n \
          2409.722  ....................   1173   1498  1 0xd63d34c3 SEQUENCE PUTFH READ\n           \
          responder 2409.722 ms: 5 packets sent again from frame 1376\n"
     );
@@ -370,7 +371,7 @@ fn an_rpc_is_explained_by_what_its_ends_sent_each_other() {
         "    247      0.723      0.723  │◀─────────────────────────── call acknowledged │",
         "248–270      2.462      1.739  │◀──── RDMA Write × 23, 23,552 octets, 1.974 ms │",
         "    292      8.263      0.073  │ NAK: a packet is missing ────────────────────▶│",
-        "    353   2309.344   2294.494  │    time-out: had sent nothing for 2294.494 ms │",
+        "    353   2309.344   2294.494  │          time-out: had waited for 2294.494 ms │",
         "    406   2313.392      0.001  │◀───────── Send: reply, sent again, 156 octets │",
     ] {
         assert!(ladder.lines().any(|other| other == line), "{line} is not in\n{ladder}");
@@ -458,7 +459,7 @@ fn what_cannot_be_explained_is_said() {
 fn events_are_one_line_each_in_the_order_of_their_frames() {
     let output = run(&["events", "-q", &capture("nfs41_lossy")]);
     let lines: Vec<&str> = stdout(&output).lines().collect();
-    assert_eq!(lines.len(), 1 + 9 + 432 + 20 + 2);
+    assert_eq!(lines.len(), 1 + 9 + 432 + 20 + 2 + 3 + 1);
     assert_eq!(
         lines[..3],
         [
@@ -484,8 +485,8 @@ fn events_are_selected_as_messages_are() {
         let output = run(&[&["events", "--json", "-q", &capture("nfs41_lossy")], arguments].concat());
         (records_of(&output).0.len(), output.status.code())
     };
-    assert_eq!(count(&["--xid", "0xcf3d34c3"]), (7, Some(0)));
-    assert_eq!(count(&["--client", "192.0.2.2", "--server", "192.0.2.1"]), (463, Some(0)));
+    assert_eq!(count(&["--xid", "0xcf3d34c3"]), (8, Some(0)));
+    assert_eq!(count(&["--client", "192.0.2.2", "--server", "192.0.2.1"]), (467, Some(0)));
     assert_eq!(count(&["--client", "192.0.2.1"]), (0, Some(1)), "that is the server");
     assert_eq!(count(&["--connection", "2"]), (0, Some(1)));
     assert_eq!(count(&["--until", "+11.07"]), (1, Some(0)));
@@ -811,7 +812,7 @@ fn what_belongs_to_an_rpc_is_selected_with_it() {
             numbers.push(selected.len());
         }
     }
-    assert_eq!(numbers, [18, 403, 0, 6, 293, 0, 6, 60, 0]);
+    assert_eq!(numbers, [18, 404, 0, 6, 294, 0, 6, 63, 0]);
 }
 
 #[test]

@@ -94,8 +94,8 @@ fn operation_of(step: Option<Step>) -> &'static str {
     }
 }
 
-const fn is_timeout(packet: &PacketRun) -> bool {
-    matches!(packet.recovery, Some(RecoveryKind::TimedOut { .. }))
+fn is_cause(packet: &PacketRun) -> bool {
+    packet.recovery.is_some_and(RecoveryKind::is_cause)
 }
 
 /// In these captures, every Send, RDMA Write and RDMA Read is part of an RPC that has its reply, so every such packet is a
@@ -107,7 +107,7 @@ fn over_roce_every_packet_is_the_step_that_tshark_says_it_is() {
         let Some(frames) = tshark(name, "infiniband.bth", &fields) else { return };
         let stepped = Stepped::of(&transcode::capture(name), StepsWanted::All);
         let mut seen = BTreeMap::new();
-        for (transaction, packet) in stepped.packets().filter(|(_, packet)| !is_timeout(packet)) {
+        for (transaction, packet) in stepped.packets().filter(|(_, packet)| !is_cause(packet)) {
             let values = &frames[&packet.first.frame];
             let opcode = values[0].parse().unwrap();
             assert_eq!(operation(opcode), operation_of(packet.step), "{name} {packet:?}");
@@ -136,7 +136,7 @@ fn over_iwarp_every_segment_is_the_step_that_tshark_says_it_is() {
     let Some(frames) = tshark(name, "tcp.port==20049", &["iwarp_rdma.opcode", "ip.src", "tcp.len"]) else { return };
     let stepped = Stepped::of(&transcode::capture(name), StepsWanted::All);
     let (mut counted, mut dissected) = (BTreeMap::<_, u64>::new(), 0);
-    for (transaction, packet) in stepped.packets().filter(|(_, packet)| !is_timeout(packet)) {
+    for (transaction, packet) in stepped.packets().filter(|(_, packet)| !is_cause(packet)) {
         let values = &frames[&packet.first.frame];
         let by = if packet.from == transaction.requester { transaction.from } else { transaction.to };
         assert_eq!(values[1], by.to_string(), "{packet:?}");
@@ -291,7 +291,7 @@ fn runs_are_what_the_frames_show() {
         ]
     );
     assert_eq!(runs[0].from, Side::Active);
-    let timeout = runs.iter().position(is_timeout).unwrap();
+    let timeout = runs.iter().position(is_cause).unwrap();
     assert_eq!((runs[timeout].first.frame, runs[timeout + 1].first.frame), (353, 353));
     assert_eq!(shown.last(), Some(&(406, 406, 1, 156)));
     assert_eq!(runs.iter().filter(|run| run.recovery == Some(RecoveryKind::SequenceError)).count(), 3);

@@ -1,40 +1,87 @@
 //! Which requests and responses were sent again, and why.
 //!
 //! An adapter goes back to a number and sends everything from there on again: because a negative acknowledgement asked for
-//! it, because a response to a Read request is missing, or because no acknowledgement came in time.
+//! it, because a response to a Read request is missing (an implied negative acknowledgement), or because no acknowledgement came in
+//! time. The connection request announces that time; adapters wait up to four times as long (InfiniBand Architecture, volume 1,
+//! section 9.7.6.1.3).
 
-use super::stream::RequestStream;
-use super::transport::PacketKind;
-use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, timed_out};
+use super::stream::{RequestStream, extend};
+use super::transport::{PacketKind, Transport};
+use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};
+use crate::file::Time;
 
 impl RequestStream {
     /// Takes a request that was captured before. `silence`: for so many nanoseconds its sender had sent nothing.
     pub(super) fn copy(&mut self, number: u64, operation: PacketKind, silence: u64) -> Signs {
         let is_read = operation == PacketKind::ReadRequest;
-        let is_asked = self.is_asked(number) || is_read && self.lacks_response();
-        let is_last = match is_read {
-            true => self.reads.back().is_some_and(|read| read.first == number),
-            false => self.last() == Some(number),
-        };
-        if !is_asked && silence < SILENCE && is_last {
-            return [None, Some(RecoveryKind::Duplicate)];
-        }
+        let cause = self.cause(number, is_read, silence);
         if is_read {
             self.ask_again(number);
         }
         self.go_back(number);
-        [timed_out(is_asked, silence), Some(RecoveryKind::SentAgain)]
+        [cause, Some(RecoveryKind::SentAgain)]
     }
 
     /// Takes a request that is captured for the first time, after one that follows it. It was sent again, unless it may
     /// just be late.
     pub(super) fn filling(&mut self, number: u64, silence: u64) -> Option<Signs> {
-        let is_asked = self.is_asked(number);
-        if !is_asked && silence < SILENCE {
+        if !self.is_asked(number) && silence < SILENCE {
             return None;
         }
+        let cause = self.cause(number, false, silence);
         self.go_back(number);
-        Some([timed_out(is_asked, silence), Some(RecoveryKind::Replaced)])
+        Some([cause, Some(RecoveryKind::Replaced)])
+    }
+
+    /// Why a request is sent again; `None` if something seen before says so.
+    fn cause(&self, number: u64, is_read: bool, silence: u64) -> Option<RecoveryKind> {
+        let now = self.last_time;
+        let since = |time: Time| now.0.saturating_sub(time.0);
+        // An end that goes on sending may wait for an acknowledgement all the while. Without acknowledgements in the capture,
+        // nothing is known of that.
+        let unacknowledged = self.awaited.since().filter(|_| self.progress > Time(0)).map_or(0, since);
+        // Each acknowledgement of something new begins the wait anew.
+        let answered = since(self.progress.max(self.refused_until));
+        let is_enough = |wait: &u64| (*wait).min(answered) >= self.ack_timeout.unwrap_or(TIMER);
+        if let Some(silence) = [silence, unacknowledged].into_iter().find(is_enough) {
+            Some(RecoveryKind::TimedOut { silence })
+        } else if self.has_expired(silence) {
+            Some(RecoveryKind::TimedOut { silence })
+        } else if self.is_asked(number) {
+            None
+        } else if is_read && self.misses_response(number) {
+            Some(RecoveryKind::ImpliedNak)
+        } else {
+            Some(RecoveryKind::CauseNotSeen)
+        }
+    }
+
+    /// Whether a timer has just expired that had been started before the packet which is sent again. Soft RoCE starts its timer
+    /// with a request, and lets it run when that is acknowledged; a timer of Linux is late by up to an eighth.
+    fn has_expired(&self, silence: u64) -> bool {
+        let Some(timeout) = self.ack_timeout else { return false };
+        let ran = self.last_time.0.saturating_sub(self.started.0);
+        silence >= timeout / 2 && (timeout..timeout + timeout / 8).contains(&ran)
+    }
+
+    /// A request is sent.
+    pub(super) fn start_timer(&mut self, time: Time) {
+        let Some(timeout) = self.ack_timeout else { return };
+        if time.0.saturating_sub(self.started.0) >= timeout {
+            self.started = time;
+        }
+    }
+
+    /// Whether something asked for this request again.
+    pub(super) fn is_request_asked(&self, packet: &Transport<'_>) -> bool {
+        let number = extend(self.next, packet.sequence);
+        self.is_asked(number) || packet.operation == PacketKind::ReadRequest && self.misses_response(number)
+    }
+
+    /// Whether the response of this sequence number was asked for again.
+    pub(super) fn is_response_asked(&self, sequence: u32) -> bool {
+        let number = extend(self.next, sequence);
+        self.asked_again(number).is_some_and(|from| number >= from)
     }
 
     /// Whether the receiver asked for this request again, or for one before it that was sent again just now.
@@ -43,16 +90,11 @@ impl RequestStream {
     }
 
     fn go_back(&mut self, number: u64) {
+        self.start_timer(self.last_time);
         self.awaited.forget();
         self.asked.take_if(|asked| *asked <= number);
         self.run = Some(number + 1);
-    }
-
-    /// The highest number of a request that was captured, if that is not a Read request.
-    fn last(&self) -> Option<u64> {
-        let held = self.held.last_key_value().map(|(number, _)| *number);
-        let refused = self.refused.packets.last_key_value().map(|(number, _)| *number);
-        held.into_iter().chain(refused).chain(self.next.map(|next| next - 1)).max()
+        self.went_back = self.last_time;
     }
 
     /// Responses from this number on are asked for again.
@@ -63,23 +105,34 @@ impl RequestStream {
         }
     }
 
-    /// What a response shows that is captured again (`is_seen`), or after one that comes behind it.
-    pub(super) fn response(&self, number: u64, is_seen: bool) -> Option<RecoveryKind> {
+    /// From which number on responses to the Read request were asked for again to which this is a response.
+    fn asked_again(&self, number: u64) -> Option<u64> {
         let read = self.reads.iter().rev().find(|read| (read.first..read.end).contains(&number));
-        let is_asked = read.and_then(|read| read.asked_again).is_some_and(|from| number >= from);
+        read.and_then(|read| read.asked_again)
+    }
+
+    /// What a response shows that is captured again (`is_seen`), or after one that comes behind it.
+    pub(super) fn response(&mut self, number: u64, is_seen: bool) -> Signs {
+        let is_asked = self.asked_again(number).is_some_and(|from| number >= from);
         match (is_seen, is_asked) {
-            (true, true) => Some(RecoveryKind::SentAgain),
-            (true, false) => Some(RecoveryKind::Duplicate),
-            (false, true) => self.last_response().filter(|last| *last > number).map(|_| RecoveryKind::Replaced),
-            (false, false) => None,
+            (true, true) => [None, Some(RecoveryKind::SentAgain)],
+            (true, false) => {
+                // The capture lacks the request that asked for it.
+                self.ask_again(number);
+                [Some(RecoveryKind::CauseNotSeen), Some(RecoveryKind::SentAgain)]
+            }
+            (false, true) => {
+                let is_replaced = self.last_response().is_some_and(|last| last > number);
+                [None, is_replaced.then_some(RecoveryKind::Replaced)]
+            }
+            (false, false) => [None; 2],
         }
     }
 
-    /// Whether the capture lacks a response, and holds one behind it.
-    fn lacks_response(&self) -> bool {
-        let Some(last) = self.last_response() else { return false };
-        let mut before = self.reads.iter().filter(|read| read.first <= last);
-        before.any(|read| read.seen.as_slice() != [(read.first, read.end.min(last + 1))])
+    /// Whether a later response, or another acknowledgement of a later request, came before the response of this number, as far
+    /// as its receiver may have seen: an implied negative acknowledgement.
+    fn misses_response(&self, number: u64) -> bool {
+        self.acknowledged.is_some_and(|acknowledged| acknowledged > number)
     }
 
     /// The highest number of a response that was captured.

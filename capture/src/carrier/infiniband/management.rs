@@ -31,6 +31,8 @@ pub(crate) enum Management<'a> {
         sequence: u32,
         /// The most octets that a packet carries.
         path_mtu: Option<u32>,
+        /// Local ACK timeout, in nanoseconds: both ends wait at least that long for an acknowledgement.
+        ack_timeout: Option<u64>,
         /// The consumer's private data, without the IP addresses that the RDMA IP CM service puts before it.
         private_data: Consumer<'a>,
     },
@@ -98,6 +100,7 @@ impl<'a> Management<'a> {
             queue_pair: u32_at(mad, 56)? >> 8,
             sequence: u32_at(mad, 68)? >> 8,
             path_mtu: path_mtu(u32_at(mad, 72)?),
+            ack_timeout: mad.get(119).and_then(|octet| ack_timeout(octet >> 3)),
             private_data: consumer(packet, mad, 164 + skipped),
         })
     }
@@ -127,6 +130,14 @@ fn consumer<'a>(packet: &Transport<'_>, mad: &'a [u8], offset: usize) -> Consume
 const fn path_mtu(word: u32) -> Option<u32> {
     match (word >> 12) & 0xf {
         code @ 1..=5 => Some(128 << code),
+        _ => None,
+    }
+}
+
+/// A time-out of 4.096 microseconds, doubled so many times (section 12.7.34). With 0, an adapter waits forever.
+const fn ack_timeout(code: u8) -> Option<u64> {
+    match code {
+        code @ 1..=31 => Some(4096 << code),
         _ => None,
     }
 }
@@ -193,5 +204,11 @@ mod tests {
         assert_eq!(path_mtu(0xffff_1000), Some(256));
         assert_eq!(path_mtu(0xffff_5fff), Some(4096));
         assert_eq!(path_mtu(0xffff_0000), None);
+    }
+
+    #[test]
+    fn a_time_out_of_0_is_none() {
+        let timeouts = [0, 1, 17, 31, 32].map(ack_timeout);
+        assert_eq!(timeouts, [None, Some(8192), Some(536_870_912), Some(8_796_093_022_208), None]);
     }
 }

@@ -31,10 +31,12 @@ use super::held::{Arrival, HeldPacket, Packets};
 use super::stream::{GRACE, ReadRequest, RequestStream, extend};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::connection::{Counts, RefusedAccess};
+use crate::carrier::copies::{Copies, RecentPackets};
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Sign, Signs};
 use crate::file::Time;
+use crate::link::Sighting;
 
 /// After this many repetitions in a row, the sender must have started over with other numbers.
 const REPETITIONS: u32 = 1 << 18;
@@ -76,6 +78,7 @@ pub(super) struct Ordering {
     streams: Sides<RequestStream>,
     /// Counts by sender.
     pub counts: Sides<Counts>,
+    copies: Sides<Copies>,
     mtu: Option<u32>,
     queue: Packets,
     /// The held packet that holds up the others, and what it waits for.
@@ -94,10 +97,36 @@ impl Ordering {
         self.mtu = mtu;
     }
 
+    /// Sets for how many nanoseconds at least both ends wait for an acknowledgement, from connection set-up.
+    pub(super) fn set_ack_timeout(&mut self, timeout: Option<u64>) {
+        for stream in [&mut self.streams.active, &mut self.streams.passive] {
+            stream.ack_timeout = timeout;
+        }
+    }
+
     /// The number that the next request of an end should have, if it is known.
     #[must_use]
     pub(super) fn next(&self, from: Side) -> Option<u32> {
         self.streams.get(from).next.map(|next| (next & 0xff_ffff) as u32)
+    }
+
+    /// Whether a packet is a copy: the capture holds it, and it was not sent again since. Copies are counted, and then left out.
+    pub(super) fn is_copy(
+        &mut self,
+        (from, time, sighting): (Side, Time, Sighting),
+        packet: &Transport<'_>,
+        (recent, content): (&mut RecentPackets, u64),
+    ) -> bool {
+        let Self { streams, copies, counts, .. } = self;
+        let is_asked = |since| match packet.operation {
+            PacketKind::ReadResponse => streams.get(from.other()).is_response_asked(packet.sequence),
+            _ if packet.is_request() => streams.get(from).is_request_asked(packet),
+            // What is sent again is acknowledged again.
+            _ => streams.get(from.other()).went_back > since,
+        };
+        let is_copy = recent.is_copy((content, time), sighting, copies.get_mut(from), is_asked);
+        counts.get_mut(from).duplicates += u64::from(is_copy);
+        is_copy
     }
 
     /// Takes the next packet of the capture (`octets` from the BTH on; `length` on the wire) and gives `sink` what
@@ -212,13 +241,23 @@ impl Ordering {
             Some(Syndrome::SequenceError | Syndrome::NotReady { .. }) => number.saturating_sub(1),
         };
         let Some(next) = stream.next.filter(|next| arrived.abs_diff(*next) < FAR as u64) else { return };
-        stream.acknowledged = stream.acknowledged.max(Some(arrived));
+        if stream.acknowledged < Some(arrived) {
+            (stream.acknowledged, stream.progress) = (Some(arrived), time);
+        }
         if packet.syndrome == Some(Syndrome::Acknowledged) && packet.operation == PacketKind::Acknowledge {
             stream.awaited.acknowledge(arrived, time);
         }
-        stream.asked = match packet.syndrome {
-            Some(Syndrome::SequenceError | Syndrome::NotReady { .. }) => Some(number),
-            _ => stream.asked.filter(|asked| *asked > arrived),
+        let refused_until = match packet.syndrome {
+            Some(Syndrome::SequenceError) => Some(time),
+            Some(Syndrome::NotReady { wait }) => Some(Time(time.0.saturating_add(wait))),
+            _ => None,
+        };
+        stream.asked = match refused_until {
+            Some(until) => {
+                stream.refused_until = until;
+                Some(number)
+            }
+            None => stream.asked.filter(|asked| *asked > arrived),
         };
         if arrived >= next {
             let since = stream.arrived.filter(|(highest, _)| *highest >= next).map_or(arrivals, |(_, since)| since);
@@ -597,6 +636,7 @@ impl Ordering {
         stream.refusing = false;
         if arrival.first_sent.is_none() {
             stream.run = None;
+            stream.start_timer(arrival.stamp.time);
         }
         stream.next = Some(number + stream.span(number, &arrival.packet, mtu));
         Ok(())
@@ -618,8 +658,8 @@ impl Ordering {
         let is_seen = !read.note(number, &mut stream.ranges);
         let (request, place) = (read.first, read.place(number, &arrival.packet, mtu));
         let is_again = is_seen || read.asked_again.is_some();
-        let sign = if is_again { stream.response(number, is_seen) } else { None };
-        if let Some(kind) = sign {
+        let signs = if is_again { stream.response(number, is_seen) } else { [None; 2] };
+        for kind in signs.into_iter().flatten() {
             self.recover(arrival, (side, number), kind, sink);
         }
         let Transport { data, length, .. } = arrival.packet;
@@ -628,7 +668,7 @@ impl Ordering {
             Some(at) => {
                 let kind = OperationKind::ReadResponse { request, at, data, length };
                 // What was behind it came before, and was used.
-                let first_sent = (sign == Some(RecoveryKind::Replaced)).then_some(Time::default());
+                let first_sent = signs.contains(&Some(RecoveryKind::Replaced)).then_some(Time::default());
                 sink.take(Arrival { first_sent, ..*arrival }.operation(number, kind), true);
             }
             None => self.counts.get_mut(arrival.from).orphans += 1,

@@ -11,10 +11,11 @@ use super::set_up::{Seen, SetUp, SetUpHalf, SetUps};
 use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
 use crate::carrier::connection::{Connection, Endpoint, Rejected};
+use crate::carrier::copies::{Copies, RecentPackets};
 use crate::carrier::handler::{Handler, Taken};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::carrier::table::Table;
-use crate::link::{Carrier, Packet};
+use crate::link::{Carrier, Packet, Sighting};
 
 /// The most flows that wait at a time.
 const WAITING_FLOWS: usize = 64;
@@ -45,12 +46,22 @@ pub(crate) struct QueuePairs<S> {
     table: Table<Flow, QueuePairEntry<S>>,
     waiting: Vec<WaitingFlow>,
     set_ups: SetUps,
+    recent: RecentPackets,
+    /// Copies of the messages of connection management.
+    copies: Copies,
     last_key: u64,
 }
 
 impl<S> Default for QueuePairs<S> {
     fn default() -> Self {
-        Self { table: Table::default(), waiting: Vec::new(), set_ups: SetUps::default(), last_key: 0 }
+        Self {
+            table: Table::default(),
+            waiting: Vec::new(),
+            set_ups: SetUps::default(),
+            recent: RecentPackets::default(),
+            copies: Copies::default(),
+            last_key: 0,
+        }
     }
 }
 
@@ -58,7 +69,7 @@ impl<S> QueuePairs<S> {
     /// Takes the next packet of the capture; `false` if it belongs to no reliable connection, nor manages one.
     pub(crate) fn packet<'a>(
         &mut self,
-        stamp: Stamp,
+        (stamp, sighting): (Stamp, Sighting),
         packet: &Packet<'a>,
         transport: &Transport<'a>,
         handler: &mut impl Handler<Session = S>,
@@ -66,16 +77,21 @@ impl<S> QueuePairs<S> {
         self.table.tick();
         if transport.operation == PacketKind::Other {
             let management = Management::decode(transport);
-            management.iter().for_each(|management| self.manage(stamp, packet, management, handler));
+            if let Some(management) = &management
+                && !self.is_managed((stamp, sighting), transport)
+            {
+                self.manage(stamp, packet, management, handler);
+            }
             return management.is_some();
         }
         let flow = Flow { source: packet.source, destination: packet.destination, queue_pair: transport.queue_pair };
         if let Some((key, from)) = self.table.find(&flow) {
             if let Some(entry) = self.table.touch(key) {
-                entry.packet((from, stamp), (packet.octets, packet.length), transport, handler);
+                let sent = Sent { from, stamp, sighting };
+                entry.packet(sent, (packet.octets, packet.length), transport, (&mut self.recent, handler));
             }
         } else {
-            self.wait(flow, stamp, packet, transport, handler);
+            self.wait(flow, (stamp, sighting), packet, transport, handler);
         }
         if handler.account().is_exceeded() {
             self.let_go(handler);
@@ -111,6 +127,13 @@ impl<S> QueuePairs<S> {
         }
     }
 
+    /// Whether a message of connection management was captured before: it is a copy.
+    fn is_managed(&mut self, (stamp, sighting): (Stamp, Sighting), transport: &Transport<'_>) -> bool {
+        let words = [transport.queue_pair.into(), transport.length as u64, 0];
+        let content = self.recent.digest((0, Side::Active), words, transport.data, sighting);
+        self.recent.is_copy((content, stamp.time), sighting, &mut self.copies, |_| false)
+    }
+
     fn manage(
         &mut self,
         stamp: Stamp,
@@ -120,7 +143,7 @@ impl<S> QueuePairs<S> {
     ) {
         let (source, destination) = (packet.source, packet.destination);
         match *message {
-            Management::Request { local, service, queue_pair, sequence, path_mtu, private_data } => {
+            Management::Request { local, service, queue_pair, sequence, path_mtu, ack_timeout, private_data } => {
                 let request = SetUp {
                     active: source,
                     passive: destination,
@@ -128,6 +151,7 @@ impl<S> QueuePairs<S> {
                     reply: None,
                     service: Some(service),
                     mtu: path_mtu,
+                    ack_timeout,
                     name: local,
                 };
                 self.request(request, packet.carrier, handler);
@@ -140,6 +164,7 @@ impl<S> QueuePairs<S> {
                     reply: Some(SetUpHalf::new(stamp, (queue_pair, sequence), private_data)),
                     service: None,
                     mtu: None,
+                    ack_timeout: None,
                     name: remote,
                 };
                 self.reply(reply, packet.carrier, handler);
@@ -166,6 +191,7 @@ impl<S> QueuePairs<S> {
         if let Some(entry) = self.late(&towards, Side::Passive, half, request.name) {
             entry.connection.service = request.service;
             entry.ordering.set_mtu(request.mtu);
+            entry.ordering.set_ack_timeout(request.ack_timeout);
             return;
         }
         self.close_flow(&towards, handler);
@@ -260,7 +286,8 @@ impl<S> QueuePairs<S> {
         let Some(entry) = self.table.get_mut(key) else { return };
         for (from, kept) in packets {
             if let Ok(transport) = Transport::decode(&kept.octets, kept.length) {
-                entry.packet((from, kept.stamp), (&kept.octets, kept.length), &transport, handler);
+                let sent = Sent { from, stamp: kept.stamp, sighting: kept.sighting };
+                entry.packet(sent, (&kept.octets, kept.length), &transport, (&mut self.recent, handler));
             }
         }
     }
@@ -300,6 +327,7 @@ impl<S> QueuePairs<S> {
         };
         let mut ordering = Ordering::default();
         ordering.set_mtu(set_up.and_then(|set_up| set_up.mtu));
+        ordering.set_ack_timeout(set_up.and_then(|set_up| set_up.ack_timeout));
         // The number in a request is that of the other end's first packet, and vice versa.
         for (from, half) in [(Side::Passive, request), (Side::Active, reply)] {
             if let Some(half) = half {
@@ -333,7 +361,7 @@ impl<S> QueuePairs<S> {
     fn wait(
         &mut self,
         flow: Flow,
-        stamp: Stamp,
+        (stamp, sighting): (Stamp, Sighting),
         packet: &Packet<'_>,
         transport: &Transport<'_>,
         handler: &mut impl Handler<Session = S>,
@@ -344,6 +372,7 @@ impl<S> QueuePairs<S> {
         });
         let kept = Kept {
             stamp,
+            sighting,
             octets: packet.octets.into(),
             length: packet.length,
             sequence: transport.sequence,
@@ -410,6 +439,24 @@ impl<S> QueuePairs<S> {
     }
 }
 
+/// What all copies of a packet have in common: its headers, without the bits that switches set.
+#[inline]
+fn words((octets, length): (&[u8], usize)) -> [u64; 3] {
+    let word = |at: usize| {
+        let octets = octets.get(at..).unwrap_or_default();
+        u64::from(octets.first_chunk().map_or(0, |octets| u32::from_be_bytes(*octets)))
+    };
+    [word(0) << 32 | word(8), word(12) << 32 | word(16), length as u64]
+}
+
+/// Who sent a packet, when, and how it was captured.
+#[derive(Clone, Copy)]
+struct Sent {
+    from: Side,
+    stamp: Stamp,
+    sighting: Sighting,
+}
+
 /// Hands what the ends of a connection did to its session.
 struct ToSession<'a, H: Handler> {
     handler: &'a mut H,
@@ -430,13 +477,16 @@ impl<H: Handler> OperationSink for ToSession<'_, H> {
 impl<S> QueuePairEntry<S> {
     fn packet<'a>(
         &mut self,
-        sender: (Side, Stamp),
+        Sent { from, stamp, sighting }: Sent,
         octets: (&'a [u8], usize),
         transport: &Transport<'a>,
-        handler: &mut impl Handler<Session = S>,
+        (recent, handler): (&mut RecentPackets, &mut impl Handler<Session = S>),
     ) {
         let Self { connection, session, ordering, .. } = self;
-        ordering.packet(sender, octets, transport, &mut ToSession { handler, connection, session });
+        let content = recent.digest((connection.key, from), words(octets), &[], sighting);
+        if !ordering.is_copy((from, stamp.time, sighting), transport, (recent, content)) {
+            ordering.packet((from, stamp), octets, transport, &mut ToSession { handler, connection, session });
+        }
         self.account(handler);
     }
 

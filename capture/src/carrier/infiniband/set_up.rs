@@ -23,6 +23,8 @@ pub(super) struct SetUp {
     pub(super) reply: Option<SetUpHalf>,
     pub(super) service: Option<u64>,
     pub(super) mtu: Option<u32>,
+    /// Nanoseconds that both ends wait for an acknowledgement, at least.
+    pub(super) ack_timeout: Option<u64>,
     pub(super) name: u32,
 }
 

@@ -61,6 +61,16 @@ pub(super) struct RequestStream {
     pub(super) repetitions: u32,
     /// When its last request was captured, or the last response to one.
     pub(super) last_time: Time,
+    /// When the other end last acknowledged what it had not acknowledged before.
+    pub(super) progress: Time,
+    /// When the other end last refused a request, or how long it asked to wait then.
+    pub(super) refused_until: Time,
+    /// When a request was last sent again.
+    pub(super) went_back: Time,
+    /// For how many nanoseconds this end waits for an acknowledgement at least, if it said so.
+    pub(super) ack_timeout: Option<u64>,
+    /// When its timer was started, if it is one that nothing but a request starts, and only if it is not running.
+    pub(super) started: Time,
     /// The receiver asked for this number and what follows it again, and it has not come yet.
     pub(super) asked: Option<u64>,
     /// The last request was sent again; the next one of those that are sent again has this number or a higher one.

@@ -3,7 +3,7 @@
 use super::flow::Flow;
 use super::transport::{PacketKind, Transport};
 use crate::carrier::operation::Stamp;
-use crate::link::Carrier;
+use crate::link::{Carrier, Sighting};
 
 /// The most packets, and octets of them, that wait for a flow's counterpart.
 const PACKETS: usize = 2048;
@@ -22,6 +22,7 @@ pub(super) struct WaitingFlow {
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) stamp: Stamp,
+    pub(super) sighting: Sighting,
     pub(super) octets: Box<[u8]>,
     pub(super) length: usize,
     /// Packet number, and how many numbers a request takes; 0 for an answer.
@@ -86,7 +87,8 @@ mod tests {
     }
 
     fn kept(sequence: u32, span: u32, length: usize) -> Kept {
-        Kept { stamp: Stamp::default(), octets: vec![0; length].into(), length, sequence, span }
+        let (stamp, sighting) = (Stamp::default(), Sighting::default());
+        Kept { stamp, sighting, octets: vec![0; length].into(), length, sequence, span }
     }
 
     fn waiting(packets: Vec<Kept>) -> WaitingFlow {

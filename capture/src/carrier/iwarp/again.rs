@@ -1,13 +1,13 @@
 //! Which segments TCP sent again, and why.
 //!
-//! TCP sends a segment again because duplicate acknowledgements say that it is missing (RFC 5681 section 3.2, RFC 6675
-//! section 2), or because no acknowledgement came in time (RFC 6298).
+//! TCP sends a segment again because duplicate or selective acknowledgements say that it is missing (a fast retransmission: RFC
+//! 5681 section 3.2, RFC 6675 section 2), or because no acknowledgement came in time (RFC 6298).
 
-use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, timed_out};
+use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};
 use crate::file::Time;
 
-/// Duplicate acknowledgements that make TCP send a segment again (RFC 5681 section 3.2). With fewer, the capture may have doubled
-/// an acknowledgement.
+/// Duplicate acknowledgements that make TCP send a segment again (RFC 5681 section 3.2). With fewer, segments may just have come
+/// out of order.
 const DUPLICATES: u8 = 3;
 
 /// What one end has sent again, and was asked for.
@@ -17,14 +17,39 @@ pub(super) struct Again {
     sent: u64,
     /// When its last segment was captured that had data, or shows that it has sent more.
     last_time: Time,
-    /// The hole that the other end reported last: its first place, and the one after its last.
+    /// The holes that the other end reported last: the place of the first one, and the one after the last.
     asked: Option<(u64, u64)>,
+    /// When the other end last reported a hole.
+    asked_at: Time,
+    /// When the other end last acknowledged what it had not acknowledged before, and up to which place.
+    progress: (u64, Time),
     /// The last segment was sent again, up to this place.
     run: Option<u64>,
     /// What the other end acknowledged last, and its window, if the segment was nothing but that.
     acknowledged: Option<(u64, u16)>,
     /// How many times after the first.
     duplicates: u8,
+}
+
+/// An acknowledgement of what an end sends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TcpAcknowledgement {
+    /// Everything before this place has arrived.
+    pub(super) place: u64,
+    /// Where the last of what has arrived behind holes begins.
+    pub(super) beyond: Option<u64>,
+    /// The window, if the segment is nothing but an acknowledgement.
+    pub(super) window: Option<u16>,
+    pub(super) time: Time,
+}
+
+/// How long an end had waited when it sent something again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waited {
+    /// Nanoseconds since it had sent anything.
+    pub(super) silence: u64,
+    /// When what is to be acknowledged was sent, if that is known.
+    pub(super) unacknowledged: Option<Time>,
 }
 
 impl Again {
@@ -37,43 +62,62 @@ impl Again {
         (time.0.saturating_sub(last.0), sent)
     }
 
-    /// The other end acknowledges what this end sends up to `place`, and perhaps what is `beyond` a hole; a segment that is
-    /// nothing but that has a `window`. Whether it reports a hole that it has not reported before.
-    pub(super) fn acknowledge(&mut self, place: u64, beyond: Option<u64>, window: Option<u16>) -> bool {
+    /// The other end acknowledges what this end sends. Whether it reports a hole that it has not reported before.
+    pub(super) fn acknowledge(&mut self, acknowledgement: TcpAcknowledgement) -> bool {
+        let TcpAcknowledgement { place, beyond, window, time } = acknowledgement;
         let acknowledged = window.map(|window| (place, window));
         let is_duplicate = acknowledged.is_some() && acknowledged == self.acknowledged && place < self.sent;
         self.acknowledged = acknowledged;
         self.duplicates = if is_duplicate { self.duplicates.saturating_add(1) } else { 0 };
+        if place > self.progress.0 {
+            self.progress = (place, time);
+        }
         self.asked.take_if(|(_, end)| *end <= place);
         // Without selective acknowledgements, all that is known is where the hole begins.
-        let is_reported = self.duplicates == DUPLICATES;
+        let is_reported = self.duplicates >= DUPLICATES;
         let Some(end) = beyond.or(is_reported.then_some(place + 1)) else { return false };
-        let is_new = self.asked.is_none_or(|(first, _)| first < place);
-        if is_new {
-            self.asked = Some((place, end));
-        }
-        is_new
+        self.asked_at = time;
+        let before = self.asked.filter(|(first, _)| *first >= place);
+        self.asked = Some(before.map_or((place, end), |(first, known)| (first, known.max(end))));
+        before.is_none()
     }
 
-    /// A segment of what was captured before. `is_last` says that nothing after it was captured.
-    pub(super) fn copy(&mut self, (place, end): (u64, u64), silence: u64, is_last: bool) -> Signs {
-        let is_asked = self.is_asked(place);
-        if !is_asked && silence < SILENCE && is_last {
-            return [None, Some(RecoveryKind::Duplicate)];
-        }
+    /// A segment of what was captured before.
+    pub(super) fn copy(&mut self, (place, end): (u64, u64), waited: Waited) -> Signs {
+        let cause = self.cause(place, waited);
         self.run = Some(end);
-        [timed_out(is_asked, silence), Some(RecoveryKind::SentAgain)]
+        [cause, Some(RecoveryKind::SentAgain)]
     }
 
     /// Takes a segment that is captured for the first time, after one that follows it. It was sent again, unless it may
     /// just be late.
-    pub(super) fn filling(&mut self, (place, end): (u64, u64), silence: u64) -> Option<Signs> {
-        let is_asked = self.is_asked(place);
-        if !is_asked && silence < SILENCE {
+    pub(super) fn filling(&mut self, (place, end): (u64, u64), waited: Waited) -> Option<Signs> {
+        if !self.is_asked(place) && waited.silence < SILENCE {
             return None;
         }
+        let cause = self.cause(place, waited);
         self.run = Some(end);
-        Some([timed_out(is_asked, silence), Some(RecoveryKind::Replaced)])
+        Some([cause, Some(RecoveryKind::Replaced)])
+    }
+
+    /// Why this is sent again; `None` if something seen before says so.
+    fn cause(&self, place: u64, Waited { silence, unacknowledged }: Waited) -> Option<RecoveryKind> {
+        let since = |time: Time| self.last_time.0.saturating_sub(time.0);
+        let (_, progress) = self.progress;
+        // Without acknowledgements in the capture, nothing is known of those.
+        let unacknowledged = unacknowledged.filter(|_| progress > Time(0)).map_or(0, since);
+        // Each acknowledgement of something new begins the wait anew.
+        let is_enough = |wait: &u64| (*wait).min(since(progress.max(self.asked_at))) >= TIMER;
+        match [silence, unacknowledged].into_iter().find(is_enough) {
+            Some(silence) => Some(RecoveryKind::TimedOut { silence }),
+            None if self.is_asked(place) => None,
+            None => Some(RecoveryKind::CauseNotSeen),
+        }
+    }
+
+    /// Whether this end has sent data since then.
+    pub(super) fn has_sent_since(&self, since: Time) -> bool {
+        self.last_time > since
     }
 
     /// A segment with which this end goes on.
@@ -82,7 +126,7 @@ impl Again {
     }
 
     /// Whether the other end asked for this, or this end is sending again what is before it.
-    fn is_asked(&self, place: u64) -> bool {
+    pub(super) fn is_asked(&self, place: u64) -> bool {
         self.asked.is_some_and(|(first, end)| (first..end).contains(&place)) || self.run.is_some_and(|run| place >= run)
     }
 }

@@ -10,11 +10,12 @@ use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
 use super::tcp::{Piece, Reassembly, StreamStep, TcpSign};
 use crate::carrier::connection::{Announced, Connection, Counts, Endpoint, Rejected, port_service};
+use crate::carrier::copies::RecentPackets;
 use crate::carrier::handler::Handler;
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::Sign;
 use crate::carrier::table::Table;
-use crate::link::{Address, Carrier, TcpSegment};
+use crate::link::{Address, Carrier, Sighting, TcpSegment};
 
 /// The most connections that are followed at a time; the quarter that was unused for longest makes room.
 const CONNECTIONS: usize = 1024;
@@ -97,13 +98,14 @@ struct IwarpSink<'a, H> {
 #[derive(Debug)]
 pub(crate) struct Connections<S> {
     table: Table<TcpFlow, TcpEntry<S>>,
+    recent: RecentPackets,
     last_key: u64,
     checked: Checked,
 }
 
 impl<S> Default for Connections<S> {
     fn default() -> Self {
-        Self { table: Table::default(), last_key: 0, checked: Checked::default() }
+        Self { table: Table::default(), recent: RecentPackets::default(), last_key: 0, checked: Checked::default() }
     }
 }
 
@@ -112,7 +114,7 @@ impl<S> Connections<S> {
     #[inline]
     pub(crate) fn segment(
         &mut self,
-        stamp: Stamp,
+        (stamp, sighting): (Stamp, Sighting),
         segment: &TcpSegment<'_>,
         choice: Choice,
         handler: &mut impl Handler<Session = S>,
@@ -125,6 +127,9 @@ impl<S> Connections<S> {
         let Some((key, from)) = self.find(segment, choice, handler) else { return false };
         let Some(entry) = self.table.touch(key) else { return false };
         entry.segments += 1;
+        if entry.reassembly.is_copy((from, stamp.time, sighting), segment, (&mut self.recent, key)) {
+            return true;
+        }
         if segment.is_final() || segment.is_reset() {
             entry.known.connection.disconnected.get_or_insert((from, stamp));
         }

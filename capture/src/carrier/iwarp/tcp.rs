@@ -15,13 +15,14 @@
 
 use std::collections::BTreeMap;
 
-use super::again::Again;
+use super::again::{Again, TcpAcknowledgement, Waited};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::connection::Counts;
+use crate::carrier::copies::{Copies, RecentPackets};
 use crate::carrier::operation::{Side, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Signs};
 use crate::file::Time;
-use crate::link::TcpSegment;
+use crate::link::{Sighting, TcpSegment};
 
 /// The most segments of a connection between an acknowledgement and the late segment that it acknowledges.
 const GRACE: u64 = 64;
@@ -117,6 +118,7 @@ pub(super) struct Reassembly {
     streams: Sides<TcpStream>,
     /// Counts by sender.
     pub(super) counts: Sides<Counts>,
+    copies: Sides<Copies>,
     /// Pieces that are held, and octets of them.
     held: (usize, usize),
     arrivals: u64,
@@ -162,6 +164,27 @@ impl Reassembly {
             counts.get_mut(side).acknowledgements = self.streams.get(side.other()).awaited.measured();
         }
         counts
+    }
+
+    /// Whether a segment is a copy: the capture holds it, and it was not sent again since. Copies are counted, and then left out.
+    pub(super) fn is_copy(
+        &mut self,
+        (from, time, sighting): (Side, Time, Sighting),
+        segment: &TcpSegment<'_>,
+        (recent, key): (&mut RecentPackets, u64),
+    ) -> bool {
+        let Self { streams, copies, counts, .. } = self;
+        let stream = streams.get(from);
+        let content = recent.digest((key, from), segment.words(), segment.options, sighting);
+        let other = streams.get(from.other());
+        let is_asked = |since| match segment.length {
+            // An acknowledgement is repeated for each segment that comes behind a hole.
+            0 => other.again.has_sent_since(since),
+            _ => stream.again.is_asked(extend(stream.next, segment.sequence)),
+        };
+        let is_copy = recent.is_copy((content, time), sighting, copies.get_mut(from), is_asked);
+        counts.get_mut(from).duplicates += u64::from(is_copy);
+        is_copy
     }
 
     /// Takes the next segment of the capture and gives what became known through it.
@@ -250,7 +273,7 @@ impl Reassembly {
         let end = piece.place + piece.length as u64;
         if end <= next {
             stream.repetitions += 1;
-            return self.copy(&piece, (silence, sent), out);
+            return self.copy(&piece, silence, out);
         }
         stream.repetitions = 0;
         if piece.place >= sent {
@@ -271,15 +294,16 @@ impl Reassembly {
         let fresh = stream.hold(&piece, self.arrivals);
         self.held = (self.held.0 + fresh.0, self.held.1 + fresh.1);
         if fresh.0 == 0 {
-            self.copy(&piece, (silence, sent), out);
+            self.copy(&piece, silence, out);
         }
     }
 
     /// Takes octets that were captured before.
-    fn copy(&mut self, piece: &Piece<'_>, (silence, sent): (u64, u64), out: &mut impl FnMut(StreamStep<'_>)) {
+    fn copy(&mut self, piece: &Piece<'_>, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
         let end = piece.place + piece.length as u64;
-        let again = &mut self.streams.get_mut(piece.from).again;
-        let signs = again.copy((piece.place, end), silence, end == sent);
+        let stream = self.streams.get_mut(piece.from);
+        let waited = Waited { silence, unacknowledged: stream.awaited.since() };
+        let signs = stream.again.copy((piece.place, end), waited);
         self.show(piece, signs, out);
     }
 
@@ -287,7 +311,8 @@ impl Reassembly {
     fn fill(&mut self, piece: &mut Piece<'_>, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
         let end = piece.place + piece.length as u64;
         let stream = self.streams.get_mut(piece.from);
-        let Some(signs) = stream.again.filling((piece.place, end), silence) else { return };
+        let waited = Waited { silence, unacknowledged: stream.awaited.since() };
+        let Some(signs) = stream.again.filling((piece.place, end), waited) else { return };
         let later = stream.held.range(piece.place..).next().map(|(_, held)| held.first_sent.unwrap_or(held.stamp.time));
         piece.first_sent = Some(later.unwrap_or(Time(piece.stamp.time.0.saturating_sub(silence))));
         self.show(piece, signs, out);
@@ -316,7 +341,8 @@ impl Reassembly {
         let beyond = segment.received_beyond().map(|beyond| extend(Some(received), beyond));
         let is_bare = segment.length == 0 && !segment.is_final() && !segment.is_synchronizing();
         let again = &mut self.streams.get_mut(of).again;
-        if again.acknowledge(received, beyond, is_bare.then_some(segment.window)) {
+        let window = is_bare.then_some(segment.window);
+        if again.acknowledge(TcpAcknowledgement { place: received, beyond, window, time: stamp.time }) {
             let kind = RecoveryKind::SequenceError;
             self.counts.get_mut(from).recover(kind);
             out(StreamStep::Recovery((from, stamp), TcpSign { of, place: received, kind }));
@@ -594,6 +620,80 @@ mod tests {
         // What comes in the end comes too late.
         taken.take(Active, 100, 500, "abcd");
         assert_eq!(taken.active(), "!efgh");
+    }
+
+    /// A segment: milliseconds, its sender, number and acknowledgement, the blocks of a selective one, data.
+    type Sent<'a> = (u64, Side, [u32; 2], &'a [[u32; 2]], &'a str);
+
+    /// What segments show.
+    fn shown(segments: &[Sent<'_>]) -> Vec<RecoveryKind> {
+        let (mut reassembly, mut kinds) = (Reassembly::default(), Vec::new());
+        for (time, from, [sequence, acknowledges], blocks, data) in segments {
+            let mut octets = packet(*sequence, *acknowledges, 0x10, &[]);
+            if !blocks.is_empty() {
+                octets.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
+                octets.extend(blocks.as_flattened().iter().flat_map(|edge| edge.to_be_bytes()));
+            }
+            octets[32] = ((octets.len() - 20) as u8 / 4) << 4;
+            octets.extend(data.as_bytes());
+            let length = octets.len() as u32;
+            octets[2..4].copy_from_slice(&(length as u16).to_be_bytes());
+            let time = Time(time * 1_000_000);
+            let frame = Frame { number: 1, time, link: LinkType(101), data: &octets, length };
+            let Content::Tcp(segment) = decode(&frame) else { panic!("TCP") };
+            reassembly.segment((*from, Stamp { frame: 1, time }), &segment, &mut |step| {
+                if let StreamStep::Recovery(_, TcpSign { kind, .. }) = step {
+                    kinds.push(kind);
+                }
+            });
+        }
+        kinds
+    }
+
+    #[test]
+    fn what_fills_a_hole_that_an_acknowledgement_names_is_a_fast_retransmission() {
+        let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
+        let shown = shown(&[
+            data(1000, 100),
+            data(1000, 104),
+            data(1000, 108),
+            data(1000, 112),
+            data(1000, 116),
+            (1001, Passive, [500, 104], &[[108, 112], [116, 120]], ""),
+            data(1004, 104),
+            // It goes on, and comes back to the second hole.
+            data(1004, 120),
+            data(1009, 112),
+        ]);
+        use RecoveryKind::{SentAgain, SequenceError};
+        assert_eq!(shown, [SequenceError, SentAgain, SentAgain]);
+    }
+
+    #[test]
+    fn without_such_an_acknowledgement_only_a_long_silence_is_a_time_out() {
+        let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
+        for (silence, cause) in [
+            (5, RecoveryKind::CauseNotSeen),
+            (29, RecoveryKind::CauseNotSeen),
+            (210, RecoveryKind::TimedOut { silence: 210_000_000 }),
+        ] {
+            let shown = shown(&[data(1000, 100), data(1000 + silence, 100)]);
+            assert_eq!(shown, [cause, RecoveryKind::SentAgain]);
+        }
+        // What was asked for is lost again; then what follows is sent again as each acknowledgement comes.
+        let shown = shown(&[
+            data(1000, 100),
+            data(1000, 104),
+            data(1000, 108),
+            (1050, Passive, [500, 100], &[[104, 108]], ""),
+            data(1051, 100),
+            data(1300, 100),
+            (1350, Passive, [500, 108], &[], ""),
+            data(1351, 108),
+        ]);
+        let timed_out = RecoveryKind::TimedOut { silence: 249_000_000 };
+        use RecoveryKind::{SentAgain, SequenceError};
+        assert_eq!(shown, [SequenceError, SentAgain, timed_out, SentAgain, SentAgain]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ impl PacketCounts {
     /// Takes those of one end.
     pub(super) const fn put(&mut self, counts: &Counts) {
         self.all += counts.packets;
-        self.sent_again += counts.retransmitted.saturating_sub(counts.duplicates) + counts.replaced;
+        self.sent_again += counts.retransmitted + counts.replaced;
     }
 }
 

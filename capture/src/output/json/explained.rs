@@ -113,7 +113,7 @@ struct PacketRunObject {
     step: Option<&'static str>,
     /// As `events` names it.
     recovery: Option<&'static str>,
-    /// Of a `time-out`: for how many nanoseconds the sender had sent nothing.
+    /// Of a `time-out`: for how many nanoseconds the sender had sent nothing, or had got no acknowledgement.
     silence_ns: Option<u64>,
     /// Of an `RNR NAK`: for how many nanoseconds the sender has to wait.
     wait_ns: Option<u64>,

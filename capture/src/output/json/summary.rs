@@ -302,6 +302,8 @@ pub struct Ignored {
     /// InfiniBand packets of no reliable connection, by their transport service: `CNP`, `UC`, `RD`, `UD` (without connection
     /// management), or `unknown opcode`.
     pub other_services: Vec<NamedCount>,
+    /// Copies of packets of connections that carry RPC-over-RDMA: the capture or the network made them.
+    pub copied_packets: u64,
     /// Frames that are neither InfiniBand nor iWARP, by what they are.
     pub other_frames: Vec<NamedCount>,
     /// Requests for a connection that were refused.

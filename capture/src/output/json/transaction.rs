@@ -154,10 +154,12 @@ struct RecoveryObject<'a> {
     ns: u64,
     /// How often a sender waited for an acknowledgement in vain.
     timeouts: u64,
+    /// How often an RDMA Read request was sent again because a response was missing.
+    implied_naks: u64,
+    /// How often packets were sent again, and the capture does not show why.
+    causes_not_seen: u64,
     /// Packets that were sent again.
     resent_packets: u64,
-    /// Packets that came twice in immediate succession: the network or the capture doubled them.
-    duplicates: u64,
     /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
     naks: u64,
     /// "Receiver not ready".
@@ -172,12 +174,14 @@ struct RecoveryObject<'a> {
 
 impl<'a> RecoveryObject<'a> {
     fn new(recovery: &'a Recovery) -> Self {
-        let Recovery { timeouts, resent_packets, duplicates, naks, rnr_naks, frames_left_out, .. } = *recovery;
+        let Recovery { timeouts, implied_naks, causes_not_seen, resent_packets, .. } = *recovery;
+        let Recovery { naks, rnr_naks, frames_left_out, .. } = *recovery;
         Self {
             ns: recovery.phases.total(),
             timeouts,
+            implied_naks,
+            causes_not_seen,
             resent_packets,
-            duplicates,
             naks,
             rnr_naks,
             rnr_wait_ns: recovery.rnr_wait,

@@ -132,7 +132,9 @@ fn phases() -> Vec<Field> {
 }
 
 fn recovery() -> Vec<Field> {
-    let counts = ["ns", "timeouts", "resent_packets", "duplicates", "naks", "rnr_naks", "rnr_wait_ns"].map(number);
+    let counts =
+        ["ns", "timeouts", "implied_naks", "causes_not_seen", "resent_packets", "naks", "rnr_naks", "rnr_wait_ns"]
+            .map(number);
     join([counts.to_vec(), vec![list("frames", DataType::Int64), number("frames_left_out")]])
 }
 

@@ -6,7 +6,7 @@ use super::Finished;
 use crate::output::gaps::Gap;
 use crate::output::slow::longest;
 use crate::output::stats::EndReport;
-use crate::output::stats::text::{counted, duration, grouped, three_digits};
+use crate::output::stats::text::{counted, duration, grouped, three_digits, twice};
 use crate::output::text::called_within;
 use crate::rpc::transaction::Transaction;
 
@@ -134,9 +134,15 @@ fn network(finished: &Finished<'_>) -> String {
         (naks, "negative acknowledgement", "negative acknowledgements"),
         (not_ready, "'receiver not ready'", "'receiver not ready'"),
         (sum(|end| end.timeouts), "time-out", "time-outs"),
+        (sum(|end| end.implied_naks), "implied negative acknowledgement", "implied negative acknowledgements"),
+        (sum(|end| end.causes_not_seen), "cause not seen", "causes not seen"),
         (failed, "operation refused for good", "operations refused for good"),
     ]);
-    if more.is_empty() { format!("{again}.") } else { format!("{again}; there were {more}.") }
+    let copies = match sum(|end| end.duplicates) {
+        0 => String::new(),
+        copies => format!(" Left out: {}.", twice(copies, packets)),
+    };
+    if more.is_empty() { format!("{again}.{copies}") } else { format!("{again}; there were {more}.{copies}") }
 }
 
 fn rules(finished: &Finished<'_>) -> String {

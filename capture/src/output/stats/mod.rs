@@ -40,6 +40,8 @@ pub use report::{
 };
 #[cfg(feature = "text")]
 pub use text::interval_heading;
+#[cfg(feature = "program")]
+pub(crate) use text::twice;
 
 /// The most connections that are listed.
 pub const CONNECTIONS: usize = 1000;

@@ -184,12 +184,16 @@ pub struct EndReport {
     pub packets: u64,
     /// Packets it sent again that the capture holds from before.
     pub retransmitted: u64,
-    /// Those of them that the network or the capture doubled.
+    /// Copies of its packets, which the capture or the network made. No other count includes them.
     pub duplicates: u64,
     /// Packets it sent again that the capture does not hold from before.
     pub replaced: u64,
     /// Times it waited for an acknowledgement in vain.
     pub timeouts: u64,
+    /// Times it sent an RDMA Read request again because a response was missing.
+    pub implied_naks: u64,
+    /// Times it sent packets again, and the capture does not show why.
+    pub causes_not_seen: u64,
     /// Packets that came before one with a smaller number, and acknowledgements before what they acknowledge.
     pub early: u64,
     /// Negative acknowledgements for a hole that it sent.
@@ -579,7 +583,8 @@ fn invalidates(said: PrivateData) -> bool {
 
 impl EndReport {
     fn new(end: &Endpoint, said: Option<PrivateData>, counts: &Counts, credits: CreditTimes) -> Self {
-        let Counts { packets, retransmitted, duplicates, replaced, timeouts, early, .. } = *counts;
+        let Counts { packets, retransmitted, duplicates, replaced, early, .. } = *counts;
+        let Counts { timeouts, implied_naks, causes_not_seen, .. } = *counts;
         let Counts { sequence_errors, not_ready, failed, missed, orphans, .. } = *counts;
         Self {
             address: end.address.to_string(),
@@ -591,6 +596,8 @@ impl EndReport {
             duplicates,
             replaced,
             timeouts,
+            implied_naks,
+            causes_not_seen,
             early,
             sequence_errors,
             not_ready,

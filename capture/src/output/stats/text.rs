@@ -68,6 +68,11 @@ impl Statistics {
                 "the clock steps back {times}, first in frame {first}, most in frame {longest}: {length}"
             ))?;
         }
+        let ends = || self.connections.iter().flat_map(|connection| [&connection.active, &connection.passive]);
+        let copies: u64 = ends().map(|end| end.duplicates).sum();
+        if copies > 0 {
+            text.line(&twice(copies, ends().map(|end| end.packets).sum()))?;
+        }
         let other = self.other;
         if other.connections > 0 {
             let what = if other.connections == 1 { "connection that does" } else { "connections that do" };
@@ -110,9 +115,11 @@ impl Statistics {
                 text.line(&format!("   only packets of {captured} captured, none of {missing}"))?;
             }
             text.line(&format!("   credits {}", credits(connection)))?;
-            for end in [&connection.active, &connection.passive].into_iter().filter(|end| end.timeouts > 0) {
-                let times = counted(end.timeouts, "time-out");
-                text.line(&format!("   {times}: {} waited for an acknowledgement in vain", end.address))?;
+            for end in [&connection.active, &connection.passive] {
+                recoveries(text, end)?;
+                if end.duplicates > 0 {
+                    text.line(&format!("   sent by {}: {}", end.address, twice(end.duplicates, end.packets)))?;
+                }
             }
             if let Some(place) = connection.captured_at {
                 let between = if place == "between" { "" } else { "at the " };
@@ -254,6 +261,35 @@ impl Statistics {
         text.table(&[], 2, rows.collect())?;
         text.some(self.failures_left_out, "more failures")
     }
+}
+
+/// Why an end sent packets again.
+fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io::Result<()> {
+    let address = &end.address;
+    for (count, name, why) in [
+        (end.timeouts, "time-out", "waited for an acknowledgement in vain"),
+        (end.implied_naks, "implied NAK", "asked again for an RDMA Read, because a response was missing"),
+        (end.causes_not_seen, "cause not seen", "sent packets again, and the capture does not show why"),
+    ] {
+        match (count, name) {
+            (0, _) => {}
+            (count, "cause not seen") => {
+                text.line(&format!("   {name}, {}: {address} {why}", counted(count, "time")))?
+            }
+            (count, name) => text.line(&format!("   {}: {address} {why}", counted(count, name)))?,
+        }
+    }
+    Ok(())
+}
+
+/// That the capture holds copies of packets.
+pub(crate) fn twice(copies: u64, packets: u64) -> String {
+    let packets_text = counted(packets, "packet");
+    if copies.saturating_mul(4) >= packets.saturating_mul(3) {
+        return format!("nearly every packet is in the capture twice: {} copies of {packets_text}", grouped(copies));
+    }
+    let are = if copies == 1 { "copy" } else { "copies" };
+    format!("{} {are} of {packets_text}: the capture or the network doubled them", grouped(copies))
 }
 
 /// Writes the headings of the columns of [`IntervalStatistics::write_text`].

@@ -22,7 +22,7 @@ Every frame is written as it is. The comments are on
   the last frame of each reply    the frame of its call, its latency, what RDMA moved, its status
   RDMA Reads and RDMA Writes      which of how many packets it is, and of which RPC
   what shows that packets were lost
-                                  sent again and how many times, NAK, RNR NAK, time-out, duplicate
+                                  sent again and how many times, NAK, RNR NAK, time-out
   the frame that shows a finding  the rule that is broken, who broke it, and how
 In Wireshark, the display filter 'frame.comment' shows the frames that have one. Comments that the
 files had before are not kept.";

@@ -20,13 +20,17 @@ const EVENTS_HELP: &str = "\
 Each line is one of:
   sent again               a packet that the capture holds from before
   sent again, lost before  a packet that the capture does not hold from before
-  time-out                 the sender of the packet sent again had waited in vain: that line follows
+  time-out                 the sender of the packet in the next line had waited in vain, at least
+                           for the local ACK timeout that the connection request announced, or for
+                           30 ms (iWARP, or if the capture lacks the request)
+  implied NAK              a response to the RDMA Read request in the next line was missing
+  cause not seen           nothing in the capture says why the next line's packet was sent again
   NAK                      the receiver misses a packet; for iWARP, a TCP acknowledgement says so
   RNR NAK                  the receiver was not ready; the sender has to wait
-  duplicate                the same packet twice in a row: the network or the capture doubled it
   refused                  the receiver refused an operation for good
 The XID is that of the RPC that the line is about, if that is known. If a packet is lost before it
-could be captured and is sent again before any other follows it, nothing shows that.
+could be captured and is sent again before any other follows it, nothing shows that. Copies that a
+mirror or the network made of packets are left out and counted.
 A line is printed once it is known which RPC it is about, so lines of two connections may not be in
 the order of their frames.
 

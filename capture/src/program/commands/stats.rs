@@ -34,6 +34,8 @@ Lines above these say if packets of one end only were captured, if the clock of 
 back, and how many InfiniBand packets belong to no reliable connection: CNP (congestion
 notifications), UC (unreliable connections), RD and UD (reliable and unreliable datagrams, except
 for connection management).
+None of these counts copies of packets, which the capture or the network made; how many there are
+is said above them, with what made the ends send packets again.
 The arrow → marks the end that requested the connection, ← the other.
 
 With --interval, the columns are:

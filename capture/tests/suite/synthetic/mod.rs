@@ -39,6 +39,8 @@ pub struct Wire {
     pub name: u32,
     /// Opcodes are those of XRC.
     pub extended: bool,
+    /// The local ACK timeout that the client announces: 4.096 microseconds, doubled so many times.
+    pub ack_timeout: u8,
 }
 
 /// Who sends.
@@ -57,6 +59,7 @@ impl Default for Wire {
             port: 20049,
             name: 0x1234,
             extended: false,
+            ack_timeout: 0,
         }
     }
 }
@@ -203,6 +206,13 @@ impl Wire {
         self.ack(by, sent)
     }
 
+    /// So many acknowledgements of the same, each with another message number: none is a copy of another.
+    pub fn acks(&mut self, by: By, number: u32, count: u32) -> Vec<Packet> {
+        let acknowledgement =
+            |message: u32| self.packet(by, ACKNOWLEDGE, number, &(0x1f00_0000 | message).to_be_bytes(), &[]);
+        (2..count + 2).map(acknowledgement).collect()
+    }
+
     /// A negative acknowledgement: the packet of this number is missing.
     pub fn nak(&mut self, by: By, number: u32) -> Packet {
         self.packet(by, ACKNOWLEDGE, number, &[0x60, 0, 0, 1], &[])
@@ -228,6 +238,7 @@ impl Wire {
         // The first number of the packets to the sender of this message is the server's.
         put(&mut mad, 68, &(self.server.next << 8).to_be_bytes());
         mad[74] = (self.mtu.trailing_zeros() as u8 - 7) << 4;
+        mad[119] = self.ack_timeout << 3;
         put(&mut mad, 164 + 36, private_data);
         datagram(self.client.host, self.server.host, &mad)
     }

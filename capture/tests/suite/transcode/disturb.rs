@@ -42,6 +42,56 @@ pub fn duplicating<T: Clone>(records: &[T], seed: u64, per_mille: u64) -> Vec<T>
     records.iter().flat_map(|record| vec![record.clone(); if random.happens(per_mille) { 2 } else { 1 }]).collect()
 }
 
+/// How a mirror makes a copy of each frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Mirror {
+    /// Nanoseconds later.
+    pub delay: u64,
+    pub kind: MirrorKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MirrorKind {
+    /// Of the same octets.
+    Same,
+    /// Behind a router: with other MAC addresses, and a hop limit that is one less.
+    Routed,
+    /// With a tag of a VLAN.
+    Tagged,
+}
+
+/// Each frame for which `is_doubled`, and its copy, in the order of their times, with the place of each among the frames.
+pub fn doubling(records: &[Record], mirror: Mirror, is_doubled: impl Fn(&Record) -> bool) -> Vec<(usize, Record)> {
+    let tagged = if mirror.kind == MirrorKind::Tagged { super::with_vlan(records) } else { records.to_vec() };
+    let copies = tagged.into_iter().zip(records).enumerate().filter(|(_, (_, record))| is_doubled(record));
+    let copies = copies.map(|(place, (mut copy, record))| {
+        copy.time_ns = record.time_ns + mirror.delay;
+        if mirror.kind == MirrorKind::Routed {
+            route(&mut copy.data);
+        }
+        (place, copy)
+    });
+    let mut all: Vec<_> = records.iter().cloned().enumerate().chain(copies).collect();
+    // Stable: of two at the same time, the packet comes before its copy.
+    all.sort_by_key(|(_, record)| record.time_ns);
+    all
+}
+
+/// What a router does to an Ethernet frame.
+fn route(frame: &mut [u8]) {
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 0x11, 2, 0, 0, 0, 0, 0x12]);
+    match frame[12..14] {
+        // The checksum (RFC 1141) grows by what the time to live, in the upper half of its word, has become less.
+        [0x08, 0] => {
+            frame[22] -= 1;
+            let sum = u32::from(u16::from_be_bytes([frame[24], frame[25]])) + 0x100;
+            frame[24..26].copy_from_slice(&((sum & 0xffff) + (sum >> 16)).to_be_bytes()[2..]);
+        }
+        [0x86, 0xdd] | [0x89, 0x15] => frame[21] -= 1,
+        _ => {}
+    }
+}
+
 /// Frames that changed place with one of the next `distance` frames, at random; the times stay in order.
 pub fn reordering(records: &[Record], seed: u64, per_mille: u64, distance: usize) -> Vec<Record> {
     let mut disturbed = shuffling(records, seed, per_mille, distance);
