@@ -53,7 +53,7 @@ static DEVIATIONS: [Deviation; 7] = [
     },
     Deviation {
         implementation: Implementation::LinuxNfsd,
-        versions: "6.1",
+        versions: "6.1, 7.2",
         rule: "answer",
         what: "it answers Sends of less than 28 octets by ERR_CHUNK",
         blame: Blame::Sender,
@@ -61,7 +61,7 @@ static DEVIATIONS: [Deviation; 7] = [
     },
     Deviation {
         implementation: Implementation::LinuxNfsd,
-        versions: "6.1",
+        versions: "6.1, 7.2",
         rule: "answer",
         what: "it does not answer RDMA_NOMSG without chunks",
         blame: Blame::Receiver,
@@ -69,7 +69,7 @@ static DEVIATIONS: [Deviation; 7] = [
     },
     Deviation {
         implementation: Implementation::LinuxNfsd,
-        versions: "6.1",
+        versions: "6.1, 7.2",
         rule: "answer",
         what: "it does not answer RDMA_MSG without a Payload stream",
         blame: Blame::Receiver,
@@ -77,7 +77,7 @@ static DEVIATIONS: [Deviation; 7] = [
     },
     Deviation {
         implementation: Implementation::LinuxNfsd,
-        versions: "6.1",
+        versions: "6.1, 7.2",
         rule: "write-unwritten",
         what: "it counts reduced results in the length of the Reply chunk",
         blame: Blame::Sender,
@@ -85,7 +85,7 @@ static DEVIATIONS: [Deviation; 7] = [
     },
     Deviation {
         implementation: Implementation::LinuxNfsd,
-        versions: "6.1",
+        versions: "6.1, 7.2",
         rule: "write-roundup",
         what: "the Write chunk of a READLINK begins with the length of the link",
         blame: Blame::Sender,

@@ -1,4 +1,4 @@
-# Our rpcrdma-probe judges Linux nfsd. The verdicts are those of expected/server-linux-6.1.tsv.
+# Our rpcrdma-probe judges Linux nfsd. The verdicts are those of expected/server-linux-*.tsv for its kernel.
 programs="rpcrdma-probe" peer="192.0.2.1 192.0.2.2" seconds=400
 
 server() {
@@ -19,5 +19,5 @@ client() {
 
 verdict() {
     [ -s share/probe.tsv ] || fault "there are no verdicts"
-    diff <(tail -n +2 "$lab/expected/server-linux-6.1.tsv") share/probe.tsv || fault "other verdicts than expected"
+    diff <(tail -n +2 "$lab/expected/server-linux-$linux.tsv") share/probe.tsv || fault "other verdicts than expected"
 }

@@ -16,6 +16,6 @@ client() {
 }
 
 verdict() {
-    diff <(grep -P '\treverse-(reply|short)\t' "$lab/expected/server-linux-6.1.tsv") share/probe.tsv ||
+    diff <(grep -P '\treverse-(reply|short)\t' "$lab/expected/server-linux-$linux.tsv") share/probe.tsv ||
         fault "other verdicts than expected"
 }
