@@ -32,6 +32,7 @@ pub(in crate::output) use histogram::Histogram;
 #[cfg(all(feature = "json", feature = "text"))]
 pub(in crate::output) use histogram::part;
 pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
+#[cfg(feature = "json")]
 pub(in crate::output) use report::named;
 pub use report::{
     CaptureStatistics, ChunkStatistics, ChunkTotals, ClockStatistics, ConnectionStatistics, CreditCounts, EndReport,
