@@ -1027,7 +1027,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__pending)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --older-than --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1079,6 +1079,10 @@ _rpcrdma() {
                     ;;
                 --v2-family)
                     COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --older-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --jobs)

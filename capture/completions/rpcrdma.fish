@@ -163,6 +163,7 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l older-than -d 'Print only calls that have waited this long (5s; also ns, us and ms); --slower-than does the same' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'

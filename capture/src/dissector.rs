@@ -312,8 +312,8 @@ impl Handler for DissectorState {
     }
 
     #[inline]
-    fn acknowledged(&mut self, session: &mut Session, by: (Side, Stamp), place: u64) {
-        session.acknowledged(by, place);
+    fn acknowledged(&mut self, session: &mut Session, by: (Side, Stamp), acknowledged: (u64, bool)) {
+        session.acknowledged(by, acknowledged, &mut self.context());
     }
 
     fn account(&mut self) -> &mut Account {

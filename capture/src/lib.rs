@@ -98,4 +98,4 @@ pub use rpc::ranges::Ranges;
 pub use rpc::recovery::{Recovery, RecoveryUnknown};
 pub use rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, StepsWanted};
 pub use rpc::transaction::{Form, Half, Rebuilt, Transaction};
-pub use rpc::waiting::{Owed, OwedUnknown, Step, WaitEnd, Waiting};
+pub use rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};

@@ -28,8 +28,8 @@ pub(crate) trait Handler {
         operation: Operation<'_>,
         last: bool,
     ) -> Taken;
-    /// An end acknowledged what the other sends, up to this place.
-    fn acknowledged(&mut self, session: &mut Self::Session, by: (Side, Stamp), place: u64);
+    /// An end acknowledged what the other sends, up to this place; `is_bare` says that its packet is nothing else.
+    fn acknowledged(&mut self, session: &mut Self::Session, by: (Side, Stamp), acknowledged: (u64, bool));
     /// The memory that all connections together hold.
     fn account(&mut self) -> &mut Account;
     /// Octets of memory held by a session.

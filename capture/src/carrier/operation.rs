@@ -131,11 +131,14 @@ pub(crate) struct Operation<'a> {
     pub from: Side,
     /// The frame that brought it.
     pub stamp: Stamp,
+    /// The frame that first held octets of it: `stamp`, unless its receiver refused an earlier copy, or it spans frames.
+    pub began: Stamp,
     /// How many times the content of that frame was sent before, in vain.
     pub retransmitted: u32,
     /// If that frame is a copy that was sent later: when the content was first sent, or what follows it.
     pub first_sent: Option<Time>,
-    /// Where it is in what `from` sends; of an InfiniBand Read response, in what the other end sends.
+    /// Where it is in what `from` sends; of an InfiniBand Read response, in what the other end sends. Of a packet that was sent
+    /// again, its places; of another sign, one place.
     pub places: Places,
     /// What it was.
     pub kind: OperationKind<'a>,

@@ -66,6 +66,11 @@ impl RecoveryKind {
         matches!(self, Self::TimedOut { .. } | Self::ImpliedNak | Self::CauseNotSeen)
     }
 
+    /// Whether the receiver refused a packet with it, and what follows that.
+    pub(crate) const fn is_refusal(self) -> bool {
+        matches!(self, Self::SequenceError | Self::NotReady { .. } | Self::Failed)
+    }
+
     /// Whether it shows a packet that was sent again.
     #[must_use]
     pub const fn is_sent_again(self) -> bool {

@@ -81,6 +81,8 @@ struct HeldFrame {
     /// What most frames have, which becomes text when it is written.
     packet: Option<PacketComment>,
     comments: Vec<String>,
+    /// The number of its first comments that are about RPCs: an RPC is known later than what else its frames show.
+    rpcs: usize,
 }
 
 /// Which packets of an RDMA Read or RDMA Write begin in a frame.
@@ -132,7 +134,7 @@ impl<W: Write> Annotator<W> {
     pub fn frame(&mut self, frame: &Frame<'_>) -> io::Result<()> {
         self.octets += frame.data.len();
         let frame = self.buffers.keep(frame);
-        self.held.push_back(HeldFrame { frame, packet: None, comments: Vec::new() });
+        self.held.push_back(HeldFrame { frame, packet: None, comments: Vec::new(), rpcs: 0 });
         // One always stays, to take the last comments.
         while self.held.len() > HELD_FRAMES || (self.octets > HELD_OCTETS && self.held.len() > 1) {
             self.write_oldest()?;
@@ -146,10 +148,10 @@ impl<W: Write> Annotator<W> {
         let Transaction { call, reply, .. } = transaction;
         let called = called_within(CALLED, transaction);
         if let Some(half) = call {
-            self.comment(half.stamp.frame, |text| call_comment(text, &called, transaction, half));
+            self.comment_on_rpc(half.stamp.frame, |text| call_comment(text, &called, transaction, half));
         }
         if let Some(half) = reply {
-            self.comment(half.stamp.frame, |text| reply_comment(text, &called, transaction, half));
+            self.comment_on_rpc(half.stamp.frame, |text| reply_comment(text, &called, transaction, half));
         }
         if let Some(steps) = &transaction.steps {
             self.steps(transaction, steps);
@@ -231,6 +233,17 @@ impl<W: Write> Annotator<W> {
         Ok(self.annotated)
     }
 
+    /// Comments on a frame of an RPC, before all else that is said of it.
+    fn comment_on_rpc(&mut self, frame: u64, write: impl FnOnce(&mut String) -> fmt::Result) {
+        self.comment(frame, write);
+        if let Some(held) = self.held(frame)
+            && let Some(text) = held.comments.pop()
+        {
+            held.comments.insert(held.rpcs.min(held.comments.len()), text);
+            held.rpcs += 1;
+        }
+    }
+
     fn comment(&mut self, frame: u64, write: impl FnOnce(&mut String) -> fmt::Result) {
         self.annotated.comments += 1;
         let mut text = String::with_capacity(COMMENT);
@@ -249,7 +262,7 @@ impl<W: Write> Annotator<W> {
     }
 
     fn write_oldest(&mut self) -> io::Result<()> {
-        let Some(HeldFrame { frame, packet, comments }) = self.held.pop_front() else { return Ok(()) };
+        let Some(HeldFrame { frame, packet, comments, .. }) = self.held.pop_front() else { return Ok(()) };
         self.octets = self.octets.saturating_sub(frame.len());
         self.annotated.frames += 1;
         self.text.clear();

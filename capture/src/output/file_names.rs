@@ -14,14 +14,17 @@ const FILES: usize = 16_384;
 const HANDLE: usize = 128;
 const NAME: usize = 255;
 
+/// A file: its server, and the octets of its handle.
+type File = (Address, Box<[u8]>);
+
 /// The names of files, by server and handle.
 ///
 /// A file that is renamed keeps the name by which it was known until it is looked up again.
 #[derive(Debug, Default)]
 pub struct FileNames {
-    names: Map<(Address, Box<[u8]>), Box<[u8]>>,
+    names: Map<File, Box<[u8]>>,
     /// The order in which they were named.
-    order: VecDeque<(Address, Box<[u8]>)>,
+    order: VecDeque<File>,
 }
 
 impl FileNames {

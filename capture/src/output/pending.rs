@@ -4,15 +4,16 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use super::style::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
-use super::text::called_within;
+use super::text::{called_within, operations_within};
 use crate::carrier::operation::{Side, Stamp};
 use crate::file::{Files, Time};
 use crate::link::Address;
 use crate::nfs::{Callback, CompoundOperation, Procedure};
 use crate::rpc::credits::CreditLimit;
-use crate::rpc::known::Security;
+use crate::rpc::known::{Direction, Rpc, Security};
+use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Owed, OwedUnknown, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 
 /// Columns of a line.
 const WIDTH: usize = 80;
@@ -171,6 +172,38 @@ pub fn lines(
 }
 
 impl PendingCall {
+    /// A call that waits while the capture is being read; `None` if the message is no call. Who owes what is known only when the
+    /// capture ends.
+    #[must_use]
+    pub fn of_message(message: &Message) -> Option<Self> {
+        let (rpc, (requester, credits)) = (message.rpc.as_ref()?, message.credit_use?);
+        let Rpc { reverse, callback, procedure, name, security, .. } = *rpc;
+        let waiting = Waiting {
+            end: WaitEnd::Capture,
+            requester: (Step::Call, message.stamp),
+            responder: None,
+            delivery: Delivery::Unknown,
+            owed: Owed::Unknown(OwedUnknown::StillRead),
+            credits,
+        };
+        (rpc.direction == Direction::Call).then(|| Self {
+            connection: message.connection,
+            xid: message.xid(),
+            requester,
+            from: message.from,
+            to: message.to,
+            call: message.stamp,
+            reverse,
+            callback,
+            procedure,
+            name,
+            operations: rpc.operations.clone(),
+            security,
+            called: operations_within(CALLED, name, procedure, &rpc.operations),
+            waiting,
+        })
+    }
+
     /// Nanoseconds from the call to the `last` frame of the capture.
     #[must_use]
     pub const fn age(&self, last: Time) -> u64 {
@@ -181,9 +214,9 @@ impl PendingCall {
     #[must_use]
     pub const fn debtor(&self) -> Option<Address> {
         match self.waiting.owed {
-            Owed::Reply => Some(self.to),
-            Owed::ReadResponse(_) => Some(self.from),
-            Owed::Nothing | Owed::Unknown(_) => None,
+            Owed::Reply | Owed::ReplyAgain(_) | Owed::Acknowledgement(_) => Some(self.to),
+            Owed::Call(_) | Owed::ReadResponse(_) | Owed::ReadReply => Some(self.from),
+            Owed::ReplyArrival(_) | Owed::Nothing | Owed::Unknown(_) => None,
         }
     }
 
@@ -211,21 +244,28 @@ impl PendingCall {
     pub(super) fn owed(&self) -> String {
         let Self { from, to, .. } = self;
         let owed = match self.waiting.owed {
-            Owed::Reply if self.owes_credit() == Some(true) => {
-                let waiting = self.waiting.credits.waiting;
-                let calls = if waiting == 1 {
-                    "its call has the only one".to_owned()
-                } else {
-                    format!("its {waiting} calls that wait have them all")
-                };
-                format!(
-                    "{to} owes the reply when the capture ends, and with it a credit: {from} has none left, {calls}"
-                )
-            }
-            Owed::Reply => format!("{to} owes the reply when the capture ends"),
+            Owed::Reply => self.owed_reply(),
+            Owed::Call(Refusal { kind, stamp }) => format!(
+                "{from} owes the call once more: {to} refused it ({} in frame {}), and {from} did not send it again",
+                kind.name(),
+                stamp.frame
+            ),
+            Owed::Acknowledgement(times) => format!(
+                "{to} never acknowledged the call, which {from} sent {times} times: {to} cannot be reached, or its \
+                 acknowledgements are lost"
+            ),
+            Owed::ReplyAgain(Refusal { kind, stamp }) => format!(
+                "{to} owes the reply once more: {from} refused it ({} in frame {}), and {to} did not send it again",
+                kind.name(),
+                stamp.frame
+            ),
+            Owed::ReplyArrival(times) => format!(
+                "not known whether the reply arrived: {to} sent it {times} times, and {from} never acknowledged it"
+            ),
             Owed::ReadResponse(octets) => {
                 format!("{from} owes {octets} octets of RDMA Read responses when the capture ends")
             }
+            Owed::ReadReply => format!("{from} owes the RDMA Read of the reply, which {to} provides in its memory"),
             Owed::Nothing => "will not be answered".to_owned(),
             Owed::Unknown(OwedUnknown::DirectionMissing) => {
                 format!("not known whether it was answered: the capture holds no packet of {to}")
@@ -235,6 +275,24 @@ impl PendingCall {
         let WaitEnd::Disconnected { by, stamp } = self.waiting.end else { return owed };
         let by = if by == self.requester { from } else { to };
         format!("{owed}; {by} ended the connection in frame {}", stamp.frame)
+    }
+
+    /// The reply is owed: by a responder that has the call, as far as the capture shows.
+    fn owed_reply(&self) -> String {
+        let Self { from, to, .. } = self;
+        let accepted = if self.waiting.delivery == Delivery::Accepted { " has the call and" } else { "" };
+        let mut owed = format!("{to}{accepted} owes the reply when the capture ends");
+        if self.owes_credit() == Some(true) {
+            let calls = match self.waiting.credits.waiting {
+                1 => "its call has the only one".to_owned(),
+                waiting => format!("its {waiting} calls that wait have them all"),
+            };
+            owed.push_str(&format!(", and with it a credit: {from} has none left, {calls}"));
+        }
+        if accepted.is_empty() {
+            owed.push_str("; the capture does not show that the call arrived");
+        }
+        owed
     }
 
     fn last_steps(&self, files: &Files) -> String {

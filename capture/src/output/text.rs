@@ -17,6 +17,7 @@ use crate::rpc::header::{Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::known::{Direction, Rpc, Status};
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::{Half, Transaction};
 
 /// The most columns of a line, with IPv4 addresses and one file.
@@ -329,14 +330,24 @@ fn add(line: &mut Line, notes: &[(anstyle::Style, String)]) {
 /// about are left out.
 pub(super) fn called_within(room: usize, transaction: &Transaction) -> String {
     let Transaction { name, procedure, operations, .. } = transaction;
-    let name = if operations.is_empty() { *name } else { Some("") };
-    let text = called(name, *procedure, operations);
+    operations_within(room, *name, *procedure, operations)
+}
+
+/// The same of its parts.
+pub(super) fn operations_within(
+    room: usize,
+    name: Option<&'static str>,
+    procedure: Option<Procedure>,
+    operations: &[CompoundOperation],
+) -> String {
+    let name = if operations.is_empty() { name } else { Some("") };
+    let text = called(name, procedure, operations);
     let about = operations.iter().position(|operation| !operation.leads()).unwrap_or_default();
     let rest = operations.get(about..).unwrap_or_default();
     if about == 0 || text.chars().count() <= room {
         return text;
     }
-    format!("… {}", called(Some(""), *procedure, rest))
+    format!("… {}", called(Some(""), procedure, rest))
 }
 
 pub(super) fn milliseconds(nanoseconds: u64) -> String {
@@ -522,6 +533,9 @@ pub(super) fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> 
         }
         Some(error @ Status::Error(_)) => notes.push((FAULT, without_prefix(error.name()))),
         Some(other) => notes.push((WARNING, other.name().to_owned())),
+    }
+    if transaction.phases == Err(NotTimed::ArrivalUnknown) {
+        notes.push((WARNING, "end unknown".to_owned()));
     }
     if transaction.reverse {
         notes.push((DIM, "reverse".to_owned()));

@@ -349,6 +349,7 @@ mod tests {
             xid: 1,
             call: Some(half(0)),
             reply: Some(half(latency)),
+            is_acknowledged: true,
             procedure: None,
             name: None,
             operations: Vec::new(),

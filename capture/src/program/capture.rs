@@ -59,6 +59,11 @@ impl Inputs {
         Ok(Self { files, only, length, reordered })
     }
 
+    /// `true` if one of them is a stream.
+    pub(super) fn are_live(&self) -> bool {
+        self.files.iter().any(|(path, _)| !path.is_file())
+    }
+
     /// Time of the first frame, if that is known already.
     pub(super) fn first(&self) -> Option<Time> {
         self.files.first().and_then(|(_, first)| *first)

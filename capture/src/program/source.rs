@@ -1,8 +1,9 @@
 //! Reads the input of a command, gives it what it asked for, and prints warnings.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use indicatif::ProgressBar;
 
@@ -19,6 +20,9 @@ use crate::event::Event;
 use crate::file::{Files, Frame, Time};
 use crate::output::json::CaptureSummary;
 
+/// Time without input after which a command is told that nothing comes.
+const IDLE: Duration = Duration::from_millis(100);
+
 /// What is printed besides the output.
 #[derive(Clone, Copy)]
 pub(super) struct Show {
@@ -32,12 +36,16 @@ pub(super) struct Show {
     pub(super) frames: bool,
     /// Whether phases of RPCs are shown, so that it matters where they were captured.
     pub(super) phases: bool,
+    /// `true` to give [`Given::Idle`] while a stream is silent.
+    pub(super) idle: bool,
 }
 
 /// What is given of a capture.
 pub(super) enum Given<'a> {
     Frame(Frame<'a>),
     Event(&'a Event),
+    /// The input is a stream, and nothing has come for a moment.
+    Idle,
     /// An event that is wanted, as is known now that its RPC has ended. If all events are given, this one was before, as not
     /// wanted.
     Late(&'a Event),
@@ -51,7 +59,7 @@ impl Show {
 
     /// For a command that prints when all is read, or writes a file.
     pub(super) const fn report(quiet: bool) -> Self {
-        Self { notices: !quiet, bar: !quiet, all: false, between: false, frames: false, phases: false }
+        Self { notices: !quiet, bar: !quiet, all: false, between: false, frames: false, phases: false, idle: false }
     }
 }
 
@@ -95,6 +103,11 @@ impl<'a> InputSource<'a> {
         Ok(Self { filters, inputs })
     }
 
+    /// `true` if part of the input is a stream: it may be captured while it is read.
+    pub(super) fn is_live(&self) -> bool {
+        self.inputs.are_live()
+    }
+
     /// Reads it and gives the wanted parts to `take`; then prints warnings. Returns the exit status.
     pub(super) fn read(
         &mut self,
@@ -115,7 +128,7 @@ impl<'a> InputSource<'a> {
         self.read_given(config, show, |given, out, known| match given {
             Given::Event(event) => take(event, out, known),
             Given::Late(event) if !show.all => take(event, out, known),
-            Given::Late(_) | Given::Frame(_) => Ok(()),
+            Given::Late(_) | Given::Frame(_) | Given::Idle => Ok(()),
         })
     }
 
@@ -198,6 +211,24 @@ impl<'a> InputSource<'a> {
     }
 }
 
+/// Waits for the next batch, and calls `idle` again and again meanwhile, if that is wanted; `None` at the end.
+fn next_batch(
+    found: &Receiver<Batch>,
+    is_idle_wanted: bool,
+    mut idle: impl FnMut() -> io::Result<()>,
+) -> io::Result<Option<Batch>> {
+    if !is_idle_wanted {
+        return Ok(found.recv().ok());
+    }
+    loop {
+        match found.recv_timeout(IDLE) {
+            Ok(batch) => return Ok(Some(batch)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => idle()?,
+        }
+    }
+}
+
 /// Prints what is found.
 struct Showing<'a> {
     filters: &'a Filters<'a>,
@@ -216,16 +247,19 @@ impl Showing<'_> {
         mut take: impl FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()>,
     ) -> Result<(), Failure> {
         let mut output = Output::new();
-        let mut is_first = true;
+        let (mut is_first, mut first) = (true, Time::default());
         loop {
             let batch = match found.try_recv() {
                 Ok(batch) => batch,
                 Err(_) => {
                     output.flush()?;
-                    let Ok(batch) = found.recv() else { return Ok(()) };
+                    let known = Known { first, files: &self.files, is_wanted: true };
+                    let idle = || take(Given::Idle, &mut output, known).and_then(|()| output.flush());
+                    let Some(batch) = next_batch(&found, self.show.idle, idle)? else { return Ok(()) };
                     batch
                 }
             };
+            first = batch.first;
             if is_first && batch.first != Time::default() {
                 is_first = false;
                 self.filters.input.refuse_astray(batch.first)?;

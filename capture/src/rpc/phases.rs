@@ -14,7 +14,7 @@ pub enum Phase {
     Pull,
     /// RDMA Writes: from the first to the last of those that follow each other.
     Push,
-    /// The reply's Send: from its first packet to its last.
+    /// The reply's Send: from its first packet to its last, in the copy that the requester accepted.
     Reply,
     /// The requester's turn: the responder provides the reply, and the requester had not asked for what was left of it
     /// (draft-cel-nfsv4-reliable-reply).
@@ -107,6 +107,8 @@ pub enum NotTimed {
     SharedMemory,
     /// A call with the same XID was not answered before: what was moved may have been for that.
     SameXid,
+    /// The reply was sent more than once, and nothing shows which copy the requester accepted.
+    ArrivalUnknown,
 }
 
 impl fmt::Display for NotTimed {
@@ -118,6 +120,9 @@ impl fmt::Display for NotTimed {
             Self::OutOfOrder => "frames of the RPC are out of order in the capture",
             Self::SharedMemory => "another call that waited advertised the same memory",
             Self::SameXid => "a call before it with the same XID was not answered",
+            Self::ArrivalUnknown => {
+                "the reply was sent more than once, and the capture does not show which copy arrived"
+            }
         })
     }
 }

@@ -12,11 +12,11 @@ use crate::carrier::operation::{Side, Stamp};
 use crate::link::Address;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure};
 
-/// A call and its outcome, as the two ends sent them.
+/// A call and its outcome.
 ///
-/// A reply in the capture need not have reached the requester. A responder sends the reply right behind its RDMA Writes; if
-/// the requester's adapter refuses one of those, it drops what follows, but the reply was sent, so the transaction is
-/// answered and has the data that was written. The checker reports the refusal (`rdma-write-bounds`).
+/// A reply in the capture need not have reached the requester. An RPC is answered by the copy of the reply that the requester's
+/// adapter accepted. If it refused the reply, or an RDMA Write before it, and the reply was not sent again, or if the reply was
+/// sent more than once and never acknowledged, the call is still waiting.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Transaction {
@@ -36,8 +36,10 @@ pub struct Transaction {
     pub xid: u32,
     /// The call; `None` if the capture does not hold it.
     pub call: Option<Half>,
-    /// The reply; `None` if the capture does not hold it.
+    /// The reply; `None` if the capture does not hold it, or it did not arrive.
     pub reply: Option<Half>,
+    /// `true` if the requester acknowledged the reply.
+    pub is_acknowledged: bool,
     /// What was called.
     pub procedure: Option<Procedure>,
     /// The name of what was called.
@@ -71,13 +73,14 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    /// Nanoseconds from the first packet of the call's Send to the last packet of the reply's, or to the last packet of what
-    /// was moved for the RPC, where that came later: one that TCP sent again, or one of a reply that the responder provides.
+    /// Nanoseconds from the first packet of the call's Send to the last packet of the reply's, in the copy that the requester
+    /// accepted, or to the last packet of a reply that the responder provides in its memory. An RDMA Write after the reply does
+    /// not count: by then the requester has its answer.
     #[must_use]
     pub fn latency(&self) -> Option<u64> {
         match self.phases {
             Ok(phases) => Some(phases.total()),
-            Err(NotTimed::OutOfOrder) => None,
+            Err(NotTimed::OutOfOrder | NotTimed::ArrivalUnknown) => None,
             Err(_) => {
                 let (began, reply) = (self.began?, self.reply.as_ref()?);
                 reply.stamp.time.0.checked_sub(began.time.0)
@@ -90,7 +93,7 @@ impl Transaction {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Half {
-    /// The frame that completed its Send.
+    /// The frame that completed its Send; of a reply, in the copy that the requester accepted, if the capture shows which.
     pub stamp: Stamp,
     /// How it was sent.
     pub form: Form,

@@ -1,10 +1,11 @@
-//! A call whose reply is not in the capture.
+//! A call whose reply is not in the capture, or did not arrive.
 
 use core::fmt;
 
 use super::credits::CreditUse;
 use super::phases::NotTimed;
 use crate::carrier::operation::{Side, Stamp};
+use crate::carrier::recovery::RecoveryKind;
 
 /// Something that an end did for an RPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,46 @@ impl Step {
     }
 }
 
+/// A negative acknowledgement of a message, or of something before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// Its kind.
+    pub kind: RecoveryKind,
+    /// The frame that holds it.
+    pub stamp: Stamp,
+}
+
+/// Arrival of a call at its responder, as far as the capture shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Delivery {
+    /// The responder's adapter acknowledged it, or the responder acted on it.
+    Accepted,
+    /// The responder's adapter refused it, and the capture does not show that it was sent again.
+    Refused(Refusal),
+    /// It was sent more than once and never acknowledged.
+    Unacknowledged {
+        /// Number of times that it was sent.
+        times: u32,
+    },
+    /// It was sent once, and the capture does not show that it arrived.
+    Unknown,
+}
+
+impl Delivery {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Refused(_) => "refused",
+            Self::Unacknowledged { .. } => "unacknowledged",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// What ended the wait for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -68,12 +109,34 @@ pub enum WaitEnd {
 pub enum Owed {
     /// The reply, by the responder.
     Reply,
+    /// The call, by the requester: the responder's adapter refused it, and the requester did not send it again.
+    Call(Refusal),
+    /// An acknowledgement of the call, by the responder, which may be unreachable: the call was sent so many times, and never
+    /// acknowledged.
+    Acknowledgement(u32),
+    /// The reply once more, by the responder: the requester's adapter refused it, and the responder did not send it again.
+    ReplyAgain(Refusal),
+    /// The reply was sent so many times, and never acknowledged: the capture does not show whether it arrived.
+    ReplyArrival(u32),
+    /// The RDMA Read of a reply that the responder provides in its memory, by the requester.
+    ReadReply,
     /// So many octets that the responder asked for with RDMA Read, by the requester.
     ReadResponse(u64),
     /// Nothing: the call is over.
     Nothing,
     /// The capture does not show it.
     Unknown(OwedUnknown),
+}
+
+impl Owed {
+    /// Nothing is owed any longer, or the capture does not show it, because of how the wait ended.
+    pub(crate) const fn over(end: WaitEnd) -> Self {
+        match end {
+            WaitEnd::Connection => Self::Unknown(OwedUnknown::ConnectionOver),
+            WaitEnd::GivenUp => Self::Unknown(OwedUnknown::GivenUp),
+            WaitEnd::Repeated | WaitEnd::Disconnected { .. } | WaitEnd::Capture => Self::Nothing,
+        }
+    }
 }
 
 /// Why it is not known what is owed.
@@ -92,6 +155,8 @@ pub enum OwedUnknown {
     GivenUp,
     /// The connection was over, and the capture does not show how it ended.
     ConnectionOver,
+    /// The capture is still being read.
+    StillRead,
 }
 
 impl Waiting {
@@ -107,7 +172,11 @@ impl From<NotTimed> for OwedUnknown {
         match reason {
             NotTimed::SharedMemory => Self::SharedMemory,
             NotTimed::SameXid => Self::SameXid,
-            NotTimed::CallMissing | NotTimed::ReplyMissing | NotTimed::Missed | NotTimed::OutOfOrder => Self::Missed,
+            NotTimed::CallMissing
+            | NotTimed::ReplyMissing
+            | NotTimed::Missed
+            | NotTimed::OutOfOrder
+            | NotTimed::ArrivalUnknown => Self::Missed,
         }
     }
 }
@@ -120,12 +189,13 @@ impl fmt::Display for OwedUnknown {
             Self::SharedMemory => "another call that waited advertised the same memory",
             Self::SameXid => "a call before it with the same XID was not answered",
             Self::GivenUp => "too many calls waited to follow this one to the end",
+            Self::StillRead => "the capture is still being read",
             Self::ConnectionOver => "the connection is over, and the capture does not show how it ended",
         })
     }
 }
 
-/// The wait of a call for a reply that is not in the capture.
+/// The wait of a call for a reply that is not in the capture, or did not arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Waiting {
@@ -135,6 +205,8 @@ pub struct Waiting {
     pub requester: (Step, Stamp),
     /// What the responder did last for it, if the capture shows anything.
     pub responder: Option<(Step, Stamp)>,
+    /// Arrival of the call.
+    pub delivery: Delivery,
     /// What is owed.
     pub owed: Owed,
     /// The calls of the requester that wait at that time, and its credits for them.

@@ -22,14 +22,15 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    fn take(&mut self, Part { stamp, first_sent, .. }: &Part<'_>) {
-        let stamp = *stamp;
+    fn take(&mut self, Part { stamp, began, first_sent, .. }: &Part<'_>) {
         self.first_sent = self.first_sent.or(*first_sent);
-        if stamp.frame < self.began.frame {
-            self.began = stamp;
-        }
-        if stamp.frame > self.ended.frame {
-            self.ended = stamp;
+        for stamp in [*stamp, *began] {
+            if stamp.frame < self.began.frame {
+                self.began = stamp;
+            }
+            if stamp.frame > self.ended.frame {
+                self.ended = stamp;
+            }
         }
     }
 }
@@ -63,6 +64,8 @@ pub(crate) struct Assembly {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part<'a> {
     pub(crate) stamp: Stamp,
+    /// The frame that first held octets of it.
+    pub(crate) began: Stamp,
     pub(crate) first: bool,
     pub(crate) last: bool,
     pub(crate) data: &'a [u8],
@@ -154,6 +157,7 @@ mod tests {
         let (stamp, progress) = (Stamp::default(), Progress::default());
         Part {
             stamp,
+            began: stamp,
             first,
             last,
             data,
@@ -181,7 +185,7 @@ mod tests {
         let mut assembly = Assembly::default();
         for (first, last, frame) in [(true, false, 6), (false, false, 7), (false, true, 5)] {
             let stamp = Stamp { frame, ..Stamp::default() };
-            if let Some(send) = assembly.part(&Part { stamp, ..part(first, last, &[1], 1) }).1 {
+            if let Some(send) = assembly.part(&Part { stamp, began: stamp, ..part(first, last, &[1], 1) }).1 {
                 assert_eq!((send.span.began.frame, send.span.ended.frame, send.stamp.frame), (5, 7, 5));
                 return;
             }

@@ -3,6 +3,7 @@
 use rpcrdma::lists::{Chunks, ReadChunk, WriteChunk};
 use rpcrdma::rpc::MessageType;
 
+use super::arrivals::Unacknowledged;
 use super::chunk::{self, Chunk};
 use super::memory::{Access, Extents};
 use super::timeline::Timeline;
@@ -16,7 +17,7 @@ use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::ranges::{self, Ranges};
-use crate::rpc::waiting::{Owed, OwedUnknown, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd, Waiting};
 
 /// A segment that a call advertises, and what was moved.
 #[derive(Debug)]
@@ -70,6 +71,8 @@ pub(crate) struct Call {
     pub(crate) is_repeated: bool,
     /// Whether its sender's adapter refused access to memory while data of it was still to come.
     is_refused: bool,
+    /// Whether its responder's adapter acknowledged it.
+    pub(super) is_accepted: bool,
     /// How much is known about what the other end moves for it.
     pub(crate) followed: Followed,
     /// For how many nanoseconds its sender had had no credit for it.
@@ -125,6 +128,7 @@ impl Call {
             is_repeated: false,
             is_refused: false,
             sent: 0,
+            is_accepted: false,
             followed: Followed::No,
             credit_wait: Err(CreditWaitUnknown::CallMissing),
             timeline,
@@ -148,28 +152,33 @@ impl Call {
     }
 
     /// How it waits, when its wait is over and nothing more of it will be seen.
-    pub(super) fn waiting(&self, end: WaitEnd, credits: CreditUse) -> Waiting {
+    pub(super) fn waiting(&self, end: WaitEnd, delivery: Delivery, credits: CreditUse) -> Waiting {
         let Self { requester_last: requester, responder_last: responder, .. } = *self;
-        Waiting { end, requester, responder, owed: self.owed(end), credits }
+        Waiting { end, requester, responder, delivery, owed: self.owed(end, delivery), credits }
     }
 
     /// What is owed for it, if the capture shows all of it.
-    fn owed(&self, end: WaitEnd) -> Owed {
-        match end {
-            WaitEnd::Repeated => return Owed::Nothing,
-            WaitEnd::Connection => return Owed::Unknown(OwedUnknown::ConnectionOver),
-            WaitEnd::GivenUp => return Owed::Unknown(OwedUnknown::GivenUp),
-            WaitEnd::Disconnected { .. } | WaitEnd::Capture => {}
+    fn owed(&self, end: WaitEnd, delivery: Delivery) -> Owed {
+        if matches!(end, WaitEnd::Repeated | WaitEnd::Connection | WaitEnd::GivenUp) {
+            return Owed::over(end);
         }
         if self.followed == Followed::No || self.lacks_response || self.message.is_broken() {
             let reason = self.timeline.phases().err().unwrap_or(NotTimed::Missed);
             return Owed::Unknown(reason.into());
         }
-        match self.asked_octets.saturating_sub(self.read_octets) {
+        match (self.asked_octets.saturating_sub(self.read_octets), delivery) {
             _ if end != WaitEnd::Capture => Owed::Nothing,
-            0 => Owed::Reply,
-            octets => Owed::ReadResponse(octets),
+            (_, Delivery::Refused(refusal)) => Owed::Call(refusal),
+            (_, Delivery::Unacknowledged { times }) => Owed::Acknowledgement(times),
+            (0, _) => Owed::Reply,
+            (octets, _) => Owed::ReadResponse(octets),
         }
+    }
+
+    /// All of the memory that it advertises was read: of a reply that the responder provides, the requester has all of it.
+    pub(super) fn is_read(&self) -> bool {
+        let length: u64 = self.segments.iter().map(|segment| u64::from(segment.length)).sum();
+        self.read_octets >= length
     }
 
     /// Some of the data that was asked for by RDMA Read is still to come.
@@ -245,7 +254,8 @@ impl Call {
             self.message.octets.len() + self.message.earlier.as_ref().map_or(0, |earlier| earlier.octets.len());
         let answers = self.answers.as_ref().map_or(0, |call| call.held());
         let segments = self.segments.len() * Self::SEGMENT;
-        size_of::<Self>() + message + segments + self.moved() + answers + self.timeline.held()
+        let unacknowledged = size_of::<Unacknowledged>();
+        size_of::<Self>() + unacknowledged + message + segments + self.moved() + answers + self.timeline.held()
     }
 
     /// Octets of memory that a segment takes, here and in the list of what is advertised.

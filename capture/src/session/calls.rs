@@ -16,7 +16,7 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Detail, Message};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Owed, OwedUnknown, Step, WaitEnd};
+use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Step, WaitEnd};
 
 impl Session {
     /// Records a call, and returns its message with what is known about it.
@@ -87,7 +87,7 @@ impl Session {
             let places = self.reads.iter_mut().map(|(_, place, ..)| place);
             places.filter(|place| place.call == id).for_each(|place| place.call = self.last_call + 1);
         }
-        self.unanswered(before, WaitEnd::Repeated, context);
+        self.unanswered((id, before), WaitEnd::Repeated, context);
     }
 
     pub(super) fn wait(&mut self, mut call: Call, context: &mut Context<'_>) {
@@ -133,7 +133,7 @@ impl Session {
         self.held += call.held();
         self.calls.insert(id, call);
         self.own_for(requester, self.places.first, id);
-        self.await_acknowledgement(requester, id);
+        self.await_acknowledgement(id, context);
         if self.calls.len() > CALLS
             && let Some((&oldest, _)) = self.calls.first_key_value()
         {
@@ -171,7 +171,9 @@ impl Session {
             self.forget_credit(id, &call);
         }
         self.watch.given_up |= call.may_be_served();
-        self.unanswered(call, end, context);
+        let requester = call.message.sender;
+        self.unanswered((id, call), end, context);
+        self.arrivals.get_mut(requester).forget(id);
     }
 
     /// A call may still wait although it is not followed any more.
@@ -184,26 +186,42 @@ impl Session {
     }
 
     /// Ends a call that was not answered.
-    fn unanswered(&self, mut call: Call, end: WaitEnd, context: &mut Context<'_>) {
-        let mut waiting = call.waiting(end, self.credits.get(call.message.sender).usage());
+    fn unanswered(&self, (id, mut call): (u64, Call), end: WaitEnd, context: &mut Context<'_>) {
+        let delivery = self.delivery(id, &call);
+        let mut waiting = call.waiting(end, delivery, self.credits.get(call.message.sender).usage());
         if !self.spoke.get(call.requester().other()) {
             waiting.owed = Owed::Unknown(OwedUnknown::DirectionMissing);
         }
         // What was not moved may still be moved.
         call.followed = Followed::No;
-        call.timeline.refuse(NotTimed::ReplyMissing);
-        let is_reply = call.answers.is_some() || call.is_reply();
+        if call.answers.is_none() || !call.is_read() {
+            call.timeline.refuse(NotTimed::ReplyMissing);
+        }
         if call.is_doubtful {
             call.forget();
         }
-        if is_reply {
+        if call.answers.is_some() && !call.is_read() {
+            return self.unread(call, waiting, context);
+        }
+        if call.answers.is_some() || call.is_reply() {
             return self.conclude(call, context);
         }
         let xid = call.message.xid();
         if context.transactions {
             let transaction = Transaction::new(Some(call), None, xid);
-            context.ended(transaction.map(|transaction| Transaction { waiting: Some(waiting), ..transaction }));
+            context.ended(transaction.map(|(transaction, timeline)| {
+                let steps = timeline.and_then(|mut timeline| timeline.steps());
+                Transaction { waiting: Some(waiting), steps, ..transaction }
+            }));
         }
+    }
+
+    /// Arrival of a call at its responder.
+    fn delivery(&self, id: u64, call: &Call) -> Delivery {
+        if call.is_accepted || call.responder_last.is_some() {
+            return Delivery::Accepted;
+        }
+        self.arrivals.get(call.message.sender).delivery(id).unwrap_or(Delivery::Unknown)
     }
 
     /// Takes a reply to its call, and returns its message with what is known about it.
@@ -250,7 +268,12 @@ impl Session {
         }
         let is_stray = call.is_none() && message.error().is_some();
         if context.transactions && !is_stray {
-            context.ended(Transaction::new(call, Some((&message, reply)), xid));
+            match (Transaction::new(call, Some((&message, reply)), xid), id) {
+                (Some((transaction, Some(timeline))), Some(id)) => {
+                    self.await_end(&message, id, (transaction, timeline), context);
+                }
+                (transaction, _) => context.ended(transaction.map(|(transaction, _)| transaction)),
+            }
         }
         message
     }
@@ -259,6 +282,7 @@ impl Session {
     pub(crate) fn finish(&mut self, connection: &Connection, end: WaitEnd, context: &mut Context<'_>) {
         self.abandon(connection, context);
         self.settle_all(context);
+        self.settle_replies(end, context);
         while let Some((&id, _)) = self.calls.first_key_value() {
             self.give_up(id, end, context);
         }
@@ -268,6 +292,9 @@ impl Session {
     pub(crate) fn let_go(&mut self, connection: &Connection, excess: usize, context: &mut Context<'_>) {
         let enough = self.held().saturating_sub(excess);
         self.settle_all(context);
+        if self.held() > enough {
+            self.settle_replies(WaitEnd::GivenUp, context);
+        }
         let mut held = self.held();
         for call in self.calls.values_mut().filter(|call| !call.overflowed) {
             if held <= enough {

@@ -68,6 +68,9 @@ impl Session {
         }
         match accepted {
             Ok(v2::Part::Payload { offset, is_last: false }) => {
+                if offset == 0 {
+                    sequence.first = self.places.first;
+                }
                 sequence.begin(offset, self.span.began, header.xid(), payload);
                 sequence.put(offset, payload);
                 sequence.keep(&self.parts);
@@ -75,6 +78,9 @@ impl Session {
             }
             Ok(v2::Part::Payload { offset, is_last: true }) => {
                 sequence.begin(offset, self.span.began, header.xid(), payload);
+                if offset > 0 {
+                    self.earlier_parts = Some(sequence.first);
+                }
                 self.span.began = sequence.began;
                 sequence.keep(&self.parts);
                 self.parts = sequence.take_parts();

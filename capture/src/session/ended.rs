@@ -2,6 +2,8 @@
 
 use super::call::Call;
 use super::reply::Reply;
+use super::timeline::Timeline;
+use crate::carrier::operation::Stamp;
 use crate::nfs::Callback;
 use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::header::{Decoded, PayloadPlace};
@@ -12,6 +14,7 @@ use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::transaction::{Form, Half, Rebuilt, Transaction};
+use crate::rpc::waiting::{Step, Waiting};
 
 fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
     match decoded.header.place() {
@@ -63,8 +66,13 @@ impl Message {
 }
 
 impl Transaction {
-    /// Ends a call. `reply` is its answer, if there was one.
-    pub(crate) fn new(call: Option<Call>, reply: Option<(&Message, Reply)>, xid: u32) -> Option<Self> {
+    /// Ends a call. `reply` is its answer, if there was one. Returns the time line of the call too: [`take_time`](Self::take_time)
+    /// reads it when the reply has arrived.
+    pub(super) fn new(
+        call: Option<Call>,
+        reply: Option<(&Message, Reply)>,
+        xid: u32,
+    ) -> Option<(Self, Option<Timeline>)> {
         let replied = reply.as_ref().map(|(message, _)| *message);
         let (requester, of) = match (&call, replied) {
             (Some(call), _) => (call.message.sender, &call.message),
@@ -82,6 +90,7 @@ impl Transaction {
             xid,
             call: None,
             reply: None,
+            is_acknowledged: false,
             procedure: None,
             name: None,
             operations: Vec::new(),
@@ -96,9 +105,7 @@ impl Transaction {
             credit_wait: Err(CreditWaitUnknown::CallMissing),
             waiting: None,
         };
-        if let Some(call) = call {
-            transaction.take_call(call);
-        }
+        let timeline = call.map(|call| transaction.take_call(call));
         match reply {
             Some((message, reply)) => transaction.take_reply(message, reply),
             None => {
@@ -106,10 +113,38 @@ impl Transaction {
                 transaction.recovery = Err(RecoveryUnknown::NotTimed(NotTimed::ReplyMissing));
             }
         }
-        Some(transaction)
+        Some((transaction, timeline))
     }
 
-    fn take_call(&mut self, mut call: Call) {
+    /// The reply arrived with this packet, if that is known: where the time went.
+    pub(super) fn take_time(&mut self, mut timeline: Timeline, accepted: Option<Stamp>) {
+        if let Some((reply, accepted)) = self.reply.as_mut().zip(accepted)
+            && accepted.frame > reply.stamp.frame
+        {
+            reply.stamp = accepted;
+        }
+        self.phases = timeline.phases();
+        self.steps = timeline.steps();
+        self.recovery = timeline.recovery();
+    }
+
+    /// The reply did not arrive: the call still waits, with what each end did last.
+    pub(super) fn lose_reply(
+        &mut self,
+        mut timeline: Timeline,
+        waiting: impl FnOnce((Step, Stamp), Option<(Step, Stamp)>) -> Waiting,
+    ) {
+        let call = self.call.as_ref().map(|call| call.stamp).or(self.began).unwrap_or_default();
+        let reply = self.reply.take().map(|reply| (Step::Reply, reply.stamp));
+        self.waiting = Some(waiting((Step::Call, call), reply));
+        self.status = None;
+        self.operations.iter_mut().for_each(|operation| operation.status = None);
+        self.steps = timeline.steps();
+        self.phases = Err(NotTimed::ReplyMissing);
+        self.recovery = Err(RecoveryUnknown::NotTimed(NotTimed::ReplyMissing));
+    }
+
+    fn take_call(&mut self, mut call: Call) -> Timeline {
         call.describe_long();
         let rebuilt = call.rebuild().and_then(with_payload);
         let mut items = Vec::new();
@@ -123,13 +158,11 @@ impl Transaction {
             items = described.items;
         }
         self.began = Some(call.timeline.began);
-        self.phases = call.timeline.phases();
-        self.steps = call.timeline.steps();
-        self.recovery = call.timeline.recovery();
         self.credit_wait = call.credit_wait;
         self.read_octets = call.read_octets;
         self.write_octets = call.write_octets;
         self.call = Some(call.message.half(true, rebuilt.map(|pieces| Rebuilt { pieces, items })));
+        call.timeline
     }
 
     fn take_reply(&mut self, message: &Message, reply: Reply) {

@@ -5,12 +5,14 @@
 //!             └─→ memory, call                                     └ reply
 //! ```
 //! `timeline` says where the time of a call goes, `recovery` which of them lost packets belong to, `credits` how long there was
-//! no credit for one, and `step_log` what both ends did for it. `memory_use` tells the checker how memory is used.
+//! no credit for one, and `step_log` what both ends did for it. `arrivals` says which copy of a message was accepted, so that an
+//! RPC ends there. `memory_use` tells the checker how memory is used.
 //!
 //! A client chooses the program number of its callbacks. The session keeps the numbers that SETCLIENTID, CREATE_SESSION
 //! and BACKCHANNEL_CTL announce on the connection. If it saw none, it takes a transient program number (RFC 5531
 //! section 8.3) for that of NFSv4's callbacks, and the output says that this is a guess.
 
+mod arrivals;
 mod assembly;
 mod call;
 mod calls;

@@ -9,7 +9,7 @@ use super::state::{Context, READS, Session};
 use super::unplaced::Stray;
 use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
-use crate::carrier::operation::{Operation, OperationKind, Side, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::event::{Event, Lost};
 use crate::link::Carrier;
 use crate::rpc::steps::PacketRun;
@@ -33,19 +33,32 @@ impl Session {
             return Taken::Done;
         }
         if connection.set_up {
+            // Both ends were heard when they set it up.
+            self.spoke = Sides { active: true, passive: true };
             self.client = Some(Side::Active);
             self.heard.active |= self.lost.active.is_none();
             self.heard.passive |= self.lost.passive.is_none();
         }
-        let Operation { from, stamp, retransmitted, first_sent, places, kind } = *operation;
+        let Operation { from, stamp, began, retransmitted, first_sent, places, kind } = *operation;
         if let OperationKind::Send { first: true, data, .. } = kind {
             self.may_end_sequence(from, data);
         }
         let taken = match kind {
             OperationKind::Send { first, data, .. } if first && !last && self.is_early(from, data) => Taken::Early,
             OperationKind::Send { first, last, data, length, invalidates, progress } => {
-                let part =
-                    Part { stamp, first, last, data, length, invalidates, progress, retransmitted, first_sent, places };
+                let part = Part {
+                    stamp,
+                    began,
+                    first,
+                    last,
+                    data,
+                    length,
+                    invalidates,
+                    progress,
+                    retransmitted,
+                    first_sent,
+                    places,
+                };
                 self.send(connection, from, &part, context);
                 Taken::Done
             }
@@ -76,7 +89,8 @@ impl Session {
         };
         *self.heard.get_mut(from) |= taken == Taken::Done;
         let is_part = matches!(kind, OperationKind::Send { last: false, .. });
-        if taken == Taken::Done && !is_part {
+        // Of a message in several Sends, the RPC is known with the last.
+        if taken == Taken::Done && !is_part && !self.sequences.get(from).order.is_open() {
             self.settle(from, places, context);
         }
         taken

@@ -93,6 +93,14 @@ impl Owners {
         }
     }
 
+    /// Messages from a place on with the XID of `owner`, and no call of their own, were parts of its message.
+    pub(super) fn claim(&mut self, first: u64, owner: Owner) {
+        let parts = self.owners.iter_mut().rev().take_while(|part| part.first >= first);
+        for part in parts.filter(|part| part.call.is_none() && part.xid == owner.xid) {
+            *part = Owner { first: part.first, ..owner };
+        }
+    }
+
     pub(super) fn find(&self, place: u64) -> Option<&Owner> {
         let after = self.owners.partition_point(|owner| owner.first <= place);
         self.owners.get(after.checked_sub(1)?)

@@ -2,7 +2,7 @@
 //! says so with RDMA_DONE.
 //!
 //! Such a reply waits as a call does: its segments are advertised memory of the end that sent it, and its call is kept
-//! with it. RDMA_DONE, the same XID again, or the end of the connection ends both. If the capture missed the call, the
+//! with it. RDMA_DONE, the same XID again, or the end of the connection ends both; a reply that was not read by then is no answer. If the capture missed the call, the
 //! reply is taken for a long call of its sender until then: the octets that were read say what it is.
 
 use rpcrdma::prefix::Procedure;
@@ -13,8 +13,9 @@ use super::reply::Reply;
 use super::state::{Context, Session};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Beginning, Detail, Message};
+use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::WaitEnd;
+use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd, Waiting};
 
 impl Session {
     /// Records a reply in memory that the requester reads (draft-cel-nfsv4-reliable-reply section 4.1). It ends with
@@ -51,12 +52,30 @@ impl Session {
         let reply = Reply::with_payload(&message, call.as_mut(), provided.rebuild());
         message.rpc = reply.rpc().or(message.rpc);
         if context.transactions {
-            let mut transaction = Transaction::new(call, Some((&message, reply)), xid);
-            if let Some(transaction) = &mut transaction {
+            let transaction = Transaction::new(call, Some((&message, reply)), xid);
+            context.ended(transaction.map(|(mut transaction, timeline)| {
                 transaction.read_octets += provided.read_octets;
-            }
-            context.ended(transaction);
+                timeline.into_iter().for_each(|timeline| transaction.take_time(timeline, None));
+                transaction
+            }));
         }
+    }
+
+    /// Ends a call whose reply the responder provides, and the requester did not read: that is no answer.
+    pub(super) fn unread(&self, mut provided: Call, waiting: Waiting, context: &mut Context<'_>) {
+        let Some(mut call) = provided.answers.take().filter(|_| context.transactions) else { return };
+        let steps = provided.timeline.steps();
+        let responder = Some((Step::Reply, provided.message.stamp));
+        let owed = match waiting.owed {
+            Owed::Reply | Owed::Call(_) | Owed::Acknowledgement(_) => Owed::ReadReply,
+            owed => owed,
+        };
+        call.timeline.refuse(NotTimed::ReplyMissing);
+        let delivery = Delivery::Accepted;
+        let waiting = Waiting { requester: call.requester_last, responder, delivery, owed, ..waiting };
+        let xid = call.message.xid();
+        let transaction = Transaction::new(Some(*call), None, xid);
+        context.ended(transaction.map(|(transaction, _)| Transaction { waiting: Some(waiting), steps, ..transaction }));
     }
 
     /// The provided reply that a message ends; one whose call is not in the capture was taken for a call.

@@ -4,14 +4,18 @@
 //! began, and which call that was for. A sign may come before the operation that it is about, because what the receiver
 //! refused is used only when it comes again; then it waits.
 
+use super::arrivals::{Arrivals, EndedRpc, SentCopies, Unacknowledged};
+use super::assembly::Span;
 use super::owners::{Owner, WAITING, WaitingSign};
-use super::state::{CALLS, Context, Session};
-use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Stamp};
-use crate::carrier::recovery::Sign;
+use super::state::{Context, Session};
+use super::timeline::Timeline;
+use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Sides, Stamp};
+use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::event::{Event, Recovered};
 use crate::rpc::message::Message;
 use crate::rpc::steps::PacketRun;
-use crate::rpc::waiting::Step;
+use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::{Delivery, Owed, Refusal, Step, WaitEnd, Waiting};
 
 impl Session {
     /// What an end sends from a place on is for this call.
@@ -31,7 +35,11 @@ impl Session {
         }
         let message = self.calls.get(&call).map(|call| &call.message);
         let (xid, requester) = (message.map(Message::xid), message.map(|message| message.sender));
-        self.own(from, Owner { first, call: Some(call), xid, requester });
+        let owner = Owner { first, call: Some(call), xid, requester };
+        self.own(from, owner);
+        if let Some(earlier) = self.earlier_parts {
+            self.recoveries.owners.get_mut(from).claim(earlier, owner);
+        }
     }
 
     /// What an end sends next is for no known call, up to where the next operation begins.
@@ -42,12 +50,21 @@ impl Session {
 
     /// Takes a sign of loss.
     pub(super) fn recover(&mut self, operation: &Operation<'_>, context: &mut Context<'_>) {
-        let Operation { from, stamp, kind: OperationKind::Sign { of, place, sign, operation }, .. } = *operation else {
+        let Operation { from, stamp, places, kind: OperationKind::Sign { of, place, sign, operation }, .. } =
+            *operation
+        else {
             return;
         };
         let is_of_use = sign != Sign::Discarded || context.steps.is_any();
         if self.number.is_none() || !self.recoveries.is_wanted || !is_of_use {
             return;
+        }
+        if of == from {
+            self.copied(from, places, stamp, sign);
+        } else if let Sign::Recovery(kind) = sign
+            && kind.is_refusal()
+        {
+            self.arrivals.get_mut(of).refuse(place, Refusal { kind, stamp });
         }
         let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
         let times = (is_again && context.recovery).then(|| self.recoveries.send_again(from, of, place));
@@ -100,6 +117,15 @@ impl Session {
             }
             let step = operation.map(|operation| step(operation, from == call.requester()));
             call.timeline.log(PacketRun::shown(shown, (from, stamp), step), &mut self.held);
+        } else if let Some((id, requester)) = owner.and_then(|owner| owner.call.zip(owner.requester)) {
+            // The reply was sent, and did not arrive yet.
+            self.arrivals.get_mut(requester.other()).change(id, |ended| {
+                if let Sign::Recovery(kind) = shown {
+                    ended.timeline.recover(kind, stamp);
+                }
+                let step = operation.map(|operation| step(operation, from == requester));
+                ended.timeline.log(PacketRun::shown(shown, (from, stamp), step), &mut 0);
+            });
         }
         sign.xid = Some(owner.and_then(|owner| owner.xid));
         sign.requester = owner.and_then(|owner| owner.requester);
@@ -135,29 +161,126 @@ impl Session {
         }
     }
 
-    /// A call waits to be acknowledged, if that is kept.
-    pub(super) fn await_acknowledgement(&mut self, requester: Side, id: u64) {
-        let call = self.calls.get(&id).filter(|call| call.timeline.is_followed() && call.answers.is_none());
-        if call.is_some() {
-            let waiting = self.unacknowledged.get_mut(requester);
-            waiting.push_back((self.places.end.saturating_sub(1), id));
-            if waiting.len() > CALLS {
-                waiting.pop_front();
+    /// Packets of an end are sent again.
+    fn copied(&mut self, from: Side, places: Places, stamp: Stamp, sign: Sign) {
+        let is_filling = sign == Sign::Recovery(RecoveryKind::Replaced);
+        if is_filling || sign == Sign::Recovery(RecoveryKind::SentAgain) {
+            let keeps = self.keeps;
+            self.arrivals.get_mut(from).again(places, stamp, (keeps, is_filling && keeps));
+        }
+    }
+
+    /// A call waits to be acknowledged.
+    pub(super) fn await_acknowledgement(&mut self, id: u64, context: &mut Context<'_>) {
+        let Some(call) = self.calls.get(&id).filter(|call| call.answers.is_none()) else { return };
+        let requester = call.message.sender;
+        let copies = self.copies(call.message.retransmitted);
+        self.await_arrival(requester, Unacknowledged { call: id, copies, ended: None }, context);
+    }
+
+    /// The reply to a call was sent: the RPC ends when it arrives.
+    pub(super) fn await_end(
+        &mut self,
+        message: &Message,
+        call: u64,
+        (transaction, timeline): (Transaction, Timeline),
+        context: &mut Context<'_>,
+    ) {
+        let unassigned = self.recoveries.unassigned;
+        let copies = self.copies(message.retransmitted);
+        let ended = Some(Box::new(EndedRpc { transaction: Box::new(transaction), timeline, unassigned }));
+        self.await_arrival(message.sender, Unacknowledged { call, copies, ended }, context);
+    }
+
+    /// The copies of the message that is looked at.
+    const fn copies(&self, retransmitted: u32) -> SentCopies {
+        let Span { ended, first_sent, .. } = self.span;
+        SentCopies::new(self.places.end, ended, (retransmitted, first_sent.is_some()))
+    }
+
+    fn await_arrival(&mut self, sender: Side, message: Unacknowledged, context: &mut Context<'_>) {
+        let keeps = self.keeps;
+        if let Some(arrived) = self.arrivals.get_mut(sender).send(message, keeps) {
+            self.arrived(arrived, context);
+        }
+    }
+
+    /// An end acknowledged what the other sends, up to this place; `is_bare` says that its packet is nothing else.
+    pub(crate) fn acknowledged(
+        &mut self,
+        (from, stamp): (Side, Stamp),
+        (place, is_bare): (u64, bool),
+        context: &mut Context<'_>,
+    ) {
+        *self.spoke.get_mut(from) = true;
+        let keeps = self.keeps;
+        while let Some(arrived) = self.arrivals.get_mut(from.other()).acknowledge(place, stamp, keeps) {
+            // What the responder did before shows the same.
+            if let Some(call) = self.calls.get_mut(&arrived.call).filter(|_| arrived.ended.is_none())
+                && call.responder_last.is_none()
+                && is_bare
+            {
+                call.timeline.log(PacketRun::one(from, Some(Step::Acknowledgement), stamp, 0), &mut self.held);
+            }
+            self.arrived(arrived, context);
+        }
+    }
+
+    /// A call or a reply arrived, or is taken to have arrived.
+    fn arrived(&mut self, message: Unacknowledged, context: &mut Context<'_>) {
+        let Unacknowledged { call, copies, ended } = message;
+        match ended {
+            Some(mut ended) => {
+                ended.transaction.is_acknowledged = true;
+                self.end(*ended, Ok(copies.accepted()), context);
+            }
+            None => {
+                if let Some(call) = self.calls.get_mut(&call) {
+                    call.is_accepted = true;
+                }
             }
         }
     }
 
-    /// An end acknowledged what the other sends, up to this place.
-    pub(crate) fn acknowledged(&mut self, (from, stamp): (Side, Stamp), place: u64) {
-        *self.spoke.get_mut(from) = true;
-        let waiting = self.unacknowledged.get_mut(from.other());
-        while let Some((_, id)) = waiting.front().copied().filter(|(last, _)| *last <= place) {
-            waiting.pop_front();
-            // What the responder did before shows the same.
-            if let Some(call) = self.calls.get_mut(&id).filter(|call| call.responder_last.is_none()) {
-                call.timeline.log(PacketRun::one(from, Some(Step::Acknowledgement), stamp, 0), &mut self.held);
+    /// Replies that were not acknowledged will not be: `end` says why.
+    pub(super) fn settle_replies(&mut self, end: WaitEnd, context: &mut Context<'_>) {
+        let Sides { active, passive } = &mut *self.arrivals;
+        let mut replies: Vec<_> = [active, passive].into_iter().flat_map(Arrivals::take_replies).collect();
+        replies.sort_by_key(|(_, ended)| ended.transaction.reply.as_ref().map(|reply| reply.stamp.frame));
+        for (copies, ended) in replies {
+            let outcome = match copies.delivery() {
+                Delivery::Accepted | Delivery::Unknown => Ok(copies.accepted()),
+                _ if end == WaitEnd::GivenUp => Ok(copies.accepted()),
+                Delivery::Refused(refusal) => Err((end, Owed::ReplyAgain(refusal))),
+                Delivery::Unacknowledged { times } => Err((end, Owed::ReplyArrival(times))),
+            };
+            self.end(*ended, outcome, context);
+        }
+    }
+
+    /// Ends an RPC whose reply was sent: with the packet that completed it, if that is known, or without it.
+    fn end(&self, ended: EndedRpc, outcome: Result<Option<Stamp>, (WaitEnd, Owed)>, context: &mut Context<'_>) {
+        let EndedRpc { mut transaction, mut timeline, unassigned } = ended;
+        let since = self.recoveries.unassigned - unassigned;
+        match outcome {
+            Ok(accepted) => {
+                timeline.arrive(accepted, since);
+                transaction.take_time(timeline, accepted);
+            }
+            Err((end, owed)) => {
+                let owed = if end == WaitEnd::Capture { owed } else { Owed::over(end) };
+                let credits = self.credits.get(transaction.requester).usage();
+                transaction.lose_reply(timeline, |requester, responder| Waiting {
+                    end,
+                    requester,
+                    responder,
+                    delivery: Delivery::Accepted,
+                    owed,
+                    credits,
+                });
             }
         }
+        context.events.push_back(Event::Transaction(transaction));
     }
 }
 

@@ -47,6 +47,7 @@ impl Session {
         self.span = send.span;
         self.parts = core::mem::take(&mut send.parts);
         self.places = send.places;
+        self.earlier_parts = None;
         let mut message = self.assembled(connection, (number, sender), send);
         if message.msgp().is_some() {
             message.padding = None;

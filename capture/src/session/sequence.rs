@@ -20,6 +20,8 @@ pub(super) struct Sequence {
     pub(super) octets: Vec<u8>,
     /// The frame that its first part began with.
     pub(super) began: Stamp,
+    /// The place of its first part, in what its sender sends.
+    pub(super) first: u64,
     /// The packets of its parts so far, if they are kept.
     parts: Vec<SendPart>,
     /// Whether what the end sent before is known.

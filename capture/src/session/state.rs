@@ -1,9 +1,10 @@
-//! What is kept about a connection.
+//! Per-connection state.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use rpcrdma::v2::Family;
 
+use super::arrivals::Arrivals;
 use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::credits::CreditAccount;
@@ -18,7 +19,7 @@ use crate::carrier::operation::{Places, Side, Sides};
 use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
 use crate::file::Time;
-use crate::link::Address;
+use crate::link::{Address, Carrier};
 use crate::rpc::credits::CreditTimes;
 use crate::rpc::describe::Way;
 use crate::rpc::place::CapturedAt;
@@ -76,10 +77,14 @@ pub(crate) struct Session {
     pub(super) span: Span,
     /// The packets that it was captured in, if they are kept.
     pub(super) parts: Vec<SendPart>,
+    /// Of a Payload stream in several Sends (version 2): the place of the first of them.
+    pub(super) earlier_parts: Option<u64>,
     pub(super) sequences: Sides<Sequence>,
     pub(super) calls: BTreeMap<u64, Call>,
-    /// Calls of each end whose packets are kept and that the other end has not acknowledged, with their last places.
-    pub(super) unacknowledged: Sides<VecDeque<(u64, u64)>>,
+    /// The calls and replies of each end that the other end has not acknowledged.
+    pub(super) arrivals: Box<Sides<Arrivals>>,
+    /// Whether the carrier's receivers keep what follows a hole: TCP does.
+    pub(super) keeps: bool,
     /// Octets of memory that the calls take.
     pub(super) held: usize,
     pub(super) last_call: u64,
@@ -115,6 +120,7 @@ impl Session {
             let number = *context.last_number;
             self.number = Some(number);
             self.recoveries.is_wanted = context.transactions || context.recovery;
+            self.keeps = connection.carrier == Carrier::Iwarp;
             for side in [Side::Active, Side::Passive] {
                 self.assemblies.get_mut(side).keeps_parts = context.steps.is_any();
             }
@@ -149,11 +155,10 @@ impl Session {
         let assemblies = self.assemblies.active.held() + self.assemblies.passive.held();
         let sequences = self.sequences.active.held() + self.sequences.passive.held();
         let recoveries = self.recoveries.held();
-        let unacknowledged = self.unacknowledged.active.len() + self.unacknowledged.passive.len();
-        let unacknowledged = unacknowledged * size_of::<(u64, u64)>();
+        let arrivals = self.arrivals.active.held() + self.arrivals.passive.held();
         self.held
             + recoveries
-            + unacknowledged
+            + arrivals
             + assemblies
             + sequences
             + self.reads.len() * size_of::<(u64, SegmentPlace, u64, u64)>()

@@ -119,6 +119,17 @@ impl Timeline {
         self.activity = Activity::Idle;
     }
 
+    /// The reply arrived with this packet: of copies, the one that the requester accepted; `None` if that is not known. Since it
+    /// was sent, so many signs of loss could not be assigned.
+    pub(super) fn arrive(&mut self, accepted: Option<Stamp>, unassigned: u64) {
+        self.unassigned += unassigned;
+        match accepted {
+            Some(stamp) if stamp.frame > self.latest.frame => self.spend(Phase::Reply, stamp, Some(self.latest.time)),
+            Some(_) => {}
+            None => self.refuse(NotTimed::ArrivalUnknown),
+        }
+    }
+
     /// The reply is in memory that the requester is to read.
     pub(super) fn provided(self) -> Self {
         Self { turn: Role::Requester, ..self }
@@ -164,10 +175,6 @@ impl Timeline {
     }
 
     /// Whether what both ends do is kept.
-    pub(super) const fn is_followed(&self) -> bool {
-        self.steps.is_some()
-    }
-
     /// What both ends did, if that was kept.
     pub(super) fn steps(&mut self) -> Option<Box<Steps>> {
         self.steps.take().map(|steps| Box::new(steps.finish()))

@@ -32,8 +32,8 @@ fn rpcs_are_printed_as_they_end() {
     assert_eq!(
         String::from_utf8(out).unwrap().lines().collect::<Vec<_>>(),
         [
-            "192.0.2.2 to 192.0.2.1: NFSv4 COMPOUND 0x00000001 SUCCESS, 80.4 ms",
             "192.0.2.2 to 192.0.2.1: NFSv4 NULL 0x00000003 SUCCESS, 1.7 ms",
+            "192.0.2.2 to 192.0.2.1: NFSv4 COMPOUND 0x00000001 no reply",
             "192.0.2.2 to 192.0.2.1: NFSv4 COMPOUND 0x00000002 no reply",
         ]
     );

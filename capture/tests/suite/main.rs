@@ -8,6 +8,7 @@
 
 mod annotate;
 mod arguments;
+mod arrival;
 mod check;
 mod command;
 mod common;

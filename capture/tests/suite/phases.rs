@@ -24,20 +24,22 @@ fn between_frames(transaction: &Transaction) -> Option<u64> {
 
 #[test]
 fn the_phases_of_every_rpc_add_up_to_the_time_between_its_frames() {
-    // READDIRPLUS: call 192, reply 199. TCP sent segments of an RDMA Write before the reply again, the last of them in frame
-    // 204: octets of the result came with that.
-    let ended_later = [(("iwarp_nfs3_lossy", 192), 9_031_000)];
+    // The replies in 209 and 888 were sent again 206 and 209 ms later, and acknowledged only after that.
+    let unknown = [("iwarp_nfs3_lossy", 208), ("iwarp_nfs3_lossy", 887)];
     for name in captures() {
         let found = of(&transcode::capture(name));
         let answered = found.transactions.iter().filter(|transaction| transaction.reply.is_some());
         assert!(answered.clone().count() >= 2, "{name}");
         for transaction in answered {
             let call = transaction.call.as_ref().unwrap().stamp.frame;
-            let phases = transaction.phases.unwrap_or_else(|reason| panic!("{name} {call}: {reason}"));
-            let between = between_frames(transaction).unwrap();
-            let expected =
-                ended_later.iter().find(|(place, _)| *place == (name, call)).map_or(between, |(_, total)| *total);
-            assert_eq!(phases.total(), expected, "{name} {call}");
+            let Ok(phases) = transaction.phases else {
+                assert!(unknown.contains(&(name, call)), "{name} {call}: {:?}", transaction.phases);
+                continue;
+            };
+            // The reply to call 192 is in frame 199. TCP sent segments of an RDMA Write before it again, the last of them in
+            // frame 204, with which the reply arrived: 9.031 ms.
+            assert_eq!(Some(phases.total()), between_frames(transaction), "{name} {call}");
+            assert!(call != 192 || name != "iwarp_nfs3_lossy" || phases.total() == 9_031_000);
             assert_eq!(transaction.latency(), Some(phases.total()), "{name} {call}");
         }
     }
@@ -58,7 +60,8 @@ fn phases_are_the_times_between_frames() {
         // A call in the packets 1182 to 1184, reply 1186.
         ("nfs41", 0x64d1_38ec, [585_668 - 585_524, 589_932 - 585_668, 0, 0, 0, 0]),
         // READ. Call 246, Writes 248 to 405, of which some came again two seconds later, reply 406.
-        ("nfs41_lossy", 0xc73d_34c3, [0, (630_503 - 628_041) + (941_433 - 941_432), 0, 2_941_432 - 630_503, 0, 0]),
+        // The server sent the reply in frame 310 too, and the client refused that.
+        ("nfs41_lossy", 0xc73d_34c3, [0, 630_503 - 628_041, 0, 2_941_432 - 630_503, 941_433 - 941_432, 0]),
         // READ. Call 569, Writes 571 to 633, reply 643.
         ("iwarp_nfs41", 0x13ff_d0df, [0, (886_665 - 878_220) + (897_305 - 890_946), 0, 890_946 - 886_665, 0, 0]),
         // WRITE. Call 650, Read request 651, last response 725, which TCP sent again, in the next second; reply 726.

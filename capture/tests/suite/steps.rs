@@ -174,11 +174,8 @@ fn over_iwarp_every_segment_is_the_step_that_tshark_says_it_is() {
 fn every_sign_of_loss_is_a_step() {
     for name in ["nfs41_lossy", "iwarp_nfs3_lossy"] {
         let stepped = Stepped::of(&transcode::capture(name), StepsWanted::All);
-        // The replies in 209 and 888 were sent again when their RPCs were over.
-        let over = if name == "iwarp_nfs3_lossy" { vec![210, 889] } else { vec![] };
         let name_of = |kind: RecoveryKind| kind.name();
         let mut events: Vec<_> = stepped.events.iter().map(|event| (event.stamp.frame, name_of(event.kind))).collect();
-        events.retain(|(frame, _)| !over.contains(frame));
         let mut found: Vec<_> =
             stepped.packets().filter_map(|(_, packet)| Some((packet.first.frame, name_of(packet.recovery?)))).collect();
         events.sort_unstable();
@@ -232,7 +229,11 @@ fn what_was_moved_is_in_the_steps_once() {
                     steps(transaction).packets.iter().filter(|packet| packet.step == Some(step) && packet.octets > 0);
                 of.next_back().unwrap().last
             };
-            assert_eq!((last(Step::Call), last(Step::Reply)), (call, reply), "{name} {:#x}", transaction.xid);
+            assert_eq!(last(Step::Call), call, "{name} {:#x}", transaction.xid);
+            // It arrived with frame 204, which fills a hole before it.
+            let is_late = (name, transaction.xid) == ("iwarp_nfs3_lossy", 0x1da9_837c);
+            let arrived = if is_late { 204 } else { last(Step::Reply).frame };
+            assert_eq!(arrived, reply.frame, "{name} {:#x}", transaction.xid);
         }
     }
 }
@@ -244,7 +245,10 @@ fn stretches_add_up_to_the_phases() {
         let stepped = Stepped::of(&transcode::capture(name), StepsWanted::All);
         for transaction in &stepped.transactions {
             let stretches = steps(transaction).stretches.as_ref().unwrap();
-            let phases = transaction.phases.unwrap();
+            let Ok(phases) = transaction.phases else {
+                assert!(name == "iwarp_nfs3_lossy" && [208, 887].contains(&transaction.began.unwrap().frame));
+                continue;
+            };
             let mut at = transaction.began.unwrap().time;
             for stretch in stretches {
                 assert_eq!(stretch.from, at, "{name} {:#x}", transaction.xid);

@@ -138,7 +138,8 @@ fn requests_that_are_wrong_are_shown_with_what_is_wrong() {
     // Every RDMA_ERROR of the server's answers the request of its connection, whatever was wrong with it.
     let errors = found.messages.iter().filter(|m| m.error().is_some()).count();
     let answered = found.transactions.iter().filter(|t| t.call.is_some() && t.reply.is_some()).count();
-    assert_eq!((errors, answered), (13, 19));
+    // On connection 17, the client refused the RDMA Write before the reply, so the reply did not arrive.
+    assert_eq!((errors, answered), (13, 18));
 }
 
 fn reply(found: &Found, xid: u32) -> Result<&Rebuilt, &NotRebuilt> {

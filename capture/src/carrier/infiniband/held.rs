@@ -16,6 +16,7 @@ const HELD_OCTETS: usize = 8 << 20;
 pub(super) struct HeldPacket {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
+    pub(super) began: Stamp,
     pub(super) octets: Box<[u8]>,
     pub(super) length: usize,
     pub(super) retransmitted: u32,
@@ -74,6 +75,8 @@ impl Packets {
 pub(super) struct Arrival<'a> {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
+    /// The frame of its first copy, if the receiver refused that; otherwise `stamp`.
+    pub(super) began: Stamp,
     pub(super) octets: &'a [u8],
     pub(super) length: usize,
     pub(super) retransmitted: u32,
@@ -88,9 +91,21 @@ pub(super) struct Arrival<'a> {
 
 impl HeldPacket {
     pub(super) fn new(arrival: &Arrival<'_>, number: u64) -> Self {
-        let Arrival { from, stamp, octets, length, retransmitted, first_sent, acknowledged, packet, .. } = *arrival;
+        let Arrival { from, stamp, began, octets, length, retransmitted, first_sent, acknowledged, packet, .. } =
+            *arrival;
         let is_request = packet.is_request();
-        Self { from, stamp, octets: octets.into(), length, retransmitted, first_sent, acknowledged, is_request, number }
+        Self {
+            from,
+            stamp,
+            began,
+            octets: octets.into(),
+            length,
+            retransmitted,
+            first_sent,
+            acknowledged,
+            is_request,
+            number,
+        }
     }
 
     /// Octets of memory it takes, including its entry among the others.
@@ -99,8 +114,8 @@ impl HeldPacket {
     }
 
     pub(super) fn arrival<'a>(&'a self, packet: Transport<'a>) -> Arrival<'a> {
-        let Self { from, stamp, ref octets, length, retransmitted, first_sent, acknowledged, .. } = *self;
-        Arrival { from, stamp, octets, length, retransmitted, first_sent, silence: 0, acknowledged, packet }
+        let Self { from, stamp, began, ref octets, length, retransmitted, first_sent, acknowledged, .. } = *self;
+        Arrival { from, stamp, began, octets, length, retransmitted, first_sent, silence: 0, acknowledged, packet }
     }
 
     /// When its content was first sent, as far as the capture shows.
@@ -112,8 +127,8 @@ impl HeldPacket {
 impl Arrival<'_> {
     /// What it did, in the place `number`.
     pub(super) const fn operation<'b>(&self, number: u64, kind: OperationKind<'b>) -> Operation<'b> {
-        let Self { from, stamp, retransmitted, first_sent, .. } = *self;
-        Operation { from, stamp, retransmitted, first_sent, places: Places::one(number), kind }
+        let Self { from, stamp, began, retransmitted, first_sent, .. } = *self;
+        Operation { from, stamp, began, retransmitted, first_sent, places: Places::one(number), kind }
     }
 }
 
@@ -135,6 +150,7 @@ mod tests {
         let arrival = Arrival {
             from: Side::Active,
             stamp: Stamp::default(),
+            began: Stamp::default(),
             octets: &octets,
             length,
             retransmitted: 0,

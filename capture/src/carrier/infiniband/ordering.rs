@@ -68,8 +68,8 @@ impl Early {
 pub(super) trait OperationSink {
     /// An end did something; `last` says that no later packet will explain it, so it cannot be early.
     fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken;
-    /// An end acknowledged what the other sends, up to this number.
-    fn acknowledged(&mut self, by: (Side, Stamp), number: u64);
+    /// An end acknowledged what the other sends, up to this number; `is_bare` says that its packet is nothing else.
+    fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool);
 }
 
 /// Puts the packets of one connection in order.
@@ -145,6 +145,7 @@ impl Ordering {
         let mut arrival = Arrival {
             from,
             stamp,
+            began: stamp,
             octets,
             length,
             retransmitted: 0,
@@ -324,6 +325,7 @@ impl Ordering {
         if let Some(held) = stream.refused.remove(number) {
             arrival.retransmitted = held.retransmitted + 1;
             arrival.first_sent = Some(held.first_sent());
+            arrival.began = held.began;
             let signs = stream.copy(number, operation, silence);
             pass_discarded(&held, number, sink);
             self.show(arrival, number, signs, sink);
@@ -520,7 +522,10 @@ impl Ordering {
             let stamp = self.queue.packets.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
             let places = Places { first: next, end };
             let kind = OperationKind::Lost;
-            sink.take(Operation { from: side, stamp, retransmitted: 0, first_sent: None, places, kind }, true);
+            sink.take(
+                Operation { from: side, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind },
+                true,
+            );
         }
     }
 
@@ -531,7 +536,7 @@ impl Ordering {
             let from = side.other();
             self.counts.get_mut(from).missed += missed;
             let (stamp, places, kind) = (Stamp::default(), Places::default(), OperationKind::Lost);
-            sink.take(Operation { from, stamp, retransmitted: 0, first_sent: None, places, kind }, true);
+            sink.take(Operation { from, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind }, true);
         }
     }
 
@@ -578,9 +583,11 @@ impl Ordering {
                 }
                 RecoveryKind::Failed
             }
-            Some(Syndrome::Acknowledged) => return sink.acknowledged((arrival.from, arrival.stamp), number),
+            Some(Syndrome::Acknowledged) => return sink.acknowledged((arrival.from, arrival.stamp), number, true),
             None => return,
         };
+        // What is before the packet that it refuses has arrived.
+        sink.acknowledged((arrival.from, arrival.stamp), number.saturating_sub(1), false);
         self.recover(arrival, (of, number), kind, sink);
     }
 
@@ -657,6 +664,8 @@ impl Ordering {
         };
         let is_seen = !read.note(number, &mut stream.ranges);
         let (request, place) = (read.first, read.place(number, &arrival.packet, mtu));
+        // Requests are carried out in order, so those before this one have arrived.
+        sink.acknowledged((arrival.from, arrival.stamp), request, false);
         let is_again = is_seen || read.asked_again.is_some();
         let signs = if is_again { stream.response(number, is_seen) } else { [None; 2] };
         for kind in signs.into_iter().flatten() {
@@ -686,8 +695,8 @@ impl<S: OperationSink> OperationSink for Surely<'_, S> {
         Taken::Done
     }
 
-    fn acknowledged(&mut self, by: (Side, Stamp), number: u64) {
-        self.0.acknowledged(by, number);
+    fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool) {
+        self.0.acknowledged(by, number, is_bare);
     }
 }
 
@@ -712,7 +721,7 @@ mod tests {
             Taken::Done
         }
 
-        fn acknowledged(&mut self, _by: (Side, Stamp), _number: u64) {}
+        fn acknowledged(&mut self, _by: (Side, Stamp), _number: u64, _is_bare: bool) {}
     }
 
     const SEND: u8 = 0x04;

@@ -469,8 +469,8 @@ impl<H: Handler> OperationSink for ToSession<'_, H> {
         self.handler.operation(self.connection, self.session, operation, last)
     }
 
-    fn acknowledged(&mut self, by: (Side, Stamp), place: u64) {
-        self.handler.acknowledged(self.session, by, place);
+    fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool) {
+        self.handler.acknowledged(self.session, by, (number, is_bare));
     }
 }
 

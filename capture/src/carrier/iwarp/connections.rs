@@ -322,15 +322,15 @@ impl<S> IwarpConnection<S> {
                 }
                 self.lose((*from, *stamp), sink);
             }
-            StreamStep::Recovery((from, stamp), TcpSign { of, place, kind }) => {
+            StreamStep::Recovery(by, TcpSign { of, places, kind }) => {
                 let sign = Sign::Recovery(*kind);
-                let kind = OperationKind::Sign { of: *of, place: *place, sign, operation: None };
-                self.report((*from, *stamp), kind, sink);
+                let kind = OperationKind::Sign { of: *of, place: places.first, sign, operation: None };
+                self.report(*by, *places, kind, sink);
             }
-            StreamStep::Acknowledged(by, place) => {
+            StreamStep::Acknowledged(by, place, is_bare) => {
                 if let Some(session) = &mut self.session {
                     // The last octet that arrived is before this place.
-                    sink.handler.acknowledged(session, *by, place.saturating_sub(1));
+                    sink.handler.acknowledged(session, *by, (place.saturating_sub(1), *is_bare));
                 }
             }
         }
@@ -345,10 +345,10 @@ impl<S> IwarpConnection<S> {
                 sink.checked.wrong += 1;
                 self.lose((from, stamp), sink);
             }
-            Framed::Segment { segment, places, is_wrong } => {
+            Framed::Segment { segment, began, places, is_wrong } => {
                 sink.checked.wrong += u64::from(is_wrong);
                 self.is_iwarp = true;
-                let received = Received { from, stamp, segment, places, first_sent, acknowledges };
+                let received = Received { from, stamp, began, segment, places, first_sent, acknowledges };
                 let Self { connection, session, rdmap, counts, .. } = self;
                 let counts = counts.get_mut(from);
                 let session = session.get_or_insert_with(|| sink.handler.opened(connection));
@@ -372,19 +372,19 @@ impl<S> IwarpConnection<S> {
 
     fn lose<H: Handler<Session = S>>(&mut self, (from, stamp): (Side, Stamp), sink: &mut IwarpSink<'_, H>) {
         self.rdmap.lose(from);
-        self.report((from, stamp), OperationKind::Lost, sink);
+        self.report((from, stamp), Places::default(), OperationKind::Lost, sink);
     }
 
     /// Passes on what is no operation of RDMA.
     fn report<H: Handler<Session = S>>(
         &mut self,
         (from, stamp): (Side, Stamp),
+        places: Places,
         kind: OperationKind<'_>,
         sink: &mut IwarpSink<'_, H>,
     ) {
         if let Some(session) = &mut self.session {
-            let places = Places::default();
-            let operation = Operation { from, stamp, retransmitted: 0, first_sent: None, places, kind };
+            let operation = Operation { from, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind };
             sink.handler.operation(&self.connection, session, operation, true);
         }
     }

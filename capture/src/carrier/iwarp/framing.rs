@@ -15,7 +15,7 @@
 use super::ddp::DdpSegment;
 use super::mpa::{self, Markers, Setup};
 use super::tcp::Piece;
-use crate::carrier::operation::Places;
+use crate::carrier::operation::{Places, Stamp};
 
 /// Octets of an FPDU whose headers can be judged: length, and the longer of DDP's headers.
 const JUDGED: usize = mpa::LENGTH_LEN + DdpSegment::UNTAGGED_LEN;
@@ -30,6 +30,8 @@ pub(super) enum Framed<'a> {
     /// What an FPDU holds.
     Segment {
         segment: DdpSegment<'a>,
+        /// The frame in which the FPDU begins.
+        began: Stamp,
         /// Where the FPDU is.
         places: Places,
         /// Whether a CRC is in force and wrong.
@@ -115,6 +117,8 @@ pub(super) struct Framing {
     is_doubtful: bool,
     /// Where the current frame begins.
     start: u64,
+    /// The captured frame in which it begins.
+    began: Stamp,
     /// The part of it that was captured without a gap, and how much has come on the wire.
     octets: Vec<u8>,
     length: usize,
@@ -190,6 +194,9 @@ impl Framing {
     fn frame(&mut self, piece: &Piece<'_>, at: &mut usize, out: &mut impl FnMut(Framed<'_>)) -> Option<FpduVerdict> {
         let rest = piece.octets.get(*at..).unwrap_or_default();
         let left = piece.length - *at;
+        if self.length == 0 {
+            self.began = piece.stamp;
+        }
         if self.length == 0
             && let Some(length) = self.frame_length(rest).filter(|length| *length <= left)
         {
@@ -271,7 +278,7 @@ impl Framing {
             Some(segment) => {
                 let is_wrong = self.crc == CrcUse::InForce && crc == FpduCrc::Wrong;
                 let places = Places { first: self.start, end };
-                out(Framed::Segment { segment, places, is_wrong });
+                out(Framed::Segment { segment, began: self.began, places, is_wrong });
                 FpduVerdict::Given
             }
             // A frame that was cut is still as long as it says.

@@ -25,6 +25,8 @@ const READS: usize = 256;
 pub(super) struct Received<'a> {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
+    /// The frame in which its FPDU begins.
+    pub(super) began: Stamp,
     pub(super) segment: DdpSegment<'a>,
     /// Where its FPDU is.
     pub(super) places: Places,
@@ -213,8 +215,8 @@ impl Rdmap {
 
 impl<'a> Received<'a> {
     fn did(&self, kind: OperationKind<'a>) -> Did<'a> {
-        let Self { from, stamp, places, first_sent, .. } = *self;
-        Did::Operation(Operation { from, stamp, retransmitted: 0, first_sent, places, kind })
+        let Self { from, stamp, began, places, first_sent, .. } = *self;
+        Did::Operation(Operation { from, stamp, began, retransmitted: 0, first_sent, places, kind })
     }
 }
 
@@ -226,7 +228,8 @@ mod tests {
 
     fn received<'a>(from: Side, segment: DdpSegment<'a>, end: u64, acknowledges: u64) -> Received<'a> {
         let places = Places { first: end.saturating_sub(1), end };
-        Received { from, stamp: Stamp::default(), segment, places, first_sent: None, acknowledges: Some(acknowledges) }
+        let stamp = Stamp::default();
+        Received { from, stamp, began: stamp, segment, places, first_sent: None, acknowledges: Some(acknowledges) }
     }
 
     fn tagged(opcode: Opcode, (handle, offset): (u32, u64), last: bool, data: &[u8]) -> DdpSegment<'_> {

@@ -19,7 +19,7 @@ use super::again::{Again, TcpAcknowledgement, Waited};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::connection::Counts;
 use crate::carrier::copies::{Copies, RecentPackets};
-use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::carrier::operation::{Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Signs};
 use crate::file::Time;
 use crate::link::{Sighting, TcpSegment};
@@ -67,8 +67,8 @@ pub(super) enum StreamStep<'a> {
     Lost(Side, Stamp, u64),
     /// A segment of an end shows that something was lost on its way.
     Recovery((Side, Stamp), TcpSign),
-    /// A segment of an end that is nothing else acknowledges what the other sends, up to this place.
-    Acknowledged((Side, Stamp), u64),
+    /// A segment of an end acknowledges what the other sends, up to this place; the flag says that it is nothing else.
+    Acknowledged((Side, Stamp), u64, bool),
 }
 
 /// A sign that something was lost on its way.
@@ -76,8 +76,8 @@ pub(super) enum StreamStep<'a> {
 pub(super) struct TcpSign {
     /// Whose octets it is about.
     pub(super) of: Side,
-    /// The place of the first of them.
-    pub(super) place: u64,
+    /// Where they are.
+    pub(super) places: Places,
     pub(super) kind: RecoveryKind,
 }
 
@@ -323,7 +323,8 @@ impl Reassembly {
         self.streams.get_mut(piece.from).awaited.forget();
         for kind in signs.into_iter().flatten() {
             self.counts.get_mut(piece.from).recover(kind);
-            let sign = TcpSign { of: piece.from, place: piece.place, kind };
+            let places = Places { first: piece.place, end: piece.place + piece.length as u64 };
+            let sign = TcpSign { of: piece.from, places, kind };
             out(StreamStep::Recovery((piece.from, piece.stamp), sign));
         }
     }
@@ -345,9 +346,10 @@ impl Reassembly {
         if again.acknowledge(TcpAcknowledgement { place: received, beyond, window, time: stamp.time }) {
             let kind = RecoveryKind::SequenceError;
             self.counts.get_mut(from).recover(kind);
-            out(StreamStep::Recovery((from, stamp), TcpSign { of, place: received, kind }));
-        } else if is_bare {
-            out(StreamStep::Acknowledged((from, stamp), received));
+            out(StreamStep::Acknowledged((from, stamp), received, false));
+            out(StreamStep::Recovery((from, stamp), TcpSign { of, places: Places::one(received), kind }));
+        } else {
+            out(StreamStep::Acknowledged((from, stamp), received, is_bare));
         }
     }
 

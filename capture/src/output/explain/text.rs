@@ -152,7 +152,10 @@ impl<W: io::Write> Sections<'_, W> {
         self.title("Time")?;
         let phases = match &transaction.phases {
             Ok(phases) => phases,
-            Err(reason) => return self.paragraph(WARNING, 2, &format!("phases unknown: {reason}")),
+            Err(reason) => {
+                let what = if transaction.latency().is_none() { "latency and phases" } else { "phases" };
+                return self.paragraph(WARNING, 2, &format!("{what} unknown: {reason}"));
+            }
         };
         let total = phases.total().max(1);
         let recovery = transaction.recovery.as_ref();

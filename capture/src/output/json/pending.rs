@@ -8,7 +8,7 @@ use super::values::{EndObject, Hex32};
 use crate::carrier::operation::Stamp;
 use crate::file::{Files, Time};
 use crate::output::pending::PendingCall;
-use crate::rpc::waiting::{Owed, Step, WaitEnd};
+use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd};
 
 /// A call without a reply.
 #[derive(Serialize)]
@@ -34,10 +34,16 @@ pub(in crate::output) struct PendingObject<'a> {
     age_ns: u64,
     #[serde(flatten)]
     called: CalledObject<'a>,
-    /// What is owed: `reply`, `RDMA Read response`, `nothing` or `unknown`.
+    /// Arrival of the call at the responder: `accepted`, `refused` (and not sent again), `unacknowledged` (sent more than once)
+    /// or `unknown`.
+    delivery: &'static str,
+    /// What is owed: `reply`, `reply again` (it was refused), `call` (it was refused), `acknowledgement` (of a call that was sent
+    /// more than once), `RDMA Read response`, `RDMA Read of the reply`, `nothing` or `unknown`.
     owed: &'static str,
     /// The address of the end that owes it.
     owed_by: Option<EndObject>,
+    /// The number of the frame in which the message that has to be sent again was refused.
+    refused_frame: Option<u64>,
     /// Octets of RDMA Read responses that are owed.
     owed_octets: Option<u64>,
     /// Why it is not known what is owed.
@@ -62,9 +68,21 @@ impl<'a> PendingObject<'a> {
         let waiting = pending.waiting;
         let (owed, octets, unknown) = match waiting.owed {
             Owed::Reply => ("reply", None, None),
+            Owed::Call(_) => ("call", None, None),
+            Owed::Acknowledgement(_) => ("acknowledgement", None, None),
+            Owed::ReplyAgain(_) => ("reply again", None, None),
+            Owed::ReadReply => ("RDMA Read of the reply", None, None),
             Owed::ReadResponse(octets) => ("RDMA Read response", Some(octets), None),
             Owed::Nothing => ("nothing", None, None),
+            Owed::ReplyArrival(times) => {
+                let reason = format!("the reply was sent {times} times and never acknowledged");
+                ("unknown", None, Some(reason))
+            }
             Owed::Unknown(reason) => ("unknown", None, Some(reason.to_string())),
+        };
+        let refused = match (waiting.owed, waiting.delivery) {
+            (Owed::ReplyAgain(refusal), _) | (_, Delivery::Refused(refusal)) => Some(refusal.stamp.frame),
+            _ => None,
         };
         let disconnected = match waiting.end {
             WaitEnd::Disconnected { stamp, .. } => Some(stamp.frame),
@@ -81,7 +99,9 @@ impl<'a> PendingObject<'a> {
             time_ns: pending.call.time.0,
             age_ns: pending.age(last),
             called: CalledObject::of_call(pending),
+            delivery: waiting.delivery.name(),
             owed,
+            refused_frame: refused,
             owed_by: pending.debtor().map(EndObject),
             owed_octets: octets,
             owed_unknown: unknown,
@@ -97,7 +117,7 @@ impl<'a> PendingObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct StepObject {
-    /// `call`, `RDMA Read request`, `RDMA Read response` or `RDMA Write`.
+    /// `call`, `RDMA Read request`, `RDMA Read response`, `RDMA Write` or `reply`.
     step: &'static str,
     /// The number of the frame that shows it.
     frame: u64,

@@ -31,7 +31,8 @@ pub(in crate::output) struct TransactionObject<'a> {
     call_file: Option<&'a str>,
     /// The number of the frame in that file.
     call_file_frame: Option<u64>,
-    /// The number of the frame that completed the reply; null if the capture does not hold the reply.
+    /// The number of the frame that completed the reply, in the copy that the requester accepted, if the capture shows which; null
+    /// if the capture does not hold the reply, or it did not arrive.
     reply_frame: Option<u64>,
     /// The file that holds that frame.
     reply_file: Option<&'a str>,
@@ -39,8 +40,8 @@ pub(in crate::output) struct TransactionObject<'a> {
     reply_file_frame: Option<u64>,
     /// When the call was complete, in nanoseconds since 1970-01-01 00:00 UTC; without the call, when the reply was.
     time_ns: Option<u64>,
-    /// Nanoseconds from the first packet of the call to the last packet of the reply, or of what was moved for the RPC, if that
-    /// came later; null if that is not known.
+    /// Nanoseconds from the first packet of the call to the last packet of the reply, in the copy that the requester accepted;
+    /// null if the capture does not show that (`phases_missing` says why), or without a reply.
     latency_ns: Option<u64>,
     /// Where that time went: the phases add up to it.
     phases: Option<PhasesObject>,

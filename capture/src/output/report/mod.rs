@@ -58,6 +58,7 @@ pub struct CaptureReport {
     pending: Pending,
     findings: FindingsByPeer,
     gaps: Gaps,
+    unacknowledged: u64,
 }
 
 /// What is known at the end.
@@ -76,6 +77,8 @@ struct Finished<'a> {
     last: Time,
     findings: &'a FindingsByPeer,
     gaps: &'a Gaps,
+    /// Number of replies that the requester did not acknowledge in the capture.
+    unacknowledged: u64,
     notes: &'a [String],
 }
 
@@ -94,6 +97,7 @@ impl CaptureReport {
             pending: Pending::default(),
             findings: FindingsByPeer::default(),
             gaps: Gaps::default(),
+            unacknowledged: 0,
         }
     }
 
@@ -115,6 +119,7 @@ impl CaptureReport {
             }
             Event::Transaction(transaction) => {
                 self.series.transaction(transaction);
+                self.unacknowledged += u64::from(transaction.reply.is_some() && !transaction.is_acknowledged);
                 transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
                 self.pending.take(transaction);
                 verdict::SlowestOne::replace(&mut self.slowest_one, transaction);
@@ -146,7 +151,19 @@ impl CaptureReport {
     /// # Errors
     /// Those of `out`.
     pub fn write(self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
-        let Self { name, stats, series, latencies, slowest, ladders, slowest_one, pending, findings, gaps } = self;
+        let Self {
+            name,
+            stats,
+            series,
+            latencies,
+            slowest,
+            ladders,
+            slowest_one,
+            pending,
+            findings,
+            gaps,
+            unacknowledged,
+        } = self;
         let (mut rows, mut drawn) = (Vec::new(), Vec::new());
         slowest.write(&mut rows)?;
         ladders.write(&mut drawn)?;
@@ -164,6 +181,7 @@ impl CaptureReport {
             last: summary.last.unwrap_or_default(),
             findings: &findings,
             gaps: &gaps,
+            unacknowledged,
             notes,
         };
         out.write_all(page::page(&finished).into_string().as_bytes())

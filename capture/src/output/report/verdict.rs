@@ -78,6 +78,12 @@ fn traffic(finished: &Finished<'_>) -> String {
         _ if rpcs.total == 0 => String::new(),
         (_, _, Some(Gap::Direction)) => format!("; both call and reply were captured of {}", grouped(whole)),
         (0, ..) => "; no call was captured".to_owned(),
+        (_, 0, None) if finished.unacknowledged > 0 => {
+            format!(
+                "; every call has a reply, {} of them not acknowledged in the capture",
+                grouped(finished.unacknowledged)
+            )
+        }
         (_, 0, None) => "; every call was answered".to_owned(),
         (_, 0, Some(_)) => "; every call that was captured was answered".to_owned(),
         (_, 1, _) => "; 1 call has no reply".to_owned(),

@@ -52,6 +52,7 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
             Given::Frame(frame) => return annotator.frame(&frame),
             Given::Event(event) => (event, false),
             Given::Late(event) => (event, true),
+            Given::Idle => return Ok(()),
         };
         match event {
             Event::Recovery(recovered) if known.is_wanted => annotator.recovered(recovered),

@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
                 explanations.event(event);
                 return Ok(());
             }
-            Given::Frame(_) => return Ok(()),
+            Given::Frame(_) | Given::Idle => return Ok(()),
         };
         if let Event::Transaction(transaction) = event {
             names.learn(transaction, &transaction.arguments());

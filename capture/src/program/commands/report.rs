@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
             if known.is_wanted { report.event(event, known.files) } else { Ok(()) }
         }
         Given::Late(event) => report.event(event, known.files),
-        Given::Frame(_) => Ok(()),
+        Given::Frame(_) | Given::Idle => Ok(()),
     })?;
     judge.say_left_out();
     done.notices.unread.iter().for_each(|_| report.unread());

@@ -1,0 +1,347 @@
+//! Which calls and replies arrived, as far as acknowledgements show it.
+//!
+//! What was sent is not what arrived: a call is the responder's only once it was accepted, and a reply ends its RPC with the
+//! copy that the requester accepted. So each of them waits here until it is acknowledged.
+//!
+//! - An acknowledgement says that it arrived. If only one copy may have been accepted, it was that one.
+//! - A negative acknowledgement says that no copy before it was accepted, and neither was what follows the place that it names.
+//!   InfiniBand throws away what follows a hole; TCP keeps it, so the reply arrives with what fills the hole.
+//! - A copy that nothing asked for leaves open which of the two was accepted.
+
+use std::collections::VecDeque;
+
+use super::timeline::Timeline;
+use crate::carrier::operation::{Places, Stamp};
+use crate::carrier::recovery::SILENCE;
+use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::{Delivery, Refusal};
+
+/// The most messages of one end that wait to be acknowledged: more than are under way at a time. Past that, the oldest is taken
+/// as it is.
+const UNACKNOWLEDGED: usize = 512;
+
+/// The copies of a message, and what its receiver said about them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentCopies {
+    /// The place after its last, in everything that its sender sends.
+    end: u64,
+    /// Number of copies that the receiver may have accepted: the ones since it last refused the message.
+    candidates: u32,
+    /// The first of them.
+    candidate: Stamp,
+    /// Number of copies in all.
+    sent: u32,
+    /// The last copy.
+    last: Stamp,
+    /// The place that the receiver asked for, and how, if what was sent since does not fill that hole.
+    refused: Option<(u64, Refusal)>,
+    /// Up to where the hole that the receiver reported was filled (TCP).
+    filled: Option<u64>,
+}
+
+/// A message that was not acknowledged yet.
+#[derive(Debug)]
+pub(super) struct Unacknowledged {
+    /// The call that it is, or that it answers.
+    pub(super) call: u64,
+    pub(super) copies: SentCopies,
+    /// The RPC, if the message is a reply.
+    pub(super) ended: Option<Box<EndedRpc>>,
+}
+
+/// An RPC whose reply was sent.
+#[derive(Debug)]
+pub(super) struct EndedRpc {
+    pub(super) transaction: Box<Transaction>,
+    pub(super) timeline: Timeline,
+    /// Number of signs of loss, when the reply was sent, that belong to no known RPC.
+    pub(super) unassigned: u64,
+}
+
+/// The calls and replies of one end that were not acknowledged yet, in the order of their places.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    waiting: VecDeque<Unacknowledged>,
+    /// The highest place that the other end acknowledged.
+    acknowledged: Option<u64>,
+    /// What shows where holes were (TCP); nothing until there is something.
+    holes: Option<Box<Holes>>,
+    /// Octets of memory that the RPCs take.
+    held: usize,
+}
+
+/// Evidence of holes in what an end sends over TCP.
+#[derive(Clone, Copy, Debug, Default)]
+struct Holes {
+    /// The last acknowledgement, and the place that it named.
+    low: Option<(u64, Stamp)>,
+    /// The last packet that filled a hole of the capture, and its place.
+    filled: Option<(u64, Stamp)>,
+}
+
+impl SentCopies {
+    /// A message up to the place `end`, last captured at `stamp`, of which `before` copies were captured before; the receiver
+    /// refused those if `is_refused`.
+    pub(super) const fn new(end: u64, stamp: Stamp, (before, is_refused): (u32, bool)) -> Self {
+        let sent = before.saturating_add(1);
+        let candidates = if is_refused { 1 } else { sent };
+        Self { end, candidates, candidate: stamp, sent, last: stamp, refused: None, filled: None }
+    }
+
+    /// What is known about it while it is not acknowledged.
+    pub(super) const fn delivery(&self) -> Delivery {
+        match (self.refused, self.sent) {
+            (Some((_, refusal)), _) => Delivery::Refused(refusal),
+            (None, 0 | 1) => Delivery::Unknown,
+            (None, times) => Delivery::Unacknowledged { times },
+        }
+    }
+
+    /// The copy that arrived, if the message was acknowledged and no other copy may have been accepted.
+    pub(super) const fn accepted(&self) -> Option<Stamp> {
+        if self.candidates == 1 { Some(self.candidate) } else { None }
+    }
+
+    /// The receiver refuses it: a packet of the message, or one before it, is missing.
+    const fn refuse(&mut self, place: u64, refusal: Refusal) {
+        if place < self.end {
+            self.refused = Some((place, refusal));
+            self.candidates = 0;
+        }
+    }
+
+    /// Packets are sent again. `keeps` says that the receiver keeps what follows a hole; `low` is the last acknowledgement.
+    fn again(&mut self, places: Places, stamp: Stamp, keeps: bool, low: Option<(u64, Stamp)>) {
+        if places.first >= self.end {
+            return;
+        }
+        let has_last = places.end >= self.end;
+        if keeps {
+            self.fill(places, stamp, low);
+        } else {
+            self.refused.take_if(|(place, _)| places.first <= *place);
+            if has_last && self.refused.is_none() {
+                self.add_candidate(stamp);
+            }
+        }
+        if has_last || keeps {
+            self.sent = self.sent.saturating_add(1);
+            self.last = stamp;
+        }
+    }
+
+    /// A segment is sent again. The message arrives with the last one that fills a hole before its end.
+    fn fill(&mut self, places: Places, stamp: Stamp, low: Option<(u64, Stamp)>) {
+        // What its sender acknowledges long after a copy, and still without it, shows that the copy did not arrive.
+        let is_behind = low.is_some_and(|(place, acknowledged)| {
+            place + 1 < self.end && acknowledged.time.0.saturating_sub(self.last.time.0) >= SILENCE
+        });
+        let is_next = self.filled.is_some_and(|filled| places.first >= filled);
+        if self.refused.is_some() || is_behind || is_next {
+            self.refused.take_if(|(place, _)| places.first <= *place);
+            self.filled = Some(places.end.max(self.filled.unwrap_or_default()));
+            self.candidates = 0;
+        }
+        self.add_candidate(stamp);
+    }
+
+    const fn add_candidate(&mut self, stamp: Stamp) {
+        if self.candidates == 0 {
+            self.candidate = stamp;
+        }
+        self.candidates = self.candidates.saturating_add(1);
+    }
+}
+
+impl Unacknowledged {
+    /// Octets of memory that it takes, if it is a reply; a call that waits counts itself.
+    fn held(&self) -> usize {
+        self.ended.as_ref().map_or(0, |ended| {
+            let halves = [&ended.transaction.call, &ended.transaction.reply].into_iter().flatten();
+            let data = halves.filter_map(|half| half.message.as_ref().ok()).map(|message| message.len());
+            size_of::<Self>()
+                + size_of::<EndedRpc>()
+                + size_of::<Transaction>()
+                + ended.timeline.held()
+                + data.sum::<usize>()
+        })
+    }
+}
+
+impl Arrivals {
+    /// Adds a message that was not acknowledged before it was captured, and returns one that has waited too long; or returns
+    /// the message, if it was.
+    pub(super) fn send(&mut self, mut message: Unacknowledged, keeps: bool) -> Option<Unacknowledged> {
+        let copies = &mut message.copies;
+        if self.acknowledged.is_some_and(|acknowledged| acknowledged + 1 >= copies.end) {
+            return Some(message);
+        }
+        // TCP hands over what follows a hole when the hole is filled.
+        let filled = self.holes.as_ref().and_then(|holes| holes.filled);
+        if let Some((place, filled)) = filled.filter(|_| keeps)
+            && place < copies.end
+            && filled.frame > copies.candidate.frame
+        {
+            copies.candidate = filled;
+        }
+        self.held += message.held();
+        self.waiting.push_back(message);
+        if self.waiting.len() > UNACKNOWLEDGED { self.pop() } else { None }
+    }
+
+    /// The other end acknowledged everything up to this place: returns the first message that has arrived by that.
+    pub(super) fn acknowledge(&mut self, place: u64, stamp: Stamp, keeps: bool) -> Option<Unacknowledged> {
+        self.acknowledged = self.acknowledged.max(Some(place));
+        let first = self.waiting.front()?;
+        if first.copies.end <= place + 1 {
+            return self.pop();
+        }
+        if keeps {
+            self.holes.get_or_insert_default().low = Some((place, stamp));
+        }
+        None
+    }
+
+    /// The oldest message that was not acknowledged.
+    fn pop(&mut self) -> Option<Unacknowledged> {
+        let first = self.waiting.pop_front()?;
+        self.held -= first.held();
+        Some(first)
+    }
+
+    /// Takes the replies that were not acknowledged.
+    pub(super) fn take_replies(&mut self) -> Vec<(SentCopies, Box<EndedRpc>)> {
+        self.held = 0;
+        let (mut replies, waiting) = (Vec::new(), core::mem::take(&mut self.waiting));
+        for Unacknowledged { call, copies, ended } in waiting {
+            match ended {
+                Some(ended) => replies.push((copies, ended)),
+                None => self.waiting.push_back(Unacknowledged { call, copies, ended: None }),
+            }
+        }
+        replies
+    }
+
+    /// The other end refuses what is sent from this place on.
+    pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) {
+        self.waiting.iter_mut().for_each(|message| message.copies.refuse(place, refusal));
+    }
+
+    /// Packets are sent again. `is_filling` says that the capture does not hold them from before.
+    pub(super) fn again(&mut self, places: Places, stamp: Stamp, (keeps, is_filling): (bool, bool)) {
+        if is_filling {
+            self.holes.get_or_insert_default().filled = Some((places.first, stamp));
+        }
+        if self.acknowledged.is_some_and(|acknowledged| places.end <= acknowledged + 1) {
+            return;
+        }
+        let low = self.holes.as_ref().and_then(|holes| holes.low);
+        self.waiting.iter_mut().for_each(|message| message.copies.again(places, stamp, keeps, low));
+    }
+
+    /// What is known about a call that was not acknowledged.
+    pub(super) fn delivery(&self, call: u64) -> Option<Delivery> {
+        let is_it = |message: &&Unacknowledged| message.call == call && message.ended.is_none();
+        self.waiting.iter().find(is_it).map(|message| message.copies.delivery())
+    }
+
+    /// Drops a call that was given up.
+    pub(super) fn forget(&mut self, call: u64) {
+        if let Some(place) = self.waiting.iter().position(|message| message.call == call && message.ended.is_none()) {
+            self.waiting.remove(place);
+        }
+        if self.waiting.is_empty() {
+            self.waiting = VecDeque::new();
+        }
+    }
+
+    /// The RPC of a call, if its reply was sent and not acknowledged; `use_it` may change it.
+    pub(super) fn change<T>(&mut self, call: u64, use_it: impl FnOnce(&mut EndedRpc) -> T) -> Option<T> {
+        let message = self.waiting.iter_mut().find(|message| message.call == call && message.ended.is_some())?;
+        let before = message.held();
+        let result = message.ended.as_mut().map(|ended| use_it(ended));
+        self.held = self.held + message.held() - before;
+        result
+    }
+
+    /// Octets of memory that replies take here.
+    pub(super) const fn held(&self) -> usize {
+        self.held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::carrier::recovery::RecoveryKind;
+
+    fn at(time: u64) -> Stamp {
+        Stamp { frame: time, time: crate::file::Time(time * 1_000_000) }
+    }
+
+    fn nak(time: u64) -> Refusal {
+        Refusal { kind: RecoveryKind::SequenceError, stamp: at(time) }
+    }
+
+    /// A message in the places 10 to 12 that was captured at 1 ms.
+    fn message() -> SentCopies {
+        SentCopies::new(13, at(1), (0, false))
+    }
+
+    fn place(first: u64) -> Places {
+        Places::one(first)
+    }
+
+    #[test]
+    fn of_one_copy_the_only_one_was_accepted() {
+        assert_eq!(message().accepted(), Some(at(1)));
+        assert_eq!(message().delivery(), Delivery::Unknown);
+    }
+
+    #[test]
+    fn a_copy_that_nothing_asked_for_leaves_open_which_was_accepted() {
+        for keeps in [false, true] {
+            let mut message = message();
+            message.again(place(12), at(5), keeps, None);
+            assert_eq!((message.accepted(), message.delivery()), (None, Delivery::Unacknowledged { times: 2 }));
+        }
+    }
+
+    #[test]
+    fn infiniband_discards_what_follows_a_hole_until_the_hole_is_filled() {
+        let mut message = message();
+        message.refuse(8, nak(2));
+        assert_eq!(message.delivery(), Delivery::Refused(nak(2)));
+        // It was on its way when the other end refused it.
+        message.again(place(12), at(3), false, None);
+        assert_eq!(message.accepted(), None);
+        for (number, time) in (8..13).zip(4..) {
+            assert_eq!(message.accepted(), None);
+            message.again(place(number), at(time), false, None);
+        }
+        assert_eq!(message.accepted(), Some(at(8)));
+        message.refuse(13, nak(9));
+        assert_eq!(message.accepted(), Some(at(8)), "what follows it is missing");
+    }
+
+    #[test]
+    fn tcp_keeps_what_follows_a_hole() {
+        let mut message = message();
+        message.refuse(8, nak(2));
+        message.again(Places { first: 8, end: 10 }, at(3), true, None);
+        assert_eq!(message.accepted(), Some(at(3)));
+        message.again(Places { first: 11, end: 12 }, at(4), true, None);
+        assert_eq!(message.accepted(), Some(at(4)), "another hole");
+        message.again(Places { first: 8, end: 10 }, at(300), true, None);
+        assert_eq!(message.accepted(), None, "nothing asked for that");
+    }
+
+    #[test]
+    fn an_acknowledgement_that_stays_below_shows_that_a_segment_did_not_arrive() {
+        for (low, expected) in [(Some((9, at(3))), Some(at(500))), (Some((9, at(1))), None), (None, None)] {
+            let mut message = message();
+            message.again(Places { first: 10, end: 13 }, at(500), true, low);
+            assert_eq!(message.accepted(), expected, "{low:?}");
+        }
+    }
+}

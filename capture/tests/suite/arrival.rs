@@ -1,0 +1,453 @@
+//! When an RPC is over, and who owes the next step, if packets were lost after they were captured: hand-made captures with known
+//! times, in microseconds.
+
+use rpcrdma_capture::{
+    Config, Delivery, Dissector, Event, Frame, LinkType, NotTimed, Owed, PacketRun, Reader, RecoveryKind, Side, Step,
+    StepsWanted, Time, Transaction,
+};
+
+use crate::synthetic::By::{Client, Server};
+use crate::synthetic::rpc::{Lists, MSG, NOMSG, call, message, null, octets, reply};
+use crate::synthetic::{Packet, Wire, v2};
+use crate::transcode::{self, Pcap};
+
+/// A connection and its packets so far.
+struct Trace {
+    wire: Wire,
+    packets: Vec<(u64, Packet)>,
+}
+
+impl Trace {
+    fn new() -> Self {
+        let mut trace = Self { wire: Wire::default(), packets: Vec::new() };
+        let packets = trace.wire.connect();
+        trace.at(0, &packets);
+        trace
+    }
+
+    /// Adds packets, one microsecond apart.
+    fn at(&mut self, time: u64, packets: &[Packet]) -> &mut Self {
+        self.packets.extend((time..).zip(packets.iter().cloned()));
+        self
+    }
+
+    fn call(&mut self, xid: u32) -> Vec<Packet> {
+        self.wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)))
+    }
+
+    fn reply(&mut self, xid: u32) -> Vec<Packet> {
+        self.wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[])))
+    }
+
+    /// The client acknowledges all that the server sent.
+    fn acknowledge(&mut self, time: u64) -> &mut Self {
+        let packet = self.wire.ack_all(Client);
+        self.at(time, &[packet])
+    }
+
+    /// The server acknowledges all that the client sent.
+    fn accept(&mut self, time: u64) -> &mut Self {
+        let packet = self.wire.ack_all(Server);
+        self.at(time, &[packet])
+    }
+
+    fn transactions(&self) -> Vec<Transaction> {
+        of_packets(&self.packets)
+    }
+
+    fn only(&self) -> Transaction {
+        let [transaction] = &self.transactions()[..] else { panic!("one RPC") };
+        transaction.clone()
+    }
+}
+
+fn config() -> Config {
+    let mut config = Config::default();
+    (config.recovery, config.steps) = (true, StepsWanted::All);
+    config
+}
+
+fn of_packets(packets: &[(u64, Packet)]) -> Vec<Transaction> {
+    let mut dissector = Dissector::new(config());
+    for (number, (time, data)) in (1..).zip(packets) {
+        let (time, length) = (Time(time * 1000), data.len() as u32);
+        dissector.frame(&Frame { number, time, link: LinkType(101), data, length });
+    }
+    dissector.finish();
+    transactions(&mut dissector)
+}
+
+fn transactions(dissector: &mut Dissector) -> Vec<Transaction> {
+    core::iter::from_fn(|| dissector.event())
+        .filter_map(|event| if let Event::Transaction(transaction) = event { Some(*transaction) } else { None })
+        .collect()
+}
+
+fn of_capture(name: &str) -> Vec<Transaction> {
+    let file = transcode::write_pcap(&transcode::capture(name), Pcap { nanoseconds: true, ..Pcap::default() });
+    let (mut reader, mut dissector) = (Reader::new(file.as_slice()).unwrap(), Dissector::new(config()));
+    while let Some(frame) = reader.next() {
+        dissector.frame(&frame.unwrap());
+    }
+    dissector.finish();
+    transactions(&mut dissector)
+}
+
+/// The call at 100 and the reply at 200, acknowledged at 210.
+fn exchange() -> (Trace, Vec<Packet>) {
+    let mut trace = Trace::new();
+    let (call, reply) = (trace.call(1), trace.reply(1));
+    trace.at(100, &call).accept(110).at(200, &reply);
+    (trace, reply)
+}
+
+fn microseconds(transaction: &Transaction) -> Option<u64> {
+    transaction.latency().map(|latency| latency / 1000)
+}
+
+fn owed(transaction: &Transaction) -> (Owed, Delivery) {
+    let waiting = transaction.waiting.unwrap();
+    assert!(transaction.reply.is_none() && transaction.status.is_none() && transaction.latency().is_none());
+    (waiting.owed, waiting.delivery)
+}
+
+#[test]
+fn a_reply_that_was_sent_once_ends_its_rpc_whether_or_not_the_capture_holds_its_acknowledgement() {
+    let (trace, _) = exchange();
+    assert_eq!(microseconds(&trace.only()), Some(100));
+    let (mut trace, _) = exchange();
+    assert_eq!(microseconds(&trace.acknowledge(210).only()), Some(100));
+}
+
+#[test]
+fn a_reply_that_was_refused_ends_its_rpc_when_the_accepted_copy_comes() {
+    for refuse in [Wire::nak, Wire::not_ready] {
+        let (mut trace, reply) = exchange();
+        let number = trace.wire.server.next - 1;
+        let nak = refuse(&mut trace.wire, Client, number);
+        trace.at(210, &[nak]).at(500_200, &reply).acknowledge(500_210);
+        let rpc = trace.only();
+        assert_eq!(microseconds(&rpc), Some(500_100));
+        assert_eq!(rpc.reply.as_ref().unwrap().stamp.frame, 8);
+        let (phases, recovery) = (rpc.phases.unwrap(), rpc.recovery.as_ref().unwrap());
+        assert_eq!((phases.responder, phases.reply, recovery.phases.reply), (100_000, 500_000_000, 500_000_000));
+        assert_eq!((recovery.naks + recovery.rnr_naks, recovery.resent_packets), (1, 1));
+        // The ladder has both copies, and the frames of the other signs.
+        let mut frames: Vec<_> = rpc.steps.unwrap().packets.iter().map(|packet| packet.first.frame).collect();
+        frames.dedup();
+        assert_eq!(frames, [4, 5, 6, 7, 8]);
+    }
+}
+
+#[test]
+fn a_reply_behind_a_write_that_was_refused_ends_its_rpc_when_it_comes_again() {
+    let mut trace = Trace::new();
+    let data = octets(1, 3000);
+    let lists = Lists::reply(&[(7, 0, 4000)]);
+    let call = trace.wire.send(Client, &message(MSG, 1, &lists, &null(1)));
+    let first = trace.wire.server.next;
+    let writes = trace.wire.write(Server, (7, 0), &data);
+    let reply = trace.wire.send(Server, &message(NOMSG, 1, &Lists::reply(&[(7, 0, 3000)]), &[]));
+    let nak = trace.wire.nak(Client, first + 1);
+    trace.at(100, &call).accept(110).at(200, &writes).at(300, &reply);
+    // The reply comes twice before the hole is filled: the first time it was on its way already.
+    trace.at(310, &[nak]).at(320, &reply).at(1000, &writes[1..]).at(1010, &reply).acknowledge(1020);
+    assert_eq!(microseconds(&trace.only()), Some(910));
+}
+
+#[test]
+fn a_reply_that_was_refused_and_never_came_again_is_owed_by_the_responder() {
+    let (mut trace, _) = exchange();
+    let number = trace.wire.server.next - 1;
+    let nak = trace.wire.nak(Client, number);
+    trace.at(210, &[nak]);
+    let rpc = trace.only();
+    let (owed, delivery) = owed(&rpc);
+    let Owed::ReplyAgain(refusal) = owed else { panic!("{owed:?}") };
+    assert_eq!((refusal.kind, refusal.stamp.frame, delivery), (RecoveryKind::SequenceError, 7, Delivery::Accepted));
+    assert_eq!(rpc.waiting.unwrap().responder.map(|(step, stamp)| (step, stamp.frame)), Some((Step::Reply, 6)));
+}
+
+#[test]
+fn a_reply_that_was_sent_again_and_never_acknowledged_may_not_have_arrived() {
+    let (mut trace, reply) = exchange();
+    for time in 1..5 {
+        trace.at(200 + time * 500_000, &reply);
+    }
+    assert_eq!(owed(&trace.only()).0, Owed::ReplyArrival(5));
+}
+
+#[test]
+fn after_a_time_out_alone_the_end_of_an_rpc_is_unknown() {
+    let (mut trace, reply) = exchange();
+    trace.at(500_200, &reply).acknowledge(500_210);
+    let rpc = trace.only();
+    assert_eq!((microseconds(&rpc), rpc.phases), (None, Err(NotTimed::ArrivalUnknown)));
+    assert!(rpc.reply.is_some() && rpc.status.is_some() && rpc.waiting.is_none());
+}
+
+#[test]
+fn a_copy_after_the_acknowledgement_changes_nothing() {
+    let (mut trace, reply) = exchange();
+    trace.acknowledge(210).at(500_200, &reply);
+    assert_eq!(microseconds(&trace.only()), Some(100));
+}
+
+/// The call takes three packets; the first is lost before the capture.
+#[test]
+fn a_call_begins_with_its_first_packet_even_if_the_responder_refused_that() {
+    for refused in [false, true] {
+        let mut trace = Trace::new();
+        let call = trace.wire.send(Client, &message(MSG, 1, &Lists::default(), &call(1, [400_000, 1, 7], &[7; 2500])));
+        assert_eq!(call.len(), 3);
+        let number = trace.wire.client.next - 3;
+        let (reply, nak) = (trace.reply(1), trace.wire.nak(Server, number));
+        trace.at(100, &call[1..]);
+        if refused {
+            trace.at(110, &[nak]);
+        }
+        trace.at(2_000_000, &call).accept(2_000_010).at(2_001_110, &reply).acknowledge(2_001_120);
+        let rpc = trace.only();
+        assert_eq!(microseconds(&rpc), Some(2_001_010), "refused: {refused}");
+        let (phases, recovery) = (rpc.phases.unwrap(), rpc.recovery.as_ref().unwrap());
+        assert_eq!(phases.total(), 2_001_010_000);
+        assert_eq!(recovery.phases.call, phases.call);
+        assert_eq!(rpc.began.unwrap().frame, 4);
+        let steps = rpc.steps.unwrap();
+        assert_eq!(steps.packets.first().unwrap().first.frame, 4, "refused: {refused}");
+    }
+}
+
+#[test]
+fn the_next_step_is_owed_by_whoever_accepted_the_last() {
+    let mut trace = Trace::new();
+    let call = trace.call(1);
+    let number = trace.wire.client.next - 1;
+    trace.at(100, &call);
+    assert_eq!(owed(&trace.only()), (Owed::Reply, Delivery::Unknown));
+    // Sent again, and never acknowledged.
+    trace.at(500_000, &call).at(1_000_000, &call);
+    assert_eq!(owed(&trace.only()), (Owed::Acknowledgement(3), Delivery::Unacknowledged { times: 3 }));
+    // Refused, and not sent again.
+    let nak = trace.wire.not_ready(Server, number);
+    trace.at(1_000_010, &[nak]);
+    let (refused, _) = owed(&trace.only());
+    assert!(matches!(refused, Owed::Call(refusal) if refusal.stamp.frame == 7));
+    // Sent again and accepted, and nothing since.
+    trace.at(1_100_000, &call).accept(1_100_010);
+    assert_eq!(owed(&trace.only()), (Owed::Reply, Delivery::Accepted));
+}
+
+#[test]
+fn data_that_was_asked_for_is_owed_by_the_requester() {
+    let mut trace = Trace::new();
+    let lists = Lists::reads(&[(40, (9, 0, 1000))]);
+    let call = trace.wire.send(Client, &message(MSG, 1, &lists, &null(1)));
+    let request = trace.wire.read_request(Server, (9, 0), 1000);
+    trace.at(100, &call).at(200, &[request]);
+    assert_eq!(owed(&trace.only()), (Owed::ReadResponse(1000), Delivery::Accepted));
+}
+
+/// A reply in memory of the responder (draft-cel-nfsv4-reliable-reply).
+#[test]
+fn a_reply_that_the_responder_provides_is_no_answer_until_it_was_read() {
+    for is_read in [false, true] {
+        let mut trace = Trace::new();
+        let call = trace.call(1);
+        let payload = reply(1, &[]);
+        let lists = Lists::reads(&[(0, (5, 0, payload.len() as u32))]);
+        let provided = trace.wire.send(Server, &message(NOMSG, 1, &lists, &[]));
+        trace.at(100, &call).accept(110).at(200, &provided).acknowledge(210);
+        if is_read {
+            let read = trace.wire.read(Client, (5, 0), &payload);
+            trace.at(300, &read);
+            assert_eq!(microseconds(&trace.only()), Some(201));
+        } else {
+            assert_eq!(owed(&trace.only()), (Owed::ReadReply, Delivery::Accepted));
+        }
+    }
+}
+
+/// What README.md of the captures says: in connection 2, two replies were lost as they reached the client, and only a time-out
+/// shows it; in connection 3, the client's NAK in frame 162 names a Write before the reply in frame 161, which came again in
+/// frame 165.
+#[test]
+fn replies_that_were_lost_behind_the_capture_end_no_rpc() {
+    let transactions = of_capture("lost");
+    let of = |xid| transactions.iter().find(|transaction| transaction.xid == xid).unwrap();
+    for xid in [0x27d2_1c36, 0x27d2_1c3a] {
+        assert_eq!((of(xid).latency(), of(xid).phases), (None, Err(NotTimed::ArrivalUnknown)));
+    }
+    let refused = of(0x23a2_ccd4);
+    assert_eq!((microseconds(refused), refused.reply.as_ref().unwrap().stamp.frame), (Some(38_206), 165));
+    assert!(transactions.iter().all(|transaction| transaction.reply.is_some()));
+}
+
+/// Version 2: a call in two Sends. The first is lost behind the capture, and sent again after a time-out, before or after the
+/// second was captured.
+#[test]
+fn a_part_of_a_message_that_was_sent_again_counts_for_its_rpc() {
+    for family in v2::FAMILIES {
+        for is_before in [true, false] {
+            let mut trace = Trace::new();
+            let (payload, none) = (call(1, [400_000, 1, 7], &[7; 100]), Lists::default());
+            let (first, second) = payload.split_at(60);
+            let shown = [v2::call(family, 9, 0, &none, &null(9)), v2::reply(family, 9, &[], &reply(9, &[]))];
+            let shown = [trace.wire.send(Client, &shown[0]), trace.wire.send(Server, &shown[1])].concat();
+            let first = trace.wire.send(Client, &v2::call_part(family, 1, second.len(), first));
+            let second = trace.wire.send(Client, &v2::call(family, 1, 0, &none, second));
+            let answer = trace.wire.send(Server, &v2::reply(family, 1, &[], &reply(1, &[])));
+            trace.at(10, &shown).at(100, &first);
+            if is_before {
+                trace.at(500_000, &first).at(500_010, &second);
+            } else {
+                trace.at(110, &second).at(500_000, &first).at(500_010, &second);
+            }
+            trace.accept(500_020).at(500_100, &answer).acknowledge(500_110);
+            let transactions = trace.transactions();
+            let rpc = transactions.iter().find(|rpc| rpc.xid == 1).unwrap();
+            assert_eq!(microseconds(rpc), Some(500_000), "{family:?}");
+            let recovery = rpc.recovery.as_ref().unwrap();
+            let resent = if is_before { 1 } else { 2 };
+            assert_eq!((recovery.timeouts, recovery.resent_packets), (1, resent), "{family:?} {is_before}");
+            let steps = rpc.steps.as_ref().unwrap();
+            let is_timeout = |packet: &&PacketRun| matches!(packet.recovery, Some(RecoveryKind::TimedOut { .. }));
+            assert_eq!(steps.packets.iter().filter(is_timeout).count(), 1);
+        }
+    }
+}
+
+/// iWARP: segments of a TCP connection.
+mod iwarp {
+    use std::sync::atomic::{AtomicU16, Ordering};
+
+    use super::*;
+
+    const PORTS: [u16; 2] = [40_000, 20049];
+    const BEGIN: [u32; 2] = [1000, 5000];
+
+    /// The identification of the next IPv4 packet: packets with the same one are copies that the capture made.
+    static IDENTIFICATION: AtomicU16 = AtomicU16::new(1);
+
+    /// A segment of one end: 0 is the client, 1 the server.
+    fn segment(from: usize, sequence: u32, acknowledges: u32, flags: u8, octets: &[u8]) -> Packet {
+        let to = 1 - from;
+        let mut packet = vec![0x45, 0];
+        packet.extend(((40 + octets.len()) as u16).to_be_bytes());
+        packet.extend(IDENTIFICATION.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+        packet.extend([0x40, 0, 64, 6, 0, 0, 192, 0, 2, from as u8 + 1, 192, 0, 2, to as u8 + 1]);
+        packet.extend([PORTS[from].to_be_bytes(), PORTS[to].to_be_bytes()].concat());
+        packet.extend([sequence.to_be_bytes(), acknowledges.to_be_bytes()].concat());
+        packet.extend([0x50, flags, 1, 0, 0, 0, 0, 0]);
+        packet.extend(octets);
+        packet
+    }
+
+    /// Both ends' set-up, and the places after it.
+    fn open() -> (Vec<Packet>, [u32; 2]) {
+        let frame = |key: &[u8; 16]| [&key[..], &[0, 1, 0, 0]].concat();
+        let (request, answer) = (frame(b"MPA ID Req Frame"), frame(b"MPA ID Rep Frame"));
+        let [client, server] = BEGIN;
+        let packets = vec![
+            segment(0, client - 1, 0, 0x02, &[]),
+            segment(1, server - 1, client, 0x12, &[]),
+            segment(0, client, server, 0x10, &request),
+            segment(1, server, client + 20, 0x10, &answer),
+        ];
+        (packets, [client + 20, server + 20])
+    }
+
+    fn send(number: u32, data: &[u8]) -> Vec<u8> {
+        let header = [&[0x41, 0x43, 0, 0, 0, 0][..], &[0; 4], &number.to_be_bytes(), &[0; 4]].concat();
+        let ulpdu = [&header[..], data].concat();
+        let mut octets = [&(ulpdu.len() as u16).to_be_bytes()[..], &ulpdu].concat();
+        octets.resize(octets.len().next_multiple_of(4) + 4, 0);
+        octets
+    }
+
+    /// A call at 100 and its reply at 200; `rest` is given the place of the client, that of the reply, and the reply.
+    fn exchange(rest: impl FnOnce(u32, u32, &[u8]) -> Vec<(u64, Packet)>) -> Vec<Transaction> {
+        let (packets, [client, server]) = open();
+        let call = send(1, &message(MSG, 1, &Lists::default(), &null(1)));
+        let reply = send(1, &message(MSG, 1, &Lists::default(), &reply(1, &[])));
+        let asked = client + call.len() as u32;
+        let mut trace: Vec<_> = (0..).zip(packets).collect();
+        trace.push((100, segment(0, client, server, 0x10, &call)));
+        trace.push((200, segment(1, server, asked, 0x10, &reply)));
+        trace.extend(rest(asked, server, &reply));
+        of_packets(&trace)
+    }
+
+    #[test]
+    fn a_reply_ends_its_rpc_with_the_segment_that_fills_the_hole() {
+        // An acknowledgement that stays below the reply, 20 ms after it, and the reply again half a second later.
+        let found = exchange(|client, server, reply| {
+            let end = server + reply.len() as u32;
+            vec![
+                (20_000, segment(0, client, server, 0x10, &[])),
+                (500_200, segment(1, server, client, 0x10, reply)),
+                (500_210, segment(0, client, end, 0x10, &[])),
+            ]
+        });
+        assert_eq!(microseconds(&found[0]), Some(500_100));
+        // Three duplicate acknowledgements at once, which is how TCP refuses.
+        let found = exchange(|client, server, reply| {
+            let end = server + reply.len() as u32;
+            let low = || segment(0, client, server, 0x10, &[]);
+            vec![
+                (210, low()),
+                (211, low()),
+                (212, low()),
+                (213, low()),
+                (500_200, segment(1, server, client, 0x10, reply)),
+                (500_210, segment(0, client, end, 0x10, &[])),
+            ]
+        });
+        assert_eq!(microseconds(&found[0]), Some(500_100));
+    }
+
+    #[test]
+    fn after_a_time_out_alone_the_end_of_an_rpc_is_unknown() {
+        let found = exchange(|client, server, reply| {
+            let end = server + reply.len() as u32;
+            let again = segment(1, server, client, 0x10, reply);
+            vec![(500_200, again), (500_210, segment(0, client, end, 0x10, &[]))]
+        });
+        assert_eq!((found[0].latency(), found[0].phases), (None, Err(NotTimed::ArrivalUnknown)));
+    }
+
+    #[test]
+    fn a_reply_that_was_refused_and_never_came_again_is_owed_by_the_responder() {
+        let found = exchange(|client, server, _| {
+            let low = || segment(0, client, server, 0x10, &[]);
+            (210..214).map(|time| (time, low())).collect()
+        });
+        assert!(matches!(owed(&found[0]).0, Owed::ReplyAgain(_)));
+    }
+
+    #[test]
+    fn a_reply_that_was_sent_again_and_never_acknowledged_may_not_have_arrived() {
+        let found = exchange(|client, server, reply| {
+            (1..5).map(|time| (200 + time * 500_000, segment(1, server, client, 0x10, reply))).collect()
+        });
+        assert_eq!(owed(&found[0]).0, Owed::ReplyArrival(5));
+    }
+
+    /// The FPDU of the call spans three segments, which are captured at 100, 1,000 and 2,000.
+    #[test]
+    fn a_call_begins_with_the_first_segment_of_its_fpdu() {
+        let (packets, [client, server]) = open();
+        let call = send(1, &message(MSG, 1, &Lists::default(), &null(1)));
+        let reply = send(1, &message(MSG, 1, &Lists::default(), &reply(1, &[])));
+        let mut trace: Vec<_> = (0..).zip(packets).collect();
+        for (time, range) in [(100, 0..30), (1000, 30..60), (2000, 60..call.len())] {
+            trace.push((time, segment(0, client + range.start as u32, server, 0x10, &call[range])));
+        }
+        let asked = client + call.len() as u32;
+        trace.push((3000, segment(1, server, asked, 0x10, &reply)));
+        let found = of_packets(&trace);
+        assert_eq!((microseconds(&found[0]), found[0].began.unwrap().frame), (Some(2900), 5));
+        assert_eq!(found[0].phases.unwrap().call, 1_900_000);
+        assert_eq!(found[0].requester, Side::Active);
+    }
+}
