@@ -1,5 +1,6 @@
 //! The names by which files were looked up, opened or created: later operations have only their handles.
 
+#[cfg(feature = "json")]
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
@@ -61,6 +62,7 @@ impl FileNames {
 }
 
 /// A name in which octets that are no UTF-8 are written as `\xff`, so that names that differ only there stay apart.
+#[cfg(feature = "json")]
 pub(super) fn readable(name: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(name) {
         Ok(name) => name.into(),
@@ -69,6 +71,7 @@ pub(super) fn readable(name: &[u8]) -> Cow<'_, str> {
 }
 
 /// The same on a terminal: without control characters, and with a backslash doubled.
+#[cfg(feature = "text")]
 pub(super) fn escaped(name: &[u8]) -> String {
     with_octets(name, |valid| valid.escape_debug().to_string())
 }
