@@ -193,6 +193,12 @@ fn with_gaps(capture: &[u8]) -> Vec<u8> {
     [header, &records.concat()].concat()
 }
 
+/// The first frames of a capture.
+fn beginning(capture: &[u8], frames: usize) -> &[u8] {
+    let length = |at: usize| u32::from_le_bytes(capture[at + 8..at + 12].try_into().unwrap()) as usize;
+    &capture[..(0..frames).fold(24, |at, _| at + 16 + length(at))]
+}
+
 /// What the other commands print, and what a damaged file, several files and a filter add.
 fn others() -> Vec<Value> {
     let (nfs41, nfs3, errors) = (shipped("nfs41"), shipped("nfs3"), shipped("errors"));
@@ -203,6 +209,9 @@ fn others() -> Vec<Value> {
     fs::write(&damaged, &octets[..octets.len() - 10]).unwrap();
     let gaps = folder.join("gaps.pcap").display().to_string();
     fs::write(&gaps, with_gaps(&octets)).unwrap();
+    // The client refuses a reply in frame 162.
+    let refused = folder.join("refused.pcap").display().to_string();
+    fs::write(&refused, beginning(&fs::read(shipped("lost")).unwrap(), 162)).unwrap();
     let baseline = folder.join("baseline.json").display().to_string();
     let found: Vec<String> = run(&["check", "--json", &errors]).iter().map(|record| format!("{record}\n")).collect();
     fs::write(&baseline, found.concat()).unwrap();
@@ -213,6 +222,7 @@ fn others() -> Vec<Value> {
         &["check", "--json", "--baseline", &baseline, &errors],
         &["transactions", "--json", &damaged],
         &["stats", "--json", &gaps],
+        &["pending", "--json", &refused],
         &["transactions", "--json", "--op", "READ", &nfs41, &nfs3],
         &["transactions", "--json", "--separate", &nfs41, &nfs3],
         &[&["header", "--json"], &words[..]].concat(),
