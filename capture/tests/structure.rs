@@ -422,3 +422,26 @@ fn every_file_of_a_suite_is_in_it() {
         assert!(left_out.is_empty(), "no `mod` declares {left_out:?}");
     }
 }
+
+/// The settings of a profile in a `Cargo.toml`.
+fn profile(folder: &str, name: &str) -> BTreeSet<String> {
+    let text = fs::read_to_string(repository().join(folder).join("Cargo.toml")).unwrap();
+    let heading = format!("[profile.{name}]");
+    let lines = text.lines().skip_while(|line| *line != heading).skip(1).take_while(|line| !line.starts_with('['));
+    lines.filter(|line| line.contains(" = ")).map(str::to_owned).collect()
+}
+
+/// A proof, a size or an instruction count holds for what is packaged. Workspaces that only build such things have no profile
+/// `dist`: their `release` is linked in the same way.
+#[test]
+fn what_is_proved_or_measured_is_linked_as_what_is_packaged() {
+    let dist = profile("", "dist");
+    assert!(dist.contains("lto = \"fat\""), "{dist:?}");
+    assert_eq!(profile("", "bench"), BTreeSet::from(["inherits = \"dist\"".to_owned()]));
+    for folder in ["core/no-panic", "core/firmware", "core/capi/link"] {
+        let release = profile(folder, "release");
+        for setting in dist.iter().filter(|setting| !setting.starts_with("inherits")) {
+            assert!(release.contains(setting), "{folder}: {setting}");
+        }
+    }
+}

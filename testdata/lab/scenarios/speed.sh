@@ -1,5 +1,5 @@
 # Latency of our NULL call against ib_send_lat, throughput of our READs against the Linux client's.
-programs="rpcrdma-ping rpcrdma-serve nfs4-cp" peer="192.0.2.1"
+programs="rpcrdma-ping rpcrdma-serve nfs4-cp" profile=dist peer="192.0.2.1"
 
 # A NULL call of NFSv4 is a Send of 28 octets of header and 40 of RPC.
 readonly null_call=68 large=67108864

@@ -1,5 +1,5 @@
 # Latency of the same calls in version 1 and in both formats of version 2, measured in turns.
-programs="rpcrdma-ping rpcrdma-serve" seconds=600
+programs="rpcrdma-ping rpcrdma-serve" profile=dist seconds=600
 
 # How the data of the echo program is carried, and its octets; NULL has none.
 readonly calls=(
