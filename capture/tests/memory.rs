@@ -93,7 +93,8 @@ fn segment(port: u16, sequence: u32, data: &[u8]) -> Packet {
 #[global_allocator]
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
-/// Octets that were allocated at most while the attack ran.
+/// Peak of allocated octets while the attack ran. Not of resident memory: which freed memory the allocator can use again differs
+/// from run to run, by 20 MiB once in twenty.
 fn peak(attack: Attack, limit: usize) -> usize {
     ALLOCATOR.reset_peak_usage();
     let before = ALLOCATOR.current_usage();

@@ -24,6 +24,7 @@ mod dissected;
 mod session;
 mod shape;
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,15 +45,15 @@ fn variable(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |value| value.parse().unwrap())
 }
 
-/// The current session.
-static UNDER_WAY: Mutex<String> = Mutex::new(String::new());
+/// The sessions that have not ended.
+static UNDER_WAY: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Ends the process at once, because the other threads of a session might wait for the one that has panicked. It writes
 /// the reason, because the test harness would hold back what is printed.
 fn fall(why: &dyn Display) {
-    let session = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
+    let sessions = UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner);
     let ended = ENDED.load(Ordering::Relaxed);
-    let _ = writeln!(io::stderr(), "{why}\nafter {ended} calls, in {session}");
+    let _ = writeln!(io::stderr(), "{why}\nafter {ended} calls, in one of {sessions:#?}");
     process::exit(101);
 }
 
@@ -68,6 +69,16 @@ fn watch() {
             if before.1 > 60 {
                 fall(&"nothing has come to its end for a minute");
             }
+        }
+    });
+}
+
+/// Tests the versions side by side: the threads of a session wait for each other, so one session leaves processors idle.
+fn in_each_version(test: impl Fn(Version) + Sync) {
+    let test = &test;
+    thread::scope(|scope| {
+        for version in versions() {
+            scope.spawn(move || test(version));
         }
     });
 }
@@ -89,8 +100,10 @@ fn sessions(version: Version, plan: impl Fn(u64) -> Plan, is_enough: impl Fn(&Ta
     watch();
     while !is_enough(&sum) {
         let plan = plan(mixed(mixed(seed) ^ number));
-        *UNDER_WAY.lock().unwrap() = format!("version {version}, session {number} of seed {seed}: {plan:?}");
+        let name = format!("version {version}, session {number} of seed {seed}: {plan:?}");
+        UNDER_WAY.lock().unwrap().insert(name.clone());
         let tally = session::run(&plan);
+        UNDER_WAY.lock().unwrap().remove(&name);
         sum.add(&tally);
         number += 1;
     }
@@ -102,11 +115,11 @@ fn sessions(version: Version, plan: impl Fn(u64) -> Plan, is_enough: impl Fn(&Ta
 #[test]
 fn calls_that_are_given_up_harm_no_other() {
     let calls = variable("RPCRDMA_GIVEN_UP", 10_000);
-    for version in versions() {
+    in_each_version(|version| {
         let sum = sessions(version, |seed| Plan::dropping(version, seed), |sum| sum.given_up >= calls);
         assert_eq!((sum.lost, sum.not_registered), (0, 0), "{sum:?}");
         assert!(sum.answered > calls && sum.captured > 0, "{sum:?}");
-    }
+    });
 }
 
 #[test]
@@ -114,12 +127,12 @@ fn calls_of_random_shapes_end_once_and_with_the_right_octets() {
     let calls = variable("RPCRDMA_CALLS", 20_000);
     // A session takes longer to begin and end than its calls take, so a long run has longer sessions.
     let times = (calls / 50_000).clamp(1, 20) as u32;
-    for version in versions() {
+    in_each_version(|version| {
         let sum = sessions(version, |seed| Plan::of(version, seed, times), |sum| sum.calls() >= calls);
         // Otherwise the test has not tested anything.
         let kinds =
             [sum.answered, sum.system_errors, sum.refused, sum.lost, sum.given_up, sum.not_registered, sum.captured];
         assert!(kinds.iter().all(|&count| count > 0), "{sum:?}");
         assert_eq!(sum.forgotten > 0, version != Version::One, "{sum:?}");
-    }
+    });
 }
