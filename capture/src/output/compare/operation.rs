@@ -8,6 +8,8 @@ use super::fault::{FaultChange, FaultCount, FaultOutcome};
 use super::rank::{Chance, Chances};
 use super::series::Series;
 use crate::file::Time;
+use crate::rpc::phases::NotTimed;
+use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::transaction::{Half, Transaction};
 use crate::rpc::waiting::{Owed, OwedUnknown, WaitEnd, Waiting};
 
@@ -39,8 +41,11 @@ impl PerOperation {
         if let Some(status) = transaction.status {
             self.failed.put(failure(transaction, status).is_some());
         }
-        if let Ok(recovery) = &transaction.recovery {
-            self.retransmitted.put(recovery.resent_packets > 0);
+        match &transaction.recovery {
+            Ok(recovery) => self.retransmitted.put(recovery.resent_packets > 0),
+            // Of several copies of the reply, nothing shows which one arrived.
+            Err(RecoveryUnknown::NotTimed(NotTimed::ArrivalUnknown)) => self.retransmitted.put(true),
+            Err(_) => {}
         }
         match transaction.latency() {
             Some(latency) => {

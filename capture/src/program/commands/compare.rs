@@ -17,6 +17,7 @@ use crate::program::output;
 use crate::program::source::{InputSource, Show};
 
 const COMPARE_HELP: &str = "\
+What is compared:
 The first lines count, of all RPCs, the calls without a reply, the failures and the retransmissions.
 A call is not counted as unanswered if it had waited at the end of the capture for no longer than
 the slowest RPC of its operation took, or if its reply may be missing from the capture. Each line
@@ -25,6 +26,7 @@ the same counts, how its messages were sent, and what RDMA moved for each. RPCs 
 known are counted there, and are not in the percentiles. Then come the rules that are broken in
 either capture.
 
+What counts as a difference:
 'chance' is the probability that a difference as large as this is chance; 1 in 100 or less counts as
 a difference. For latencies it is that of a rank test (Mann, Whitney and Wilcoxon), once of all RPCs
 and once of the slowest alone. It takes into account that an RPC often takes about as long as the
@@ -35,6 +37,7 @@ the slowest needs at least 48 on each side. For counts it is Fisher's exact test
 all RPCs together may come from another mix of operations, so it counts only if one side has no
 such RPC.
 
+Exit status:
 An operation is 'worse' if the share of RPCs without a reply, that failed or that needed
 retransmission has grown by more than --tolerance, and 'slower' if the median or the 99th percentile
 has. The exit status is 1 if anything is worse or slower, or if a rule is broken (severity error)

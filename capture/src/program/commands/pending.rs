@@ -40,6 +40,7 @@ be for another call. If the capture holds no packet of the responder, it is not 
 call was answered. The age is that at the last frame of the capture. Calls that wait do not make
 the exit status 1.
 
+Watching a stream:
 While standard input or a pipe is read, a call that has waited for --older-than is printed at once,
 by the clock of this machine; what each end owes is printed when the input ends, or with Ctrl-C.";
 
