@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Time};
+use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Step, Time};
 
 /// Scripts name a capture by its place in this list, so new ones go to the end. Numbers are taken modulo the length of
 /// the list, so the scripts in the corpus use the place itself.
@@ -70,6 +70,8 @@ pub(crate) struct Known {
     pub(crate) records: Vec<Record>,
     /// Every rebuilt RPC message, by XID and whether it is a reply. Several connections may use the same XID.
     pub(crate) rpcs: HashMap<(u32, bool), Vec<Vec<u8>>>,
+    /// The calls whose reply was sent and did not arrive: a capture that lacks the refusal may show that reply.
+    pub(crate) refused: HashSet<u32>,
     /// Every complete Send.
     pub(crate) sends: HashSet<Vec<u8>>,
     /// The rules that are broken in it, each with the frame that breaks it.
@@ -137,6 +139,10 @@ impl Known {
             Event::Message(message) if message.captured == Captured::Whole => _ = self.sends.insert(message.octets),
             Event::Transaction(transaction) => {
                 let xid = transaction.xid;
+                let last = transaction.waiting.and_then(|waiting| waiting.responder);
+                if last.is_some_and(|(step, _)| step == Step::Reply) {
+                    self.refused.insert(xid);
+                }
                 for (is_reply, half) in [(false, transaction.call), (true, transaction.reply)] {
                     if let Some(Ok(rebuilt)) = half.map(|half| half.message) {
                         self.rpcs.entry((xid, is_reply)).or_default().push(rebuilt.octets().to_vec());
