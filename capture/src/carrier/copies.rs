@@ -46,7 +46,7 @@ struct RecentPacket {
     copies: u32,
 }
 
-/// What is known about the copies of one end's packets.
+/// Per-end state about copies of packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Copies {
     packets: u32,
@@ -154,7 +154,7 @@ impl Copies {
         }
     }
 
-    /// Whether most of its packets are there twice.
+    /// `true` if most of its packets are there twice.
     const fn is_doubled(&self) -> bool {
         self.copies >= ENOUGH && self.copies >= self.packets / 2
     }

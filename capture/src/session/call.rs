@@ -71,7 +71,7 @@ pub(crate) struct Call {
     pub(crate) is_repeated: bool,
     /// Whether its sender's adapter refused access to memory while data of it was still to come.
     is_refused: bool,
-    /// Whether its responder's adapter acknowledged it.
+    /// `true` if its responder's adapter acknowledged it.
     pub(super) is_accepted: bool,
     /// How much is known about what the other end moves for it.
     pub(crate) followed: Followed,

@@ -83,7 +83,7 @@ pub(crate) struct Session {
     pub(super) calls: BTreeMap<u64, Call>,
     /// The calls and replies of each end that the other end has not acknowledged.
     pub(super) arrivals: Box<Sides<Arrivals>>,
-    /// Whether the carrier's receivers keep what follows a hole: TCP does.
+    /// `true` if receivers keep what follows a hole, as TCP does.
     pub(super) keeps: bool,
     /// Octets of memory that the calls take.
     pub(super) held: usize,
