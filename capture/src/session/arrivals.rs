@@ -16,8 +16,8 @@ use crate::carrier::recovery::SILENCE;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Refusal};
 
-/// The most messages of one end that wait to be acknowledged: more than are under way at a time. Past that, the oldest is taken
-/// as it is.
+/// The most messages of one end that wait to be acknowledged: more than are under way at a time. Past that, it is left open
+/// whether the oldest arrived.
 const UNACKNOWLEDGED: usize = 512;
 
 /// The copies of a message, and what its receiver said about them.
@@ -47,6 +47,16 @@ pub(super) struct Unacknowledged {
     pub(super) copies: SentCopies,
     /// The RPC, if the message is a reply.
     pub(super) ended: Option<Box<EndedRpc>>,
+}
+
+/// Result of adding a message to the ones that wait to be acknowledged.
+#[derive(Debug)]
+pub(super) enum Added {
+    Waits,
+    /// It had been acknowledged already.
+    Arrived(Unacknowledged),
+    /// Too many waited: the oldest no longer does.
+    GivenUp(Unacknowledged),
 }
 
 /// An RPC whose reply was sent.
@@ -169,12 +179,11 @@ impl Unacknowledged {
 }
 
 impl Arrivals {
-    /// Adds a message that was not acknowledged before it was captured, and returns one that has waited too long; or returns
-    /// the message, if it was.
-    pub(super) fn send(&mut self, mut message: Unacknowledged, keeps: bool) -> Option<Unacknowledged> {
+    /// Adds a message, unless it was acknowledged before it was captured.
+    pub(super) fn send(&mut self, mut message: Unacknowledged, keeps: bool) -> Added {
         let copies = &mut message.copies;
         if self.acknowledged.is_some_and(|acknowledged| acknowledged + 1 >= copies.end) {
-            return Some(message);
+            return Added::Arrived(message);
         }
         // TCP hands over what follows a hole when the hole is filled.
         let filled = self.holes.as_ref().and_then(|holes| holes.filled);
@@ -186,7 +195,8 @@ impl Arrivals {
         }
         self.held += message.held();
         self.waiting.push_back(message);
-        if self.waiting.len() > UNACKNOWLEDGED { self.pop() } else { None }
+        let is_full = self.waiting.len() > UNACKNOWLEDGED;
+        if is_full { self.pop().map_or(Added::Waits, Added::GivenUp) } else { Added::Waits }
     }
 
     /// The other end acknowledged everything up to this place: returns the first message that has arrived by that.

@@ -4,7 +4,7 @@
 //! began, and which call that was for. A sign may come before the operation that it is about, because what the receiver
 //! refused is used only when it comes again; then it waits.
 
-use super::arrivals::{Arrivals, EndedRpc, SentCopies, Unacknowledged};
+use super::arrivals::{Added, Arrivals, EndedRpc, SentCopies, Unacknowledged};
 use super::assembly::Span;
 use super::owners::{Owner, WAITING, WaitingSign};
 use super::state::{Context, Session};
@@ -200,8 +200,14 @@ impl Session {
 
     fn await_arrival(&mut self, sender: Side, message: Unacknowledged, context: &mut Context<'_>) {
         let keeps = self.keeps;
-        if let Some(arrived) = self.arrivals.get_mut(sender).send(message, keeps) {
-            self.arrived(arrived, context);
+        match self.arrivals.get_mut(sender).send(message, keeps) {
+            Added::Waits => {}
+            Added::Arrived(message) => self.arrived(message, context),
+            Added::GivenUp(Unacknowledged { copies, ended, .. }) => {
+                if let Some(ended) = ended {
+                    self.settle_reply(copies, *ended, WaitEnd::GivenUp, context);
+                }
+            }
         }
     }
 
@@ -226,7 +232,7 @@ impl Session {
         }
     }
 
-    /// A call or a reply arrived, or is taken to have arrived.
+    /// A call or a reply arrived.
     fn arrived(&mut self, message: Unacknowledged, context: &mut Context<'_>) {
         let Unacknowledged { call, copies, ended } = message;
         match ended {
@@ -248,14 +254,19 @@ impl Session {
         let mut replies: Vec<_> = [active, passive].into_iter().flat_map(Arrivals::take_replies).collect();
         replies.sort_by_key(|(_, ended)| ended.transaction.reply.as_ref().map(|reply| reply.stamp.frame));
         for (copies, ended) in replies {
-            let outcome = match copies.delivery() {
-                Delivery::Accepted | Delivery::Unknown => Ok(copies.accepted()),
-                _ if end == WaitEnd::GivenUp => Ok(copies.accepted()),
-                Delivery::Refused(refusal) => Err((end, Owed::ReplyAgain(refusal))),
-                Delivery::Unacknowledged { times } => Err((end, Owed::ReplyArrival(times))),
-            };
-            self.end(*ended, outcome, context);
+            self.settle_reply(copies, *ended, end, context);
         }
+    }
+
+    /// A reply that was not acknowledged will not be: `end` says why.
+    fn settle_reply(&self, copies: SentCopies, ended: EndedRpc, end: WaitEnd, context: &mut Context<'_>) {
+        let outcome = match copies.delivery() {
+            Delivery::Accepted | Delivery::Unknown => Ok(copies.accepted()),
+            _ if end == WaitEnd::GivenUp => Ok(copies.accepted()),
+            Delivery::Refused(refusal) => Err((end, Owed::ReplyAgain(refusal))),
+            Delivery::Unacknowledged { times } => Err((end, Owed::ReplyArrival(times))),
+        };
+        self.end(ended, outcome, context);
     }
 
     /// Ends an RPC whose reply was sent: with the packet that completed it, if that is known, or without it.

@@ -239,6 +239,29 @@ fn the_next_step_is_owed_by_whoever_accepted_the_last() {
 }
 
 #[test]
+fn however_many_messages_wait_none_counts_as_acknowledged_without_an_acknowledgement() {
+    let mut trace = Trace::new();
+    for number in 0..600 {
+        let call = trace.call(number);
+        trace.at(1000 + u64::from(number), &call);
+    }
+    let unanswered = trace.transactions();
+    assert_eq!(unanswered.len(), 600);
+    assert!(unanswered.iter().all(|call| owed(call).1 == Delivery::Unknown));
+
+    let mut trace = Trace::new();
+    for number in 0..600 {
+        let call = trace.call(number);
+        trace.at(1000 + 4 * u64::from(number), &call).accept(1001 + 4 * u64::from(number));
+        let reply = trace.reply(number);
+        trace.at(1002 + 4 * u64::from(number), &reply);
+    }
+    let unacknowledged = trace.transactions();
+    assert_eq!(unacknowledged.len(), 600);
+    assert!(unacknowledged.iter().all(|rpc| !rpc.is_acknowledged && microseconds(rpc) == Some(2)));
+}
+
+#[test]
 fn data_that_was_asked_for_is_owed_by_the_requester() {
     let mut trace = Trace::new();
     let lists = Lists::reads(&[(40, (9, 0, 1000))]);

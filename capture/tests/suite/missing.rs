@@ -1,6 +1,7 @@
 //! What a capture lacks takes findings away and adds none: the checker's word about every shipped capture, after frames were
 //! cut, missed, captured twice or out of order, and after a capture that began late or ended early. A capture of one direction,
-//! or a file that was cut, adds neither a finding, nor a retransmission, nor an all-clear.
+//! without packets that were not acknowledged, or from a file that was cut, adds neither a finding, nor a retransmission, nor an
+//! all-clear.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -187,24 +188,6 @@ fn frames_captured_twice_and_out_of_order() {
     });
 }
 
-/// A mirror of two ports, at once and later, behind a router, or with a tag: the same findings, at the same frames.
-#[test]
-fn every_frame_captured_twice() {
-    use transcode::{Mirror, MirrorKind};
-    for name in shipped() {
-        let records = transcode::capture(&name);
-        let number = |(place, record): (usize, Record)| Numbered { number: place as u64 + 1, record };
-        let whole = Judged::of(&records.iter().cloned().enumerate().map(number).collect::<Vec<_>>());
-        for (delay, kind) in
-            [(0, MirrorKind::Same), (2000, MirrorKind::Same), (2000, MirrorKind::Tagged), (2000, MirrorKind::Routed)]
-        {
-            let twice = transcode::doubling(&records, Mirror { delay, kind }, |_| true);
-            let judged = Judged::of(&twice.into_iter().map(number).collect::<Vec<_>>());
-            assert_eq!(judged.found, whole.found, "{name} {delay} {kind:?}");
-        }
-    }
-}
-
 #[test]
 fn a_capture_that_begins_late_or_ends_early() {
     nothing_is_added(|frames, judge| {
@@ -308,26 +291,61 @@ fn source(record: &Record) -> Option<&[u8]> {
     }
 }
 
+/// A shipped capture, and what is told of it.
+struct Whole {
+    name: String,
+    frames: Vec<Numbered>,
+    judged: Judged,
+    told: Told,
+}
+
+impl Whole {
+    fn of(name: String) -> Self {
+        let number = |(number, record)| Numbered { number, record };
+        let frames: Vec<_> = (1..).zip(transcode::capture(&name)).map(number).collect();
+        Self { judged: Judged::of(&frames), told: Told::of(&records(&frames)), name, frames }
+    }
+
+    /// What is told of some of its frames, and each finding and each packet sent again that is not told of the whole.
+    fn compare(&self, how: &str, kept: &[Numbered]) -> (Told, Vec<String>) {
+        let found = Judged::of(kept).found;
+        let added = found.iter().filter(|finding| !self.judged.has(&self.frames, finding));
+        let mut wrong: Vec<_> =
+            added.map(|(slug, frame, _)| format!("{}, {how}: {slug} in frame {frame}", self.name)).collect();
+        let told = Told::of(&records(kept));
+        let again = told.again.iter().map(|frame| kept[*frame as usize - 1].number);
+        let again = again.filter(|frame| !self.told.again.contains(frame));
+        wrong.extend(again.map(|frame| format!("{}, {how}: frame {frame} was sent again", self.name)));
+        (told, wrong)
+    }
+
+    /// The all-clears in what is told of some of its frames, or of copies of them, that are not told of the whole.
+    fn added_all_clears(&self, how: &str, told: &Told) -> Vec<String> {
+        let clear = self.told.all_clears();
+        let added = told.all_clears().into_iter().filter(|words| !clear.contains(words));
+        added.map(|words| format!("{}, {how}: {words}", self.name)).collect()
+    }
+}
+
+fn records(frames: &[Numbered]) -> Vec<Record> {
+    frames.iter().map(|frame| frame.record.clone()).collect()
+}
+
+fn assert_nothing_was_added(wrong: &[String]) {
+    assert!(wrong.is_empty(), "{} were added\n{}", wrong.len(), wrong[..wrong.len().min(60)].join("\n"));
+}
+
 #[test]
 fn one_direction_only() {
-    let mut wrong = Vec::new();
-    let mut tried = 0;
-    for name in shipped() {
-        let frames: Vec<_> =
-            (1..).zip(transcode::capture(&name)).map(|(number, record)| Numbered { number, record }).collect();
-        let whole = Judged::of(&frames);
-        let told_whole = Told::of(&frames.iter().map(|frame| frame.record.clone()).collect::<Vec<_>>());
+    let (mut wrong, mut tried) = (Vec::new(), 0);
+    for whole in shipped().into_iter().map(Whole::of) {
+        let (name, frames) = (&whole.name, &whole.frames);
         let ends: BTreeSet<_> = frames.iter().filter_map(|frame| source(&frame.record)).collect();
         for end in ends {
             let kept: Vec<_> = frames.iter().filter(|frame| source(&frame.record) == Some(end)).cloned().collect();
-            let found = Judged::of(&kept).found;
-            let added = found.iter().filter(|finding| !whole.has(&frames, finding));
-            wrong.extend(added.map(|(slug, frame, _)| format!("{name}, from {end:?}: {slug} in frame {frame}")));
-            let told = Told::of(&kept.iter().map(|frame| frame.record.clone()).collect::<Vec<_>>());
+            let (told, added) = whole.compare(&format!("from {end:?}"), &kept);
             tried += u64::from(told.gaps.messages() > 0);
-            let again = told.again.iter().map(|frame| kept[*frame as usize - 1].number);
-            let again = again.filter(|frame| !told_whole.again.contains(frame));
-            wrong.extend(again.map(|frame| format!("{name}, from {end:?}: frame {frame} was sent again")));
+            wrong.extend(added);
             wrong.extend(told.all_clears().iter().map(|words| format!("{name}, from {end:?}: {words}")));
             if told.gaps.gravest().is_none() {
                 wrong.push(format!("{name}, from {end:?}: no gap"));
@@ -335,7 +353,53 @@ fn one_direction_only() {
         }
     }
     assert!(tried > 50, "{tried} directions with messages");
-    assert!(wrong.is_empty(), "{} were added\n{}", wrong.len(), wrong[..wrong.len().min(60)].join("\n"));
+    assert_nothing_was_added(&wrong);
+}
+
+/// A mirror of two ports, at once and later, behind a router, or with a tag: the same findings, at the same frames.
+#[test]
+fn every_frame_captured_twice() {
+    use transcode::{Mirror, MirrorKind};
+    let mut wrong = Vec::new();
+    for whole in shipped().into_iter().map(Whole::of) {
+        for (delay, kind) in
+            [(0, MirrorKind::Same), (2000, MirrorKind::Same), (2000, MirrorKind::Tagged), (2000, MirrorKind::Routed)]
+        {
+            let how = format!("{kind:?}, {delay} ns later");
+            let number = |(place, record): (usize, Record)| Numbered { number: place as u64 + 1, record };
+            let twice = transcode::doubling(&records(&whole.frames), Mirror { delay, kind }, |_| true);
+            let twice: Vec<_> = twice.into_iter().map(number).collect();
+            assert_eq!(Judged::of(&twice).found, whole.judged.found, "{} {how}", whole.name);
+            let (told, added) = whole.compare(&how, &twice);
+            wrong.extend(added);
+            wrong.extend(whole.added_all_clears(&how, &told));
+        }
+    }
+    assert_nothing_was_added(&wrong);
+}
+
+/// As if the capture had been taken behind the place where packets were lost.
+#[test]
+fn packets_that_were_not_acknowledged() {
+    let (mut wrong, mut tried) = (Vec::new(), 0);
+    for whole in shipped().into_iter().map(Whole::of) {
+        let lost = transcode::unacknowledged(&whole.frames.iter().map(|frame| &frame.record).collect::<Vec<_>>());
+        tried += lost.len();
+        for (per_mille, seeds) in [(1000, 1), (500, 4), (100, 4)] {
+            for seed in 0..seeds {
+                let mut random = Random(seed);
+                let is_kept = |(place, _): &(usize, &Numbered)| !lost.contains(place) || !random.happens(per_mille);
+                let kept: Vec<_> =
+                    whole.frames.iter().enumerate().filter(is_kept).map(|(_, frame)| frame.clone()).collect();
+                let how = format!("without {per_mille} of 1000 packets that were not acknowledged, seed {seed}");
+                let (told, added) = whole.compare(&how, &kept);
+                wrong.extend(added);
+                wrong.extend(whole.added_all_clears(&how, &told));
+            }
+        }
+    }
+    assert!(tried > 100, "{tried} packets that were not acknowledged");
+    assert_nothing_was_added(&wrong);
 }
 
 #[test]
@@ -366,7 +430,7 @@ fn a_file_that_was_cut() {
             }
         }
     }
-    assert!(wrong.is_empty(), "{} were added\n{}", wrong.len(), wrong[..wrong.len().min(60)].join("\n"));
+    assert_nothing_was_added(&wrong);
 }
 
 /// The number of the last frame within so many octets of a file.

@@ -4,6 +4,7 @@
 //! It stands on the other side of the tests, so it shares no code with the package: it knows just the frames of those
 //! captures, and computes CRCs bit by bit.
 #![allow(dead_code, unused_imports, unreachable_pub, reason = "each test uses a part of it")]
+mod acknowledged;
 mod carrier;
 mod crc;
 mod disturb;
@@ -13,6 +14,7 @@ mod layer;
 
 use std::path::PathBuf;
 
+pub use acknowledged::unacknowledged;
 pub use carrier::{icrc, to_infiniband, to_roce_v1, vcrc};
 pub use disturb::{
     Mirror, MirrorKind, Random, cut, doubling, dropping, duplicating, reordering, shuffling, without_first,
