@@ -31,6 +31,9 @@ _rpcrdma() {
             rpcrdma,decode)
                 cmd="rpcrdma__subcmd__decode"
                 ;;
+            rpcrdma,diagnose)
+                cmd="rpcrdma__subcmd__diagnose"
+                ;;
             rpcrdma,events)
                 cmd="rpcrdma__subcmd__events"
                 ;;
@@ -88,6 +91,9 @@ _rpcrdma() {
             rpcrdma__subcmd__help,decode)
                 cmd="rpcrdma__subcmd__help__subcmd__decode"
                 ;;
+            rpcrdma__subcmd__help,diagnose)
+                cmd="rpcrdma__subcmd__help__subcmd__diagnose"
+                ;;
             rpcrdma__subcmd__help,events)
                 cmd="rpcrdma__subcmd__help__subcmd__events"
                 ;;
@@ -137,7 +143,7 @@ _rpcrdma() {
 
     case "${cmd}" in
         rpcrdma)
-            opts="-q -h -V --color --quiet --help --version decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help"
+            opts="-q -h -V --color --quiet --help --version diagnose decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -492,6 +498,80 @@ _rpcrdma() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rpcrdma__subcmd__diagnose)
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --connection)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --xid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --since)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --until)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --client)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --server)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --op)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --slower-than)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --port)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --captured-at)
+                    COMPREPLY=($(compgen -W "requester responder between" -- "${cur}"))
+                    return 0
+                    ;;
+                --v2-family)
+                    COMPREPLY=($(compgen -W "a b" -- "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rpcrdma__subcmd__events)
             opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --csv --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -729,7 +809,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help)
-            opts="decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help"
+            opts="diagnose decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -799,6 +879,20 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help__subcmd__decode)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__help__subcmd__diagnose)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1009,7 +1103,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__man)
-            opts="-q -h --color --quiet --help decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man"
+            opts="-q -h --color --quiet --help diagnose decode transactions slow explain pending events top export annotate trace report stats compare check header schema completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1179,7 +1273,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__schema)
-            opts="-q -h --color --quiet --help message terminate transaction pending event explain top stats interval compared_total compared_operation compared_rule finding rule header summary captures"
+            opts="-q -h --color --quiet --help message terminate transaction pending event explain top diagnosis stats interval compared_total compared_operation compared_rule finding rule header summary captures"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

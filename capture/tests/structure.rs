@@ -198,6 +198,9 @@ fn join(module: &[String], path: &[String]) -> Module {
 fn statements(code: &str) -> Vec<(bool, Module)> {
     let mut paths = Vec::new();
     for (at, _) in code.match_indices("use ") {
+        if code[..at].ends_with(char::is_alphanumeric) {
+            continue;
+        }
         let line = code[..at].rsplit('\n').next().unwrap().trim();
         if !(line.is_empty() || line.starts_with("pub")) {
             continue;

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::carrier::operation::{Side, Sides};
+use crate::dissector::Summary;
 use crate::event::{Event, Report};
 use crate::link::Address;
 use crate::rpc::message::Captured;
@@ -163,6 +164,21 @@ impl Gaps {
             _ => lines.push(format!("one direction of {more} more connections is missing from the capture")),
         }
         lines
+    }
+
+    /// The likely reason for a capture without messages, and what to try; `others` are connections without RPC-over-RDMA.
+    #[must_use]
+    pub const fn why_empty(summary: &Summary, others: u64) -> &'static str {
+        if summary.frames == 0 {
+            "the capture has no frames"
+        } else if summary.packets + summary.segments == 0 {
+            "the capture holds no InfiniBand, RoCE or iWARP; an adapter hides RDMA traffic from its host, so capture UDP port \
+             4791 (iWARP: TCP port 20049) on a mirror port, or use ibdump"
+        } else if others == 0 {
+            "none of the RDMA packets belongs to a reliable connection"
+        } else {
+            "if it uses a service port other than 20049, give that with --port"
+        }
     }
 
     fn hidden_by(&self, one: &MissingDirection) -> String {

@@ -12,8 +12,10 @@ mod capture_file;
 pub mod compare;
 #[cfg(feature = "csv")]
 pub mod csv;
-#[cfg(any(feature = "parquet", feature = "report"))]
+#[cfg(any(feature = "parquet", feature = "report", all(feature = "json", feature = "text")))]
 mod date;
+#[cfg(all(feature = "json", feature = "text"))]
+pub mod diagnosis;
 #[cfg(feature = "text")]
 pub mod explain;
 #[cfg(feature = "export")]

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::compare::{ComparedOperation, ComparedRule, ComparedTotal};
+use super::diagnosis::Diagnosis;
 use super::findings::{FindingObject, RuleObject};
 use super::json::{CapturesSummary, CommandSummary, Record, RecordObject, SCHEMA, records};
 use super::stats::{IntervalStatistics, Statistics};
@@ -37,6 +38,7 @@ const TYPES: &[RecordType] = &[
     RecordType::of::<records::RecoveredObject<'static>>(),
     RecordType::of::<records::ExplainedObject>(),
     RecordType::of::<records::TopObject<'static>>(),
+    RecordType::of::<Diagnosis>(),
     RecordType::of::<Statistics>(),
     RecordType::of::<IntervalStatistics>(),
     RecordType::of::<ComparedTotal>(),

@@ -1,7 +1,7 @@
 //! The options that several commands have.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
@@ -74,6 +74,19 @@ pub(super) struct InputArguments {
     /// in only one of them decides for its connection
     #[arg(long, value_name = "FORMAT")]
     pub(super) v2_family: Option<Family>,
+}
+
+impl InputArguments {
+    /// The name of the capture: that of its file, or of the first of several.
+    pub(super) fn name(&self) -> String {
+        let name = |file: &PathBuf| file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+        match &self.files[..] {
+            [file] if file == Path::new("-") => "standard input".to_owned(),
+            [file] => name(file),
+            [first, rest @ ..] => format!("{} and {} more", name(first), rest.len()),
+            [] => String::new(),
+        }
+    }
 }
 
 /// Where packets were captured.

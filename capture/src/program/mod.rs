@@ -19,6 +19,7 @@ mod source;
 mod spool;
 mod undecided;
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,7 +35,8 @@ const LINE: usize = 1000;
 
 /// Runs the program, and returns its exit status.
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let arguments = match Arguments::try_parse_from(&words).or_else(|error| without_command(words, error)) {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
@@ -47,17 +49,21 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// Reads words without a command as those of `diagnose`, if the place of the command has a file.
+fn without_command(mut words: Vec<OsString>, error: clap::Error) -> Result<Arguments, clap::Error> {
+    let Some(ContextValue::String(file)) = error.get(ContextKind::InvalidSubcommand) else { return Err(error) };
+    let place = words.iter().skip(1).position(|word| word == OsStr::new(file));
+    let Some(place) = place.filter(|_| file == "-" || Path::new(file).exists()) else { return Err(error) };
+    words.insert(place + 1, "diagnose".into());
+    Arguments::try_parse_from(words)
+}
+
 /// Prints help and version as they are, and an error's first paragraph in one line, with what may have been meant.
 fn usage(error: &clap::Error) -> ExitCode {
     let is_help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     if is_help || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _written = error.print();
         return ExitCode::from(if is_help { 0 } else { UNUSABLE });
-    }
-    if let Some(ContextValue::String(file)) = error.get(ContextKind::InvalidSubcommand)
-        && Path::new(file).exists()
-    {
-        return fail(&format!("'{file}' is a file, not a command; did you mean 'rpcrdma decode {file}'?"));
     }
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());

@@ -367,16 +367,7 @@ impl Notices {
 
     /// Why there may be no message, and what to try.
     fn nothing(&self, summary: &Summary) -> String {
-        let hint = if summary.frames == 0 {
-            "the capture has no frames"
-        } else if summary.packets + summary.segments == 0 {
-            "the capture holds no InfiniBand, RoCE or iWARP; an adapter hides RDMA traffic from its host, so capture UDP port \
-             4791 (iWARP: TCP port 20049) on a mirror port, or use ibdump"
-        } else if self.other_connections == 0 {
-            "none of the RDMA packets belongs to a reliable connection"
-        } else {
-            "if it uses a service port other than 20049, give that with --port"
-        };
+        let hint = Gaps::why_empty(summary, self.other_connections);
         format!("no RPC-over-RDMA message found: {hint}")
     }
 }

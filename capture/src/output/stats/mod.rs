@@ -181,8 +181,8 @@ impl Stats {
                 count(&mut self.reasons, reason(error));
             }
         }
-        if let (Some(call), Some(reply)) = (length(call), length(reply)) {
-            rpcs.fit_inline.put(call.max(reply) + HEADER);
+        if let Some(octets) = send_length(transaction) {
+            rpcs.fit_inline.put(octets);
         }
         let name = OperationName::of_transaction(transaction).to_string();
         let failure = transaction.status.and_then(|status| failure(transaction, status));
@@ -328,6 +328,12 @@ impl Forms {
 
 /// Octets of a header of version 1 without chunks.
 const HEADER: usize = 28;
+
+/// Octets of the longer Send of an RPC without chunks, if both its messages were rebuilt.
+pub(super) fn send_length(transaction: &Transaction) -> Option<usize> {
+    let (call, reply) = (length(&transaction.call)?, length(&transaction.reply)?);
+    Some(call.max(reply) + HEADER)
+}
 
 /// Octets of an RPC message that was rebuilt.
 fn length(half: &Option<Half>) -> Option<usize> {

@@ -282,10 +282,15 @@ fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io:
     Ok(())
 }
 
+/// `true` if the capture holds nearly every packet twice.
+pub(in crate::output) const fn is_doubled(copies: u64, packets: u64) -> bool {
+    copies > 0 && copies.saturating_mul(4) >= packets.saturating_mul(3)
+}
+
 /// That the capture holds copies of packets.
 pub(crate) fn twice(copies: u64, packets: u64) -> String {
     let packets_text = counted(packets, "packet");
-    if copies.saturating_mul(4) >= packets.saturating_mul(3) {
+    if is_doubled(copies, packets) {
         return format!("nearly every packet is in the capture twice: {} copies of {packets_text}", grouped(copies));
     }
     let are = if copies == 1 { "copy" } else { "copies" };

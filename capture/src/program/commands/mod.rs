@@ -4,6 +4,7 @@ mod annotate;
 mod check;
 mod compare;
 mod decode;
+mod diagnose;
 mod events;
 mod explain;
 mod export;
@@ -28,6 +29,7 @@ use self::annotate::AnnotateArguments;
 use self::check::CheckArguments;
 use self::compare::CompareArguments;
 use self::decode::DecodeArguments;
+use self::diagnose::DiagnoseArguments;
 use self::events::EventsArguments;
 use self::explain::ExplainArguments;
 use self::export::ExportArguments;
@@ -47,6 +49,7 @@ use super::{manual, output};
 
 const EXAMPLES: &str = "\
 Examples:
+  rpcrdma nfs.pcap                             what is wrong, in a dozen lines
   rpcrdma decode nfs.pcap                      one line per message
   rpcrdma decode -v --xid 0x5a7a4583 nfs.pcap  the headers of one RPC, field by field
   tcpdump -i eth0 -w - udp port 4791 | rpcrdma decode -
@@ -98,6 +101,7 @@ pub(super) struct Arguments {
 
 /// The commands that have a manual page.
 const COMMANDS: &[&str] = &[
+    "diagnose",
     "decode",
     "transactions",
     "slow",
@@ -120,6 +124,10 @@ const COMMANDS: &[&str] = &[
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Print what makes RPCs wait, whose it is, and what the capture cannot show
+    ///
+    /// `rpcrdma FILE` without a command does the same.
+    Diagnose(SeparateArguments<DiagnoseArguments>),
     /// Print the messages, one line each
     Decode(SeparateArguments<DecodeArguments>),
     /// Print the RPCs, one line each: call, reply, and the data that RDMA moved
@@ -171,6 +179,7 @@ enum Command {
 pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
     let Arguments { command, color, quiet } = arguments;
     match command {
+        Command::Diagnose(command) => command.run(quiet, |command| diagnose::run(command, color, quiet)),
         Command::Decode(command) => command.run(quiet, |command| decode::run(command, color, quiet)),
         Command::Transactions(command) => command.run(quiet, |command| transactions::run(command, color, quiet)),
         Command::Slow(command) => command.run(quiet, |command| slow::run(command, color, quiet)),

@@ -1,7 +1,7 @@
 //! `report`: a capture on one page.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -41,7 +41,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     let destination = Destination::new(output, &input.files)?;
     let filters = Filters::new(input, Select::Both);
     let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
-    let mut report = CaptureReport::new(name(&input.files));
+    let mut report = CaptureReport::new(input.name());
     // RPCs, their packets, what was sent again, and what the checker judges by.
     let config = Config { operations: true, recovery: true, steps: StepsWanted::All, ..Config::default() };
     let show = Show { all: true, between: true, ..Show::report(quiet) };
@@ -74,15 +74,4 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
 fn unread(unread: &UnreadFile) -> String {
     let UnreadFile { file, offset_octets, reason, .. } = unread;
     format!("{file} could not be read beyond octet {offset_octets}: {reason}")
-}
-
-/// What the capture is called: its file, or the first of several.
-fn name(files: &[PathBuf]) -> String {
-    let name = |file: &PathBuf| file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
-    match files {
-        [file] if file == Path::new("-") => "standard input".to_owned(),
-        [file] => name(file),
-        [first, rest @ ..] => format!("{} and {} more", name(first), rest.len()),
-        [] => String::new(),
-    }
 }

@@ -1,0 +1,242 @@
+//! The causes that a diagnosis knows, and the rules by which it finds them.
+
+/// What makes RPCs wait, or what keeps a capture from showing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The capture holds no RPC-over-RDMA.
+    NothingFound,
+    /// The capture holds the packets of one end only.
+    OneDirection,
+    /// The capture lacks packets.
+    CaptureGaps,
+    /// The capture cut packets before the end of their messages.
+    Cut,
+    /// The capture began while calls waited.
+    JoinedLate,
+    /// The capture holds nearly every packet twice.
+    MirrorDoubled,
+    /// The responder accepted a call and has done nothing for it since.
+    ResponderSilent,
+    /// Nothing acknowledges a call that was sent again and again.
+    ResponderUnreachable,
+    /// The responder waits for the requester.
+    RequesterSilent,
+    /// Lost packets were sent again.
+    Loss,
+    /// The receiver had no Receive posted.
+    ReceiverNotReady,
+    /// The responder takes unusually long.
+    ResponderSlow,
+    /// The requester takes unusually long to provide data, or to fetch a reply.
+    RequesterSlow,
+    /// Calls waited for credits.
+    Credits,
+    /// RPCs need chunks because of a small inline threshold.
+    SmallSends,
+    /// RPCs fail.
+    Errors,
+    /// An end breaks a rule of the protocol.
+    Protocol,
+}
+
+/// Who can do something about a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CauseOwner {
+    /// The end that calls.
+    Requester,
+    /// The end that answers.
+    Responder,
+    /// What is between them.
+    Network,
+    /// Whoever captures.
+    Capture,
+}
+
+impl CauseOwner {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Requester => "requester",
+            Self::Responder => "responder",
+            Self::Network => "network",
+            Self::Capture => "capture",
+        }
+    }
+}
+
+/// How a cause is found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CauseRule {
+    /// The cause.
+    pub cause: Cause,
+    /// Its name.
+    pub name: &'static str,
+    /// The heading above its evidence.
+    pub title: &'static str,
+    /// When it is given as a cause.
+    pub condition: &'static str,
+}
+
+/// The least age of a call that counts as unanswered: 1 s.
+pub(super) const UNANSWERED: u64 = 1_000_000_000;
+/// The least time that counts as unusually long for an end: 20 ms, in which a disk can seek, and wait for another seek.
+pub(super) const SLOW: u64 = 20_000_000;
+/// The least time that counts even if it was needed once: 500 ms.
+pub(super) const VERY_SLOW: u64 = 500_000_000;
+/// The least number of RPCs of a slow end, or of calls without a credit, if none took very long. A mount begins and ends with
+/// a few operations that servers have to write to a disk.
+pub(super) const SEVERAL: u64 = 10;
+/// Nanoseconds for an octet of data that a network moves without being slow: 100 MB/s.
+pub(super) const PER_OCTET: u64 = 10;
+/// The least part of all waiting time of a cause for which somebody waits, in percent.
+pub(super) const SHARE: u64 = 5;
+/// The same for ends that are slow, and for calls that wait for credits: they always need some time.
+pub(super) const SLOW_SHARE: u64 = 20;
+/// The least part of RPCs or packets that counts, in percent.
+pub(super) const PART: u64 = 1;
+/// The least part of the RPCs with chunks that larger Sends would carry, in percent.
+pub(super) const SMALL: u64 = 20;
+/// The Sends that every implementation known here can have, in octets.
+pub(super) const USUAL_SEND: u32 = 4096;
+
+/// All causes, those of the capture first.
+pub static CAUSES: [CauseRule; 17] = [
+    CauseRule {
+        cause: Cause::NothingFound,
+        name: "nothing-found",
+        title: "No RPC-over-RDMA found",
+        condition: "the capture holds no message of RPC-over-RDMA",
+    },
+    CauseRule {
+        cause: Cause::OneDirection,
+        name: "one-direction",
+        title: "Only one direction was captured",
+        condition: "the capture holds packets of only one end of a connection",
+    },
+    CauseRule {
+        cause: Cause::CaptureGaps,
+        name: "capture-gaps",
+        title: "The capture missed packets",
+        condition: "the capture lacks 1 % or more of the packets of RPC-over-RDMA, or a file could not be read to its end",
+    },
+    CauseRule {
+        cause: Cause::Cut,
+        name: "cut",
+        title: "The capture cut packets",
+        condition: "1 % or more of the messages are incomplete because frames were cut (snaplen)",
+    },
+    CauseRule {
+        cause: Cause::JoinedLate,
+        name: "joined-late",
+        title: "The capture began late",
+        condition: "1 % or more of the RPCs have a reply and no call, on connections whose set-up was not captured",
+    },
+    CauseRule {
+        cause: Cause::MirrorDoubled,
+        name: "mirror-doubled",
+        title: "Nearly every packet was captured twice",
+        condition: "the capture holds copies of three quarters of the packets, or more",
+    },
+    CauseRule {
+        cause: Cause::ResponderSilent,
+        name: "responder-silent",
+        title: "Calls arrived and are not answered",
+        condition: "a call was accepted, or its arrival is unknown, and it waited until its connection ended, or at the \
+                    end of the capture for 1 s, and for twice the longest time that a responder took for a reply",
+    },
+    CauseRule {
+        cause: Cause::ResponderUnreachable,
+        name: "responder-unreachable",
+        title: "Calls do not arrive",
+        condition: "a call was sent again, never acknowledged, and waited as long",
+    },
+    CauseRule {
+        cause: Cause::RequesterSilent,
+        name: "requester-silent",
+        title: "The requester does not continue",
+        condition: "the responder waited as long: for data that it asked for, for a call that it refused, or for the \
+                    acknowledgement of a reply that it sent again",
+    },
+    CauseRule {
+        cause: Cause::Loss,
+        name: "loss",
+        title: "Packets were lost and sent again",
+        condition: "recovery from loss took 5 % of the waiting time, or for 1 % of the RPCs it is unknown what it took",
+    },
+    CauseRule {
+        cause: Cause::ReceiverNotReady,
+        name: "receiver-not-ready",
+        title: "A receiver was not ready",
+        condition: "waits after 'receiver not ready' (RNR NAK) took 5 % of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::ResponderSlow,
+        name: "responder-slow",
+        title: "The responder was slow",
+        condition: "the responder took 20 ms or more for each of 10 RPCs, or 500 ms for one, without a packet that was sent \
+                    again, and these times are 20 % of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::RequesterSlow,
+        name: "requester-slow",
+        title: "The requester was slow",
+        condition: "the requester took as long to send data or to fetch a reply, beyond the time that 100 MB/s need, and \
+                    these times are 20 % of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::Credits,
+        name: "credits",
+        title: "Calls waited for credits",
+        condition: "10 calls waited for a credit, not counting the first wait of a connection, and their waits are 20 % of \
+                    the waiting time",
+    },
+    CauseRule {
+        cause: Cause::SmallSends,
+        name: "small-sends",
+        title: "Sends are too small",
+        condition: "the inline threshold of a connection is below 4,096 octets, and Sends of that length would do without \
+                    chunks for 20 % of the RPCs that have any",
+    },
+    CauseRule {
+        cause: Cause::Errors,
+        name: "errors",
+        title: "RPCs failed",
+        condition: "1 % of the RPCs failed, and more than one, except for files that are not there or are there already",
+    },
+    CauseRule {
+        cause: Cause::Protocol,
+        name: "protocol",
+        title: "The protocol was violated",
+        condition: "an end breaks a MUST of the specification, except for known deviations of implementations, or a \
+                    connection ends because an end refuses an operation",
+    },
+];
+
+impl Cause {
+    /// How it is found.
+    #[must_use]
+    pub fn rule(self) -> &'static CauseRule {
+        // All causes are in the table, in their order; a test shows it.
+        CAUSES.get(self as usize).unwrap_or(&CAUSES[0])
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.rule().name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_is_in_the_table_at_its_place() {
+        for (place, rule) in CAUSES.iter().enumerate() {
+            assert_eq!((rule.cause as usize, rule.cause.name()), (place, rule.name));
+        }
+    }
+}

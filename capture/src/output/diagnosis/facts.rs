@@ -1,0 +1,259 @@
+//! What a diagnosis knows besides waiting times: counts of connections, packets, failures and broken rules.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rpcrdma::rules::Severity;
+
+use super::cause::{CauseOwner, USUAL_SEND};
+use super::tally::{FRAMES, RpcSubject, Tally};
+use crate::carrier::connection::Connection;
+use crate::carrier::operation::{Side, Sides};
+use crate::carrier::recovery::RecoveryKind;
+use crate::check::{Blame, Found};
+use crate::event::{Recovered, Report};
+use crate::link::Address;
+use crate::output::stats::{StatusName, send_length};
+use crate::rpc::place::CapturedAt;
+use crate::rpc::transaction::{Form, Half, Transaction};
+
+/// The most directions, kinds of failure and rules that are told apart.
+const KEYS: usize = 500;
+/// The most connections that are remembered because calls died with them.
+const CONNECTIONS: usize = 1000;
+
+/// Packets that one end sent another again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SentAgain {
+    /// The capture holds them from before.
+    pub(super) captured_before: u64,
+    /// It does not.
+    pub(super) lost_before: u64,
+}
+
+impl SentAgain {
+    pub(super) const fn all(&self) -> u64 {
+        self.captured_before + self.lost_before
+    }
+}
+
+/// SignCounts of loss by their kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SignCounts {
+    pub(super) naks: u64,
+    pub(super) implied_naks: u64,
+    pub(super) timeouts: u64,
+    pub(super) causes_not_seen: u64,
+}
+
+/// RPCs with chunks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WithChunks {
+    pub(super) all: u64,
+    /// Usual Sends would carry them without chunks.
+    pub(super) fit: u64,
+}
+
+/// Connections with small inline thresholds.
+#[derive(Debug, Default)]
+pub(super) struct SmallSends {
+    pub(super) rpcs: WithChunks,
+    /// The least threshold, in octets.
+    pub(super) threshold: Option<u32>,
+    /// The ends that announced it.
+    owners: BTreeSet<CauseOwner>,
+}
+
+impl SmallSends {
+    /// The end that announced small Sends, unless both did.
+    pub(super) fn owner(&self) -> Option<CauseOwner> {
+        if self.owners.len() == 1 { self.owners.first().copied() } else { None }
+    }
+}
+
+/// A rule that an end breaks.
+#[derive(Clone, Debug)]
+pub(super) struct Broken {
+    pub(super) count: u64,
+    pub(super) frames: Vec<u64>,
+    pub(super) message: String,
+    /// The end that breaks it, if the capture shows which.
+    pub(super) by: Option<Address>,
+    /// The first frame that shows it, by connection.
+    connections: BTreeMap<u32, u64>,
+}
+
+/// Counts of a capture.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) connections: u64,
+    /// Connections whose set-up was not captured.
+    pub(super) joined: u64,
+    pub(super) packets: u64,
+    pub(super) copies: u64,
+    pub(super) other_connections: u64,
+    pub(super) places: BTreeSet<CapturedAt>,
+    pub(super) again: BTreeMap<(Address, Address), SentAgain>,
+    pub(super) signs: SignCounts,
+    /// 'Receiver not ready' by the end that sent it.
+    pub(super) not_ready: BTreeMap<Address, u64>,
+    pub(super) failures: BTreeMap<(String, StatusName), u64>,
+    pub(super) failed: Tally,
+    /// By connections that have not ended.
+    open: BTreeMap<u32, WithChunks>,
+    pub(super) small: SmallSends,
+    pub(super) broken: BTreeMap<(&'static str, String), Broken>,
+    /// Operations that an end refused for good: by connection the first frame, and who refused.
+    pub(super) refused: BTreeMap<u32, (u64, Address)>,
+    /// Connections that ended while calls waited, with the frame that ended them.
+    deaths: BTreeMap<u32, u64>,
+    /// The least and the greatest grant.
+    pub(super) granted: Option<(u32, u32)>,
+}
+
+impl Facts {
+    pub(super) fn connection(&mut self, report: &Report) {
+        let Some(number) = report.number else {
+            self.other_connections += 1;
+            return;
+        };
+        let Sides { active, passive } = report.counts;
+        self.connections += 1;
+        self.joined += u64::from(!report.connection.set_up);
+        self.packets += active.packets + passive.packets;
+        self.copies += active.duplicates + passive.duplicates;
+        self.places.extend(report.captured_at.map(|(place, _)| place));
+        let rpcs = self.open.remove(&number).unwrap_or_default();
+        let Some(agreement) = report.connection.agreement() else { return };
+        let threshold = agreement.client_to_server.min(agreement.server_to_client);
+        if threshold < USUAL_SEND {
+            self.small.rpcs.all += rpcs.all;
+            self.small.rpcs.fit += rpcs.fit;
+            self.small.threshold = Some(self.small.threshold.map_or(threshold, |least| least.min(threshold)));
+            self.small.owners.extend(small_ends(&report.connection));
+        }
+    }
+
+    pub(super) fn transaction(&mut self, transaction: &Transaction) {
+        let halves = [&transaction.call, &transaction.reply];
+        let has_chunks =
+            |half: &&Option<Half>| half.as_ref().is_some_and(|half| matches!(half.form, Form::Chunked | Form::Long));
+        if halves.iter().any(has_chunks) {
+            let rpcs = self.open.entry(transaction.connection).or_default();
+            rpcs.all += 1;
+            rpcs.fit += u64::from(send_length(transaction).is_some_and(|octets| octets <= USUAL_SEND as usize));
+        }
+    }
+
+    /// Takes a failure.
+    pub(super) fn failure(&mut self, failure: StatusName, subject: &RpcSubject) {
+        self.failed.add(1, subject);
+        let key = (subject.operation.clone(), failure);
+        if self.failures.len() < KEYS || self.failures.contains_key(&key) {
+            *self.failures.entry(key).or_default() += 1;
+        }
+    }
+
+    /// A connection ended while a call waited.
+    pub(super) fn death(&mut self, connection: u32, frame: u64) {
+        if self.deaths.len() < CONNECTIONS {
+            self.deaths.entry(connection).or_insert(frame);
+        }
+    }
+
+    pub(super) fn grant(&mut self, credits: u32) {
+        let (least, most) = self.granted.unwrap_or((credits, credits));
+        self.granted = Some((least.min(credits), most.max(credits)));
+    }
+
+    pub(super) fn recovered(&mut self, recovered: &Recovered) {
+        let Recovered { from, to, kind, .. } = *recovered;
+        match kind {
+            RecoveryKind::SentAgain | RecoveryKind::Replaced => {
+                if self.again.len() < KEYS || self.again.contains_key(&(from, to)) {
+                    let again = self.again.entry((from, to)).or_default();
+                    again.captured_before += u64::from(kind == RecoveryKind::SentAgain);
+                    again.lost_before += u64::from(kind == RecoveryKind::Replaced);
+                }
+            }
+            RecoveryKind::SequenceError => self.signs.naks += 1,
+            RecoveryKind::ImpliedNak => self.signs.implied_naks += 1,
+            RecoveryKind::TimedOut { .. } => self.signs.timeouts += 1,
+            RecoveryKind::CauseNotSeen => self.signs.causes_not_seen += 1,
+            RecoveryKind::NotReady { .. } => {
+                if self.not_ready.len() < KEYS || self.not_ready.contains_key(&from) {
+                    *self.not_ready.entry(from).or_default() += 1;
+                }
+            }
+            RecoveryKind::Failed => {
+                if self.refused.len() < CONNECTIONS {
+                    self.refused.entry(recovered.connection).or_insert((recovered.stamp.frame, from));
+                }
+            }
+        }
+    }
+
+    pub(super) fn finding(&mut self, found: &Found) {
+        if found.severity != Severity::Error || found.known().is_some() {
+            return;
+        }
+        let key = (found.rule.slug, found.broken_by());
+        if self.broken.len() >= KEYS && !self.broken.contains_key(&key) {
+            return;
+        }
+        let by = match found.blame {
+            Blame::Sender => Some(found.from),
+            Blame::Receiver => Some(found.to),
+            Blame::Either => None,
+        };
+        let broken = self.broken.entry(key).or_insert_with(|| Broken {
+            count: 0,
+            frames: Vec::new(),
+            message: found.message.clone(),
+            by,
+            connections: BTreeMap::new(),
+        });
+        broken.count += 1;
+        if broken.frames.len() < FRAMES && broken.frames.last() != Some(&found.stamp.frame) {
+            broken.frames.push(found.stamp.frame);
+        }
+        if broken.connections.len() < CONNECTIONS {
+            broken.connections.entry(found.connection).or_insert(found.stamp.frame);
+        }
+    }
+
+    /// `true` if calls died with a connection on which the protocol was broken before.
+    pub(super) fn is_fatal_connection(&self, connection: u32) -> bool {
+        let Some(death) = self.deaths.get(&connection) else { return false };
+        let is_before = |frame: &u64| frame <= death;
+        self.refused.get(&connection).is_some_and(|(frame, _)| is_before(frame))
+            || self.broken.values().any(|broken| broken.connections.get(&connection).is_some_and(is_before))
+    }
+
+    /// The first operation that was refused for good on a connection with which calls died: the frame, and who refused.
+    pub(super) fn fatal_refusals(&self) -> Vec<(u64, Address)> {
+        let mut refusals: Vec<_> = self
+            .refused
+            .iter()
+            .filter(|(connection, (frame, _))| self.deaths.get(connection).is_some_and(|death| frame <= death))
+            .map(|(_, refusal)| *refusal)
+            .collect();
+        refusals.sort_unstable();
+        refusals
+    }
+
+    /// `true` if a connection ended after the rule was broken on it, while calls waited.
+    pub(super) fn is_fatal(&self, broken: &Broken) -> bool {
+        let mut connections = broken.connections.iter();
+        connections.any(|(connection, frame)| self.deaths.get(connection).is_some_and(|death| death >= frame))
+    }
+}
+
+/// The ends that announced Sends shorter than usual.
+fn small_ends(connection: &Connection) -> impl Iterator<Item = CauseOwner> + '_ {
+    // The active end is the client.
+    let ends = [(Side::Active, CauseOwner::Requester), (Side::Passive, CauseOwner::Responder)];
+    ends.into_iter().filter_map(|(side, owner)| {
+        let said = connection.said(side)?;
+        (said.send_size.min(said.receive_size) < USUAL_SEND).then_some(owner)
+    })
+}

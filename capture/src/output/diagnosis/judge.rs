@@ -1,0 +1,495 @@
+//! Causes from what was counted, with their evidence.
+
+use core::cmp::Reverse;
+
+use super::cause::{Cause, CauseOwner, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW};
+use super::facts::{Broken, Facts, SentAgain};
+use super::record::DiagnosedCause;
+use super::tally::Tally;
+use super::waits::{Silence, Waits};
+use crate::dissector::Summary;
+use crate::link::Address;
+use crate::output::gaps::Gaps;
+use crate::output::stats::text::{counted, duration, grouped, is_doubled, twice};
+use crate::rpc::place::CapturedAt;
+
+/// The most directions, failures or rules that evidence names.
+const NAMED: usize = 3;
+
+/// All that was counted of a capture.
+pub(super) struct Judgement<'a> {
+    pub(super) waits: &'a Waits,
+    pub(super) silence: &'a Silence,
+    pub(super) facts: &'a Facts,
+    pub(super) gaps: &'a Gaps,
+    pub(super) summary: &'a Summary,
+    /// The files, as a shell takes them.
+    pub(super) files: &'a str,
+}
+
+/// A cause, and how much speaks for giving it early.
+struct Weighed {
+    is_first: bool,
+    cause: DiagnosedCause,
+}
+
+/// `true` if a part is so many percent of a whole, or more.
+const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
+    part > 0 && part.saturating_mul(100) >= whole.saturating_mul(percent)
+}
+
+impl Judgement<'_> {
+    /// Nanoseconds for which RPCs waited.
+    pub(super) const fn all(&self) -> u64 {
+        self.waits.all(self.silence)
+    }
+
+    /// The causes, in the order of their weight: those of the capture that make the rest unsure, a broken rule of which a call
+    /// died, those with a time by their time, and the others.
+    pub(super) fn causes(&self) -> Vec<DiagnosedCause> {
+        if self.gaps.messages() == 0 {
+            return vec![self.nothing_found()];
+        }
+        let mut causes: Vec<Weighed> = [
+            self.one_direction(),
+            self.capture_gaps(),
+            self.cut(),
+            self.joined_late(),
+            self.mirror_doubled(),
+            self.responder_silent(),
+            self.responder_unreachable(),
+            self.requester_silent(),
+            self.loss(),
+            self.receiver_not_ready(),
+            self.responder_slow(),
+            self.requester_slow(),
+            self.credits(),
+            self.small_sends(),
+            self.errors(),
+            self.protocol(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        // The sort is stable: where nothing else decides, the order is that of the table.
+        causes
+            .sort_by_key(|weighed| (Reverse(weighed.is_first), Reverse(weighed.cause.waiting_ns.unwrap_or_default())));
+        causes.into_iter().map(|weighed| weighed.cause).collect()
+    }
+
+    /// A cause without a time.
+    fn cause(&self, cause: Cause, owner: Option<CauseOwner>, evidence: Vec<String>, command: &str) -> DiagnosedCause {
+        DiagnosedCause {
+            cause: cause.name(),
+            title: cause.rule().title,
+            owner: owner.map(CauseOwner::name),
+            waiting_ns: None,
+            share: None,
+            client: None,
+            server: None,
+            operation: None,
+            file: None,
+            frames: Vec::new(),
+            evidence,
+            command: format!("rpcrdma {command} {}", self.files),
+        }
+    }
+
+    /// The same, with what most of it falls on.
+    fn tallied(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
+        let several = |count: usize, end: Option<Address>| end.filter(|_| count > 1).map(|end| end.to_string());
+        DiagnosedCause {
+            client: several(self.waits.clients().len(), tally.client()),
+            server: several(self.waits.servers().len(), tally.server()),
+            operation: tally.operation().map(str::to_owned),
+            file: tally.file().map(str::to_owned),
+            frames: tally.frames(),
+            ..cause
+        }
+    }
+
+    /// The same, with a time.
+    fn timed(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
+        let share = (self.all() > 0).then(|| tally.amount as f64 / self.all() as f64);
+        self.tallied(DiagnosedCause { waiting_ns: Some(tally.amount), share, ..cause }, tally)
+    }
+
+    fn nothing_found(&self) -> DiagnosedCause {
+        let Summary { frames, packets, segments, .. } = *self.summary;
+        let mut held = vec![counted(frames, "frame")];
+        let connections = counted(self.facts.other_connections, "RDMA connection");
+        held.extend((packets > 0).then(|| counted(packets, "InfiniBand packet")));
+        held.extend((segments > 0).then(|| counted(segments, "TCP segment of iWARP connections")));
+        held.extend((self.facts.other_connections > 0).then(|| format!("{connections} without RPC-over-RDMA")));
+        let others = self.summary.others.iter().chain(&self.summary.other_services);
+        held.extend(others.map(|(name, count)| format!("{name} {}", grouped(*count))));
+        let evidence = vec![
+            format!("The capture holds {}.", held.join(", ")),
+            format!("Why: {}.", Gaps::why_empty(self.summary, self.facts.other_connections)),
+        ];
+        self.cause(Cause::NothingFound, Some(CauseOwner::Capture), evidence, "stats")
+    }
+
+    fn one_direction(&self) -> Option<Weighed> {
+        let hidden = self.gaps.hidden(NAMED);
+        let mut evidence: Vec<String> = hidden.iter().map(|line| sentence(line)).collect();
+        evidence.push("Mirror both directions of the port to the machine that captures.".to_owned());
+        let cause = self.cause(Cause::OneDirection, Some(CauseOwner::Capture), evidence, "stats");
+        (!hidden.is_empty()).then_some(Weighed { is_first: true, cause })
+    }
+
+    fn capture_gaps(&self) -> Option<Weighed> {
+        let (missed, files) = (self.gaps.packets(), self.gaps.files());
+        let all = self.facts.packets + missed;
+        if !is_part(missed, PART, all) && files == 0 {
+            return None;
+        }
+        let mut evidence = Vec::new();
+        if missed > 0 {
+            evidence.push(format!(
+                "{} of {} of RPC-over-RDMA connections are missing from the capture: capture with a larger buffer \
+                 (tcpdump -B), or less of each packet.",
+                grouped(missed),
+                counted(all, "packet")
+            ));
+        }
+        if files > 0 {
+            evidence.push(format!("{} could not be read to the end.", counted(files, "file")));
+        }
+        let cause = self.cause(Cause::CaptureGaps, Some(CauseOwner::Capture), evidence, "stats");
+        Some(Weighed { is_first: true, cause })
+    }
+
+    fn cut(&self) -> Option<Weighed> {
+        let (incomplete, messages) = (self.gaps.incomplete(), self.gaps.messages());
+        if self.summary.cut == 0 || !is_part(incomplete, PART, messages) {
+            return None;
+        }
+        let evidence = format!(
+            "{} cut, and {} of {} are incomplete for it: capture at least 256 octets of each packet (tcpdump -s 256).",
+            were(self.summary.cut, "frame"),
+            grouped(incomplete),
+            counted(messages, "message"),
+        );
+        let cause = self.cause(Cause::Cut, Some(CauseOwner::Capture), vec![evidence], "stats");
+        Some(Weighed { is_first: true, cause })
+    }
+
+    fn joined_late(&self) -> Option<Weighed> {
+        let Waits { rpcs, without_call, .. } = *self.waits;
+        if self.facts.joined == 0 || !is_part(without_call, PART, rpcs) {
+            return None;
+        }
+        let evidence = format!(
+            "{} of {} have a reply and no call: the call was sent before the capture. Of these connections the inline \
+             thresholds and the first credits are not known either. Start the capture before the mount to see them.",
+            grouped(without_call),
+            counted(rpcs, "RPC")
+        );
+        let cause = self.cause(Cause::JoinedLate, Some(CauseOwner::Capture), vec![evidence], "stats");
+        Some(Weighed { is_first: true, cause })
+    }
+
+    fn mirror_doubled(&self) -> Option<Weighed> {
+        let Facts { copies, packets, .. } = *self.facts;
+        let evidence = vec![
+            sentence(&twice(copies, packets)),
+            "Copies are left out of everything else. Mirror each packet once, for example where it enters the switch."
+                .to_owned(),
+        ];
+        let cause = self.cause(Cause::MirrorDoubled, Some(CauseOwner::Capture), evidence, "stats");
+        is_doubled(copies, packets).then_some(Weighed { is_first: false, cause })
+    }
+
+    /// Calls that are not answered.
+    fn unanswered(&self, cause: Cause, owner: CauseOwner, tally: &Tally, mut evidence: Vec<String>) -> Option<Weighed> {
+        let (_, longest) = tally.greatest()?;
+        evidence.insert(0, format!("{} waited for up to {}.", counted(tally.rpcs, "call"), duration(longest)));
+        if tally.reverse > 0 {
+            let callbacks = counted(tally.reverse, "callback");
+            evidence.push(format!("{callbacks} among them: the NFS client is the responder of these."));
+        }
+        let cause = self.cause(cause, Some(owner), evidence, "pending");
+        Some(Weighed { is_first: false, cause: self.timed(cause, tally) })
+    }
+
+    fn responder_silent(&self) -> Option<Weighed> {
+        let tally = &self.silence.responder_silent;
+        let evidence = match self.silence.arrival_unknown {
+            0 => "The responder's adapter accepted them, or it acted on them, and nothing followed.".to_owned(),
+            count if count == tally.rpcs => "They were sent once, and nothing shows that they arrived: the responder \
+                                             does not answer, or cannot be reached."
+                .to_owned(),
+            count => format!(
+                "The responder's adapter accepted them, or it acted on them, and nothing followed; of {} nothing shows \
+                 that they arrived.",
+                grouped(count)
+            ),
+        };
+        self.unanswered(Cause::ResponderSilent, CauseOwner::Responder, tally, vec![evidence])
+    }
+
+    fn responder_unreachable(&self) -> Option<Weighed> {
+        let evidence =
+            "They were sent again, and none was ever acknowledged: the responder is not there, or packets are \
+                        lost on the way to it or back."
+                .to_owned();
+        let tally = &self.silence.responder_unreachable;
+        self.unanswered(Cause::ResponderUnreachable, CauseOwner::Network, tally, vec![evidence])
+    }
+
+    fn requester_silent(&self) -> Option<Weighed> {
+        let evidence =
+            "The last step was the responder's: it asked for data by RDMA Read, refused the call, or sent a \
+                        reply again and again, and the requester did not follow."
+                .to_owned();
+        let tally = &self.silence.requester_silent;
+        self.unanswered(Cause::RequesterSilent, CauseOwner::Requester, tally, vec![evidence])
+    }
+
+    fn loss(&self) -> Option<Weighed> {
+        let Waits { loss, affected, arrival_unknown, .. } = self.waits;
+        let is_timed = is_part(loss.amount, SHARE, self.all());
+        if !is_timed && !is_part(arrival_unknown.rpcs + affected.rpcs, PART, self.waits.rpcs) {
+            return None;
+        }
+        let mut evidence = Vec::new();
+        if loss.rpcs > 0 {
+            evidence.push(format!("Recovery delayed {} by {}.", counted(loss.rpcs, "RPC"), duration(loss.amount)));
+        }
+        if affected.rpcs > 0 {
+            evidence.push(format!(
+                "For {} with packets that were sent again the ends took {}; nothing shows what part of it is recovery.",
+                counted(affected.rpcs, "RPC"),
+                duration(affected.amount)
+            ));
+        }
+        if arrival_unknown.rpcs > 0 {
+            evidence.push(format!(
+                "{} a reply that was sent again, and nothing shows which copy arrived: their times are not counted.",
+                have(arrival_unknown.rpcs, "RPC")
+            ));
+        }
+        evidence.extend(self.directions());
+        evidence.extend(self.signs());
+        let tally = [loss, affected, arrival_unknown].into_iter().find(|tally| tally.rpcs > 0)?;
+        let client = tally.client().filter(|_| self.waits.clients().len() > 1);
+        let command = client.map_or("events".to_owned(), |client| format!("events --client {client}"));
+        let cause = self.cause(Cause::Loss, Some(CauseOwner::Network), evidence, &command);
+        let cause = if is_timed { self.timed(cause, loss) } else { self.tallied(cause, tally) };
+        Some(Weighed { is_first: false, cause })
+    }
+
+    /// What made packets be sent again.
+    fn signs(&self) -> Option<String> {
+        let signs = self.facts.signs;
+        let signs = [
+            (signs.naks, "NAK"),
+            (signs.implied_naks, "implied NAK"),
+            (signs.timeouts, "time-out"),
+            (signs.causes_not_seen, "resend of unknown cause"),
+        ];
+        let signs = signs.iter().filter(|(count, _)| *count > 0).map(|(count, name)| match *name {
+            "resend of unknown cause" if *count > 1 => format!("{} resends of unknown cause", grouped(*count)),
+            name => counted(*count, name),
+        });
+        let signs: Vec<String> = signs.collect();
+        (!signs.is_empty()).then(|| format!("SignCounts of loss: {}.", signs.join(", ")))
+    }
+
+    /// Where packets were lost, in the directions with the most packets that were sent again.
+    fn directions(&self) -> Vec<String> {
+        let mut again: Vec<_> = self.facts.again.iter().collect();
+        again.sort_by_key(|(_, again)| Reverse(again.all()));
+        let line = |((from, to), again): &(&(Address, Address), &SentAgain)| {
+            let SentAgain { captured_before, lost_before } = **again;
+            let mut text = format!("From {from} to {to} {} sent again.", were(again.all(), "packet"));
+            let (behind, before) = (grouped(captured_before), grouped(lost_before));
+            if captured_before > 0 {
+                text.push_str(&format!(
+                    " Captured before, so lost behind the place of capture, or not acknowledged: {behind}."
+                ));
+            }
+            if lost_before > 0 {
+                text.push_str(&format!(" Lost before the place of capture: {before}."));
+            }
+            text
+        };
+        again.iter().take(NAMED).map(line).collect()
+    }
+
+    fn receiver_not_ready(&self) -> Option<Weighed> {
+        let tally = &self.waits.not_ready;
+        if !is_part(tally.amount, SHARE, self.all()) {
+            return None;
+        }
+        let (end, count) = self.facts.not_ready.iter().max_by_key(|(_, count)| **count)?;
+        let evidence = vec![
+            format!("{end} sent 'receiver not ready' (RNR NAK) {}.", times(*count)),
+            "It posts fewer Receives than the other end may send messages, or posts them too late.".to_owned(),
+        ];
+        let cause = self.cause(Cause::ReceiverNotReady, self.owner(*end), evidence, "events");
+        Some(Weighed { is_first: false, cause: self.timed(cause, tally) })
+    }
+
+    /// What an end is, for the calls of the client.
+    fn owner(&self, end: Address) -> Option<CauseOwner> {
+        match (self.waits.clients().contains(&end), self.waits.servers().contains(&end)) {
+            (true, false) => Some(CauseOwner::Requester),
+            (false, true) => Some(CauseOwner::Responder),
+            _ => None,
+        }
+    }
+
+    fn slow(&self, cause: Cause, owner: CauseOwner, tally: &Tally, way: Option<&str>) -> Option<Weighed> {
+        let (_, longest) = tally.greatest()?;
+        if !is_part(tally.amount, SLOW_SHARE, self.all()) || tally.rpcs < SEVERAL && longest < VERY_SLOW {
+            return None;
+        }
+        let mut evidence = vec![format!(
+            "{} of {} waited for it for 20 ms or more, {} in all, up to {}.",
+            grouped(tally.rpcs),
+            counted(self.waits.rpcs, "RPC"),
+            duration(tally.amount),
+            duration(longest)
+        )];
+        evidence.extend(way.map(str::to_owned));
+        let operation = tally.operation().and_then(|name| name.rsplit(' ').next());
+        let command = operation.map_or("slow".to_owned(), |operation| format!("slow --op {operation}"));
+        let cause = self.cause(cause, Some(owner), evidence, &command);
+        Some(Weighed { is_first: false, cause: self.timed(cause, tally) })
+    }
+
+    fn responder_slow(&self) -> Option<Weighed> {
+        let is_its_own = self.is_captured_only_at(CapturedAt::Responder);
+        let way = (!is_its_own).then_some("The way to it and back is part of that: a slow network looks the same.");
+        self.slow(Cause::ResponderSlow, CauseOwner::Responder, &self.waits.responder, way)
+    }
+
+    fn requester_slow(&self) -> Option<Weighed> {
+        let is_its_own = self.is_captured_only_at(CapturedAt::Requester);
+        let way = (!is_its_own).then_some("The way to it and back is part of that: a slow network looks the same.");
+        self.slow(Cause::RequesterSlow, CauseOwner::Requester, &self.waits.requester, way)
+    }
+
+    fn is_captured_only_at(&self, place: CapturedAt) -> bool {
+        self.facts.places.len() == 1 && self.facts.places.contains(&place)
+    }
+
+    fn credits(&self) -> Option<Weighed> {
+        let tally = &self.waits.credits;
+        if tally.rpcs < SEVERAL || !is_part(tally.amount, SLOW_SHARE, self.all()) {
+            return None;
+        }
+        let (_, longest) = tally.greatest()?;
+        let mut evidence = vec![format!(
+            "Before {} its requester had no credit, for up to {}, {} in all.",
+            counted(tally.rpcs, "call"),
+            duration(longest),
+            duration(tally.amount)
+        )];
+        if let Some((least, most)) = self.facts.granted {
+            let range = if least == most { grouped(u64::from(most)) } else { format!("{least} to {most}") };
+            // Calls in the system are to calls in flight as their whole time is to their latency (Little's law).
+            let whole = f64::from(most) * (1.0 + tally.amount as f64 / self.waits.credited.max(1) as f64);
+            evidence.push(format!(
+                "Replies grant {range}. If all these calls were ready, about {} would have been enough.",
+                grouped(whole.ceil() as u64)
+            ));
+        }
+        let cause = self.cause(Cause::Credits, Some(CauseOwner::Responder), evidence, "stats --interval 1s");
+        Some(Weighed { is_first: false, cause: self.timed(cause, tally) })
+    }
+
+    fn small_sends(&self) -> Option<Weighed> {
+        let small = &self.facts.small;
+        if !is_part(small.rpcs.fit, SMALL, small.rpcs.all) {
+            return None;
+        }
+        let evidence = vec![
+            format!(
+                "Sends have at most {} octets. {} of {} with chunks would need none with 4,096.",
+                grouped(u64::from(small.threshold?)),
+                grouped(small.rpcs.fit),
+                counted(small.rpcs.all, "RPC")
+            ),
+            "Each chunk costs a registration of memory and a round trip.".to_owned(),
+        ];
+        let cause = self.cause(Cause::SmallSends, small.owner(), evidence, "stats");
+        Some(Weighed { is_first: false, cause })
+    }
+
+    fn errors(&self) -> Option<Weighed> {
+        let failed = &self.facts.failed;
+        if failed.rpcs < 2 || !is_part(failed.rpcs, PART, self.waits.rpcs) {
+            return None;
+        }
+        let mut failures: Vec<_> = self.facts.failures.iter().collect();
+        failures.sort_by_key(|(_, count)| Reverse(**count));
+        let all = format!("{} of {} failed:", grouped(failed.rpcs), counted(self.waits.rpcs, "RPC"));
+        let named = failures
+            .iter()
+            .take(NAMED)
+            .map(|((operation, status), count)| format!("{operation} with {} {}", status.name, times(**count)));
+        let mut list = named.collect::<Vec<_>>().join(", ");
+        if failures.len() > NAMED {
+            list.push_str(&format!(", and {} more", counted((failures.len() - NAMED) as u64, "kind")));
+        }
+        let evidence = vec![format!("{all} {list}.")];
+        let cause = self.cause(Cause::Errors, Some(CauseOwner::Responder), evidence, "top --by status");
+        Some(Weighed { is_first: false, cause: self.tallied(cause, failed) })
+    }
+
+    fn protocol(&self) -> Option<Weighed> {
+        let mut broken: Vec<_> = self.facts.broken.iter().collect();
+        let is_fatal = |broken: &Broken| self.facts.is_fatal(broken);
+        broken.sort_by_key(|(_, broken)| (Reverse(is_fatal(broken)), Reverse(broken.count)));
+        let refusals = self.facts.fatal_refusals();
+        let gravest = broken.first().map(|(_, broken)| *broken);
+        let line = |((rule, by), broken): &(&(&str, String), &Broken)| {
+            format!("{rule}, by {by}, {}: {}.", times(broken.count), broken.message)
+        };
+        let mut evidence: Vec<String> = broken.iter().take(NAMED).map(line).collect();
+        if broken.len() > NAMED {
+            evidence.push(format!("{} more.", counted((broken.len() - NAMED) as u64, "broken rule")));
+        }
+        if let Some((frame, by)) = refusals.first() {
+            evidence.push(format!(
+                "{by} refused an operation of the other end for good, first in frame {frame}: that used memory or a Receive \
+                 that is too small or not there."
+            ));
+        }
+        let died = &self.silence.died;
+        if died.rpcs > 0 {
+            evidence.push(format!("{} with the connection on which that happened.", ended(died.rpcs, "call")));
+        }
+        let frames = gravest.map(|broken| broken.frames.clone());
+        let frames = frames.or_else(|| refusals.first().map(|(frame, _)| vec![*frame]))?;
+        let owner = gravest.and_then(|broken| broken.by).and_then(|end| self.owner(end));
+        let cause = self.cause(Cause::Protocol, owner, evidence, "check");
+        let cause = if died.rpcs > 0 { self.timed(cause, died) } else { cause };
+        Some(Weighed { is_first: died.rpcs > 0, cause: DiagnosedCause { frames, ..cause } })
+    }
+}
+
+/// A text as a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| format!("{}{}.", first.to_uppercase(), letters.as_str())).unwrap_or_default()
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{} times", grouped(count)) }
+}
+
+fn were(count: u64, name: &str) -> String {
+    format!("{} {}", counted(count, name), if count == 1 { "was" } else { "were" })
+}
+
+fn have(count: u64, name: &str) -> String {
+    format!("{} {}", counted(count, name), if count == 1 { "has" } else { "have" })
+}
+
+fn ended(count: u64, name: &str) -> String {
+    format!("{} ended", counted(count, name))
+}

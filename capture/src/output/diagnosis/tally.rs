@@ -1,0 +1,171 @@
+//! What falls on a cause: time, RPCs, frames, and on whom most of it falls.
+
+use std::collections::BTreeMap;
+
+use crate::link::Address;
+
+/// The most clients, operations or files that are told apart; the time of others counts for none of them.
+const KEYS: usize = 1000;
+/// The most frames that are given as evidence.
+pub(super) const FRAMES: usize = 8;
+
+/// An RPC, as far as a tally counts it.
+#[derive(Clone, Debug)]
+pub(super) struct RpcSubject {
+    pub(super) client: Address,
+    pub(super) server: Address,
+    pub(super) operation: String,
+    /// `true` if the server called the client.
+    pub(super) is_reverse: bool,
+    /// The file that it is about, if that is known.
+    pub(super) file: Option<String>,
+    pub(super) xid: u32,
+    /// The frame that shows it.
+    pub(super) frame: u64,
+}
+
+/// Nanoseconds, or a number, by key.
+#[derive(Clone, Debug)]
+struct KeyAmounts<K>(BTreeMap<K, u64>);
+
+impl<K> Default for KeyAmounts<K> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+impl<K: Ord + Clone> KeyAmounts<K> {
+    fn add(&mut self, key: &K, amount: u64) {
+        let has_room = self.0.len() < KEYS;
+        if let Some(sum) = self.0.get_mut(key) {
+            *sum += amount;
+        } else if has_room {
+            self.0.insert(key.clone(), amount);
+        }
+    }
+
+    /// The key of four fifths or more of a sum.
+    fn dominant(&self, sum: u64) -> Option<&K> {
+        let (key, most) = self.0.iter().max_by_key(|(_, amount)| **amount)?;
+        (sum > 0 && most.saturating_mul(5) >= sum.saturating_mul(4)).then_some(key)
+    }
+}
+
+/// The share of a cause, and whom it falls on.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tally {
+    /// Nanoseconds of waiting; a number of RPCs where no time is known.
+    pub(super) amount: u64,
+    pub(super) rpcs: u64,
+    /// RPCs in the reverse direction.
+    pub(super) reverse: u64,
+    clients: KeyAmounts<Address>,
+    servers: KeyAmounts<Address>,
+    operations: KeyAmounts<String>,
+    files: KeyAmounts<String>,
+    /// The frames of the greatest amounts, with them.
+    frames: Vec<(u64, u64)>,
+    /// The XID and the amount of the RPC with the greatest.
+    greatest: Option<(u32, u64)>,
+}
+
+impl Tally {
+    pub(super) fn add(&mut self, amount: u64, subject: &RpcSubject) {
+        self.amount = self.amount.saturating_add(amount);
+        self.rpcs += 1;
+        self.reverse += u64::from(subject.is_reverse);
+        self.clients.add(&subject.client, amount);
+        self.servers.add(&subject.server, amount);
+        self.operations.add(&subject.operation, amount);
+        if let Some(file) = &subject.file {
+            self.files.add(file, amount);
+        }
+        if self.greatest.is_none_or(|(_, greatest)| amount > greatest) {
+            self.greatest = Some((subject.xid, amount));
+        }
+        self.show(amount, subject.frame);
+    }
+
+    /// Adds a frame to the evidence.
+    pub(super) fn show(&mut self, amount: u64, frame: u64) {
+        let place = self.frames.partition_point(|(shown, _)| *shown >= amount);
+        if place < FRAMES && !self.frames.iter().any(|(_, shown)| *shown == frame) {
+            self.frames.insert(place, (amount, frame));
+            self.frames.truncate(FRAMES);
+        }
+    }
+
+    /// The client that most of it falls on.
+    pub(super) fn client(&self) -> Option<Address> {
+        self.clients.dominant(self.amount).copied()
+    }
+
+    /// The server that most of it falls on.
+    pub(super) fn server(&self) -> Option<Address> {
+        self.servers.dominant(self.amount).copied()
+    }
+
+    /// The operation that most of it falls on.
+    pub(super) fn operation(&self) -> Option<&str> {
+        self.operations.dominant(self.amount).map(String::as_str).filter(|name| *name != "unknown")
+    }
+
+    /// The file that most of it falls on.
+    pub(super) fn file(&self) -> Option<&str> {
+        self.files.dominant(self.amount).map(String::as_str)
+    }
+
+    /// The XID and the amount of the RPC with the greatest.
+    pub(super) const fn greatest(&self) -> Option<(u32, u64)> {
+        self.greatest
+    }
+
+    /// The frames of the greatest amounts, in order.
+    pub(super) fn frames(&self) -> Vec<u64> {
+        let mut frames: Vec<u64> = self.frames.iter().map(|(_, frame)| *frame).collect();
+        frames.sort_unstable();
+        frames
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn subject(client: u16, frame: u64) -> RpcSubject {
+        let (client, server) = (Address::Lid(client), Address::Lid(99));
+        RpcSubject {
+            client,
+            server,
+            operation: "NULL".to_owned(),
+            is_reverse: false,
+            file: None,
+            xid: frame as u32,
+            frame,
+        }
+    }
+
+    #[test]
+    fn a_client_is_named_if_four_fifths_fall_on_it() {
+        let mut tally = Tally::default();
+        tally.add(80, &subject(1, 10));
+        tally.add(20, &subject(2, 20));
+        assert_eq!((tally.client(), tally.server()), (Some(Address::Lid(1)), Some(Address::Lid(99))));
+        tally.add(1, &subject(2, 30));
+        assert_eq!((tally.client(), tally.operation(), tally.file()), (None, Some("NULL"), None));
+        assert_eq!((tally.frames(), tally.greatest(), tally.rpcs), (vec![10, 20, 30], Some((10, 80)), 3));
+    }
+
+    #[test]
+    fn the_frames_of_the_greatest_amounts_are_shown() {
+        let mut tally = Tally::default();
+        for amount in 1..=100 {
+            tally.add(amount, &subject(1, 1000 - amount));
+        }
+        assert_eq!(tally.frames(), (900..908).collect::<Vec<_>>());
+        for client in 0..2 * KEYS as u16 {
+            tally.add(1, &subject(client, 5));
+        }
+        assert_eq!(tally.clients.0.len(), KEYS);
+    }
+}

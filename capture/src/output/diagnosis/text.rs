@@ -1,0 +1,152 @@
+//! A diagnosis for people.
+
+use std::io;
+
+use super::record::{DiagnosedCause, Diagnosis};
+use crate::output::date::utc_range;
+use crate::output::stats::text::{counted, duration, grouped};
+use crate::output::style::{CALL, DIM, FAULT, Line, NAME, PLAIN, REPLY, wrapped};
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+/// Columns before the evidence of a cause.
+const INDENT: usize = 3;
+
+/// Writes a diagnosis.
+pub(super) fn write(diagnosis: &Diagnosis, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+    let mut page = Page { out, colour };
+    page.paragraph(0, NAME, &head(diagnosis))?;
+    ends(diagnosis).iter().try_for_each(|text| page.paragraph(0, PLAIN, text))?;
+    page.blank()?;
+    if diagnosis.causes.is_empty() {
+        page.paragraph(0, REPLY, &nothing_stands_out(diagnosis))?;
+    }
+    for (cause, number) in diagnosis.causes.iter().zip(1..) {
+        if number > 1 {
+            page.blank()?;
+        }
+        page.cause(cause, number)?;
+    }
+    if !diagnosis.limits.is_empty() {
+        page.blank()?;
+        page.line(DIM, "What the capture cannot show:")?;
+    }
+    diagnosis.limits.iter().try_for_each(|text| page.paragraph(INDENT, DIM, text))
+}
+
+/// What was captured, and when.
+fn head(diagnosis: &Diagnosis) -> String {
+    let frames = counted(diagnosis.frames, "frame");
+    let Some((first, last)) = diagnosis.first_ns.zip(diagnosis.last_ns) else {
+        return format!("{}: {frames}", diagnosis.name);
+    };
+    let length = duration(last.saturating_sub(first));
+    format!("{}: {frames}, {} ({length})", diagnosis.name, utc_range(first, last))
+}
+
+/// Who talked to whom, how much and how fast.
+fn ends(diagnosis: &Diagnosis) -> Vec<String> {
+    if diagnosis.connections == 0 {
+        return Vec::new();
+    }
+    let end = |one: &Option<String>, count: usize, name: &str| match one {
+        Some(address) => format!("{name} {address}"),
+        None => counted(count as u64, name),
+    };
+    let (client, server) =
+        (end(&diagnosis.client, diagnosis.clients, "client"), end(&diagnosis.server, diagnosis.servers, "server"));
+    let connections = counted(diagnosis.connections, "connection");
+    let place = match &diagnosis.captured_at[..] {
+        [] => String::new(),
+        places => format!(", captured at the {}", places.join(" and the ")).replace("at the between", "between them"),
+    };
+    let mut text = format!("{}, ", counted(diagnosis.rpcs, "RPC"));
+    match (diagnosis.without_reply, diagnosis.without_call) {
+        (0, 0) => text.push_str("all answered"),
+        (replies, 0) => text.push_str(&format!("{} without a reply", grouped(replies))),
+        (replies, calls) => {
+            text.push_str(&format!("{} without a reply, {} without a call", grouped(replies), grouped(calls)));
+        }
+    }
+    if let Some(latency) = diagnosis.latency {
+        let (median, most) = (duration(latency.p50_ns), duration(latency.p99_ns));
+        text.push_str(&format!("; half took up to {median}, 99 of 100 up to {most}"));
+    }
+    vec![format!("{client}, {server}, {connections}{place}"), text]
+}
+
+fn nothing_stands_out(diagnosis: &Diagnosis) -> String {
+    match diagnosis.latency {
+        Some(latency) => format!(
+            "Nothing stands out: the median latency is {}, the 99th percentile {}.",
+            duration(latency.p50_ns),
+            duration(latency.p99_ns)
+        ),
+        None => "Nothing stands out, but the capture shows no latency.".to_owned(),
+    }
+}
+
+/// Lines of a diagnosis.
+struct Page<'a, W> {
+    out: &'a mut W,
+    colour: bool,
+}
+
+impl<W: io::Write> Page<'_, W> {
+    fn blank(&mut self) -> io::Result<()> {
+        self.out.write_all(b"\n")
+    }
+
+    fn line(&mut self, style: anstyle::Style, text: &str) -> io::Result<()> {
+        let mut line = Line::new(self.colour, WIDTH).unlimited();
+        line.push(style, text);
+        line.write(self.out)
+    }
+
+    fn paragraph(&mut self, indent: usize, style: anstyle::Style, text: &str) -> io::Result<()> {
+        for text in wrapped(text, WIDTH - indent) {
+            let mut line = Line::new(self.colour, WIDTH).unlimited();
+            line.push(PLAIN, &" ".repeat(indent));
+            line.push(style, &text);
+            line.write(self.out)?;
+        }
+        Ok(())
+    }
+
+    fn cause(&mut self, cause: &DiagnosedCause, number: usize) -> io::Result<()> {
+        let mut line = Line::new(self.colour, WIDTH);
+        line.push(FAULT, &format!("{number}. {}", cause.title));
+        let mut parts = Vec::new();
+        parts.extend(cause.share.map(|share| format!("{} of the waiting time", percent(share))));
+        parts.push(cause.owner.unwrap_or("one of the ends").to_owned());
+        line.push(PLAIN, &format!(" ({})", parts.join(", ")));
+        line.write(self.out)?;
+        if let Some(text) = falls_on(cause) {
+            self.paragraph(INDENT, PLAIN, &text)?;
+        }
+        cause.evidence.iter().try_for_each(|text| self.paragraph(INDENT, PLAIN, text))?;
+        if !cause.frames.is_empty() {
+            let frames: Vec<String> = cause.frames.iter().map(ToString::to_string).collect();
+            self.paragraph(INDENT, PLAIN, &format!("Frames: {}", frames.join(" ")))?;
+        }
+        let mut line = Line::new(self.colour, WIDTH).unlimited();
+        line.push(DIM, "   $ ");
+        line.push(CALL, &cause.command);
+        line.write(self.out)
+    }
+}
+
+/// On whom most of a cause falls.
+fn falls_on(cause: &DiagnosedCause) -> Option<String> {
+    let parts: Vec<String> =
+        [("client", &cause.client), ("server", &cause.server), ("operation", &cause.operation), ("file", &cause.file)]
+            .into_iter()
+            .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name} {value}")))
+            .collect();
+    (!parts.is_empty()).then(|| format!("Most of it: {}.", parts.join(", ")))
+}
+
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    if percent < 1.0 { "less than 1 %".to_owned() } else { format!("{percent:.0} %") }
+}

@@ -1,0 +1,286 @@
+//! What RPCs waited for, added up while a capture is read.
+
+use std::collections::BTreeSet;
+
+use super::cause::{Cause, PER_OCTET, SLOW, UNANSWERED};
+use super::tally::{RpcSubject, Tally};
+use crate::carrier::operation::Stamp;
+use crate::file::Time;
+use crate::link::Address;
+use crate::output::file_names::{FileNames, client, escaped, server};
+use crate::output::operation_name::{OperationName, main_operation};
+use crate::output::stats::Histogram;
+use crate::rpc::arguments::OperationArguments;
+use crate::rpc::phases::NotTimed;
+use crate::rpc::recovery::{Recovery, RecoveryUnknown};
+use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::{Delivery, Owed, WaitEnd, Waiting};
+
+/// The most calls without a reply that are kept.
+const UNANSWERED_KEPT: usize = 10_000;
+/// The most clients and servers that are counted.
+const ENDS: usize = 10_000;
+
+/// A call without a reply.
+#[derive(Clone, Debug)]
+struct UnansweredCall {
+    cause: Cause,
+    began: Time,
+    /// The time at which it stopped waiting; that of the last frame if nothing.
+    ended: Option<Time>,
+    connection: u32,
+    /// `true` if nothing shows that the call arrived.
+    is_arrival_unknown: bool,
+    subject: RpcSubject,
+}
+
+/// An RPC with its arguments, and the names that are known of files.
+struct KnownRpc<'a> {
+    transaction: &'a Transaction,
+    arguments: &'a [OperationArguments<'a>],
+    names: &'a FileNames,
+}
+
+/// What RPCs waited for.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    /// Latencies.
+    pub(super) latencies: Histogram,
+    /// Nanoseconds of all latencies.
+    latency: u64,
+    /// Times before calls for which their requesters had no credit.
+    pub(super) credits: Tally,
+    /// Latencies of these calls.
+    pub(super) credited: u64,
+    /// Times of recovery from loss.
+    pub(super) loss: Tally,
+    /// Times of waits for a receiver that was not ready.
+    pub(super) not_ready: Tally,
+    /// Times of responders that are unusually long.
+    pub(super) responder: Tally,
+    /// Times of requesters that are unusually long.
+    pub(super) requester: Tally,
+    /// Times that may be recovery: long ones of RPCs with packets that were sent again.
+    pub(super) affected: Tally,
+    /// RPCs with a reply that came again at an unknown time.
+    pub(super) arrival_unknown: Tally,
+    /// Connections with a wait for a credit.
+    waited: BTreeSet<u32>,
+    /// RPCs of whose time the part of recovery is unknown.
+    pub(super) unassigned: u64,
+    /// The longest time that a responder took for a reply.
+    longest: u64,
+    unanswered: Vec<UnansweredCall>,
+    /// Calls without a reply that were left out.
+    pub(super) unanswered_left_out: u64,
+    /// Calls without a reply of which it is unknown who owes what.
+    pub(super) undecided: u64,
+    clients: BTreeSet<Address>,
+    servers: BTreeSet<Address>,
+    names: FileNames,
+    pub(super) rpcs: u64,
+    pub(super) without_call: u64,
+    pub(super) without_reply: u64,
+}
+
+/// Time that was waited for replies that did not come, by cause.
+#[derive(Debug, Default)]
+pub(super) struct Silence {
+    pub(super) responder_silent: Tally,
+    pub(super) responder_unreachable: Tally,
+    pub(super) requester_silent: Tally,
+    /// Calls that ended with their connection, on which the protocol was broken.
+    pub(super) died: Tally,
+    /// Calls of `responder_silent` that may not have arrived.
+    pub(super) arrival_unknown: u64,
+    /// Nanoseconds of all calls without a reply.
+    pub(super) age: u64,
+    /// Calls that had not waited for long.
+    pub(super) recent: u64,
+}
+
+impl Waits {
+    /// Takes an RPC; returns what it is about, if `is_subject_wanted`.
+    pub(super) fn transaction(&mut self, transaction: &Transaction, is_subject_wanted: bool) -> Option<RpcSubject> {
+        let (mut names, arguments) = (core::mem::take(&mut self.names), transaction.arguments());
+        names.learn(transaction, &arguments);
+        let rpc = KnownRpc { transaction, arguments: &arguments, names: &names };
+        self.take(&rpc);
+        let subject = is_subject_wanted.then(|| rpc.subject());
+        self.names = names;
+        subject
+    }
+
+    fn take(&mut self, rpc: &KnownRpc<'_>) {
+        let transaction = rpc.transaction;
+        self.rpcs += 1;
+        self.without_call += u64::from(transaction.call.is_none());
+        self.without_reply += u64::from(transaction.reply.is_none());
+        for (ends, end) in [(&mut self.clients, client(transaction)), (&mut self.servers, server(transaction))] {
+            if ends.len() < ENDS {
+                ends.insert(end);
+            }
+        }
+        if let Some(waiting) = transaction.waiting {
+            return self.unanswered(rpc, &waiting);
+        }
+        // Before the first reply there is one credit (RFC 8166 section 3.3.3): that wait is no fault of a grant.
+        if let Ok(wait @ 1..) = transaction.credit_wait
+            && (self.waited.len() >= ENDS || !self.waited.insert(transaction.connection))
+        {
+            self.credits.add(wait, &rpc.subject());
+            self.credited = self.credited.saturating_add(transaction.latency().unwrap_or_default());
+        }
+        if transaction.phases == Err(NotTimed::ArrivalUnknown) {
+            self.arrival_unknown.add(1, &rpc.subject());
+        }
+        let Some(latency) = transaction.latency() else { return };
+        self.latencies.record(latency);
+        self.latency = self.latency.saturating_add(latency);
+        match &transaction.recovery {
+            Ok(recovery) => self.timed(rpc, recovery),
+            Err(RecoveryUnknown::Unassigned) => self.unassigned += 1,
+            Err(RecoveryUnknown::NotTimed(_)) => {}
+        }
+    }
+
+    /// Divides the time of an RPC between its ends and recovery.
+    fn timed(&mut self, rpc: &KnownRpc<'_>, recovery: &Recovery) {
+        let Ok(phases) = rpc.transaction.phases else { return };
+        let responder = phases.responder.saturating_sub(recovery.phases.responder);
+        self.longest = self.longest.max(responder);
+        let moved = rpc.transaction.read_octets.saturating_mul(PER_OCTET);
+        let pulled = phases.pull.saturating_sub(recovery.phases.pull).saturating_sub(moved);
+        let requester = pulled + phases.requester.saturating_sub(recovery.phases.requester);
+        let lost = recovery.phases.total();
+        let not_ready = match (recovery.naks, recovery.timeouts) {
+            (0, 0) if recovery.rnr_naks > 0 => lost,
+            _ => recovery.rnr_wait.min(lost),
+        };
+        let has_signs = recovery.naks + recovery.rnr_naks + recovery.resent_packets > 0;
+        let (of_responder, of_requester) = match has_signs {
+            true => (0, 0),
+            false => (responder, requester),
+        };
+        let amounts = [
+            (&mut self.loss, lost - not_ready, 1),
+            (&mut self.not_ready, not_ready, 1),
+            (&mut self.responder, of_responder, SLOW),
+            (&mut self.requester, of_requester, SLOW),
+            (&mut self.affected, responder.max(requester) - of_responder.max(of_requester), SLOW),
+        ];
+        for (tally, amount, least) in amounts {
+            if amount >= least {
+                tally.add(amount, &rpc.subject());
+            }
+        }
+    }
+
+    fn unanswered(&mut self, rpc: &KnownRpc<'_>, waiting: &Waiting) {
+        let Some(began) = rpc.began() else { return };
+        let ended = match waiting.end {
+            WaitEnd::Capture => None,
+            WaitEnd::Disconnected { stamp, .. } => Some(stamp.time),
+            // The requester goes on with another call.
+            WaitEnd::Repeated => return,
+            WaitEnd::Connection | WaitEnd::GivenUp => return self.undecided += 1,
+        };
+        let Some(cause) = owing(waiting) else { return self.undecided += 1 };
+        if self.unanswered.len() == UNANSWERED_KEPT {
+            self.unanswered_left_out += 1;
+            return;
+        }
+        let connection = rpc.transaction.connection;
+        let is_arrival_unknown = waiting.delivery == Delivery::Unknown && waiting.responder.is_none();
+        let subject = rpc.subject();
+        self.unanswered.push(UnansweredCall {
+            cause,
+            began: began.time,
+            ended,
+            connection,
+            is_arrival_unknown,
+            subject,
+        });
+    }
+
+    /// The time for which calls waited that were not answered, if the capture ends at `last`. A call whose connection ended waits
+    /// no longer; `is_fatal` says that an end broke the protocol on it.
+    pub(super) fn silence(&self, last: Time, is_fatal: impl Fn(u32) -> bool) -> Silence {
+        let (mut silence, least) = (Silence::default(), self.longest.saturating_mul(2).max(UNANSWERED));
+        for UnansweredCall { cause, began, ended, connection, is_arrival_unknown, subject } in &self.unanswered {
+            let age = ended.unwrap_or(last).0.saturating_sub(began.0);
+            silence.age = silence.age.saturating_add(age);
+            if age < least && ended.is_none() {
+                silence.recent += 1;
+                continue;
+            }
+            let tally = match cause {
+                _ if ended.is_some() && is_fatal(*connection) => &mut silence.died,
+                Cause::ResponderUnreachable => &mut silence.responder_unreachable,
+                Cause::RequesterSilent => &mut silence.requester_silent,
+                _ => {
+                    silence.arrival_unknown += u64::from(*is_arrival_unknown);
+                    &mut silence.responder_silent
+                }
+            };
+            tally.add(age, subject);
+        }
+        silence
+    }
+
+    /// Nanoseconds for which RPCs waited, with the time of those that still wait.
+    pub(super) const fn all(&self, silence: &Silence) -> u64 {
+        self.latency.saturating_add(self.credits.amount).saturating_add(silence.age)
+    }
+
+    pub(super) const fn clients(&self) -> &BTreeSet<Address> {
+        &self.clients
+    }
+
+    pub(super) const fn servers(&self) -> &BTreeSet<Address> {
+        &self.servers
+    }
+}
+
+impl KnownRpc<'_> {
+    /// The first frame of the call.
+    fn began(&self) -> Option<Stamp> {
+        self.transaction.began.or(self.transaction.call.as_ref().map(|call| call.stamp))
+    }
+
+    fn subject(&self) -> RpcSubject {
+        let Transaction { call, reply, xid, .. } = self.transaction;
+        RpcSubject {
+            client: client(self.transaction),
+            server: server(self.transaction),
+            operation: OperationName::of_transaction(self.transaction).to_string(),
+            is_reverse: self.transaction.reverse,
+            file: self.file(),
+            xid: *xid,
+            frame: call.as_ref().or(reply.as_ref()).map_or(0, |half| half.stamp.frame),
+        }
+    }
+
+    /// The name of the file that it is about, if it was seen.
+    fn file(&self) -> Option<String> {
+        let main = main_operation(&self.transaction.operations).unwrap_or_default();
+        let about = self.arguments.get(main).or(self.arguments.first())?;
+        let handle = about.named_handle.or(about.handle);
+        let name = about.file_name.or_else(|| self.names.name(server(self.transaction), handle?))?;
+        Some(escaped(name))
+    }
+}
+
+/// The cause for which a call has no reply, as far as the capture shows. If the wait is over, nothing is owed any more, but the
+/// last step shows who owed it.
+const fn owing(waiting: &Waiting) -> Option<Cause> {
+    match (waiting.owed, waiting.delivery) {
+        (Owed::Acknowledgement(_), _) | (Owed::Nothing, Delivery::Unacknowledged { .. }) => {
+            Some(Cause::ResponderUnreachable)
+        }
+        (Owed::Call(_) | Owed::ReplyArrival(_) | Owed::ReadReply | Owed::ReadResponse(_), _)
+        | (Owed::Nothing, Delivery::Refused(_)) => Some(Cause::RequesterSilent),
+        (Owed::Reply | Owed::ReplyAgain(_) | Owed::Nothing, _) => Some(Cause::ResponderSilent),
+        (Owed::Unknown(_), _) => None,
+    }
+}
