@@ -828,6 +828,18 @@ mod tests {
         assert_eq!(ordering.held(), 0);
     }
 
+    #[test]
+    fn a_request_that_was_taken_for_responses_of_a_smaller_mtu_is_late() {
+        let mut ordering = Ordering::default();
+        ordering.begin(Side::Active, 0);
+        // Each has five responses of 4,096 octets, or ten of 2,048: the request with the number 5 comes last.
+        for sequence in [0, 10, 5] {
+            ordering.ask(Side::Active, sequence, 20_480);
+        }
+        let counts = ordering.counts.active;
+        assert_eq!((counts.retransmitted, counts.causes_not_seen, counts.orphans), (0, 0, 1));
+    }
+
     /// Four responses, of which some are there, and what the other end acknowledges after them.
     #[test]
     fn responses_before_what_was_acknowledged_or_refused_were_missed_if_they_were_not_seen() {

@@ -123,6 +123,11 @@ impl RequestStream {
                     read.end = end;
                 }
                 self.next = Some(end);
+                // With a larger MTU there are fewer responses, and a request between them and this one is late.
+                let least = first + responses(length, MTUS[0]);
+                if least < end {
+                    self.remember_hole(least, end);
+                }
                 end
             }
             None => {
