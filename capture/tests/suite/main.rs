@@ -15,6 +15,7 @@ mod common;
 mod compare;
 mod credits;
 mod csv;
+mod diagnosis;
 mod engine;
 mod examples;
 mod export;

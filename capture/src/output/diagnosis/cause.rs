@@ -92,8 +92,10 @@ pub(super) const SEVERAL: u64 = 10;
 pub(super) const PER_OCTET: u64 = 10;
 /// The least part of all waiting time of a cause for which somebody waits, in percent.
 pub(super) const SHARE: u64 = 5;
-/// The same for ends that are slow, and for calls that wait for credits: they always need some time.
+/// The same for ends that are slow, because they always need some time.
 pub(super) const SLOW_SHARE: u64 = 20;
+/// The least part of the RPCs that waited for a credit, in percent.
+pub(super) const WAITED: u64 = 20;
 /// The least part of RPCs or packets that counts, in percent.
 pub(super) const PART: u64 = 1;
 /// The least part of the RPCs with chunks that larger Sends would carry, in percent.
@@ -119,7 +121,8 @@ pub static CAUSES: [CauseRule; 17] = [
         cause: Cause::CaptureGaps,
         name: "capture-gaps",
         title: "The capture missed packets",
-        condition: "the capture lacks 1 % or more of the packets of RPC-over-RDMA, or a file could not be read to its end",
+        condition: "the capture lacks 1 % or more of the packets of RPC-over-RDMA, or a file could not be read to its end, and \
+                    both directions were captured",
     },
     CauseRule {
         cause: Cause::Cut,
@@ -131,7 +134,8 @@ pub static CAUSES: [CauseRule; 17] = [
         cause: Cause::JoinedLate,
         name: "joined-late",
         title: "The capture began late",
-        condition: "1 % or more of the RPCs have a reply and no call, on connections whose set-up was not captured",
+        condition: "1 % or more of the RPCs have a reply and no call, and the set-up of a connection was not captured, if none \
+                    of the causes above explains that",
     },
     CauseRule {
         cause: Cause::MirrorDoubled,
@@ -189,8 +193,7 @@ pub static CAUSES: [CauseRule; 17] = [
         cause: Cause::Credits,
         name: "credits",
         title: "Calls waited for credits",
-        condition: "10 calls waited for a credit, not counting the first wait of a connection, and their waits are 20 % of \
-                    the waiting time",
+        condition: "10 calls waited for a credit, not counting the first wait of a connection, and they are 20 % of the RPCs",
     },
     CauseRule {
         cause: Cause::SmallSends,

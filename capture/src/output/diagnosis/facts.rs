@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rpcrdma::rules::Severity;
+use rpcrdma::v2;
 
 use super::cause::{CauseOwner, USUAL_SEND};
 use super::tally::{FRAMES, RpcSubject, Tally};
@@ -13,6 +14,8 @@ use crate::check::{Blame, Found};
 use crate::event::{Recovered, Report};
 use crate::link::Address;
 use crate::output::stats::{StatusName, send_length};
+use crate::rpc::known::Direction;
+use crate::rpc::message::Message;
 use crate::rpc::place::CapturedAt;
 use crate::rpc::transaction::{Form, Half, Transaction};
 
@@ -49,6 +52,8 @@ pub(super) struct SignCounts {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WithChunks {
     pub(super) all: u64,
+    /// Their connection is of version 2, whose thresholds are not in private data.
+    is_version_2: bool,
     /// Usual Sends would carry them without chunks.
     pub(super) fit: u64,
 }
@@ -106,8 +111,10 @@ pub(super) struct Facts {
     pub(super) refused: BTreeMap<u32, (u64, Address)>,
     /// Connections that ended while calls waited, with the frame that ended them.
     deaths: BTreeMap<u32, u64>,
-    /// The least and the greatest grant.
+    /// The least and the greatest grant of version 1.
     pub(super) granted: Option<(u32, u32)>,
+    /// The most credits that a call of version 1 requests.
+    pub(super) requested: Option<u32>,
 }
 
 impl Facts {
@@ -125,7 +132,7 @@ impl Facts {
         let rpcs = self.open.remove(&number).unwrap_or_default();
         let Some(agreement) = report.connection.agreement() else { return };
         let threshold = agreement.client_to_server.min(agreement.server_to_client);
-        if threshold < USUAL_SEND {
+        if threshold < USUAL_SEND && !rpcs.is_version_2 {
             self.small.rpcs.all += rpcs.all;
             self.small.rpcs.fit += rpcs.fit;
             self.small.threshold = Some(self.small.threshold.map_or(threshold, |least| least.min(threshold)));
@@ -160,9 +167,19 @@ impl Facts {
         }
     }
 
-    pub(super) fn grant(&mut self, credits: u32) {
-        let (least, most) = self.granted.unwrap_or((credits, credits));
-        self.granted = Some((least.min(credits), most.max(credits)));
+    /// Takes the credits of a message of version 1.
+    pub(super) fn message(&mut self, message: &Message) {
+        if message.prefix().is_some_and(|prefix| prefix.version == v2::VERSION) {
+            self.open.entry(message.connection).or_default().is_version_2 = true;
+        }
+        match (message.credits(), message.direction()) {
+            (Some(credits), Some(Direction::Reply)) if message.is_malformed().is_none() => {
+                let (least, most) = self.granted.unwrap_or((credits, credits));
+                self.granted = Some((least.min(credits), most.max(credits)));
+            }
+            (Some(credits), Some(Direction::Call)) => self.requested = self.requested.max(Some(credits)),
+            _ => {}
+        }
     }
 
     pub(super) fn recovered(&mut self, recovered: &Recovered) {

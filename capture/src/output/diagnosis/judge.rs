@@ -2,7 +2,7 @@
 
 use core::cmp::Reverse;
 
-use super::cause::{Cause, CauseOwner, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW};
+use super::cause::{Cause, CauseOwner, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW, WAITED};
 use super::facts::{Broken, Facts, SentAgain};
 use super::record::DiagnosedCause;
 use super::tally::Tally;
@@ -34,7 +34,7 @@ struct Weighed {
 }
 
 /// `true` if a part is so many percent of a whole, or more.
-const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
+pub(super) const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
     part > 0 && part.saturating_mul(100) >= whole.saturating_mul(percent)
 }
 
@@ -50,11 +50,10 @@ impl Judgement<'_> {
         if self.gaps.messages() == 0 {
             return vec![self.nothing_found()];
         }
-        let mut causes: Vec<Weighed> = [
-            self.one_direction(),
-            self.capture_gaps(),
-            self.cut(),
-            self.joined_late(),
+        let mut causes: Vec<Weighed> =
+            [self.one_direction().or(self.capture_gaps()), self.cut()].into_iter().flatten().collect();
+        let others = [
+            self.joined_late().filter(|_| causes.is_empty()),
             self.mirror_doubled(),
             self.responder_silent(),
             self.responder_unreachable(),
@@ -67,10 +66,8 @@ impl Judgement<'_> {
             self.small_sends(),
             self.errors(),
             self.protocol(),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
+        ];
+        causes.extend(others.into_iter().flatten());
         // The sort is stable: where nothing else decides, the order is that of the table.
         causes
             .sort_by_key(|weighed| (Reverse(weighed.is_first), Reverse(weighed.cause.waiting_ns.unwrap_or_default())));
@@ -378,24 +375,25 @@ impl Judgement<'_> {
 
     fn credits(&self) -> Option<Weighed> {
         let tally = &self.waits.credits;
-        if tally.rpcs < SEVERAL || !is_part(tally.amount, SLOW_SHARE, self.all()) {
+        if tally.rpcs < SEVERAL || !is_part(tally.rpcs, WAITED, self.waits.rpcs) {
             return None;
         }
         let (_, longest) = tally.greatest()?;
         let mut evidence = vec![format!(
-            "Before {} its requester had no credit, for up to {}, {} in all.",
-            counted(tally.rpcs, "call"),
-            duration(longest),
-            duration(tally.amount)
+            "{} of {} came when a reply gave a credit back: until then their requester had none, for up to {}.",
+            grouped(tally.rpcs),
+            counted(self.waits.rpcs, "call"),
+            duration(longest)
         )];
         if let Some((least, most)) = self.facts.granted {
             let range = if least == most { grouped(u64::from(most)) } else { format!("{least} to {most}") };
-            // Calls in the system are to calls in flight as their whole time is to their latency (Little's law).
-            let whole = f64::from(most) * (1.0 + tally.amount as f64 / self.waits.credited.max(1) as f64);
-            evidence.push(format!(
-                "Replies grant {range}. If all these calls were ready, about {} would have been enough.",
-                grouped(whole.ceil() as u64)
-            ));
+            evidence.push(match self.facts.requested.filter(|requested| *requested > most) {
+                Some(requested) => format!(
+                    "Replies grant {range}; {requested} would have been enough, which is the most that calls ask for. How \
+                     many calls were ready is not visible.",
+                ),
+                None => format!("Replies grant {range}, as many as calls ask for: the requester has to ask for more."),
+            });
         }
         let cause = self.cause(Cause::Credits, Some(CauseOwner::Responder), evidence, "stats --interval 1s");
         Some(Weighed { is_first: false, cause: self.timed(cause, tally) })

@@ -1,6 +1,7 @@
 //! What a capture cannot show.
 
-use super::judge::Judgement;
+use super::cause::PART;
+use super::judge::{Judgement, is_part};
 use crate::file::Time;
 use crate::output::stats::text::{counted, grouped};
 
@@ -10,44 +11,39 @@ impl Judgement<'_> {
         if self.gaps.messages() == 0 {
             return Vec::new();
         }
-        let lines =
-            [(self.facts.joined, "was set up before the capture: its inline thresholds and first credits are unknown")];
-        let mut limits: Vec<String> = lines
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, text)| {
-                format!("{} of {} {text}.", grouped(*count), counted(self.facts.connections, "connection"))
-            })
-            .collect();
+        let Self { waits, silence, facts, summary, .. } = self;
         let missed = self.gaps.packets();
-        if missed > 0 {
-            limits.push(format!("{} missing from the capture.", counted(missed, "packet")));
-        }
-        if self.summary.cut > 0 {
-            limits.push(format!("{} cut by the capture.", counted(self.summary.cut, "frame")));
-        }
-        let clock = self.summary.clock;
-        if clock.count > 0 {
-            let longest = Time(clock.longest_ns);
-            limits.push(format!("The clock steps back by up to {longest} s: times across that are wrong."));
-        }
-        if self.waits.unassigned > 0 {
-            limits.push(format!(
-                "{}: packets were sent again, and nothing shows for which RPC.",
-                counted(self.waits.unassigned, "RPC")
-            ));
-        }
-        if self.waits.undecided > 0 {
-            let calls = counted(self.waits.undecided, "call");
-            limits.push(format!("{calls} without a reply: who owes the next step is unknown."));
-        }
-        if self.silence.recent > 0 {
-            let calls = counted(self.silence.recent, "call");
-            limits.push(format!("{calls} without a reply had not waited for long when the capture ended."));
-        }
-        if self.waits.unanswered_left_out > 0 {
-            limits.push(format!("{} more without a reply.", counted(self.waits.unanswered_left_out, "call")));
-        }
-        limits
+        let is_cause = is_part(missed, PART, facts.packets + missed);
+        let connections = counted(facts.connections, "connection");
+        let longest = Time(summary.clock.longest_ns);
+        let lines = [
+            (
+                facts.joined,
+                format!(
+                    "{} of {connections}: set up before the capture, so inline thresholds and first credits are unknown.",
+                    grouped(facts.joined)
+                ),
+            ),
+            (if is_cause { 0 } else { missed }, format!("{} missing from the capture.", counted(missed, "packet"))),
+            (summary.cut, format!("{} cut by the capture.", counted(summary.cut, "frame"))),
+            (summary.clock.count, format!("The clock steps back by up to {longest} s: times across that are wrong.")),
+            (
+                waits.unassigned,
+                format!("{} or others: packets were sent again for one of them.", counted(waits.unassigned, "RPC")),
+            ),
+            (
+                waits.undecided,
+                format!("{} without a reply: who owes the next step is unknown.", counted(waits.undecided, "call")),
+            ),
+            (
+                silence.recent,
+                format!("{} without a reply, but only for a moment before the end.", counted(silence.recent, "call")),
+            ),
+            (
+                waits.unanswered_left_out,
+                format!("{} more without a reply.", counted(waits.unanswered_left_out, "call")),
+            ),
+        ];
+        lines.into_iter().filter(|(count, _)| *count > 0).map(|(_, line)| line).collect()
     }
 }

@@ -26,7 +26,7 @@ use crate::check::Found;
 use crate::dissector::Summary;
 use crate::event::Event;
 use crate::link::Address;
-use crate::rpc::known::{Direction, Status};
+use crate::rpc::known::Status;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
 
@@ -81,12 +81,7 @@ impl Diagnoser {
     pub fn event(&mut self, event: &Event) {
         self.gaps.event(event);
         match event {
-            Event::Message(message) => {
-                let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply);
-                if let Some(credits) = message.credits().filter(|_| is_reply && message.is_malformed().is_none()) {
-                    self.facts.grant(credits);
-                }
-            }
+            Event::Message(message) => self.facts.message(message),
             Event::Transaction(transaction) => self.transaction(transaction),
             Event::Recovery(recovered) => self.facts.recovered(recovered),
             Event::Connection(report) => self.facts.connection(report),

@@ -50,8 +50,6 @@ pub(super) struct Waits {
     latency: u64,
     /// Times before calls for which their requesters had no credit.
     pub(super) credits: Tally,
-    /// Latencies of these calls.
-    pub(super) credited: u64,
     /// Times of recovery from loss.
     pub(super) loss: Tally,
     /// Times of waits for a receiver that was not ready.
@@ -129,7 +127,6 @@ impl Waits {
             && (self.waited.len() >= ENDS || !self.waited.insert(transaction.connection))
         {
             self.credits.add(wait, &rpc.subject());
-            self.credited = self.credited.saturating_add(transaction.latency().unwrap_or_default());
         }
         if transaction.phases == Err(NotTimed::ArrivalUnknown) {
             self.arrival_unknown.add(1, &rpc.subject());

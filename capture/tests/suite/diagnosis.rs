@@ -1,0 +1,464 @@
+//! What `diagnose` says of captures with a known cause: shipped ones, the same disturbed as a mirror disturbs them, and hand-made
+//! ones with known times.
+
+use std::collections::BTreeMap;
+
+use rpcrdma_capture::output::diagnosis::{CAUSES, Diagnoser, Diagnosis};
+use rpcrdma_capture::{Checker, Config, Dissector, Frame, LinkType, Time};
+
+use crate::synthetic::By::{self, Client, Server};
+use crate::synthetic::rpc::{Lists, MSG, NOMSG, message, null, octets, read3, reply, words, write3, write3_reply};
+use crate::synthetic::v2::{self, Family};
+use crate::synthetic::{End, Packet, Wire};
+use crate::transcode::{self, Mirror, MirrorKind, Record};
+
+/// Microseconds.
+const MILLISECOND: u64 = 1000;
+const SECOND: u64 = 1_000_000;
+
+/// Private data that announces Sends of 4,096 octets, and of 1,024 (RFC 8797 section 4).
+const SENDS_OF_4096: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3];
+const SENDS_OF_1024: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 0, 0];
+
+fn diagnose(frames: &[Record]) -> Diagnosis {
+    let mut config = Config::default();
+    (config.operations, config.recovery) = (true, true);
+    let (mut dissector, mut checker) = (Dissector::new(config), Checker::default());
+    let mut diagnoser = Diagnoser::new("capture");
+    let mut take = |dissector: &mut Dissector| {
+        while let Some(event) = dissector.event() {
+            checker.event(&event);
+            diagnoser.event(&event);
+            std::iter::from_fn(|| checker.finding()).for_each(|found| diagnoser.finding(&found));
+        }
+    };
+    for (frame, number) in frames.iter().zip(1..) {
+        let (time, link, length) = (Time(frame.time_ns), LinkType(frame.link), frame.length);
+        dissector.frame(&Frame { number, time, link, data: &frame.data, length });
+        take(&mut dissector);
+    }
+    dissector.finish();
+    take(&mut dissector);
+    diagnoser.finish(dissector.summary())
+}
+
+fn causes(diagnosis: &Diagnosis) -> Vec<&'static str> {
+    diagnosis.causes.iter().map(|cause| cause.cause).collect()
+}
+
+/// Connections and their packets.
+struct Scene {
+    wires: Vec<Wire>,
+    packets: Vec<(u64, Packet)>,
+    /// `rdma_credit` of replies.
+    grant: u32,
+    xid: u32,
+}
+
+impl Scene {
+    /// So many clients of one server.
+    fn new(clients: u8, private_data: &[u8]) -> Self {
+        let mut scene = Self { wires: Vec::new(), packets: Vec::new(), grant: 32, xid: 0x100 };
+        for client in 0..clients {
+            let number = u32::from(client);
+            let mut wire = Wire {
+                client: End { host: 10 + client, queue_pair: 0x100 + number, next: 100 },
+                server: End { host: 2, queue_pair: 0x200 + number, next: 7000 },
+                name: 0x1234 + number,
+                ack_timeout: 17,
+                ..Wire::default()
+            };
+            let set_up = [wire.request(private_data), wire.reply(private_data), wire.connect().pop().unwrap()];
+            scene.wires.push(wire);
+            scene.at(0, &set_up);
+        }
+        scene
+    }
+
+    /// A client with half a second of healthy RPCs.
+    fn healthy() -> Self {
+        let mut scene = Self::new(1, &SENDS_OF_4096);
+        scene.rpcs(0, 50, (10 * MILLISECOND, 10 * MILLISECOND), 200);
+        scene
+    }
+
+    /// Adds packets, one microsecond apart.
+    fn at(&mut self, time: u64, packets: &[Packet]) {
+        self.packets.extend((time..).zip(packets.iter().cloned()));
+    }
+
+    fn next_xid(&mut self) -> u32 {
+        self.xid += 1;
+        self.xid
+    }
+
+    fn acknowledge(&mut self, wire: usize, by: By, time: u64) {
+        let packet = self.wires[wire].ack_all(by);
+        self.at(time, &[packet]);
+    }
+
+    fn send(&mut self, wire: usize, by: By, message: &[u8]) -> Vec<Packet> {
+        let mut message = message.to_vec();
+        if by == Server {
+            message[8..12].copy_from_slice(&self.grant.to_be_bytes());
+        }
+        self.wires[wire].send(by, &message)
+    }
+
+    /// A NULL call that was acknowledged.
+    fn call(&mut self, wire: usize, time: u64) -> u32 {
+        let xid = self.next_xid();
+        let call = self.send(wire, Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        self.at(time, &call);
+        self.acknowledge(wire, Server, time + 5);
+        xid
+    }
+
+    /// The reply to it.
+    fn answer(&mut self, wire: usize, xid: u32, time: u64) {
+        let reply = self.send(wire, Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[])));
+        self.at(time, &reply);
+        self.acknowledge(wire, Client, time + 5);
+    }
+
+    /// So many NULL calls, one at a time, from a time on; each is answered after so many microseconds.
+    fn rpcs(&mut self, wire: usize, count: u64, (from, each): (u64, u64), latency: u64) {
+        for number in 0..count {
+            let xid = self.call(wire, from + number * each);
+            self.answer(wire, xid, from + number * each + latency);
+        }
+    }
+
+    /// A WRITE of 1,000 octets in a Read chunk that the server reads after 100 microseconds; the client answers after so many.
+    fn write(&mut self, time: u64, latency: Option<u64>) {
+        let xid = self.next_xid();
+        let lists = Lists::reads(&[(68, (xid, 0, 1000))]);
+        let call = self.send(0, Client, &message(MSG, xid, &lists, &write3(xid, 1000)));
+        let number = self.wires[0].server.next;
+        let request = self.wires[0].read_request(Server, (xid, 0), 1000);
+        self.at(time, &call);
+        self.at(time + 100, &[request]);
+        let Some(latency) = latency else { return };
+        let data = self.wires[0].read_responses(Client, number, &octets(7, 1000));
+        self.at(time + 100 + latency, &data);
+        let reply = self.send(0, Server, &message(MSG, xid, &Lists::default(), &write3_reply(xid, 1000)));
+        self.at(time + 200 + latency, &reply);
+        self.acknowledge(0, Client, time + 205 + latency);
+    }
+
+    /// A READ whose 1,000 octets the server writes into a Write chunk.
+    fn read(&mut self, time: u64) {
+        let xid = self.next_xid();
+        let lists = Lists::writes(&[&[(xid, 0, 1000)]]);
+        let call = self.send(0, Client, &message(MSG, xid, &lists, &read3(xid, 1000)));
+        let data = self.wires[0].write(Server, (xid, 0), &octets(7, 1000));
+        let results = reply(xid, &words(&[0, 0, 1000, 1, 1000]));
+        let reply = self.send(0, Server, &message(MSG, xid, &lists, &results));
+        self.at(time, &call);
+        self.at(time + 100, &data);
+        self.at(time + 110, &reply);
+        self.acknowledge(0, Client, time + 115);
+    }
+
+    /// An RPC that fails with a status of NFSv3.
+    fn failure(&mut self, time: u64, status: u32) {
+        let xid = self.next_xid();
+        let call = self.send(0, Client, &message(MSG, xid, &Lists::default(), &read3(xid, 100)));
+        let reply = self.send(0, Server, &message(MSG, xid, &Lists::default(), &reply(xid, &words(&[status, 0]))));
+        self.at(time, &call);
+        self.at(time + 100, &reply);
+        self.acknowledge(0, Client, time + 105);
+    }
+
+    /// Something else, so that the capture goes on until then.
+    fn until(&mut self, time: u64) {
+        self.at(time, &[vec![0x45; 20]]);
+    }
+
+    fn records(mut self) -> Vec<Record> {
+        self.packets.sort_by_key(|(time, _)| *time);
+        let record = |(time, data): (u64, Packet)| Record {
+            time_ns: 1_763_683_200_000_000_000 + time * 1000,
+            link: transcode::RAW_IP,
+            length: data.len() as u32,
+            data,
+        };
+        self.packets.into_iter().map(record).collect()
+    }
+}
+
+fn from(name: &str, end: u8) -> Vec<Record> {
+    crate::gaps::sent_by(name, end)
+}
+
+fn doubled(name: &str, kind: MirrorKind) -> Vec<Record> {
+    let twice = transcode::doubling(&transcode::capture(name), Mirror { delay: 2000, kind }, |_| true);
+    twice.into_iter().map(|(_, record)| record).collect()
+}
+
+/// A server that was stopped: so many calls, accepted and not answered, and ten seconds.
+fn stuck(calls: u64) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    for number in 0..calls {
+        scene.call(0, SECOND + number * 10);
+    }
+    scene.until(11 * SECOND);
+    scene.records()
+}
+
+/// A link that is down: a call is sent so many times.
+fn unreachable(times: u64) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    let call = scene.send(0, Client, &message(MSG, 7, &Lists::default(), &null(7)));
+    for time in 0..times {
+        scene.at(SECOND + time * SECOND, &call);
+    }
+    scene.until((times + 3) * SECOND);
+    scene.records()
+}
+
+/// A client that stops: the server waits for data.
+fn stopped_client() -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    scene.write(SECOND, None);
+    scene.until(20 * SECOND);
+    scene.records()
+}
+
+/// Calls that were refused because no Receive was posted, and come again later.
+fn not_ready(count: u64) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    for number in 0..count {
+        let (time, xid) = (SECOND + number * 10 * MILLISECOND, scene.next_xid());
+        let call = scene.send(0, Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        let place = scene.wires[0].client.next - 1;
+        let refused = scene.wires[0].not_ready(Server, place);
+        scene.at(time, &call);
+        scene.at(time + 5, &[refused]);
+        scene.at(time + 1500, &call);
+        scene.acknowledge(0, Server, time + 1505);
+        scene.answer(0, xid, time + 1600);
+    }
+    scene.records()
+}
+
+/// So many of a hundred RPCs take so long.
+fn slow_server(count: u64, latency: u64) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    scene.rpcs(0, count, (SECOND, 2 * latency), latency);
+    scene.records()
+}
+
+fn slow_client(count: u64, latency: u64) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    for number in 0..count {
+        scene.write(SECOND + number * 2 * latency, Some(latency));
+    }
+    scene.records()
+}
+
+/// The server grants so many credits, and the client has more calls than that: each follows a reply at once.
+fn few_credits(grant: u32, calls: u64) -> Vec<Record> {
+    let mut scene = Scene::new(1, &SENDS_OF_4096);
+    scene.grant = grant;
+    let mut waiting = std::collections::VecDeque::new();
+    scene.rpcs(0, 1, (0, 0), 100);
+    for number in 0..calls {
+        let time = MILLISECOND + number * 1500 / u64::from(grant);
+        if waiting.len() == grant as usize {
+            let xid = waiting.pop_front().unwrap();
+            scene.answer(0, xid, time - 20);
+        }
+        let xid = scene.call(0, time);
+        waiting.push_back(xid);
+    }
+    for (xid, number) in waiting.into_iter().zip(0..) {
+        scene.answer(0, xid, 2 * MILLISECOND + (calls + number) * 1500 / u64::from(grant));
+    }
+    scene.records()
+}
+
+fn small_sends(writes: bool) -> Vec<Record> {
+    let mut scene = Scene::new(1, &SENDS_OF_1024);
+    for number in 0..30 {
+        let time = 10 * MILLISECOND * (number + 1);
+        if writes { scene.write(time, Some(50)) } else { scene.read(time) }
+    }
+    scene.records()
+}
+
+/// One RPC in ten fails with this status.
+fn failing(status: u32) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    for number in 0..5 {
+        scene.failure(SECOND + number * MILLISECOND, status);
+    }
+    scene.records()
+}
+
+/// One of eight clients loses packets; or is the one that is answered late.
+fn one_bad_client(is_lossy: bool) -> Vec<Record> {
+    let mut scene = Scene::new(8, &SENDS_OF_4096);
+    for client in 0..8 {
+        scene.rpcs(client, 30, (10 * MILLISECOND, 10 * MILLISECOND), 200);
+    }
+    for number in 0..20 {
+        let (time, xid) = (SECOND + number * SECOND, scene.next_xid());
+        let call = scene.send(3, Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        scene.at(time, &call);
+        if is_lossy {
+            scene.at(time + 700 * MILLISECOND, &call);
+        }
+        scene.acknowledge(3, Server, time + 700 * MILLISECOND + 5);
+        scene.answer(3, xid, time + 700 * MILLISECOND + 100);
+    }
+    scene.records()
+}
+
+/// Calls and replies of version 2, without private data.
+fn version_2(family: Family) -> Vec<Record> {
+    let mut scene = Scene::new(1, &[]);
+    for xid in 1..100 {
+        let time = u64::from(xid) * MILLISECOND;
+        let call = scene.wires[0].send(Client, &v2::call(family, xid, 0, &Lists::default(), &null(xid)));
+        scene.at(time, &call);
+        scene.acknowledge(0, Server, time + 5);
+        let reply = scene.wires[0].send(Server, &v2::reply(family, xid, &[], &reply(xid, &octets(7, 900))));
+        scene.at(time + 200, &reply);
+        scene.acknowledge(0, Client, time + 205);
+    }
+    scene.records()
+}
+
+/// A healthy mount with long calls and replies in chunks, version 1.
+fn busy() -> Vec<Record> {
+    let mut scene = Scene::new(4, &SENDS_OF_4096);
+    for client in 0..4 {
+        scene.rpcs(client, 400, (10 * MILLISECOND, 700), 300);
+    }
+    for number in 0..100 {
+        scene.read(SECOND + number * MILLISECOND);
+    }
+    for number in 0..100 {
+        scene.write(2 * SECOND + number * MILLISECOND, Some(100));
+    }
+    scene.records()
+}
+
+/// A Send that is longer than what the other end can receive: it refuses it, and the connection ends.
+fn too_long() -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    let xid = scene.next_xid();
+    let call = message(MSG, xid, &Lists::default(), &rpc_call(xid, 6000));
+    let call = scene.send(0, Client, &call);
+    let number = scene.wires[0].client.next - 1;
+    let (refused, end) = (scene.wires[0].access_error(Server, number), scene.wires[0].disconnect(Server));
+    scene.at(SECOND, &call);
+    scene.at(SECOND + 50, &[refused, end]);
+    scene.until(2 * SECOND);
+    scene.records()
+}
+
+fn rpc_call(xid: u32, length: usize) -> Vec<u8> {
+    crate::synthetic::rpc::call(xid, [400_000, 1, 7], &vec![7; length])
+}
+
+/// A reply in the server's memory that the client never reads.
+fn unread_reply() -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    let xid = scene.call(0, SECOND);
+    let payload = reply(xid, &[]);
+    let lists = Lists::reads(&[(0, (5, 0, payload.len() as u32))]);
+    let provided = scene.send(0, Server, &message(NOMSG, xid, &lists, &[]));
+    scene.at(SECOND + 100, &provided);
+    scene.acknowledge(0, Client, SECOND + 105);
+    scene.until(30 * SECOND);
+    scene.records()
+}
+
+/// The captures, each with its causes in their order.
+fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static str])> {
+    let shipped = transcode::capture;
+    vec![
+        ("healthy: NFSv3", shipped("nfs3"), &[]),
+        ("healthy: NFSv3 over IPv6", shipped("nfs3_ipv6"), &[]),
+        ("healthy: NFSv4.0", shipped("nfs40"), &[]),
+        ("healthy: NFSv4.1", shipped("nfs41"), &[]),
+        ("healthy: NFSv4.2, large packets", shipped("nfs42_mtu9000"), &[]),
+        ("healthy: krb5", shipped("nfs41_krb5"), &[]),
+        ("healthy: krb5i", shipped("nfs41_krb5i"), &[]),
+        ("healthy: iWARP", shipped("iwarp_nfs41"), &[]),
+        ("healthy: idle", shipped("nfs41_callback"), &[]),
+        ("healthy: busy", busy(), &[]),
+        ("healthy: version 2, A", version_2(Family::A), &[]),
+        ("healthy: version 2, B", version_2(Family::B), &[]),
+        ("no NFS", shipped("perftest"), &["nothing-found"]),
+        ("no RDMA", shipped("nfs41").into_iter().filter(|frame| frame.data[12] == 0x86).collect(), &["nothing-found"]),
+        ("client alone", from("nfs41", 2), &["one-direction"]),
+        ("server alone, iWARP", from("iwarp_nfs41", 1), &["one-direction"]),
+        ("missed", transcode::dropping(&shipped("nfs41"), 3, 60), &["capture-gaps"]),
+        ("missed, NFSv3", transcode::dropping(&shipped("nfs3"), 9, 100), &["capture-gaps"]),
+        ("cut", transcode::cut(&shipped("nfs41"), 96), &["cut"]),
+        ("cut, NFSv3 over IPv6", transcode::cut(&shipped("nfs3_ipv6"), 128), &["cut"]),
+        ("joined late", shipped("nfs41").split_off(60), &["joined-late"]),
+        ("joined late, NFSv3", shipped("nfs3").split_off(47), &["joined-late"]),
+        ("doubled", doubled("nfs41", MirrorKind::Same), &["mirror-doubled"]),
+        ("doubled, behind a router", doubled("nfs3", MirrorKind::Routed), &["mirror-doubled"]),
+        ("stuck server, one call", stuck(1), &["responder-silent"]),
+        ("stuck server, 30 calls", stuck(30), &["responder-silent"]),
+        ("link down", unreachable(4), &["responder-unreachable"]),
+        ("link down for long", unreachable(30), &["responder-unreachable"]),
+        ("stopped client", stopped_client(), &["requester-silent"]),
+        ("reply not read", unread_reply(), &["requester-silent"]),
+        ("loss", shipped("nfs41_lossy"), &["loss"]),
+        ("loss, few", shipped("lost"), &["loss"]),
+        ("loss, iWARP", shipped("iwarp_lost"), &["loss"]),
+        ("loss, NFSv3 over iWARP", shipped("iwarp_nfs3_lossy"), &["loss"]),
+        ("one lossy client", one_bad_client(true), &["loss"]),
+        ("no Receives", not_ready(50), &["receiver-not-ready"]),
+        ("few Receives", not_ready(5), &["receiver-not-ready"]),
+        ("slow server", shipped("delays"), &["responder-slow"]),
+        ("slow server, one call", slow_server(1, 600 * MILLISECOND), &["responder-slow"]),
+        ("slow server, most calls", slow_server(100, 50 * MILLISECOND), &["responder-slow"]),
+        ("slow network", shipped("network_requester"), &["responder-slow"]),
+        ("one slow client's server", one_bad_client(false), &["responder-slow"]),
+        ("slow client", slow_client(20, 50 * MILLISECOND), &["requester-slow"]),
+        ("slow client, one call", slow_client(1, 900 * MILLISECOND), &["requester-slow"]),
+        ("one credit", few_credits(1, 100), &["credits"]),
+        ("four credits", few_credits(4, 200), &["credits"]),
+        ("small Sends, READ", small_sends(false), &["small-sends"]),
+        ("small Sends, WRITE", small_sends(true), &["small-sends"]),
+        ("I/O errors", failing(5), &["errors"]),
+        ("stale handles", failing(70), &["errors"]),
+        ("files that are not there", failing(2), &[]),
+        ("bad server", shipped("client_deviations"), &["protocol"]),
+        ("bad client", shipped("errors"), &["protocol", "errors"]),
+        ("withdrawn memory", shipped("withdrawn"), &["protocol"]),
+        ("Send too long", too_long(), &["protocol"]),
+    ]
+}
+
+/// The confusion matrix: each capture has its causes, in their order, and no other.
+#[test]
+fn every_capture_has_its_causes_and_no_other() {
+    let (mut wrong, mut matrix) = (Vec::new(), BTreeMap::new());
+    let labelled = labelled();
+    for (name, frames, expected) in &labelled {
+        let found = causes(&diagnose(frames));
+        let label = |causes: &[&'static str]| causes.first().copied().unwrap_or("healthy");
+        *matrix.entry((label(expected), label(&found))).or_insert(0) += 1;
+        if found != *expected {
+            let mut text = Vec::new();
+            diagnose(frames).write_text(&mut text, false).unwrap();
+            wrong.push(format!("{name}: not {expected:?}\n{}", String::from_utf8(text).unwrap()));
+        }
+    }
+    for ((expected, found), count) in &matrix {
+        println!("{count:>3}  {expected:<22} {found}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for rule in &CAUSES {
+        let captures = labelled.iter().filter(|(_, _, expected)| expected.contains(&rule.name)).count();
+        assert!(captures > 1, "{}: {captures} captures", rule.name);
+    }
+}
