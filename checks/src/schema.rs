@@ -26,6 +26,9 @@ static PROGRAM: LazyLock<String> = LazyLock::new(|| {
 /// Fields that are null, or in lists that are empty, in every record of these captures, with what is in them, and why.
 const UNUSED: &[(&str, &str)] = &[
     ("header.", "what a message has, and messages have all of it; the dump here has little"),
+    ("diagnosis.causes.client", "one client in each capture"),
+    ("diagnosis.causes.file", "no file has four fifths of a cause"),
+    ("diagnosis.causes.server", "one server in each capture"),
     ("event.wait_ns", "no receiver was not ready"),
     ("explain.steps.wait_ns", "no receiver was not ready"),
     ("message.error.max_", "no responder of version 2 refused the number of chunks or segments"),
@@ -67,7 +70,8 @@ fn captures() -> Vec<String> {
 fn records(path: &str) -> Vec<Value> {
     let mut records = Vec::new();
     for command in [
-        &["decode"][..],
+        &["diagnose"][..],
+        &["decode"],
         &["transactions"],
         &["slow"],
         &["pending"],

@@ -315,6 +315,16 @@ fn one_bad_client(is_lossy: bool) -> Vec<Record> {
     scene.records()
 }
 
+/// Mounts that each have one credit before the first reply (RFC 8166 section 3.3.3), and use it.
+fn a_dozen_mounts() -> Vec<Record> {
+    let mut scene = Scene::new(12, &SENDS_OF_4096);
+    for mount in 0..12 {
+        let from = MILLISECOND * (mount as u64 + 1);
+        scene.rpcs(mount, 2, (from, 5 * MILLISECOND), 4990);
+    }
+    scene.records()
+}
+
 /// Calls and replies of version 2, without private data.
 fn version_2(family: Family) -> Vec<Record> {
     let mut scene = Scene::new(1, &[]);
@@ -390,6 +400,7 @@ fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static str])> {
         ("healthy: iWARP", shipped("iwarp_nfs41"), &[]),
         ("healthy: idle", shipped("nfs41_callback"), &[]),
         ("healthy: busy", busy(), &[]),
+        ("healthy: a dozen mounts", a_dozen_mounts(), &[]),
         ("healthy: version 2, A", version_2(Family::A), &[]),
         ("healthy: version 2, B", version_2(Family::B), &[]),
         ("no NFS", shipped("perftest"), &["nothing-found"]),
@@ -448,9 +459,7 @@ fn every_capture_has_its_causes_and_no_other() {
         let label = |causes: &[&'static str]| causes.first().copied().unwrap_or("healthy");
         *matrix.entry((label(expected), label(&found))).or_insert(0) += 1;
         if found != *expected {
-            let mut text = Vec::new();
-            diagnose(frames).write_text(&mut text, false).unwrap();
-            wrong.push(format!("{name}: not {expected:?}\n{}", String::from_utf8(text).unwrap()));
+            wrong.push(format!("{name}: not {expected:?}\n{}", text(&diagnose(frames))));
         }
     }
     for ((expected, found), count) in &matrix {
@@ -461,4 +470,140 @@ fn every_capture_has_its_causes_and_no_other() {
         let captures = labelled.iter().filter(|(_, _, expected)| expected.contains(&rule.name)).count();
         assert!(captures > 1, "{}: {captures} captures", rule.name);
     }
+}
+
+fn text(diagnosis: &Diagnosis) -> String {
+    let mut text = Vec::new();
+    diagnosis.write_text(&mut text, false).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn a_diagnosis_is_a_dozen_lines_of_eighty_columns() {
+    for (name, frames, expected) in labelled() {
+        let text = text(&diagnose(&frames));
+        for line in text.lines().filter(|line| !line.starts_with("   $ ")) {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+        }
+        let lines = text.lines().count();
+        assert!(lines <= 8 + 12 * expected.len(), "{name}: {lines} lines\n{text}");
+        assert_eq!(text.matches("   $ rpcrdma ").count(), expected.len(), "{name}");
+        assert_eq!(text.contains("Nothing stands out: the median latency is "), expected.is_empty(), "{name}: {text}");
+    }
+}
+
+#[test]
+fn one_bad_client_of_several_is_named() {
+    for (is_lossy, cause) in [(true, "loss"), (false, "responder-slow")] {
+        let diagnosis = diagnose(&one_bad_client(is_lossy));
+        let [found] = &diagnosis.causes[..] else { panic!("{diagnosis:?}") };
+        assert_eq!((found.cause, found.client.as_deref()), (cause, Some("192.0.2.13")));
+        assert_eq!((found.server.as_deref(), found.operation.as_deref()), (None, Some("NFSv3 NULL")));
+        // 20 calls of 700.1 ms, against 240 of 0.2 ms.
+        let share = found.share.unwrap();
+        assert!((0.99..1.0).contains(&share), "{share}");
+        assert_eq!(found.frames.len(), 8);
+    }
+    let lossy = diagnose(&one_bad_client(true));
+    assert_eq!(lossy.causes[0].command, "rpcrdma events --client 192.0.2.13 FILE");
+}
+
+#[test]
+fn shares_are_parts_of_all_waiting() {
+    // 50 calls of 0.2 ms, and one that waits for ten seconds.
+    let diagnosis = diagnose(&stuck(1));
+    assert_eq!(diagnosis.waiting_ns, 50 * 200_000 + 10 * SECOND * 1000);
+    let cause = &diagnosis.causes[0];
+    assert_eq!(
+        (cause.waiting_ns, cause.owner, cause.owner_address.as_deref()),
+        (Some(10 * SECOND * 1000), Some("responder"), Some("192.0.2.2"))
+    );
+    assert_eq!(diagnosis.without_reply, 1);
+}
+
+#[test]
+fn a_call_that_waits_for_a_moment_at_the_end_is_no_cause() {
+    let mut scene = Scene::healthy();
+    scene.call(0, SECOND);
+    scene.until(SECOND + 900 * MILLISECOND);
+    let diagnosis = diagnose(&scene.records());
+    assert!(diagnosis.causes.is_empty(), "{}", text(&diagnosis));
+    assert_eq!(diagnosis.limits, ["1 call without a reply, but only for a moment before the end."]);
+}
+
+#[test]
+fn a_server_that_answered_as_late_before_may_still_answer() {
+    for (age, expected) in [(5, &[][..]), (7, &["responder-silent"])] {
+        let mut scene = Scene::healthy();
+        scene.rpcs(0, 1, (SECOND, 0), 3 * SECOND);
+        scene.call(0, 5 * SECOND);
+        scene.until((5 + age) * SECOND);
+        let found = diagnose(&scene.records());
+        let found: Vec<_> = causes(&found).into_iter().filter(|cause| *cause != "responder-slow").collect();
+        assert_eq!(found, expected, "{age}");
+    }
+}
+
+#[test]
+fn the_place_of_capture_says_on_which_side_the_loss_was() {
+    let frames = one_bad_client(true);
+    let evidence = diagnose(&frames).causes[0].evidence.join(" ");
+    assert!(
+        evidence.contains(
+            "20 packets from 192.0.2.13 to 192.0.2.2 were sent again. The loss was behind the place of capture, or of \
+             acknowledgements."
+        ),
+        "{evidence}"
+    );
+}
+
+/// A WRITE of iwarp_nfs3_lossy waited 216 ms for the client's data, of which a segment was lost ahead of the capture.
+#[test]
+fn the_time_of_an_end_is_no_fault_of_it_if_packets_were_lost() {
+    let diagnosis = diagnose(&transcode::capture("iwarp_nfs3_lossy"));
+    let evidence = diagnosis.causes[0].evidence.join(" ");
+    let expected = "For 1 RPC with packets that were sent again the ends took 216 ms; nothing shows what part of it is \
+                    recovery.";
+    assert!(evidence.contains(expected), "{evidence}");
+}
+
+#[test]
+fn the_rules_are_those_of_the_guide() {
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../GUIDE.md")).unwrap();
+    for rule in &CAUSES {
+        let row = format!("| `{}` | {} |", rule.name, rule.condition);
+        assert!(guide.contains(&row), "{row}");
+    }
+}
+
+/// What a capture lacks is no fault of an end: of a healthy mount, however much is missing, cut or in another order, only the
+/// capture is blamed.
+#[test]
+fn what_a_capture_lacks_is_blamed_on_nobody_else() {
+    let mut wrong = Vec::new();
+    let healthy = labelled().into_iter().filter(|(_, _, expected)| expected.is_empty());
+    for (name, frames, _) in healthy {
+        let mut disturbed = Vec::new();
+        for seed in 1..=4 {
+            for per_mille in [2, 20, 100, 400] {
+                disturbed.push((format!("{per_mille} missed, {seed}"), transcode::dropping(&frames, seed, per_mille)));
+            }
+            disturbed.push((format!("disordered, {seed}"), transcode::shuffling(&frames, seed, 100, 5)));
+        }
+        for part in 1..20 {
+            let place = frames.len() * part / 20;
+            disturbed.push((format!("without the first {place}"), transcode::without_first(&frames, place)));
+            disturbed.push((format!("only the first {place}"), frames[..place].to_vec()));
+        }
+        for length in [60, 80, 96, 110, 128, 160, 256] {
+            disturbed.push((format!("cut to {length}"), transcode::cut(&frames, length)));
+        }
+        for (how, frames) in disturbed {
+            let diagnosis = diagnose(&frames);
+            if diagnosis.causes.iter().any(|cause| cause.owner != Some("capture")) {
+                wrong.push(format!("{name}, {how}:\n{}", text(&diagnosis)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong[..wrong.len().min(12)].join("\n"));
 }

@@ -121,8 +121,8 @@ pub static CAUSES: [CauseRule; 17] = [
         cause: Cause::CaptureGaps,
         name: "capture-gaps",
         title: "The capture missed packets",
-        condition: "the capture lacks 1 % or more of the packets of RPC-over-RDMA, or a file could not be read to its end, and \
-                    both directions were captured",
+        condition: "the capture lacks 1 % or more of the packets of a connection of which it holds both directions, or a file could \
+                    not be read to its end",
     },
     CauseRule {
         cause: Cause::Cut,
@@ -206,7 +206,8 @@ pub static CAUSES: [CauseRule; 17] = [
         cause: Cause::Errors,
         name: "errors",
         title: "RPCs failed",
-        condition: "1 % of the RPCs failed, and more than one, except for files that are not there or are there already",
+        condition: "1 % of the RPCs failed, and more than one, except for files that are not there or are there already, and for \
+                    what a server does not support",
     },
     CauseRule {
         cause: Cause::Protocol,

@@ -80,6 +80,7 @@ impl Judgement<'_> {
             cause: cause.name(),
             title: cause.rule().title,
             owner: owner.map(CauseOwner::name),
+            owner_address: None,
             waiting_ns: None,
             share: None,
             client: None,
@@ -95,7 +96,18 @@ impl Judgement<'_> {
     /// The same, with what most of it falls on.
     fn tallied(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
         let several = |count: usize, end: Option<Address>| end.filter(|_| count > 1).map(|end| end.to_string());
+        let (requester, responder) = match tally.reverse {
+            0 => (tally.client(), tally.server()),
+            reverse if reverse == tally.rpcs => (tally.server(), tally.client()),
+            _ => (None, None),
+        };
+        let owner = match cause.owner {
+            Some("requester") => requester,
+            Some("responder") => responder,
+            _ => None,
+        };
         DiagnosedCause {
+            owner_address: owner.map(|end| end.to_string()).or(cause.owner_address),
             client: several(self.waits.clients().len(), tally.client()),
             server: several(self.waits.servers().len(), tally.server()),
             operation: tally.operation().map(str::to_owned),
@@ -291,7 +303,7 @@ impl Judgement<'_> {
             name => counted(*count, name),
         });
         let signs: Vec<String> = signs.collect();
-        (!signs.is_empty()).then(|| format!("SignCounts of loss: {}.", signs.join(", ")))
+        (!signs.is_empty()).then(|| format!("Signs of loss: {}.", signs.join(", ")))
     }
 
     /// Where packets were lost, in the directions with the most packets that were sent again.
@@ -300,15 +312,17 @@ impl Judgement<'_> {
         again.sort_by_key(|(_, again)| Reverse(again.all()));
         let line = |((from, to), again): &(&(Address, Address), &SentAgain)| {
             let SentAgain { captured_before, lost_before } = **again;
-            let mut text = format!("From {from} to {to} {} sent again.", were(again.all(), "packet"));
-            let (behind, before) = (grouped(captured_before), grouped(lost_before));
-            if captured_before > 0 {
-                text.push_str(&format!(
-                    " Captured before, so lost behind the place of capture, or not acknowledged: {behind}."
-                ));
-            }
-            if lost_before > 0 {
-                text.push_str(&format!(" Lost before the place of capture: {before}."));
+            let are = if again.all() == 1 { "was" } else { "were" };
+            let packets = counted(again.all(), "packet");
+            let mut text = format!("{packets} from {from} to {to} {are} sent again.");
+            let (behind, ahead) = (grouped(captured_before), grouped(lost_before));
+            match (captured_before, lost_before) {
+                (1.., 0) => text.push_str(" The loss was behind the place of capture, or of acknowledgements."),
+                (0, _) => text.push_str(" The loss was ahead of the place of capture."),
+                _ => text.push_str(&format!(
+                    " The loss was behind the place of capture for {behind}, or of acknowledgements, and ahead of it for \
+                     {ahead}."
+                )),
             }
             text
         };
@@ -326,7 +340,8 @@ impl Judgement<'_> {
             "It posts fewer Receives than the other end may send messages, or posts them too late.".to_owned(),
         ];
         let cause = self.cause(Cause::ReceiverNotReady, self.owner(*end), evidence, "events");
-        Some(Weighed { is_first: false, cause: self.timed(cause, tally) })
+        let cause = DiagnosedCause { owner_address: Some(end.to_string()), ..self.timed(cause, tally) };
+        Some(Weighed { is_first: false, cause })
     }
 
     /// What an end is, for the calls of the client.
@@ -466,7 +481,8 @@ impl Judgement<'_> {
         let owner = gravest.and_then(|broken| broken.by).and_then(|end| self.owner(end));
         let cause = self.cause(Cause::Protocol, owner, evidence, "check");
         let cause = if died.rpcs > 0 { self.timed(cause, died) } else { cause };
-        Some(Weighed { is_first: died.rpcs > 0, cause: DiagnosedCause { frames, ..cause } })
+        let owner_address = gravest.and_then(|broken| broken.by).map(|end| end.to_string());
+        Some(Weighed { is_first: died.rpcs > 0, cause: DiagnosedCause { frames, owner_address, ..cause } })
     }
 }
 

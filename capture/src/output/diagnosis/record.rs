@@ -63,6 +63,8 @@ pub struct DiagnosedCause {
     /// Who can do something about it: `requester`, `responder`, `network` or `capture`; null if the capture does not show which of
     /// two.
     pub owner: Option<&'static str>,
+    /// The address of that end, if it is one.
+    pub owner_address: Option<String>,
     /// Nanoseconds of waiting that it explains; null if no time is known for it.
     pub waiting_ns: Option<u64>,
     /// The part of all waiting that these are, from 0 to 1.

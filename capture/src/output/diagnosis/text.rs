@@ -114,13 +114,22 @@ impl<W: io::Write> Page<'_, W> {
     }
 
     fn cause(&mut self, cause: &DiagnosedCause, number: usize) -> io::Result<()> {
-        let mut line = Line::new(self.colour, WIDTH);
-        line.push(FAULT, &format!("{number}. {}", cause.title));
         let mut parts = Vec::new();
         parts.extend(cause.share.map(|share| format!("{} of the waiting time", percent(share))));
-        parts.push(cause.owner.unwrap_or("one of the ends").to_owned());
-        line.push(PLAIN, &format!(" ({})", parts.join(", ")));
-        line.write(self.out)?;
+        parts.push(match (cause.owner, &cause.owner_address) {
+            (Some(owner), Some(address)) => format!("{owner} {address}"),
+            (owner, _) => owner.unwrap_or("one of the ends").to_owned(),
+        });
+        let (title, owner) = (format!("{number}. {}", cause.title), format!("({})", parts.join(", ")));
+        let mut line = Line::new(self.colour, WIDTH);
+        line.push(FAULT, &title);
+        if owner.chars().count() < line.room() {
+            line.push(PLAIN, &format!(" {owner}"));
+            line.write(self.out)?;
+        } else {
+            line.write(self.out)?;
+            self.paragraph(INDENT, PLAIN, &owner)?;
+        }
         if let Some(text) = falls_on(cause) {
             self.paragraph(INDENT, PLAIN, &text)?;
         }

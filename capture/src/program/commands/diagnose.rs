@@ -12,7 +12,7 @@ use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::judge::Judge;
-use crate::program::notices::Select;
+use crate::program::notices::{Select, counted};
 use crate::program::output;
 use crate::program::source::{Given, InputSource, Show};
 
@@ -97,6 +97,10 @@ pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> R
     let mut conclusion = Conclusion::new("diagnose", *json, quiet);
     conclusion.capture(&source, &done);
     conclusion.judge(&judge);
+    match diagnosis.causes.len() {
+        0 => {}
+        count => conclusion.say(format!("{} found", counted(count as u64, "cause"))),
+    }
     let is_wrong = !diagnosis.causes.is_empty() || done.status() != 0;
     conclusion.end(done.notices.status_of(is_wrong))
 }
