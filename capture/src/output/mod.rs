@@ -12,9 +12,9 @@ mod capture_file;
 pub mod compare;
 #[cfg(feature = "csv")]
 pub mod csv;
-#[cfg(any(feature = "parquet", feature = "report", all(feature = "json", feature = "text")))]
+#[cfg(any(feature = "parquet", feature = "text"))]
 mod date;
-#[cfg(all(feature = "json", feature = "text"))]
+#[cfg(feature = "text")]
 pub mod diagnosis;
 #[cfg(feature = "text")]
 pub mod explain;

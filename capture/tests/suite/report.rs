@@ -136,7 +136,7 @@ fn the_verdict_has_its_figures() {
          1,169, took 2.41 s",
         "452 of 1,569 packets were sent again (28.8 %); there were 9 negative acknowledgements, 2 time-outs, 3 implied \
          negative acknowledgements, 1 cause not seen.",
-        "Rules of the protocol are broken: 1 error; the worst is invalidate-foreign, by 192.0.2.1, known of Linux nfsd.",
+        "Nothing but what Linux nfsd is known for was found: 1 error.",
         "As far as can be seen, nothing is missing from the capture.",
     ]) {
         assert!(sentence.starts_with(begins), "{sentence}");
@@ -145,6 +145,28 @@ fn the_verdict_has_its_figures() {
     let connection = &statistics["connections"][0];
     let sum = |name: &str| connection["active"][name].as_u64().unwrap() + connection["passive"][name].as_u64().unwrap();
     assert_eq!((sum("retransmitted"), sum("replaced"), sum("packets"), sum("sequence_errors")), (432, 20, 1569, 9));
+}
+
+/// What `diagnose` says stands first, each cause with a link to a section that is there.
+#[test]
+fn the_diagnosis_comes_first() {
+    for name in ["nfs41", "nfs41_lossy", "errors", "delays", "perftest"] {
+        let page = report(&capture(name));
+        let before_verdict = page.split_once("<ul class=\"verdict\">").unwrap().0;
+        let found = &json(&["diagnose", "--quiet", "--json", &capture(name)])[0];
+        let causes = found["causes"].as_array().unwrap();
+        assert_eq!(before_verdict.matches(">Show it</a>").count(), causes.len(), "{name}");
+        for cause in causes {
+            for sentence in cause["evidence"].as_array().unwrap() {
+                assert!(text(before_verdict).contains(sentence.as_str().unwrap()), "{name}: {sentence}");
+            }
+        }
+        for link in before_verdict.split("<a href=\"#").skip(1) {
+            let section = link.split('"').next().unwrap();
+            assert!(page.contains(&format!("<section id=\"{section}\"")), "{name}: {section}");
+        }
+        assert_eq!(before_verdict.contains("Nothing stands out"), causes.is_empty(), "{name}");
+    }
 }
 
 #[test]

@@ -87,6 +87,7 @@ impl Judgement<'_> {
             server: None,
             operation: None,
             file: None,
+            since_ns: None,
             frames: Vec::new(),
             evidence,
             command: format!("rpcrdma {command} {}", self.files),
@@ -112,6 +113,7 @@ impl Judgement<'_> {
             server: several(self.waits.servers().len(), tally.server()),
             operation: tally.operation().map(str::to_owned),
             file: tally.file().map(str::to_owned),
+            since_ns: tally.since,
             frames: tally.frames(),
             ..cause
         }

@@ -25,6 +25,10 @@ impl Judgement<'_> {
                 ),
             ),
             (if is_cause { 0 } else { missed }, format!("{} missing from the capture.", counted(missed, "packet"))),
+            (
+                if summary.cut > 0 { 0 } else { self.gaps.incomplete() },
+                format!("{} incomplete in the capture.", counted(self.gaps.incomplete(), "message")),
+            ),
             (summary.cut, format!("{} cut by the capture.", counted(summary.cut, "frame"))),
             (summary.clock.count, format!("The clock steps back by up to {longest} s: times across that are wrong.")),
             (

@@ -11,7 +11,7 @@ mod judge;
 mod limits;
 mod record;
 mod tally;
-mod text;
+pub(super) mod text;
 mod waits;
 
 use std::collections::BTreeSet;
@@ -138,6 +138,7 @@ impl Diagnoser {
             latency: Latency::new(&waits.latencies),
             waiting_ns: judgement.all(),
             causes: judgement.causes(),
+            gap: gaps.gravest().map(|gap| gap.to_string()),
             limits: judgement.limits(),
         }
     }

@@ -1,19 +1,23 @@
 //! The record of a diagnosis.
 
+#[cfg(feature = "json")]
 use std::io;
 
+#[cfg(feature = "json")]
 use serde::Serialize;
 
+#[cfg(feature = "json")]
 use crate::output::json::{Record, write_record};
 use crate::output::stats::Latency;
 
 /// A diagnosis.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Diagnosis {
     /// The name of the capture.
-    #[serde(skip)]
+    #[cfg_attr(feature = "json", serde(skip))]
     pub name: String,
     /// Frames in the capture.
     pub frames: u64,
@@ -46,19 +50,23 @@ pub struct Diagnosis {
     pub waiting_ns: u64,
     /// What makes RPCs wait, or keeps the capture from showing it, in the order of its weight.
     pub causes: Vec<DiagnosedCause>,
+    /// The gravest gap of the capture, in words, because of which the absence of causes proves nothing.
+    #[cfg_attr(feature = "json", serde(skip))]
+    pub gap: Option<String>,
     /// What the capture cannot show.
     pub limits: Vec<String>,
 }
 
 /// A cause, with what shows it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DiagnosedCause {
     /// The name of the cause.
     pub cause: &'static str,
     /// The cause in words.
-    #[serde(skip)]
+    #[cfg_attr(feature = "json", serde(skip))]
     pub title: &'static str,
     /// Who can do something about it: `requester`, `responder`, `network` or `capture`; null if the capture does not show which of
     /// two.
@@ -77,6 +85,8 @@ pub struct DiagnosedCause {
     pub operation: Option<String>,
     /// The name of the file that four fifths or more of it fall on.
     pub file: Option<String>,
+    /// When the first RPC began that it fell on, in nanoseconds since 1970-01-01 00:00 UTC; null if it fell on none.
+    pub since_ns: Option<u64>,
     /// Frames that show it, at most eight.
     pub frames: Vec<u64>,
     /// What shows it, in sentences.
@@ -85,10 +95,12 @@ pub struct DiagnosedCause {
     pub command: String,
 }
 
+#[cfg(feature = "json")]
 impl Record for Diagnosis {
     const TYPE: &'static str = "diagnosis";
 }
 
+#[cfg(feature = "json")]
 impl Diagnosis {
     /// Writes the diagnosis as a JSON object and a line feed.
     ///

@@ -20,6 +20,8 @@ pub(super) struct RpcSubject {
     /// The file that it is about, if that is known.
     pub(super) file: Option<String>,
     pub(super) xid: u32,
+    /// When it began, in nanoseconds since 1970.
+    pub(super) began: u64,
     /// The frame that shows it.
     pub(super) frame: u64,
 }
@@ -57,6 +59,8 @@ pub(super) struct Tally {
     /// Nanoseconds of waiting; a number of RPCs where no time is known.
     pub(super) amount: u64,
     pub(super) rpcs: u64,
+    /// When the first of them began.
+    pub(super) since: Option<u64>,
     /// RPCs in the reverse direction.
     pub(super) reverse: u64,
     clients: KeyAmounts<Address>,
@@ -73,6 +77,7 @@ impl Tally {
     pub(super) fn add(&mut self, amount: u64, subject: &RpcSubject) {
         self.amount = self.amount.saturating_add(amount);
         self.rpcs += 1;
+        self.since = Some(self.since.map_or(subject.began, |since| since.min(subject.began)));
         self.reverse += u64::from(subject.is_reverse);
         self.clients.add(&subject.client, amount);
         self.servers.add(&subject.server, amount);
@@ -141,6 +146,7 @@ mod tests {
             is_reverse: false,
             file: None,
             xid: frame as u32,
+            began: frame,
             frame,
         }
     }
@@ -153,6 +159,7 @@ mod tests {
         assert_eq!((tally.client(), tally.server()), (Some(Address::Lid(1)), Some(Address::Lid(99))));
         tally.add(1, &subject(2, 30));
         assert_eq!((tally.client(), tally.operation(), tally.file()), (None, Some("NULL"), None));
+        assert_eq!(tally.since, Some(10));
         assert_eq!((tally.frames(), tally.greatest(), tally.rpcs), (vec![10, 20, 30], Some((10, 80)), 3));
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::record::{DiagnosedCause, Diagnosis};
-use crate::output::date::utc_range;
+use crate::output::date::{time_of_day, utc_range};
 use crate::output::stats::text::{counted, duration, grouped};
 use crate::output::style::{CALL, DIM, FAULT, Line, NAME, PLAIN, REPLY, wrapped};
 
@@ -75,14 +75,18 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
     vec![format!("{client}, {server}, {connections}{place}"), text]
 }
 
-fn nothing_stands_out(diagnosis: &Diagnosis) -> String {
+/// Words for a diagnosis without a cause.
+pub(in crate::output) fn nothing_stands_out(diagnosis: &Diagnosis) -> String {
+    if let Some(gap) = &diagnosis.gap {
+        return format!("No cause was found, but {gap}.");
+    }
     match diagnosis.latency {
         Some(latency) => format!(
             "Nothing stands out: the median latency is {}, the 99th percentile {}.",
             duration(latency.p50_ns),
             duration(latency.p99_ns)
         ),
-        None => "Nothing stands out, but the capture shows no latency.".to_owned(),
+        None => "No cause was found, but the capture shows no latency.".to_owned(),
     }
 }
 
@@ -114,13 +118,7 @@ impl<W: io::Write> Page<'_, W> {
     }
 
     fn cause(&mut self, cause: &DiagnosedCause, number: usize) -> io::Result<()> {
-        let mut parts = Vec::new();
-        parts.extend(cause.share.map(|share| format!("{} of the waiting time", percent(share))));
-        parts.push(match (cause.owner, &cause.owner_address) {
-            (Some(owner), Some(address)) => format!("{owner} {address}"),
-            (owner, _) => owner.unwrap_or("one of the ends").to_owned(),
-        });
-        let (title, owner) = (format!("{number}. {}", cause.title), format!("({})", parts.join(", ")));
+        let (title, owner) = (format!("{number}. {}", cause.title), format!("({})", weight(cause)));
         let mut line = Line::new(self.colour, WIDTH);
         line.push(FAULT, &title);
         if owner.chars().count() < line.room() {
@@ -136,7 +134,8 @@ impl<W: io::Write> Page<'_, W> {
         cause.evidence.iter().try_for_each(|text| self.paragraph(INDENT, PLAIN, text))?;
         if !cause.frames.is_empty() {
             let frames: Vec<String> = cause.frames.iter().map(ToString::to_string).collect();
-            self.paragraph(INDENT, PLAIN, &format!("Frames: {}", frames.join(" ")))?;
+            let since = cause.since_ns.map(|since| format!("Since {}. ", time_of_day(since))).unwrap_or_default();
+            self.paragraph(INDENT, PLAIN, &format!("{since}Frames: {}", frames.join(" ")))?;
         }
         let mut line = Line::new(self.colour, WIDTH).unlimited();
         line.push(DIM, "   $ ");
@@ -145,8 +144,20 @@ impl<W: io::Write> Page<'_, W> {
     }
 }
 
+/// The share of a cause, and whose it is.
+pub(in crate::output) fn weight(cause: &DiagnosedCause) -> String {
+    let owner = match (cause.owner, &cause.owner_address) {
+        (Some(owner), Some(address)) => format!("{owner} {address}"),
+        (owner, _) => owner.unwrap_or("one of the ends").to_owned(),
+    };
+    match cause.share {
+        Some(share) => format!("{} of the waiting time, {owner}", percent(share)),
+        None => owner,
+    }
+}
+
 /// On whom most of a cause falls.
-fn falls_on(cause: &DiagnosedCause) -> Option<String> {
+pub(in crate::output) fn falls_on(cause: &DiagnosedCause) -> Option<String> {
     let parts: Vec<String> =
         [("client", &cause.client), ("server", &cause.server), ("operation", &cause.operation), ("file", &cause.file)]
             .into_iter()

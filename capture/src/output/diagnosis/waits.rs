@@ -254,6 +254,7 @@ impl KnownRpc<'_> {
             is_reverse: self.transaction.reverse,
             file: self.file(),
             xid: *xid,
+            began: self.began().or(reply.as_ref().map(|reply| reply.stamp)).map_or(0, |stamp| stamp.time.0),
             frame: call.as_ref().or(reply.as_ref()).map_or(0, |half| half.stamp.frame),
         }
     }

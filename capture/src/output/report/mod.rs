@@ -12,6 +12,7 @@ mod verdict;
 
 use std::io;
 
+use super::diagnosis::{Diagnoser, Diagnosis};
 use super::gaps::Gaps;
 use super::pending::Pending;
 use super::slow::Slowest;
@@ -58,12 +59,14 @@ pub struct CaptureReport {
     pending: Pending,
     findings: FindingsByPeer,
     gaps: Gaps,
+    diagnoser: Diagnoser,
     unacknowledged: u64,
 }
 
 /// What is known at the end.
 struct Finished<'a> {
     name: &'a str,
+    diagnosis: Diagnosis,
     statistics: Statistics,
     series: &'a TimeSeries,
     latency: Option<Latency>,
@@ -86,8 +89,10 @@ impl CaptureReport {
     /// For a capture of this name, for example that of its file.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
+        let name = name.into();
         Self {
-            name: name.into(),
+            diagnoser: Diagnoser::new(&name),
+            name,
             stats: Stats::default(),
             series: TimeSeries::default(),
             latencies: Histogram::default(),
@@ -108,6 +113,7 @@ impl CaptureReport {
     pub fn event(&mut self, event: &Event, files: &Files) -> io::Result<()> {
         self.stats.event(event);
         self.gaps.event(event);
+        self.diagnoser.event(event);
         match event {
             Event::Message(message) => {
                 self.series.begin(message.stamp.time.0);
@@ -139,11 +145,13 @@ impl CaptureReport {
     /// Takes a finding.
     pub fn finding(&mut self, found: &Found) {
         self.findings.take(found);
+        self.diagnoser.finding(found);
     }
 
     /// Counts a file that could not be read to its end.
     pub const fn unread(&mut self) {
         self.gaps.unread();
+        self.diagnoser.unread();
     }
 
     /// Writes the page. `notes` are what else is to be known of the capture, for example what it lacks.
@@ -162,6 +170,7 @@ impl CaptureReport {
             pending,
             findings,
             gaps,
+            diagnoser,
             unacknowledged,
         } = self;
         let (mut rows, mut drawn) = (Vec::new(), Vec::new());
@@ -170,6 +179,7 @@ impl CaptureReport {
         let pending_left_out = pending.newer();
         let finished = Finished {
             name: &name,
+            diagnosis: diagnoser.finish(summary),
             statistics: stats.finish(summary),
             series: &series,
             latency: Latency::new(&latencies),

@@ -9,7 +9,9 @@ use super::findings::PeerFinding;
 use super::verdict::{no_finding, no_pending, octets, sentences};
 use super::{Finished, charts};
 use crate::file::Files;
-use crate::output::date::utc;
+use crate::output::date::{time_of_day, utc};
+use crate::output::diagnosis::Diagnosis;
+use crate::output::diagnosis::text::{falls_on, nothing_stands_out, weight};
 use crate::output::pending::PendingCall;
 use crate::output::stats::text::{duration, grouped};
 use crate::output::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};
@@ -75,6 +77,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
                 (duration(capture.duration_ns))
                 @if capture.frames > 0 { ", from " (utc(first)) }
             }
+            (diagnosed(finished))
             ul.verdict { @for sentence in sentences(finished) { li { (sentence) } } }
             nav aria-label="Sections" {
                 @for (id, name) in [
@@ -85,6 +88,44 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
                     a href={ "#" (id) } { (name) } " "
                 }
             }
+        }
+    }
+}
+
+/// The section that shows more of a cause.
+fn shown_in(cause: &str) -> &'static str {
+    match cause {
+        "responder-silent" | "responder-unreachable" | "requester-silent" => "hung",
+        "loss" | "receiver-not-ready" | "credits" => "load",
+        "responder-slow" | "requester-slow" => "slowest",
+        "small-sends" => "connections",
+        "errors" => "operations",
+        "protocol" => "rules",
+        _ => "capture",
+    }
+}
+
+/// The diagnosis: each cause with what shows it, and a link to the section that shows more.
+fn diagnosed(finished: &Finished<'_>) -> Markup {
+    let Diagnosis { causes, limits, .. } = &finished.diagnosis;
+    html! {
+        @if causes.is_empty() {
+            p.sound { (nothing_stands_out(&finished.diagnosis)) }
+        } @else {
+            ol.causes {
+                @for cause in causes {
+                    li {
+                        b { (cause.title) } " (" (weight(cause)) "). "
+                        @if let Some(text) = falls_on(cause) { (text) " " }
+                        @for sentence in &cause.evidence { (sentence) " " }
+                        @if let Some(since) = cause.since_ns { "Since " (time_of_day(since)) ". " }
+                        a href={ "#" (shown_in(cause.cause)) } { "Show it" }
+                    }
+                }
+            }
+        }
+        @if !limits.is_empty() {
+            p.note { "What the capture cannot show: " @for limit in limits { (limit) " " } }
         }
     }
 }

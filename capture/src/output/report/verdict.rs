@@ -161,6 +161,9 @@ fn rules(finished: &Finished<'_>) -> String {
     let counts: Vec<_> = counts.collect();
     let sorted = findings.sorted();
     let Some(worst) = sorted.first() else { return no_finding(finished) };
+    if let Some(known) = worst.known.filter(|known| sorted.iter().all(|finding| finding.known == Some(*known))) {
+        return format!("Nothing but what {known} is known for was found: {}.", counts.join(", "));
+    }
     let known = worst.known.map(|known| format!(", known of {known}")).unwrap_or_default();
     format!(
         "Rules of the protocol are broken: {}; the worst is {}, by {}{known}.",
