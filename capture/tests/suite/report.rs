@@ -136,7 +136,7 @@ fn the_verdict_has_its_figures() {
          1,169, took 2.41 s",
         "452 of 1,569 packets were sent again (28.8 %); there were 9 negative acknowledgements, 2 time-outs, 3 implied \
          negative acknowledgements, 1 cause not seen.",
-        "Nothing but what Linux nfsd is known for was found: 1 error.",
+        "No rule is broken but in ways that Linux nfsd is known for: 1 error.",
         "As far as can be seen, nothing is missing from the capture.",
     ]) {
         assert!(sentence.starts_with(begins), "{sentence}");

@@ -319,11 +319,11 @@ impl Judgement<'_> {
             let mut text = format!("{packets} from {from} to {to} {are} sent again.");
             let (behind, ahead) = (grouped(captured_before), grouped(lost_before));
             match (captured_before, lost_before) {
-                (1.., 0) => text.push_str(" The loss was behind the place of capture, or of acknowledgements."),
+                (1.., 0) => text.push_str(" The loss was behind the place of capture, or an acknowledgement was lost."),
                 (0, _) => text.push_str(" The loss was ahead of the place of capture."),
                 _ => text.push_str(&format!(
-                    " The loss was behind the place of capture for {behind}, or of acknowledgements, and ahead of it for \
-                     {ahead}."
+                    " For {behind} of them the loss was behind the place of capture, or an acknowledgement was lost; for \
+                     {ahead} it was ahead of it."
                 )),
             }
             text

@@ -116,8 +116,8 @@ fn diagnosed(finished: &Finished<'_>) -> Markup {
                 @for cause in causes {
                     li {
                         b { (cause.title) } " (" (weight(cause)) "). "
-                        @if let Some(text) = falls_on(cause) { (text) " " }
-                        @for sentence in &cause.evidence { (sentence) " " }
+                        @if let Some(text) = falls_on(cause) { (text) }
+                        @for sentence in &cause.evidence { p { (sentence) } }
                         @if let Some(since) = cause.since_ns { "Since " (time_of_day(since)) ". " }
                         a href={ "#" (shown_in(cause.cause)) } { "Show it" }
                     }

@@ -162,7 +162,7 @@ fn rules(finished: &Finished<'_>) -> String {
     let sorted = findings.sorted();
     let Some(worst) = sorted.first() else { return no_finding(finished) };
     if let Some(known) = worst.known.filter(|known| sorted.iter().all(|finding| finding.known == Some(*known))) {
-        return format!("Nothing but what {known} is known for was found: {}.", counts.join(", "));
+        return format!("No rule is broken but in ways that {known} is known for: {}.", counts.join(", "));
     }
     let known = worst.known.map(|known| format!(", known of {known}")).unwrap_or_default();
     format!(
