@@ -89,6 +89,10 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+clock\t'The time of day; the date too, if it is another than that of the first frame'
+both\t'Both'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l parquet -d 'Print nothing, and write a table of the dataset in DIR: zstd-compressed Parquet files, by capture and hour, with the fields of --json as columns. A table that is there already is left alone. Only if the program was built with the feature parquet' -r -F
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
@@ -115,6 +119,10 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+clock\t'The time of day; the date too, if it is another than that of the first frame'
+both\t'Both'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l parquet -d 'Print nothing, and write a table of the dataset in DIR: zstd-compressed Parquet files, by capture and hour, with the fields of --json as columns. A table that is there already is left alone. Only if the program was built with the feature parquet' -r -F
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
@@ -141,6 +149,10 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+clock\t'The time of day; the date too, if it is another than that of the first frame'
+both\t'Both'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l top -d 'Print at most this many RPCs' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
@@ -188,6 +200,10 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+clock\t'The time of day; the date too, if it is another than that of the first frame'
+both\t'Both'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l older-than -d 'Print only calls that have waited this long (5s; also ns, us and ms); --slower-than does the same' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
@@ -213,6 +229,10 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+clock\t'The time of day; the date too, if it is another than that of the first frame'
+both\t'Both'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -s j -l jobs -d 'With --separate, read this many files at the same time; by default, as many as there are processors' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
@@ -408,6 +428,10 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+clock\t'The time of day; the date too, if it is another than that of the first frame'
+both\t'Both'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l rule -d 'Report only this rule; may be repeated' -r -f -a "header-short\t'a Send has at least 28 octets; RDMA_ERROR with ERR_CHUNK has 20, RDMA_DONE 16; in version 2, as many as its header type needs'
 version\t'rdma_vers is 1 on a version 1 connection'
 proc-unknown\t'rdma_proc is 0 (RDMA_MSG), 1 (RDMA_NOMSG) or 4 (RDMA_ERROR)'

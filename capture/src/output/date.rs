@@ -2,7 +2,7 @@
 
 /// Octets of a date of four digits, with the space after it.
 #[cfg(feature = "text")]
-const DATE: usize = 11;
+pub(super) const DATE: usize = 11;
 
 /// Nanoseconds since 1970 as a date and a time of day, to the second, in UTC.
 #[cfg(feature = "text")]

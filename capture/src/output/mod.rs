@@ -53,6 +53,8 @@ mod tcp;
 #[cfg(feature = "text")]
 pub mod text;
 #[cfg(feature = "text")]
+pub mod time;
+#[cfg(feature = "text")]
 pub mod top;
 #[cfg(feature = "json")]
 pub mod trace;

@@ -5,6 +5,7 @@ use std::io;
 
 use super::style::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use super::text::{called_within, operations_within};
+use super::time::ShownTimes;
 use crate::carrier::operation::{Side, Stamp};
 use crate::file::{Files, Time};
 use crate::link::Address;
@@ -150,7 +151,7 @@ pub fn lines(
     out: &mut impl io::Write,
     call: &PendingCall,
     (last, files): (Time, &Files),
-    colour: bool,
+    (colour, times): (bool, ShownTimes),
 ) -> io::Result<()> {
     let mut line = Line::new(colour, WIDTH);
     let age = Time(call.age(last)).to_string();
@@ -160,7 +161,8 @@ pub fn lines(
     line.push(NAME, &call.called);
     line.write(out)?;
     let style = if matches!(call.waiting.owed, Owed::Unknown(_)) { WARNING } else { PLAIN };
-    for (style, text) in [(style, call.owed()), (DIM, call.last_steps(files))] {
+    let called = times.clock_if_shown(call.call.time).map(|time| (PLAIN, format!("called at {time}")));
+    for (style, text) in called.into_iter().chain([(style, call.owed()), (DIM, call.last_steps(files))]) {
         for text in wrapped(&text, WIDTH - INDENT) {
             let mut line = Line::new(colour, WIDTH).unlimited();
             line.push(PLAIN, &" ".repeat(INDENT));

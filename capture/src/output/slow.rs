@@ -6,6 +6,7 @@ use std::io;
 
 use super::style::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use super::text::{called_within, ended, milliseconds};
+use super::time::ShownTimes;
 use crate::file::Files;
 use crate::rpc::phases::{Phase, Phases};
 use crate::rpc::recovery::Recovery;
@@ -123,7 +124,12 @@ pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn lines(out: &mut impl io::Write, transaction: &Transaction, files: &Files, colour: bool) -> io::Result<()> {
+pub fn lines(
+    out: &mut impl io::Write,
+    transaction: &Transaction,
+    files: &Files,
+    (colour, times): (bool, ShownTimes),
+) -> io::Result<()> {
     let latency = transaction.latency().map_or("-".to_owned(), milliseconds);
     let frames = [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.stamp.frame));
     let mut line = Line::new(colour, WIDTH);
@@ -142,6 +148,8 @@ pub fn lines(out: &mut impl io::Write, transaction: &Transaction, files: &Files,
         Err(reason) => (WARNING, vec![format!("phases unknown: {reason}")]),
     };
     sentences.extend(before(transaction));
+    let began = transaction.began.and_then(|began| times.clock_if_shown(began.time));
+    sentences.extend(began.map(|began| format!("called at {began}")));
     let mut notes = ended(transaction);
     for text in sentences.iter().flat_map(|sentence| wrapped(sentence, WIDTH - INDENT.len())) {
         let mut line = Line::new(colour, WIDTH);

@@ -7,6 +7,7 @@ use rpcrdma::lists::Chunks;
 use rpcrdma::v2::Family;
 
 use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
+use super::time::{ShownTimes, TimeForm};
 use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
 use crate::event::{Recovered, Terminated};
@@ -22,6 +23,8 @@ use crate::rpc::transaction::{Half, Transaction};
 
 /// The most columns of a line, with IPv4 addresses and one file.
 pub(super) const WIDTH: usize = 120;
+/// Columns of seconds since the first frame.
+const SECONDS: usize = 11;
 /// Columns of the widest pair of IPv4 addresses.
 const IPV4_PAIR: usize = 33;
 /// The fewest columns for what is called, before the operations that lead to another are left out.
@@ -37,19 +40,24 @@ pub struct Lines {
 #[derive(Debug)]
 pub(super) struct Columns {
     colour: bool,
-    start: Time,
+    times: ShownTimes,
     /// Columns of the widest pair of addresses.
     pair: usize,
 }
 
 impl Columns {
     pub(super) const fn new(colour: bool, start: Time) -> Self {
-        Self { colour, start, pair: 0 }
+        Self { colour, times: ShownTimes::new(TimeForm::Since, 0).starting_at(start), pair: 0 }
     }
 
-    /// Shows times as seconds since `start`.
+    /// Sets the time of the first frame.
     pub(super) const fn starts_at(&mut self, start: Time) {
-        self.start = start;
+        self.times = self.times.starting_at(start);
+    }
+
+    /// Sets what is shown of times.
+    pub(super) const fn show_times(&mut self, times: ShownTimes) {
+        self.times = times.starting_at(self.times.start);
     }
 
     /// A line of text, indented by `indent` columns.
@@ -68,7 +76,8 @@ impl Columns {
 
     /// An empty line, as wide as it may be.
     fn line(&self, files: &Files, places: usize) -> Line {
-        Line::new(self.colour, WIDTH + self.pair.saturating_sub(IPV4_PAIR) + places * place_columns(files))
+        let times = self.times.heading().len() - SECONDS;
+        Line::new(self.colour, WIDTH + times + self.pair.saturating_sub(IPV4_PAIR) + places * place_columns(files))
     }
 
     /// Begins a line: frame, seconds, connection, and who sent it to whom.
@@ -87,20 +96,15 @@ impl Columns {
         let mut line = self.line(files, 1);
         line.push(DIM, " frame ");
         line.column(DIM, if files.width() > 0 { "in file" } else { "" }, place_columns(files));
-        line.push(DIM, "    seconds  C ");
+        line.push(DIM, self.times.heading());
+        line.push(DIM, "  C ");
         line.column(DIM, "from → to", self.pair + 2);
         line
     }
 
     fn rest(&self, line: &mut Line, at: &At, pair: &str) {
-        line.push(DIM, &format!("{:>11} {:>2} ", self.seconds(at.stamp.time), at.connection));
+        line.push(DIM, &format!("{} {:>2} ", self.times.column(at.stamp.time), at.connection));
         line.column(PLAIN, pair, self.pair + 2);
-    }
-
-    /// Seconds since the start, with microseconds.
-    fn seconds(&self, time: Time) -> String {
-        let microseconds = time.0.saturating_sub(self.start.0) / 1000;
-        format!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)
     }
 }
 
@@ -146,6 +150,13 @@ impl Lines {
     #[must_use]
     pub const fn new(colour: bool, start: Time) -> Self {
         Self { columns: Columns::new(colour, start) }
+    }
+
+    /// The same with times in this form.
+    #[must_use]
+    pub const fn with_times(mut self, times: ShownTimes) -> Self {
+        self.columns.show_times(times);
+        self
     }
 
     /// Writes the headings of the columns of [`message`](Self::message), above the `first` message.
@@ -263,7 +274,8 @@ impl Lines {
         for name in ["call in file", "reply in file"] {
             line.column(DIM, if files.width() > 0 { name } else { "" }, place_columns(files));
         }
-        line.push(DIM, "    seconds  C ");
+        line.push(DIM, self.columns.times.heading());
+        line.push(DIM, "  C ");
         line.column(DIM, "requester → responder", self.columns.pair + 2);
         line.push(DIM, "rdma_xid          ms RDMA Read    Write  RPC");
         line.write(out)

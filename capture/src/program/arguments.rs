@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::moment::Moment;
+use super::moment::{Moment, zone_alone};
 use crate::link::Address;
+use crate::output::time::{ShownTimes, TimeForm};
 use crate::rpc::place::CapturedAt;
 
 /// When text is coloured.
@@ -74,6 +75,40 @@ pub(super) struct InputArguments {
     /// in only one of them decides for its connection
     #[arg(long, value_name = "FORMAT")]
     pub(super) v2_family: Option<Family>,
+}
+
+/// What is shown of times.
+#[derive(Args, Clone, Copy, Debug)]
+pub(super) struct TimeArguments {
+    /// What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970
+    #[arg(long, value_name = "FORM", default_value = "since")]
+    time: TimeChoice,
+    /// The zone of times of day, ahead of UTC (+02:00)
+    #[arg(long, value_name = "ZONE", default_value = "Z", value_parser = zone_alone, allow_hyphen_values = true)]
+    zone: i64,
+}
+
+/// A form of times.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TimeChoice {
+    /// Seconds since the first frame
+    Since,
+    /// The time of day; the date too, if it is another than that of the first frame
+    Clock,
+    /// Both
+    Both,
+}
+
+impl TimeArguments {
+    /// How times are shown.
+    pub(super) const fn shown(self) -> ShownTimes {
+        let form = match self.time {
+            TimeChoice::Since => TimeForm::Since,
+            TimeChoice::Clock => TimeForm::Clock,
+            TimeChoice::Both => TimeForm::Both,
+        };
+        ShownTimes::new(form, self.zone)
+    }
 }
 
 impl InputArguments {

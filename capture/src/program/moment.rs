@@ -43,6 +43,15 @@ impl Moment {
     }
 }
 
+/// A zone by itself (+02:00, Z): by how many nanoseconds it is ahead of UTC.
+pub(super) fn zone_alone(text: &str) -> Result<i64, &'static str> {
+    let ahead = || {
+        let text = format!("00:00{text}");
+        zone(&text).filter(|(time, _)| *time == "00:00").map(|(_, ahead)| ahead)
+    };
+    ahead().filter(|_| !text.is_empty()).ok_or("not a zone: Z, or hours and minutes ahead of UTC (+02:00, -0530)")
+}
+
 impl FromStr for Moment {
     type Err = &'static str;
 
@@ -160,6 +169,15 @@ mod tests {
             ("2025-11-21T01:00+01", 1_763_683_200),
         ] {
             assert_eq!(seconds(text), Ok(utc), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_zone_stands_alone() {
+        let hours = |text| zone_alone(text).map(|ahead| ahead / (3600 * SECOND.cast_signed()));
+        assert_eq!(["Z", "+02:00", "-0530", "+14"].map(hours), [Ok(0), Ok(2), Ok(-5), Ok(14)]);
+        for text in ["", "2", "CET", "+15:00", "10:00+02:00", "+"] {
+            assert!(zone_alone(text).is_err(), "{text}");
         }
     }
 

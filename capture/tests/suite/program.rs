@@ -1776,3 +1776,30 @@ fn where_the_capture_was_taken_says_where_the_network_is() {
     let said = run(&["slow", &capture("nfs41")]).stderr;
     assert!(!std::str::from_utf8(&said).unwrap().contains("captured"), "it is not known");
 }
+
+/// Times of day, from the nanoseconds that JSON has.
+#[test]
+fn times_are_those_of_a_clock_if_that_is_wanted() {
+    let path = capture("nfs41_lossy");
+    for command in ["decode", "transactions", "events", "check", "slow", "pending"] {
+        let arguments = [command, "-q", &path];
+        let records = run(&[&arguments[..], &["--json"]].concat());
+        let first = stdout(&records).lines().next().unwrap();
+        let record: serde_json::Value = serde_json::from_str(first).unwrap();
+        let Some(nanoseconds) = record["time_ns"].as_u64() else { continue };
+        let clock = |ahead: u64| {
+            let microseconds = nanoseconds / 1000 + ahead * 3_600_000_000;
+            let seconds = microseconds / 1_000_000 % 86_400;
+            let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
+            format!("{hours:02}:{minutes:02}:{:02}.{:06}", seconds % 60, microseconds % 1_000_000)
+        };
+        for (more, expected) in [(&["--time", "clock"][..], clock(0)), (&["--time=both", "--zone", "+02:00"], clock(2))]
+        {
+            let text = run(&[&arguments[..], more].concat());
+            assert!(stdout(&text).contains(&expected), "{command}: {expected}\n{}", stdout(&text));
+            assert!(!stdout(&run(&arguments)).contains(&expected), "{command}");
+        }
+    }
+    let refused = run(&["decode", "--zone", "CET", &path]);
+    assert!(stderr(&refused).contains("not a zone: Z, or hours and minutes ahead of UTC"), "{}", stderr(&refused));
+}

@@ -11,7 +11,7 @@ server() {
 
 # hung COMMAND...: calls, one every 100 ms, during which the command is run; six seconds later the client is killed.
 hung() {
-    rpcrdma-ping -c 1000 -i 100ms "$server:$port" >/tmp/ping.txt 2>&1 &
+    rpcrdma-ping -c 1000 -i 0.1 "$server:$port" >/tmp/ping.txt 2>&1 &
     local ping=$!
     wait_for 30 test -s /tmp/ping.txt
     sleep 1
@@ -24,7 +24,7 @@ hung() {
 client() {
     modprobe sch_netem
     step "nothing is wrong"
-    limit 60 rpcrdma-ping -c 30 -i 20ms -q "$server:$port"
+    limit 60 rpcrdma-ping -c 30 -i 0.02 -q "$server:$port"
 
     step "the server is stopped"
     hung on_server "pkill -STOP rpcrdma-serve"

@@ -22,6 +22,8 @@ use crate::file::Files;
 #[cfg(feature = "text")]
 use crate::file::Time;
 use crate::output::gaps::Gap;
+#[cfg(feature = "text")]
+use crate::output::time::ShownTimes;
 #[cfg(feature = "json")]
 pub use baseline::{Baseline, BaselineError};
 #[cfg(feature = "text")]
@@ -88,7 +90,19 @@ impl Findings {
         Self { excused: Excused { baseline: Some(baseline), ..self.excused }, ..self }
     }
 
-    /// Shows times as seconds since `start`, that of the first frame. In JSON they are those of the capture.
+    /// Shows times in this form. In JSON they are those of the capture.
+    #[cfg(feature = "text")]
+    #[must_use]
+    pub const fn with_times(mut self, times: ShownTimes) -> Self {
+        match &mut self.form {
+            FindingsForm::Text(text) => text.show_times(times),
+            #[cfg(feature = "json")]
+            FindingsForm::Json => {}
+        }
+        self
+    }
+
+    /// Sets the time of the first frame.
     #[cfg(feature = "text")]
     pub const fn starts_at(&mut self, start: Time) {
         match &mut self.form {

@@ -12,6 +12,7 @@ use crate::link::Address;
 use crate::output::gaps::Gap;
 use crate::output::style::{DIM, FAULT, NAME, PLAIN, WARNING, severity_style, wrapped};
 use crate::output::text::{At, Columns, WIDTH};
+use crate::output::time::ShownTimes;
 
 /// Columns of the longest slug.
 pub(super) const SLUG: usize = 25;
@@ -51,6 +52,10 @@ impl FindingsText {
 
     pub(super) const fn starts_at(&mut self, start: Time) {
         self.columns.starts_at(start);
+    }
+
+    pub(super) const fn show_times(&mut self, times: ShownTimes) {
+        self.columns.show_times(times);
     }
 
     pub(super) fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {

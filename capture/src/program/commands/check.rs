@@ -16,7 +16,7 @@ use crate::file::{Files, Time};
 use crate::output::findings::{self, Baseline, BaselineError, Findings};
 #[cfg(feature = "parquet")]
 use crate::output::parquet::TableKind;
-use crate::program::arguments::{Color, InputArguments};
+use crate::program::arguments::{Color, InputArguments, TimeArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::dataset::DatasetArguments;
 #[cfg(feature = "parquet")]
@@ -32,6 +32,8 @@ use crate::program::source::{InputSource, Show};
 pub(super) struct CheckArguments {
     #[command(flatten)]
     input: InputArguments,
+    #[command(flatten)]
+    time: TimeArguments,
     /// Report only this rule; may be repeated
     #[arg(long, value_name = "RULE", value_parser = RuleName, hide_possible_values = true)]
     rule: Vec<&'static str>,
@@ -131,7 +133,11 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
         say("nothing selected: --rule and --ignore leave no rule");
         return Ok(DAMAGED);
     }
-    let findings = if arguments.json { Findings::json() } else { Findings::text(output::is_coloured(color)) };
+    let findings = if arguments.json {
+        Findings::json()
+    } else {
+        Findings::text(output::is_coloured(color)).with_times(arguments.time.shown())
+    };
     let mut findings = findings.excusing(arguments.known.iter().map(|known| (*known).into()).collect());
     if let Some(path) = &arguments.baseline {
         findings = findings.beyond(baseline(path)?);

@@ -9,7 +9,7 @@ use crate::event::Event;
 use crate::output::json;
 #[cfg(feature = "parquet")]
 use crate::output::parquet::TableKind;
-use crate::program::arguments::{Color, InputArguments};
+use crate::program::arguments::{Color, InputArguments, TimeArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::dataset::DatasetArguments;
 #[cfg(feature = "parquet")]
@@ -23,6 +23,8 @@ use crate::program::source::{InputSource, Show};
 pub(super) struct DecodeArguments {
     #[command(flatten)]
     input: InputArguments,
+    #[command(flatten)]
+    time: TimeArguments,
     /// Print each field of the header with its offset
     #[arg(long, short, conflicts_with_all = ["json", "parquet"])]
     verbose: bool,
@@ -49,7 +51,7 @@ pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Res
         return write_table(arguments, directory, quiet);
     }
     let config = Config::for_messages();
-    let mut text = HeadedLines::new(color);
+    let mut text = HeadedLines::new(color, arguments.time);
     let show = Show::listing(quiet);
     let filters = Filters::new(&arguments.input, Select::Messages);
     let mut source = InputSource::new(filters)?;

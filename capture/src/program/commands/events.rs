@@ -9,7 +9,7 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::csv::CsvTable;
 use crate::output::json;
-use crate::program::arguments::{Color, InputArguments};
+use crate::program::arguments::{Color, InputArguments, TimeArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
@@ -45,6 +45,8 @@ Examples:
 pub(super) struct EventsArguments {
     #[command(flatten)]
     input: InputArguments,
+    #[command(flatten)]
+    time: TimeArguments,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
@@ -64,7 +66,7 @@ impl Separable for EventsArguments {
 }
 
 pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
-    let mut text = HeadedLines::new(color);
+    let mut text = HeadedLines::new(color, arguments.time);
     let table = table(arguments.csv, || CsvTable::of_records("event"))?;
     let mut count = 0_u64;
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Messages))?;

@@ -5,8 +5,9 @@ use std::io;
 use crate::event::{Recovered, Terminated};
 use crate::file::Time;
 use crate::output::text::Lines;
+use crate::output::time::ShownTimes;
 use crate::output::tree;
-use crate::program::arguments::Color;
+use crate::program::arguments::{Color, TimeArguments};
 use crate::program::output::{self, Output};
 use crate::program::source::Known;
 use crate::rpc::message::Message;
@@ -15,19 +16,20 @@ use crate::rpc::transaction::Transaction;
 /// Lines of text below a heading.
 pub(super) struct HeadedLines {
     colour: bool,
+    times: ShownTimes,
     lines: Option<Lines>,
 }
 
 impl HeadedLines {
-    pub(super) fn new(color: Color) -> Self {
-        Self { colour: output::is_coloured(color), lines: None }
+    pub(super) fn new(color: Color, times: TimeArguments) -> Self {
+        Self { colour: output::is_coloured(color), times: times.shown(), lines: None }
     }
 
     fn lines(&mut self, first: Time, heading: impl FnOnce(&mut Lines) -> io::Result<()>) -> io::Result<&mut Lines> {
         match &mut self.lines {
             Some(lines) => Ok(lines),
             none => {
-                let lines = none.insert(Lines::new(self.colour, first));
+                let lines = none.insert(Lines::new(self.colour, first).with_times(self.times));
                 heading(lines)?;
                 Ok(lines)
             }

@@ -13,7 +13,8 @@ use crate::event::Event;
 use crate::file::{Files, Time};
 use crate::output::json;
 use crate::output::pending::{self, Pending, PendingCall};
-use crate::program::arguments::{Color, InputArguments, duration};
+use crate::output::time::ShownTimes;
+use crate::program::arguments::{Color, InputArguments, TimeArguments, duration};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
@@ -49,6 +50,8 @@ by the clock of this machine; what each end owes is printed when the input ends,
 pub(super) struct PendingArguments {
     #[command(flatten)]
     input: InputArguments,
+    #[command(flatten)]
+    time: TimeArguments,
     /// Print only calls that have waited this long (5s; also ns, us and ms); --slower-than does the same
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "slower_than")]
     older_than: Option<u64>,
@@ -121,7 +124,7 @@ impl Separable for PendingArguments {
 }
 
 pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
-    let colour = output::is_coloured(color);
+    let (colour, times) = (output::is_coloured(color), arguments.time.shown());
     let mut pending = Pending::default();
     let show = Show::report(quiet);
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
@@ -142,7 +145,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
             pending::heading(out, colour)?;
         }
         for call in calls {
-            print(out, &call, (now, known.files), arguments.json, colour)?;
+            print(out, &call, (now, known.files), arguments.json, (colour, times.starting_at(known.first)))?;
         }
         Ok(())
     })?;
@@ -156,6 +159,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     if newer > 0 {
         conclusion.insist(format!("{} left out: only the oldest are kept", counted(newer, "call")));
     }
+    let first = done.summary.first.unwrap_or_default();
     let (last, files) = (done.summary.last.unwrap_or_default(), &done.files);
     let mut calls = pending.into_calls();
     let waiting = calls.len() as u64;
@@ -176,7 +180,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
         pending::heading(&mut out, colour)?;
     }
     for call in &calls {
-        print(&mut out, call, (last, files), arguments.json, colour)?;
+        print(&mut out, call, (last, files), arguments.json, (colour, times.starting_at(first)))?;
     }
     output::write(&out)?;
     conclusion.end(done.status())
@@ -188,7 +192,7 @@ fn print(
     call: &PendingCall,
     (time, files): (Time, &Files),
     json: bool,
-    colour: bool,
+    form: (bool, ShownTimes),
 ) -> io::Result<()> {
-    if json { json::pending(out, call, time, files) } else { pending::lines(out, call, (time, files), colour) }
+    if json { json::pending(out, call, time, files) } else { pending::lines(out, call, (time, files), form) }
 }

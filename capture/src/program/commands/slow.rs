@@ -9,7 +9,7 @@ use crate::output::file_names::FileNames;
 use crate::output::gaps::Gap;
 use crate::output::json;
 use crate::output::slow::{self, Slowest};
-use crate::program::arguments::{Color, InputArguments};
+use crate::program::arguments::{Color, InputArguments, TimeArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::{DAMAGED, Failure};
 use crate::program::filters::Filters;
@@ -47,6 +47,8 @@ Calls without a reply are left out.";
 pub(super) struct SlowArguments {
     #[command(flatten)]
     input: InputArguments,
+    #[command(flatten)]
+    time: TimeArguments,
     /// Print at most this many RPCs
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     top: u32,
@@ -80,7 +82,12 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
             }
             let show = |out: &mut Vec<u8>| match arguments.json {
                 true => json::transaction(out, transaction, known.files, &mut names),
-                false => slow::lines(out, transaction, known.files, colour),
+                false => slow::lines(
+                    out,
+                    transaction,
+                    known.files,
+                    (colour, arguments.time.shown().starting_at(known.first)),
+                ),
             };
             if known.is_wanted { slowest.take(transaction, show) } else { Ok(()) }
         }

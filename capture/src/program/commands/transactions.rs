@@ -12,7 +12,7 @@ use crate::output::file_names::FileNames;
 use crate::output::json;
 #[cfg(feature = "parquet")]
 use crate::output::parquet::TableKind;
-use crate::program::arguments::{Color, InputArguments};
+use crate::program::arguments::{Color, InputArguments, TimeArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::dataset::DatasetArguments;
 #[cfg(feature = "parquet")]
@@ -26,6 +26,8 @@ use crate::program::source::{InputSource, Show};
 pub(super) struct TransactionsArguments {
     #[command(flatten)]
     input: InputArguments,
+    #[command(flatten)]
+    time: TimeArguments,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
@@ -53,7 +55,7 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     if let Some(directory) = &arguments.dataset.parquet {
         return write_table(arguments, directory, quiet);
     }
-    let mut text = HeadedLines::new(color);
+    let mut text = HeadedLines::new(color, arguments.time);
     // What was looked up before the RPCs that were asked for names their files.
     let mut names = FileNames::default();
     let table = table(arguments.csv, || CsvTable::of_records("transaction"))?;
