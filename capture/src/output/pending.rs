@@ -181,6 +181,7 @@ impl PendingCall {
         let (rpc, (requester, credits)) = (message.rpc.as_ref()?, message.credit_use?);
         let Rpc { reverse, callback, procedure, name, security, .. } = *rpc;
         let waiting = Waiting {
+            reply_delivery: None,
             end: WaitEnd::Capture,
             requester: (Step::Call, message.stamp),
             responder: None,
@@ -268,7 +269,7 @@ impl PendingCall {
                 format!("{from} owes {octets} octets of RDMA Read responses when the capture ends")
             }
             Owed::ReadReply => format!("{from} owes the RDMA Read of the reply, which {to} provides in its memory"),
-            Owed::Nothing => "will not be answered".to_owned(),
+            Owed::Nothing => self.owed_no_longer(),
             Owed::Unknown(OwedUnknown::DirectionMissing) => {
                 format!("not known whether it was answered: the capture holds no packet of {to}")
             }
@@ -277,6 +278,22 @@ impl PendingCall {
         let WaitEnd::Disconnected { by, stamp } = self.waiting.end else { return owed };
         let by = if by == self.requester { from } else { to };
         format!("{owed}; {by} ended the connection in frame {}", stamp.frame)
+    }
+
+    /// The wait is over. If the reply was sent, it is known what became of it.
+    fn owed_no_longer(&self) -> String {
+        let Self { from, to, .. } = self;
+        match self.waiting.reply_delivery {
+            Some(Delivery::Refused(Refusal { kind, stamp })) => format!(
+                "will not be answered: {from} refused the reply ({} in frame {}), and {to} did not send it again",
+                kind.name(),
+                stamp.frame
+            ),
+            Some(Delivery::Unacknowledged { times }) => format!(
+                "not known whether the reply arrived: {to} sent it {times} times, and {from} never acknowledged it"
+            ),
+            _ => "will not be answered".to_owned(),
+        }
     }
 
     /// The reply is owed: by a responder that has the call, as far as the capture shows.

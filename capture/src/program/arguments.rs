@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::moment::{Moment, zone_alone};
+use crate::check::Implementation;
 use crate::link::Address;
 use crate::output::time::{ShownTimes, TimeForm};
 use crate::rpc::place::CapturedAt;
@@ -75,6 +76,21 @@ pub(super) struct InputArguments {
     /// in only one of them decides for its connection
     #[arg(long, value_name = "FORMAT")]
     pub(super) v2_family: Option<Family>,
+}
+
+/// An implementation whose deviations are known.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum KnownSet {
+    /// The NFS server of the Linux kernel
+    Linux,
+}
+
+impl From<KnownSet> for Implementation {
+    fn from(known: KnownSet) -> Self {
+        match known {
+            KnownSet::Linux => Self::LinuxNfsd,
+        }
+    }
 }
 
 /// What is shown of times.

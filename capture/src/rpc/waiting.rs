@@ -207,6 +207,9 @@ pub struct Waiting {
     pub responder: Option<(Step, Stamp)>,
     /// Arrival of the call.
     pub delivery: Delivery,
+    /// Arrival of the reply, if it was sent: it was refused and did not come again, or it came more than once and was never
+    /// acknowledged.
+    pub reply_delivery: Option<Delivery>,
     /// What is owed.
     pub owed: Owed,
     /// The calls of the requester that wait at that time, and its credits for them.

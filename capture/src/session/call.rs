@@ -154,7 +154,8 @@ impl Call {
     /// How it waits, when its wait is over and nothing more of it will be seen.
     pub(super) fn waiting(&self, end: WaitEnd, delivery: Delivery, credits: CreditUse) -> Waiting {
         let Self { requester_last: requester, responder_last: responder, .. } = *self;
-        Waiting { end, requester, responder, delivery, owed: self.owed(end, delivery), credits }
+        let owed = self.owed(end, delivery);
+        Waiting { end, requester, responder, delivery, reply_delivery: None, owed, credits }
     }
 
     /// What is owed for it, if the capture shows all of it.

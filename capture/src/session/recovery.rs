@@ -260,17 +260,23 @@ impl Session {
 
     /// A reply that was not acknowledged will not be: `end` says why.
     fn settle_reply(&self, copies: SentCopies, ended: EndedRpc, end: WaitEnd, context: &mut Context<'_>) {
-        let outcome = match copies.delivery() {
+        let delivery = copies.delivery();
+        let outcome = match delivery {
             Delivery::Accepted | Delivery::Unknown => Ok(copies.accepted()),
             _ if end == WaitEnd::GivenUp => Ok(copies.accepted()),
-            Delivery::Refused(refusal) => Err((end, Owed::ReplyAgain(refusal))),
-            Delivery::Unacknowledged { times } => Err((end, Owed::ReplyArrival(times))),
+            Delivery::Refused(refusal) => Err((end, Owed::ReplyAgain(refusal), delivery)),
+            Delivery::Unacknowledged { times } => Err((end, Owed::ReplyArrival(times), delivery)),
         };
         self.end(ended, outcome, context);
     }
 
     /// Ends an RPC whose reply was sent: with the packet that completed it, if that is known, or without it.
-    fn end(&self, ended: EndedRpc, outcome: Result<Option<Stamp>, (WaitEnd, Owed)>, context: &mut Context<'_>) {
+    fn end(
+        &self,
+        ended: EndedRpc,
+        outcome: Result<Option<Stamp>, (WaitEnd, Owed, Delivery)>,
+        context: &mut Context<'_>,
+    ) {
         let EndedRpc { mut transaction, mut timeline, unassigned } = ended;
         let since = self.recoveries.unassigned - unassigned;
         match outcome {
@@ -278,7 +284,7 @@ impl Session {
                 timeline.arrive(accepted, since);
                 transaction.take_time(timeline, accepted);
             }
-            Err((end, owed)) => {
+            Err((end, owed, reply_delivery)) => {
                 let owed = if end == WaitEnd::Capture { owed } else { Owed::over(end) };
                 let credits = self.credits.get(transaction.requester).usage();
                 transaction.lose_reply(timeline, |requester, responder| Waiting {
@@ -286,6 +292,7 @@ impl Session {
                     requester,
                     responder,
                     delivery: Delivery::Accepted,
+                    reply_delivery: Some(reply_delivery),
                     owed,
                     credits,
                 });

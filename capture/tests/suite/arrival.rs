@@ -271,6 +271,30 @@ fn data_that_was_asked_for_is_owed_by_the_requester() {
     assert_eq!(owed(&trace.only()), (Owed::ReadResponse(1000), Delivery::Accepted));
 }
 
+/// What became of the reply is known even if the responder then gives up and ends the connection.
+#[test]
+fn a_connection_that_ends_does_not_hide_that_the_reply_was_sent() {
+    for refused in [false, true] {
+        let (mut trace, reply) = exchange();
+        let number = trace.wire.server.next - 1;
+        let (nak, end) = (trace.wire.nak(Client, number), trace.wire.disconnect(Server));
+        if refused {
+            trace.at(210, &[nak]);
+        } else {
+            (1..4).for_each(|time| _ = trace.at(200 + time * 500_000, &reply));
+        }
+        trace.at(5_000_000, &[end]);
+        let rpc = trace.only();
+        let waiting = rpc.waiting.unwrap();
+        assert_eq!((waiting.owed, waiting.delivery), (Owed::Nothing, Delivery::Accepted));
+        match waiting.reply_delivery {
+            Some(Delivery::Refused(refusal)) => assert_eq!((refused, refusal.stamp.frame), (true, 7)),
+            Some(Delivery::Unacknowledged { times }) => assert_eq!((refused, times), (false, 4)),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 /// A reply in memory of the responder (draft-cel-nfsv4-reliable-reply).
 #[test]
 fn a_reply_that_the_responder_provides_is_no_answer_until_it_was_read() {

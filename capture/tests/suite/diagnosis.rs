@@ -218,10 +218,27 @@ fn unreachable(times: u64) -> Vec<Record> {
 }
 
 /// A client that stops: the server waits for data.
-fn stopped_client() -> Vec<Record> {
+fn client_that_stopped(is_given_up: bool) -> Vec<Record> {
     let mut scene = Scene::healthy();
     scene.write(SECOND, None);
+    if is_given_up {
+        let end = scene.wires[0].disconnect(Server);
+        scene.at(15 * SECOND, &[end]);
+    }
     scene.until(20 * SECOND);
+    scene.records()
+}
+
+/// A client that is gone: the server sends its reply four times, and then ends the connection.
+fn client_gone() -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    let xid = scene.call(0, SECOND);
+    let reply = scene.send(0, Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[])));
+    for time in 0..4 {
+        scene.at(SECOND + 100 + time * 2 * SECOND, &reply);
+    }
+    let end = scene.wires[0].disconnect(Server);
+    scene.at(9 * SECOND, &[end]);
     scene.records()
 }
 
@@ -419,8 +436,10 @@ fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static str])> {
         ("stuck server, 30 calls", stuck(30), &["responder-silent"]),
         ("link down", unreachable(4), &["responder-unreachable"]),
         ("link down for long", unreachable(30), &["responder-unreachable"]),
-        ("stopped client", stopped_client(), &["requester-silent"]),
+        ("stopped client", client_that_stopped(false), &["requester-silent"]),
         ("reply not read", unread_reply(), &["requester-silent"]),
+        ("stopped client, server gave up", client_that_stopped(true), &["requester-silent"]),
+        ("client gone, server gave up", client_gone(), &["requester-silent"]),
         ("loss", shipped("nfs41_lossy"), &["loss"]),
         ("loss, few", shipped("lost"), &["loss"]),
         ("loss, iWARP", shipped("iwarp_lost"), &["loss"]),

@@ -28,18 +28,19 @@ client() {
 
     step "the server is stopped"
     hung on_server "pkill -STOP rpcrdma-serve"
-    on_server "pkill -CONT rpcrdma-serve"
+    on_server "pkill -9 rpcrdma-serve; sleep 1; server_ours"
 
     step "nothing comes from the server"
     hung on_server "loss 100"
-    on_server "tc qdisc del dev eth0 root; pkill -9 rpcrdma-serve; sleep 1; server_ours --delay 2s"
+    on_server "tc qdisc del dev eth0 root; pkill -9 rpcrdma-serve; sleep 1; server_ours --delay 5s"
 
     step "the server answers, and nothing comes from the client"
     rpcrdma-ping -c 1 --program echo --carry inline --size 100 "$server:$port" >/tmp/ping.txt 2>&1 &
     local ping=$!
-    sleep 1
+    wait_for 30 test -s /tmp/ping.txt
+    sleep 2
     loss 100
-    sleep 8
+    sleep 12
     kill -9 "$ping" 2>/dev/null || true
     wait "$ping" || true
     tc qdisc del dev eth0 root

@@ -14,7 +14,7 @@ use crate::rpc::arguments::OperationArguments;
 use crate::rpc::phases::NotTimed;
 use crate::rpc::recovery::{Recovery, RecoveryUnknown};
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Delivery, Owed, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd, Waiting};
 
 /// The most calls without a reply that are kept.
 const UNANSWERED_KEPT: usize = 10_000;
@@ -269,9 +269,14 @@ impl KnownRpc<'_> {
     }
 }
 
-/// The cause for which a call has no reply, as far as the capture shows. If the wait is over, nothing is owed any more, but the
-/// last step shows who owed it.
+/// The cause for which a call has no reply, as far as the capture shows.
 const fn owing(waiting: &Waiting) -> Option<Cause> {
+    // If the connection ended, nothing is owed any longer, but the last step shows who waited.
+    let is_over = matches!(waiting.owed, Owed::Nothing);
+    let asked = matches!(waiting.responder, Some((Step::ReadRequest, _)));
+    if matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. })) || is_over && asked {
+        return Some(Cause::RequesterSilent);
+    }
     match (waiting.owed, waiting.delivery) {
         (Owed::Acknowledgement(_), _) | (Owed::Nothing, Delivery::Unacknowledged { .. }) => {
             Some(Cause::ResponderUnreachable)

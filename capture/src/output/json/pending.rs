@@ -37,6 +37,8 @@ pub(in crate::output) struct PendingObject<'a> {
     /// Arrival of the call at the responder: `accepted`, `refused` (and not sent again), `unacknowledged` (sent more than once)
     /// or `unknown`.
     delivery: &'static str,
+    /// Arrival of the reply, if it was sent: `refused` (and not sent again) or `unacknowledged` (sent more than once).
+    reply_delivery: Option<&'static str>,
     /// What is owed: `reply`, `reply again` (it was refused), `call` (it was refused), `acknowledgement` (of a call that was sent
     /// more than once), `RDMA Read response`, `RDMA Read of the reply`, `nothing` or `unknown`.
     owed: &'static str,
@@ -80,8 +82,8 @@ impl<'a> PendingObject<'a> {
             }
             Owed::Unknown(reason) => ("unknown", None, Some(reason.to_string())),
         };
-        let refused = match (waiting.owed, waiting.delivery) {
-            (Owed::ReplyAgain(refusal), _) | (_, Delivery::Refused(refusal)) => Some(refusal.stamp.frame),
+        let refused = match (waiting.reply_delivery, waiting.delivery) {
+            (Some(Delivery::Refused(refusal)), _) | (_, Delivery::Refused(refusal)) => Some(refusal.stamp.frame),
             _ => None,
         };
         let disconnected = match waiting.end {
@@ -100,6 +102,7 @@ impl<'a> PendingObject<'a> {
             age_ns: pending.age(last),
             called: CalledObject::of_call(pending),
             delivery: waiting.delivery.name(),
+            reply_delivery: waiting.reply_delivery.map(Delivery::name),
             owed,
             refused_frame: refused,
             owed_by: pending.debtor().map(EndObject),

@@ -4,14 +4,48 @@ use maud::{Markup, PreEscaped, html};
 
 use super::series::{Interval, STEPS, TimeSeries, latency_of};
 use super::verdict::octets;
+use crate::output::date::time_of_day;
 use crate::output::stats::Latency;
-use crate::output::stats::text::{duration, grouped};
+use crate::output::stats::text::{counted, duration, grouped};
 use crate::rpc::phases::{Phase, Phases};
 
 /// Height of a line chart in its own units.
 const HEIGHT: f64 = 100.0;
-/// Labels of the time axis.
-const TICKS: u64 = 4;
+/// The most labels of the time axis, but for one.
+const TICKS: u64 = 5;
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
+/// Milliseconds that are round lengths between two labels, up to a week.
+const ROUND: [u64; 28] = [
+    1,
+    2,
+    5,
+    10,
+    20,
+    50,
+    100,
+    200,
+    500,
+    1000,
+    2000,
+    5000,
+    10_000,
+    20_000,
+    30_000,
+    60_000,
+    120_000,
+    300_000,
+    600_000,
+    1_200_000,
+    1_800_000,
+    3_600_000,
+    7_200_000,
+    14_400_000,
+    21_600_000,
+    43_200_000,
+    86_400_000,
+    604_800_000,
+];
 
 /// Latency over time: a cell for each interval and step of latency in which RPCs ended, the darker the more of them.
 pub(super) fn heat_map(series: &TimeSeries, first: u64) -> Markup {
@@ -34,7 +68,7 @@ pub(super) fn heat_map(series: &TimeSeries, first: u64) -> Markup {
                 rect x=(column) y=(highest - step) width="1" height="1"
                     fill-opacity=(format!("{:.2}", 0.15 + 0.85 * (f64::from(*count) / f64::from(most)).sqrt())) {
                     title {
-                        (at(series, column, first)) ": " (grouped(u64::from(*count))) " RPCs, "
+                        (at(series, column, first)) ": " (counted(u64::from(*count), "RPC")) ", "
                         (duration(latency_of(step))) " to " (duration(latency_of(step + 1)))
                     }
                 }
@@ -44,7 +78,14 @@ pub(super) fn heat_map(series: &TimeSeries, first: u64) -> Markup {
     // Every third step is a power of ten.
     let labels = (lowest..=highest + 1).filter(|step| step % 3 == 0);
     let labels = labels.map(|step| ((highest + 1 - step) as f64 / rows as f64, duration(latency_of(step))));
-    plot(&label, (intervals.len() as f64, rows as f64), labels, &cells, series, first)
+    html! {
+        p.legend {
+            "RPCs that ended: "
+            span { i.heat style="opacity:.3" {} "1" } " "
+            @if most > 1 { span { i.heat {} (grouped(u64::from(most))) } }
+        }
+        (plot(&label, (intervals.len() as f64, rows as f64), labels, &cells, series))
+    }
 }
 
 /// Octets per second over time, moved by RDMA Reads and, on top of them, by RDMA Writes.
@@ -65,8 +106,9 @@ pub(super) fn throughput(series: &TimeSeries, first: u64) -> Markup {
         )))
     };
     let label = format!("Octets that RDMA moved per second over time, at most {} per second.", octets(most));
-    let labels = [(0.0, format!("{}/s", octets(most))), (1.0, "0".to_owned())];
-    plot(&label, (series.intervals().len() as f64, HEIGHT), labels.into_iter(), &areas, series, first)
+    let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, rate)| (place, format!("{}/s", octets(rate))));
+    let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
+    plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series)
 }
 
 /// Packets that were sent again over time.
@@ -82,35 +124,43 @@ pub(super) fn sent_again(series: &TimeSeries, first: u64) -> Markup {
     };
     let label = format!("Packets sent again over time, {} at most in an interval.", grouped(most));
     let labels = [(0.0, grouped(most)), (1.0, "0".to_owned())];
-    plot(&label, (series.intervals().len() as f64, HEIGHT), labels.into_iter(), &areas, series, first)
+    plot(&label, (series.intervals().len() as f64, HEIGHT), labels.into_iter(), &areas, series)
 }
 
-/// Calls that wait for their reply over time, and the grant if there is room for it.
+/// Calls that wait for their reply over time, those that get none on top of them, and the grant if there is room for it.
 pub(super) fn in_flight(series: &TimeSeries, first: u64) -> Markup {
-    let calls = |interval: &Interval| series.in_flight(interval);
+    let answered = |interval: &Interval| series.in_flight(interval);
+    let unanswered = |interval: &Interval| series.unanswered_in_flight(interval);
+    let calls = |interval: &Interval| answered(interval) + unanswered(interval);
     let busiest = series.intervals().iter().map(calls).fold(0.0, f64::max);
     let granted = series.intervals().iter().filter_map(|interval| interval.granted).max().unwrap_or_default();
     if busiest == 0.0 {
-        return html! { p { "No call with a reply was captured." } };
+        return html! { p { "No call was captured." } };
     }
     // A grant that is many times larger would leave no room for the calls.
     let shows_grant = f64::from(granted) <= 4.0 * busiest;
     let most = if shows_grant { busiest.max(f64::from(granted)) } else { busiest };
     let scale = |value: f64| HEIGHT * (1.0 - value / most);
     let areas = html! {
-        path class="calls" d=(area(series, |interval| scale(calls(interval)))) {}
+        path class="unanswered" d=(area(series, |interval| scale(calls(interval)))) {}
+        path class="calls" d=(area(series, |interval| scale(answered(interval)))) {}
         @if shows_grant {
             path class="grant" d=(format!("M0 {0:.1}H{1}", scale(f64::from(granted)), series.intervals().len())) {}
         }
         (tooltips(series, first, |interval| {
             let granted = interval.granted.map(|granted| format!(", {granted} credits granted")).unwrap_or_default();
-            format!("{:.2} calls in flight{granted}", calls(interval))
+            let unanswered = match unanswered(interval) {
+                0.0 => String::new(),
+                unanswered => format!(", {unanswered:.2} without a reply"),
+            };
+            format!("{:.2} calls in flight{unanswered}{granted}", calls(interval))
         }))
     };
     let label = format!("Calls in flight over time, {busiest:.2} at most; at most {granted} credits granted.");
-    let labels = [(0.0, format!("{most:.1}")), (1.0, "0".to_owned())];
+    let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, calls)| (place, format!("{calls:.1}")));
+    let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
     html! {
-        (plot(&label, (series.intervals().len() as f64, HEIGHT), labels.into_iter(), &areas, series, first))
+        (plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series))
         @if granted > 0 {
             p.note {
                 "At most " (grouped(u64::from(granted))) " credits were granted on a connection"
@@ -196,16 +246,14 @@ fn seconds(series: &TimeSeries, column: u64, first: u64) -> String {
     format!("{:.decimals$} s", time as f64 / 1e9)
 }
 
-/// A chart: labels on the left, each at a part of the height; the time below.
+/// A chart: labels on the left, each at a part of the height; the time of day below.
 fn plot(
     label: &str,
     (width, height): (f64, f64),
     labels: impl Iterator<Item = (f64, String)>,
     content: &Markup,
     series: &TimeSeries,
-    first: u64,
 ) -> Markup {
-    let columns = series.intervals().len() as u64;
     html! {
         div.chart {
             div.labels aria-hidden="true" {
@@ -219,10 +267,30 @@ fn plot(
                         (PreEscaped(content.0.as_str()))
                     }
                     div.times aria-hidden="true" {
-                        @for tick in 0..=TICKS { span { (seconds(series, columns * tick / TICKS, first)) } }
+                        @for (place, text) in ticks(series) {
+                            span style={ "left:" (format!("{:.2}", place * 100.0)) "%" } { (text) }
+                        }
                     }
                 }
             }
         }
     }
+}
+
+/// Round times of day on the axis, in UTC, each with its part of the width.
+fn ticks(series: &TimeSeries) -> Vec<(f64, String)> {
+    let (start, width) = (series.start(), series.length() * series.intervals().len() as u64);
+    let round = ROUND.into_iter().map(|milliseconds| milliseconds * 1_000_000);
+    let Some(step) = round.into_iter().find(|step| width / step <= TICKS) else { return Vec::new() };
+    let decimals = if step < SECOND { 3 } else { 0 };
+    let first = start.div_ceil(step) * step;
+    (0..=TICKS)
+        .map(|tick| first + tick * step)
+        .take_while(|time| *time <= start + width)
+        .map(|time| {
+            let fraction = format!(".{:03}", time % SECOND / 1_000_000);
+            let text = time_of_day(time).replace(" UTC", if decimals > 0 { &fraction } else { "" });
+            ((time - start) as f64 / width.max(1) as f64, text)
+        })
+        .collect()
 }

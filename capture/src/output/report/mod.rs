@@ -23,6 +23,7 @@ use crate::dissector::Summary;
 use crate::event::Event;
 use crate::file::{Files, Time};
 use crate::rpc::known::Direction;
+use crate::rpc::waiting::WaitEnd;
 use findings::FindingsByPeer;
 use series::TimeSeries;
 
@@ -162,7 +163,7 @@ impl CaptureReport {
         let Self {
             name,
             stats,
-            series,
+            mut series,
             latencies,
             slowest,
             ladders,
@@ -176,7 +177,16 @@ impl CaptureReport {
         let (mut rows, mut drawn) = (Vec::new(), Vec::new());
         slowest.write(&mut rows)?;
         ladders.write(&mut drawn)?;
-        let pending_left_out = pending.newer();
+        let (pending_left_out, pending, last) =
+            (pending.newer(), pending.into_calls(), summary.last.unwrap_or_default());
+        for call in &pending {
+            let until = match call.waiting.end {
+                WaitEnd::Disconnected { stamp, .. } => stamp.time,
+                _ => last,
+            };
+            series.unanswered(call.call.time.0, until.0);
+        }
+        series.end(last.0);
         let finished = Finished {
             name: &name,
             diagnosis: diagnoser.finish(summary),
@@ -186,9 +196,9 @@ impl CaptureReport {
             slowest: rows,
             ladders: drawn,
             slowest_one,
-            pending: pending.into_calls(),
+            pending,
             pending_left_out,
-            last: summary.last.unwrap_or_default(),
+            last,
             findings: &findings,
             gaps: &gaps,
             unacknowledged,

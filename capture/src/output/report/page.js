@@ -20,20 +20,19 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-// Stretches a chart along the time.
+// Stretches all charts along the time.
+let factor = 1;
 for (const chart of document.querySelectorAll(".chart")) {
-  const plot = chart.querySelector(".plot");
   const zoom = document.createElement("div");
   zoom.className = "zoom";
-  let factor = 1;
-  for (const [text, name, next] of [["−", "Show more time", () => factor / 2], ["+", "Magnify the time", () => factor * 2]]) {
+  for (const [text, name, next] of [["\u2212", "Show more time", () => factor / 2], ["+", "Magnify the time", () => factor * 2]]) {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = text;
     button.setAttribute("aria-label", name);
     button.addEventListener("click", () => {
       factor = Math.min(64, Math.max(1, next()));
-      plot.style.setProperty("--zoom", factor);
+      for (const plot of document.querySelectorAll(".plot")) plot.style.setProperty("--zoom", factor);
     });
     zoom.append(button);
   }

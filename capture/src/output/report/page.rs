@@ -48,7 +48,8 @@ pub(super) fn page(finished: &Finished<'_>) -> Markup {
                         p.legend { span { i.read {} "RDMA Read" } " " span { i.write {} "RDMA Write" } }
                         (charts::throughput(finished.series, first))
                         h3 { "Calls in flight" }
-                        p.note { "The mean number of calls that wait for their reply. Calls without a reply are not counted." }
+                        p.note { "The mean number of calls that wait for their reply." }
+                        p.legend { span { i.calls {} "answered" } " " span { i.unanswered {} "without a reply" } }
                         (charts::in_flight(finished.series, first))
                         h3 { "Packets sent again" }
                         (charts::sent_again(finished.series, first))
@@ -60,7 +61,7 @@ pub(super) fn page(finished: &Finished<'_>) -> Markup {
                     (section("connections", "Connections", connections(finished)))
                     (section("capture", "The capture", capture(finished)))
                 }
-                footer { p { "Written by rpcrdma " (env!("CARGO_PKG_VERSION")) ". Seconds count from the first frame." } }
+                footer { p { "Written by rpcrdma " (env!("CARGO_PKG_VERSION")) ". Times of day are UTC; seconds count from the first frame." } }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -173,17 +174,30 @@ fn left_out(count: u64, what: &str) -> Markup {
 }
 
 fn operations(finished: &Finished<'_>) -> Markup {
-    let procedures = &finished.statistics.procedures;
+    let mut procedures: Vec<_> = finished.statistics.procedures.iter().collect();
     if procedures.is_empty() {
         return html! { p { "No RPC was seen." } };
     }
+    procedures.sort_by_key(|procedure| core::cmp::Reverse(procedure.waited_ns));
+    let all = procedures.iter().map(|procedure| procedure.waited_ns).sum();
     let latencies = || procedures.iter().filter_map(|procedure| procedure.latency);
     let scale = (latencies().map(|l| l.min_ns).min().unwrap_or(1), latencies().map(|l| l.max_ns).max().unwrap_or(1));
-    let headings =
-        ["operation", "#calls", "#failed", "#RDMA Read", "#RDMA Write", "#median", "#99 %", "#slowest", "spread"];
-    let rows = html! { @for procedure in procedures { (operation(procedure, scale)) } };
+    let headings = [
+        "operation",
+        "#calls",
+        "#failed",
+        "#RDMA Read",
+        "#RDMA Write",
+        "#time",
+        "#share",
+        "#median",
+        "#99 %",
+        "#slowest",
+        "spread",
+    ];
+    let rows = html! { @for procedure in &procedures { (operation(procedure, scale, all)) } };
     html! {
-        (table("RPCs by operation, with their latency", &headings, rows))
+        (table("RPCs by operation, those that took the most time first", &headings, rows))
         p.note {
             "Spread: from the least latency to the greatest on a scale of powers of ten, " (duration(scale.0))
             " to " (duration(scale.1)) ", with the median and the 99th percentile."
@@ -199,7 +213,8 @@ fn operations(finished: &Finished<'_>) -> Markup {
     }
 }
 
-fn operation(procedure: &ProcedureStatistics, scale: (u64, u64)) -> Markup {
+fn operation(procedure: &ProcedureStatistics, scale: (u64, u64), all: u64) -> Markup {
+    let share = 100.0 * procedure.waited_ns as f64 / all.max(1) as f64;
     let time = |nanoseconds: u64| number(nanoseconds, duration(nanoseconds));
     html! {
         tr {
@@ -208,6 +223,8 @@ fn operation(procedure: &ProcedureStatistics, scale: (u64, u64)) -> Markup {
             (count(procedure.failed))
             (number(procedure.moved.read_octets, octets(procedure.moved.read_octets as f64)))
             (number(procedure.moved.write_octets, octets(procedure.moved.write_octets as f64)))
+            (time(procedure.waited_ns))
+            (number(procedure.waited_ns, format!("{share:.1} %")))
             @if let Some(latency) = &procedure.latency {
                 (time(latency.p50_ns)) (time(latency.p99_ns)) (time(latency.max_ns))
                 td { (charts::spread(latency, scale)) }

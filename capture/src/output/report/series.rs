@@ -36,6 +36,8 @@ pub(super) struct Interval {
     pub(super) write_octets: u64,
     /// Nanoseconds in it during which RPCs waited for their reply, added up over all of them.
     waited: u64,
+    /// Nanoseconds in it during which calls waited that got no reply, added up over all of them.
+    waited_in_vain: u64,
     /// Packets that were sent again.
     pub(super) sent_again: u64,
     /// The most credits that a reply in it granted.
@@ -66,7 +68,20 @@ impl TimeSeries {
         if let Some(count) = interval.latencies.get_mut(step(latency)) {
             *count = count.saturating_add(1);
         }
-        self.wait(end.saturating_sub(latency), end);
+        self.wait(end.saturating_sub(latency), end, |interval| &mut interval.waited);
+    }
+
+    /// Takes a call without a reply, and until when it waited.
+    pub(super) fn unanswered(&mut self, began: u64, until: u64) {
+        self.begin(began);
+        self.wait(began, until, |interval| &mut interval.waited_in_vain);
+    }
+
+    /// The capture ends at this time. Of a capture in which nothing was found there is nothing to show.
+    pub(super) fn end(&mut self, time: u64) {
+        if self.start.is_some() {
+            self.at(time);
+        }
     }
 
     /// Takes the credits that a reply granted.
@@ -102,6 +117,11 @@ impl TimeSeries {
         interval.waited as f64 / self.length as f64
     }
 
+    /// The mean number of calls without a reply that waited during an interval.
+    pub(super) fn unanswered_in_flight(&self, interval: &Interval) -> f64 {
+        interval.waited_in_vain as f64 / self.length as f64
+    }
+
     /// The interval of a time. What is before the first belongs to that one: frames need not be in order.
     fn at(&mut self, time: u64) -> Option<&mut Interval> {
         let since = time.saturating_sub(*self.start.get_or_insert(time));
@@ -116,7 +136,7 @@ impl TimeSeries {
     }
 
     /// Adds the time of a wait to the intervals that it is in.
-    fn wait(&mut self, from: u64, until: u64) {
+    fn wait(&mut self, from: u64, until: u64, sum: fn(&mut Interval) -> &mut u64) {
         // There is room for it then.
         self.at(until);
         let (start, length) = (self.start.unwrap_or_default(), self.length);
@@ -127,7 +147,7 @@ impl TimeSeries {
             if begin >= until {
                 break;
             }
-            interval.waited += until.min(begin + length) - from.max(begin);
+            *sum(interval) += until.min(begin + length) - from.max(begin);
         }
     }
 
@@ -152,6 +172,7 @@ impl Interval {
         self.read_octets += other.read_octets;
         self.write_octets += other.write_octets;
         self.waited += other.waited;
+        self.waited_in_vain += other.waited_in_vain;
         self.sent_again += other.sent_again;
         self.granted = self.granted.max(other.granted);
     }
@@ -173,6 +194,24 @@ pub(super) fn latency_of(step: usize) -> u64 {
 mod tests {
     use super::*;
 
+    fn answered(series: &mut TimeSeries, from: u64, until: u64) {
+        series.wait(from, until, |interval| &mut interval.waited);
+    }
+
+    #[test]
+    fn a_call_without_a_reply_waits_to_the_end_of_the_capture() {
+        let mut series = TimeSeries::default();
+        series.begin(0);
+        answered(&mut series, 0, 1_000_000);
+        series.unanswered(500_000, 3_000_000);
+        series.end(9_000_000);
+        let waits: Vec<_> = series.intervals().iter().map(|interval| series.unanswered_in_flight(interval)).collect();
+        assert_eq!(waits, [0.5, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let mut empty = TimeSeries::default();
+        empty.end(9_000_000);
+        assert!(empty.intervals().is_empty());
+    }
+
     #[test]
     fn steps_are_a_third_of_a_power_of_ten() {
         for (latency, expected) in [(0, 0), (1, 0), (100, 0), (999, 2), (1_000, 3), (1_000_000, 12), (2_200_000, 13)] {
@@ -187,13 +226,13 @@ mod tests {
     fn nothing_is_lost_where_intervals_are_joined() {
         let mut series = TimeSeries::default();
         series.begin(0);
-        series.wait(500_000, 3_000_000);
+        answered(&mut series, 500_000, 3_000_000);
         let waited = |series: &TimeSeries| series.intervals.iter().map(|interval| interval.waited).collect::<Vec<_>>();
         assert_eq!(waited(&series), [500_000, 1_000_000, 1_000_000, 0]);
         series.grant(1_000_000, 2);
         series.grant(2_000_000, 3);
         series.grant(3_000_000, 1);
-        series.wait(4_000_000_000, 4_001_000_000);
+        answered(&mut series, 4_000_000_000, 4_001_000_000);
         assert_eq!(series.length, 32_000_000);
         assert_eq!(series.intervals.len(), 126);
         let waited = waited(&series);
@@ -207,7 +246,7 @@ mod tests {
         let mut series = TimeSeries::default();
         series.begin(0);
         for second in 0..100_000 {
-            series.wait(second * 1_000_000_000, second * 1_000_000_000 + 5);
+            answered(&mut series, second * 1_000_000_000, second * 1_000_000_000 + 5);
         }
         assert!((INTERVALS / 2..=INTERVALS).contains(&series.intervals.len()));
         let waited: u64 = series.intervals.iter().map(|interval| interval.waited).sum();
@@ -219,7 +258,7 @@ mod tests {
         let mut series = TimeSeries::default();
         series.begin(1_000_000_000);
         series.grant(5, 7);
-        series.wait(5, 6);
+        answered(&mut series, 5, 6);
         assert_eq!((series.intervals.len(), series.intervals[0].granted), (1, Some(7)));
     }
 }

@@ -100,6 +100,8 @@ struct PerProcedure {
     replies: u64,
     failed: u64,
     moved: Moved,
+    /// Nanoseconds of all latencies.
+    time: u64,
     latency: Histogram,
 }
 
@@ -211,6 +213,7 @@ impl Stats {
         procedure.failed += u64::from(failed);
         procedure.moved.put(transaction.read_octets, transaction.write_octets);
         if let Some(latency) = transaction.latency() {
+            procedure.time = procedure.time.saturating_add(latency);
             procedure.latency.record(latency);
         }
     }
@@ -290,8 +293,8 @@ impl InlineFits {
 
 impl PerProcedure {
     fn named(self, operation: String) -> ProcedureStatistics {
-        let Self { calls, replies, failed, moved, latency } = self;
-        ProcedureStatistics { operation, calls, replies, failed, moved, latency: Latency::new(&latency) }
+        let Self { calls, replies, failed, moved, time: waited_ns, latency } = self;
+        ProcedureStatistics { operation, calls, replies, failed, moved, waited_ns, latency: Latency::new(&latency) }
     }
 }
 

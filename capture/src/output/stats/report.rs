@@ -439,6 +439,8 @@ pub struct ProcedureStatistics {
     /// What was moved for them.
     #[cfg_attr(feature = "json", serde(flatten))]
     pub moved: Moved,
+    /// Nanoseconds that they took, added up.
+    pub waited_ns: u64,
     /// From the frame that completes the call to the one that completes the reply; `None` without replies.
     pub latency: Option<Latency>,
 }

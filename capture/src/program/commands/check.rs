@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
 
 use super::separate::{Separable, SeparateForm};
 use crate::check::{self, Found};
@@ -16,7 +16,7 @@ use crate::file::{Files, Time};
 use crate::output::findings::{self, Baseline, BaselineError, Findings};
 #[cfg(feature = "parquet")]
 use crate::output::parquet::TableKind;
-use crate::program::arguments::{Color, InputArguments, TimeArguments};
+use crate::program::arguments::{Color, InputArguments, KnownSet, TimeArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::dataset::DatasetArguments;
 #[cfg(feature = "parquet")]
@@ -59,21 +59,6 @@ pub(super) struct CheckArguments {
     json: bool,
     #[command(flatten)]
     dataset: DatasetArguments,
-}
-
-/// An implementation whose deviations are known.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum KnownSet {
-    /// The NFS server of the Linux kernel
-    Linux,
-}
-
-impl From<KnownSet> for check::Implementation {
-    fn from(known: KnownSet) -> Self {
-        match known {
-            KnownSet::Linux => Self::LinuxNfsd,
-        }
-    }
 }
 
 /// The name of a rule; shells complete it. The names are put together where one is read or completed, not at each

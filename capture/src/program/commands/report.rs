@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::check::{Found, Implementation};
 use crate::dissector::Config;
 use crate::output::json::UnreadFile;
 use crate::output::report::CaptureReport;
-use crate::program::arguments::InputArguments;
+use crate::program::arguments::{InputArguments, KnownSet};
 use crate::program::destination::Destination;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
@@ -34,10 +35,15 @@ pub(super) struct ReportArguments {
     /// The HTML file to write; - is standard output
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
+    /// Leave out the deviations that this implementation is known for; may be repeated
+    #[arg(long, value_name = "WHOSE")]
+    known: Vec<KnownSet>,
 }
 
 pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failure> {
-    let ReportArguments { input, output } = arguments;
+    let ReportArguments { input, output, known: excused } = arguments;
+    let excused: Vec<Implementation> = excused.iter().map(|known| (*known).into()).collect();
+    let is_excused = |found: &Found| found.known().is_some_and(|known| excused.contains(&known.implementation));
     let destination = Destination::new(output, &input.files)?;
     let filters = Filters::new(input, Select::Both);
     let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
@@ -48,7 +54,9 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     let done = source.read_given(config, show, |given, _, known| match given {
         Given::Event(event) => {
             judge.event(event, known, |found| {
-                report.finding(found);
+                if !is_excused(found) {
+                    report.finding(found);
+                }
                 Ok(())
             })?;
             if known.is_wanted { report.event(event, known.files) } else { Ok(()) }
