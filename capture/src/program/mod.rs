@@ -65,6 +65,11 @@ fn usage(error: &clap::Error) -> ExitCode {
         let _written = error.print();
         return ExitCode::from(if is_help { 0 } else { UNUSABLE });
     }
+    if let Some(ContextValue::String(file)) = error.get(ContextKind::InvalidSubcommand)
+        && file.contains(['.', '/'])
+    {
+        return fail(&format!("'{file}' is neither a file nor a command; try 'rpcrdma --help'"));
+    }
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     let (lines, too_long): (Vec<_>, Vec<_>) = lines.partition(|line| line.len() <= LINE);

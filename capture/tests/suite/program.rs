@@ -1425,6 +1425,7 @@ fn a_rule_is_explained_without_a_file() {
 fn what_was_meant_is_suggested() {
     for (arguments, said) in [
         (&["decod", "x.pcap"][..], "unrecognized subcommand 'decod'; did you mean 'decode'?"),
+        (&["no-such.pcap"], "'no-such.pcap' is neither a file nor a command; try"),
         // A file without a command is diagnosed.
         (&[env!("CARGO_MANIFEST_DIR")], "is a directory"),
         (&["decode", "--jsn", "-"], "unexpected argument '--jsn' found; did you mean '--json'?"),

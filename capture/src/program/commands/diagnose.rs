@@ -105,6 +105,9 @@ pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> R
     conclusion.end(done.notices.status_of(is_wrong))
 }
 
+/// The most octets of the names of files that a command repeats.
+const NAMES: usize = 200;
+
 /// The files as a shell takes them.
 fn pasteable(files: &[PathBuf]) -> String {
     let word = |file: &PathBuf| {
@@ -116,5 +119,21 @@ fn pasteable(files: &[PathBuf]) -> String {
             name => format!("'{}'", name.replace('\'', r"'\''")),
         }
     };
-    files.iter().map(word).collect::<Vec<_>>().join(" ")
+    let names = files.iter().map(word).collect::<Vec<_>>().join(" ");
+    if names.len() > NAMES { "FILE...".to_owned() } else { names }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_can_be_pasted() {
+        let pasted = |names: &[&str]| pasteable(&names.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(pasted(&["a.pcap", "dir/b-2.pcap"]), "a.pcap dir/b-2.pcap");
+        assert_eq!(pasted(&["my mount.pcap"]), "'my mount.pcap'");
+        assert_eq!(pasted(&["it's; rm"]), r"'it'\''s; rm'");
+        assert_eq!(pasted(&["-"]), "FILE");
+        assert_eq!(pasted(&["long-name.pcap"; 20]), "FILE...");
+    }
 }
