@@ -32,6 +32,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         &[
             "status",
             "argument",
+            "configuration",
             "lists",
             "message",
             "message_v2",
@@ -41,6 +42,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "endpoint",
             "requester",
             "responder",
+            "direction",
             "channel",
         ],
     ),

@@ -251,6 +251,7 @@ impl Buffer {
     }
 
     /// All that is written.
+    #[cfg(feature = "version-2")]
     pub(crate) fn extents(&self) -> [Extent; 2] {
         [self.room.extent(), self.length.extent()]
     }

@@ -9,6 +9,8 @@
 //! lists         chunk lists and their cursors       rpc           RPC headers
 //! message       a Send of version 1                 rules         what is wrong with a Send
 //! channel       the version of a connection, and the credits of version 2
+//! direction     which endpoint a Send of version 1 is for
+//! configuration version and sizes of the library
 //! requester, responder, and endpoint, what they have in common
 //! ```
 //!
@@ -27,7 +29,10 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod argument;
+#[cfg(feature = "version-2")]
 mod channel;
+mod configuration;
+mod direction;
 mod endpoint;
 mod lists;
 mod message;
@@ -39,7 +44,10 @@ mod rpc;
 mod rules;
 mod status;
 
+#[cfg(feature = "version-2")]
 pub use channel::*;
+pub use configuration::*;
+pub use direction::*;
 pub use endpoint::*;
 pub use lists::*;
 pub use message::*;

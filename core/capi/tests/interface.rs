@@ -95,7 +95,7 @@ fn requester() -> Vec<u64> {
         version: 0,
         formats: RPCRDMA_FORMATS_ALL,
     };
-    let status = unsafe { rpcrdma_requester_init(memory.as_mut_ptr().cast(), size, &terms, 4, 4096) };
+    let status = unsafe { rpcrdma_requester_init(memory.as_mut_ptr().cast(), size, &terms, 4, 4096, RPCRDMA_BUILD) };
     assert_eq!(status, RPCRDMA_OK);
     memory
 }
@@ -217,8 +217,11 @@ fn channel(side: u32, versions: u32) -> Vec<u64> {
     let size = rpcrdma_channel_size();
     let mut memory = vec![0xa5a5; size.div_ceil(8)];
     let place = memory.as_mut_ptr().cast();
-    assert_eq!(unsafe { rpcrdma_channel_init(place, size - 1, side, versions, &properties) }, RPCRDMA_NO_ROOM);
-    assert_eq!(unsafe { rpcrdma_channel_init(place, size, side, versions, &properties) }, RPCRDMA_OK);
+    assert_eq!(
+        unsafe { rpcrdma_channel_init(place, size - 1, side, versions, &properties, RPCRDMA_BUILD) },
+        RPCRDMA_NO_ROOM
+    );
+    assert_eq!(unsafe { rpcrdma_channel_init(place, size, side, versions, &properties, RPCRDMA_BUILD) }, RPCRDMA_OK);
     memory
 }
 
