@@ -265,7 +265,8 @@
 #define RPCRDMA_IN_COMPLETED 7
 
 /**
- * Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call.
+ * Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call. The
+ * Call is answered with an error, after RPCRDMA_IN_COMPLETED for each of its other RDMA Reads.
  */
 #define RPCRDMA_IN_NOT_POSTED 8
 

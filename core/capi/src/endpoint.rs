@@ -124,7 +124,8 @@ pub const RPCRDMA_IN_INVALIDATED: u32 = 5;
 pub const RPCRDMA_IN_SENT: u32 = 6;
 /// An RDMA Read is complete: call.
 pub const RPCRDMA_IN_COMPLETED: u32 = 7;
-/// Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call.
+/// Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call. The
+/// Call is answered with an error, after RPCRDMA_IN_COMPLETED for each of its other RDMA Reads.
 pub const RPCRDMA_IN_NOT_POSTED: u32 = 8;
 /// Something that was posted could not be carried out.
 pub const RPCRDMA_IN_FAILED: u32 = 9;

@@ -648,6 +648,61 @@ static void connection(uint32_t continued, int both)
     CHECK((ends[0].long_replies > 0) == (ends[0].continued_replies == 0));
 }
 
+/* An RDMA Read for which there is no memory, while others of the same Call are in progress: these come to their end first. */
+static void not_posted(uint32_t posted)
+{
+    static uint8_t message[HEADER + 4 + 3000], send[1024];
+    rpcrdma_item item = {HEADER + 4, 3000};
+    rpcrdma_call what = {message, HEADER + 4, sizeof message, REPLY_HEADER, &item, 1, NULL, 0, 0};
+    rpcrdma_input input = {0};
+    rpcrdma_output output;
+    struct end *client = &ends[0], *server = &ends[1];
+    uint64_t id, call;
+
+    version = RPCRDMA_VERSION_1;
+    set_up(1, 0);
+    set_up(2, 0);
+    CHECK(rpcrdma_responder_limit(server->responder, 8, 700) == RPCRDMA_OK);
+    put(message, 9);
+    put(message + 8, 2);
+    write_data(message + HEADER, 9, 3000);
+    CHECK(rpcrdma_requester_call(client->requester, &what, &id) == RPCRDMA_OK);
+    CHECK(rpcrdma_requester_poll(client->requester, send, sizeof send, &output) == RPCRDMA_OK);
+    CHECK(output.kind == RPCRDMA_DO_REGISTER_ARGUMENT);
+    input.kind = RPCRDMA_IN_REGISTERED;
+    input.call = id;
+    input.region = output.region;
+    input.handle = 7;
+    tell_requester(client, &input);
+    CHECK(rpcrdma_requester_poll(client->requester, send, sizeof send, &output) == RPCRDMA_OK);
+    CHECK(output.kind == RPCRDMA_DO_SEND);
+    memcpy(send + output.header_length, message, HEADER + 4);
+
+    input.kind = RPCRDMA_IN_RECEIVED;
+    input.octets = send;
+    input.length = output.header_length + HEADER + 4;
+    CHECK(rpcrdma_responder_handle(server->responder, &input) == RPCRDMA_OK);
+    for (uint32_t reads = 0; reads <= posted;) {
+        CHECK(rpcrdma_responder_poll(server->responder, send, sizeof send, &output) == RPCRDMA_OK);
+        CHECK(output.kind == RPCRDMA_DO_PLACE || output.kind == RPCRDMA_DO_RELEASE || output.kind == RPCRDMA_DO_READ);
+        reads += output.kind == RPCRDMA_DO_READ;
+    }
+    call = input.call = output.call;
+    input.kind = RPCRDMA_IN_NOT_POSTED;
+    CHECK(rpcrdma_responder_handle(server->responder, &input) == RPCRDMA_OK);
+    CHECK(rpcrdma_responder_handle(server->responder, &input) == RPCRDMA_UNEXPECTED);
+    input.kind = RPCRDMA_IN_COMPLETED;
+    for (uint32_t reads = 0; reads < posted; reads++) {
+        CHECK(rpcrdma_responder_poll(server->responder, NULL, 0, &output) == RPCRDMA_OK);
+        CHECK(output.kind == RPCRDMA_DO_NOTHING);
+        CHECK(rpcrdma_responder_handle(server->responder, &input) == RPCRDMA_OK);
+    }
+    CHECK(rpcrdma_responder_poll(server->responder, send, sizeof send, &output) == RPCRDMA_OK);
+    CHECK(output.kind == RPCRDMA_DO_SEND && output.call == call && output.ranges_count == 0);
+    CHECK(get(send) == 9 && get(send + 12) == RPCRDMA_ERROR && get(send + 16) == RPCRDMA_ERR_CHUNK);
+    CHECK(rpcrdma_responder_handle(server->responder, &input) == RPCRDMA_UNEXPECTED);
+}
+
 #ifdef RPCRDMA_HAS_VERSION_2
 /* Arguments of a channel that have no meaning. */
 static void bad_channels(void)
@@ -735,6 +790,8 @@ int main(void)
         connection(0, 1);
         connection(MESSAGE, 1);
     }
+    for (uint32_t posted = 0; posted < 4; posted++)
+        not_posted(posted);
 #ifdef RPCRDMA_HAS_VERSION_2
     bad_channels();
     refused();
