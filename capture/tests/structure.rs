@@ -44,6 +44,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "responder",
             "direction",
             "channel",
+            "names",
         ],
     ),
     (

@@ -29,6 +29,19 @@
  * - Each memory region is registered for one Call, in the protection domain of the connection, under a handle that no other
  *   memory has meanwhile, and that cannot be predicted from those before it (RFC 8166 sections 8.1.1, 8.1.2).
  *
+ * Versions: RPCRDMA_LIBRARY_VERSION is that of this header, rpcrdma_library_version() that of the library. While the major version
+ * is 0, a minor version is an interface of its own: librpcrdma.so.0.1 is another file than librpcrdma.so.0.2. Within a minor
+ * version:
+ *
+ * - Functions and constants may be added, and keep their meaning. A function may return a status, and write a kind of output, an
+ *   end or a finding, that a program does not know: treat it as a failure of what was asked for.
+ * - Structures keep their size and their members, and RPCRDMA_REQUESTER_SIZE and the like are enough for each later library.
+ * - A program that was compiled with a header of other sizes (make CALLS=...), or of another minor version, gets
+ *   RPCRDMA_OTHER_BUILD when it initialises an endpoint.
+ *
+ * A new minor version may append members to structures, and 0 is then what the structure did without them: zero a structure before
+ * you fill it in ("rpcrdma_call call = {0};"), and name its members.
+ *
  * What no function can check is whether memory is there: a pointer that is not NULL has to name as much as its length says,
  * and nobody may write to it during the call.
  */
@@ -1255,6 +1268,54 @@ typedef struct rpcrdma_property {
 } rpcrdma_property;
 
 /**
+ * Text that lasts as long as the program. It does not end in a NUL: print it with "%.*s", or use rpcrdma_rule_string.
+ */
+typedef struct rpcrdma_text {
+  /**
+   * ASCII characters.
+   */
+  const char *characters;
+  /**
+   * How many.
+   */
+  size_t length;
+} rpcrdma_text;
+
+/**
+ * A rule that was broken.
+ */
+typedef struct rpcrdma_finding {
+  /**
+   * The name of the rule, which does not change.
+   */
+  struct rpcrdma_text slug;
+  /**
+   * Where the rule comes from.
+   */
+  struct rpcrdma_text section;
+  /**
+   * What it says; empty in a library that was built with EXPLANATIONS=no.
+   */
+  struct rpcrdma_text summary;
+  /**
+   * Octets from the start of the Send to what is wrong in it.
+   */
+  size_t offset;
+  /**
+   * RPCRDMA_SEVERITY_ERROR, RPCRDMA_SEVERITY_WARNING or RPCRDMA_SEVERITY_HAZARD.
+   */
+  uint32_t severity;
+  /**
+   * What the receiver has to do: RPCRDMA_REACT_NOT_SAID, RPCRDMA_REACT_DISCARD or RPCRDMA_REACT_ANSWER.
+   */
+  uint32_t reaction;
+  /**
+   * RPCRDMA_REACT_ANSWER: the rdma_err to answer with. Otherwise 0.
+   */
+  uint32_t answer;
+} rpcrdma_finding;
+
+/**
  * The private data of one side (RFC 8797 section 4).
  */
 typedef struct rpcrdma_private_data {
@@ -1699,54 +1760,6 @@ typedef struct rpcrdma_rpc_reply {
 } rpcrdma_rpc_reply;
 
 /**
- * Text that lasts as long as the program. It does not end in a NUL: print it with "%.*s".
- */
-typedef struct rpcrdma_text {
-  /**
-   * ASCII characters.
-   */
-  const char *characters;
-  /**
-   * How many.
-   */
-  size_t length;
-} rpcrdma_text;
-
-/**
- * A rule that was broken.
- */
-typedef struct rpcrdma_finding {
-  /**
-   * The name of the rule, which does not change.
-   */
-  struct rpcrdma_text slug;
-  /**
-   * Where the rule comes from.
-   */
-  struct rpcrdma_text section;
-  /**
-   * What it says; empty in a library that was built with EXPLANATIONS=no.
-   */
-  struct rpcrdma_text summary;
-  /**
-   * Octets from the start of the Send to what is wrong in it.
-   */
-  size_t offset;
-  /**
-   * RPCRDMA_SEVERITY_ERROR, RPCRDMA_SEVERITY_WARNING or RPCRDMA_SEVERITY_HAZARD.
-   */
-  uint32_t severity;
-  /**
-   * What the receiver has to do: RPCRDMA_REACT_NOT_SAID, RPCRDMA_REACT_DISCARD or RPCRDMA_REACT_ANSWER.
-   */
-  uint32_t reaction;
-  /**
-   * RPCRDMA_REACT_ANSWER: the rdma_err to answer with. Otherwise 0.
-   */
-  uint32_t answer;
-} rpcrdma_finding;
-
-/**
  * A read segment: a piece of an argument (section 3.4.5).
  */
 typedef struct rpcrdma_read_segment {
@@ -2116,6 +2129,44 @@ enum rpcrdma_status rpcrdma_encode_error_v2(uint32_t family,
                                             uint8_t *buffer,
                                             size_t capacity,
                                             size_t *length);
+
+/**
+ * The name of an rpcrdma_status: "RPCRDMA_OK" and so on, or "unknown".
+ */
+const char *rpcrdma_status_string(uint32_t status);
+
+/**
+ * The name of the kind of an rpcrdma_decode_error: "RPCRDMA_HEADER_SHORT" and so on, or "unknown".
+ */
+const char *rpcrdma_decode_error_string(uint32_t kind);
+
+/**
+ * The name of the kind of an rpcrdma_input: "RPCRDMA_IN_RECEIVED" and so on, or "unknown".
+ */
+const char *rpcrdma_input_string(uint32_t kind);
+
+/**
+ * The name of the kind of an rpcrdma_output: "RPCRDMA_DO_SEND" and so on, or "unknown".
+ */
+const char *rpcrdma_output_string(uint32_t kind);
+
+/**
+ * The name of the end of a Call, from an rpcrdma_output: "RPCRDMA_END_REPLY" and so on, or "unknown".
+ */
+const char *rpcrdma_end_string(uint32_t end);
+
+/**
+ * The name of an rdma_err in the specification of a version, RPCRDMA_VERSION_...: "ERR_CHUNK" in version 1,
+ * "RDMA2_ERR_SYSTEM" in version 2, and so on; or "unknown".
+ */
+const char *rpcrdma_error_string(uint32_t version,
+                                 uint32_t error);
+
+/**
+ * The slug of a finding as text that ends in a NUL: "msg-no-payload" and so on. "unknown" if the finding is not one that this
+ * library has written, or finding is NULL.
+ */
+const char *rpcrdma_rule_string(const struct rpcrdma_finding *finding);
 
 /**
  * Looks for private data in that of a connection manager's message, at any place in it.

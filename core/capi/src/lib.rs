@@ -11,6 +11,7 @@
 //! channel       the version of a connection, and the credits of version 2
 //! direction     which endpoint a Send of version 1 is for
 //! configuration version and sizes of the library
+//! names         numbers and rules as text
 //! requester, responder, and endpoint, what they have in common
 //! ```
 //!
@@ -37,6 +38,7 @@ mod endpoint;
 mod lists;
 mod message;
 mod message_v2;
+mod names;
 mod private_data;
 mod requester;
 mod responder;
@@ -52,6 +54,7 @@ pub use endpoint::*;
 pub use lists::*;
 pub use message::*;
 pub use message_v2::*;
+pub use names::*;
 pub use private_data::*;
 pub use requester::*;
 pub use responder::*;

@@ -298,6 +298,7 @@ static void judging(void)
     CHECK(rpcrdma_judge(empty, sizeof empty, RPCRDMA_RESPONDER, findings, 2, &count) == RPCRDMA_OK && count == 1);
     CHECK(is(findings[0].slug, "msg-no-payload") && findings[0].severity == RPCRDMA_SEVERITY_ERROR);
     CHECK(findings[0].reaction == RPCRDMA_REACT_ANSWER && findings[0].answer == RPCRDMA_ERR_CHUNK);
+    CHECK(strcmp(rpcrdma_rule_string(&findings[0]), "msg-no-payload") == 0);
     CHECK(rpcrdma_judge(empty, sizeof empty, RPCRDMA_REQUESTER, findings, 2, &count) == RPCRDMA_OK && count == 1);
     CHECK(findings[0].reaction == RPCRDMA_REACT_DISCARD);
     CHECK(rpcrdma_judge(empty, sizeof empty, RPCRDMA_RESPONDER, NULL, 0, &count) == RPCRDMA_NO_ROOM && count == 1);
@@ -306,10 +307,32 @@ static void judging(void)
           RPCRDMA_OK);
     CHECK(count == 1 && findings[0].reaction == RPCRDMA_REACT_ANSWER && findings[0].answer == 2);
     CHECK(rpcrdma_judge_reply(call, sizeof call, reply, sizeof reply, findings, 2, &count) == RPCRDMA_OK && count == 1);
+    CHECK(strcmp(rpcrdma_rule_string(&findings[0]), "write-list-echo") == 0);
     CHECK(is(findings[0].slug, "write-list-echo") && findings[0].reaction == RPCRDMA_REACT_NOT_SAID);
     CHECK(rpcrdma_judge_reply(call, sizeof call, reply, 20, findings, 2, &count) == RPCRDMA_NOT_DECODED);
     CHECK(rpcrdma_judge_reply_v2(RPCRDMA_FAMILY_B, external, 24, external, 24, findings, 2, &count) == RPCRDMA_OK);
     CHECK(count == 0);
+}
+
+/* Text that ends in a NUL. */
+static void strings(void)
+{
+    rpcrdma_finding none;
+
+    CHECK(strcmp(rpcrdma_status_string(RPCRDMA_OK), "RPCRDMA_OK") == 0);
+    CHECK(strcmp(rpcrdma_status_string(17), "unknown") == 0 && strcmp(rpcrdma_status_string(0xffffffff), "unknown") == 0);
+    CHECK(strcmp(rpcrdma_decode_error_string(RPCRDMA_HEADER_SHORT), "RPCRDMA_HEADER_SHORT") == 0);
+    CHECK(strcmp(rpcrdma_decode_error_string(RPCRDMA_RPC_REJECT_STATUS), "RPCRDMA_RPC_REJECT_STATUS") == 0);
+    CHECK(strcmp(rpcrdma_decode_error_string(11), "unknown") == 0);
+    CHECK(strcmp(rpcrdma_input_string(0), "unknown") == 0 && strcmp(rpcrdma_output_string(16), "unknown") == 0);
+    CHECK(strcmp(rpcrdma_end_string(0), "unknown") == 0);
+    CHECK(strcmp(rpcrdma_error_string(RPCRDMA_VERSION_1, RPCRDMA_ERR_CHUNK), "ERR_CHUNK") == 0);
+    CHECK(strcmp(rpcrdma_error_string(RPCRDMA_VERSION_2A, 2), "RDMA2_ERR_BAD_XDR") == 0);
+    CHECK(strcmp(rpcrdma_error_string(RPCRDMA_VERSION_2B, 100), "RDMA2_ERR_SYSTEM") == 0);
+    CHECK(strcmp(rpcrdma_error_string(RPCRDMA_VERSION_1, 3), "unknown") == 0);
+    CHECK(strcmp(rpcrdma_error_string(3, 1), "unknown") == 0);
+    memset(&none, 0, sizeof none);
+    CHECK(strcmp(rpcrdma_rule_string(&none), "unknown") == 0 && strcmp(rpcrdma_rule_string(NULL), "unknown") == 0);
 }
 
 static rpcrdma_requester_memory requester_memory;
@@ -491,6 +514,7 @@ int main(void)
     set_up();
     rpc_headers();
     judging();
+    strings();
     decoding();
     bad_arguments();
     results_beside_octets();
