@@ -282,22 +282,27 @@ impl rpcrdma_output {
         ranges_count: 0,
     };
 
-    /// An output that is about a call.
-    pub(crate) fn of(kind: u32, call: CallId) -> Self {
-        Self { kind, call: call.to_number(), ..Self::NOTHING }
+    /// Says what is to be done for a call. The other members are those of [`NOTHING`](Self::NOTHING).
+    pub(crate) fn ask(&mut self, kind: u32, call: CallId) -> &mut Self {
+        (self.kind, self.call) = (kind, call.to_number());
+        self
     }
 
-    pub(crate) fn with_range(mut self, range: Range<u32>) -> Self {
+    /// Says what is to be done with a Receive.
+    pub(crate) const fn ask_of_receive(&mut self, kind: u32, receive: u32) {
+        (self.kind, self.receive) = (kind, receive);
+    }
+
+    pub(crate) fn add_range(&mut self, range: Range<u32>) {
         if let Some(place) = self.ranges.get_mut(self.ranges_count) {
             *place = rpcrdma_range { from: range.start, length: range.end.saturating_sub(range.start) };
             self.ranges_count = self.ranges_count.saturating_add(1);
         }
-        self
     }
 
     /// There are never more than fit: one more than items, which the sizes of the endpoints limit.
-    pub(crate) fn with_ranges(self, ranges: Ranges<'_>) -> Self {
-        ranges.fold(self, Self::with_range)
+    pub(crate) fn add_ranges(&mut self, ranges: Ranges<'_>) {
+        ranges.for_each(|range| self.add_range(range));
     }
 }
 
@@ -392,15 +397,18 @@ impl From<InputError> for rpcrdma_status {
     }
 }
 
-/// What `poll` functions do with what an endpoint wants.
-pub(crate) fn answer_poll(
-    output: &Place<rpcrdma_output>,
-    polled: Result<rpcrdma_output, EncodeError>,
+/// Writes what an endpoint wants: `ask` adds it to an output that asks for nothing.
+pub(crate) fn answer_poll<O>(
+    output: &mut Place<rpcrdma_output>,
+    polled: Result<Option<O>, EncodeError>,
+    ask: impl FnOnce(O, &mut rpcrdma_output),
 ) -> Result<(), rpcrdma_status> {
+    let output = output.filled_with(rpcrdma_output::NOTHING);
     match polled {
-        Ok(asked) => output.put(asked),
+        Ok(Some(wanted)) => ask(wanted, output),
+        Ok(None) => {}
         Err(error) => {
-            output.put(rpcrdma_output { header_length: error.needed, ..rpcrdma_output::NOTHING });
+            output.header_length = error.needed;
             return Err(RPCRDMA_NO_ROOM);
         }
     }

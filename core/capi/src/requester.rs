@@ -391,79 +391,94 @@ pub unsafe extern "C" fn rpcrdma_requester_poll(
     // SAFETY: the header asks the caller for what each of these needs.
     let (buffer, output) = unsafe { (Room::new(buffer, capacity), Place::new(output)) };
     let poll = || {
-        let output = output?;
+        let mut output = output?;
         let mut buffer = buffer?.apart_from_place(&output)?;
         let others = [buffer.extent(), output.extent()];
         // SAFETY: and for this.
         let requester = unsafe { find(requester, &others) }?;
-        answer_poll(&output, requester.poll(buffer.octets()).map(|next| next.map_or(rpcrdma_output::NOTHING, asked)))
+        answer_poll(&mut output, requester.poll(buffer.octets()), ask)
     };
     status(poll())
 }
 
-fn asked(output: Output<'_>) -> rpcrdma_output {
-    match output {
+fn ask(wanted: Output<'_>, output: &mut rpcrdma_output) {
+    match wanted {
         Output::Register { call, region, memory } => {
             let (kind, at, range) = match memory {
                 Memory::Argument(range) => (RPCRDMA_DO_REGISTER_ARGUMENT, 0, range),
                 Memory::Result(number, range) => (RPCRDMA_DO_REGISTER_RESULT, u32::from(number), range),
                 Memory::Reply(range) => (RPCRDMA_DO_REGISTER_REPLY, 0, range),
             };
-            rpcrdma_output { region: u32::from(region), at, ..rpcrdma_output::of(kind, call) }.with_range(range)
+            let output = output.ask(kind, call);
+            (output.region, output.at) = (u32::from(region), at);
+            output.add_range(range);
         }
         Output::Send { call, header, payload } => {
-            rpcrdma_output { header_length: header, ..rpcrdma_output::of(RPCRDMA_DO_SEND, call) }.with_ranges(payload)
+            let output = output.ask(RPCRDMA_DO_SEND, call);
+            output.header_length = header;
+            output.add_ranges(payload);
         }
-        Output::Place { call, receive, from, length, at } => rpcrdma_output {
-            receive,
-            from,
-            length: u64::from(length),
-            at,
-            ..rpcrdma_output::of(RPCRDMA_DO_PLACE, call)
-        },
+        Output::Place { call, receive, from, length, at } => {
+            let output = output.ask(RPCRDMA_DO_PLACE, call);
+            (output.receive, output.from, output.length, output.at) = (receive, from, u64::from(length), at);
+        }
         Output::Read { call, source, at } => {
-            rpcrdma_output { segment: source.into(), at, ..rpcrdma_output::of(RPCRDMA_DO_READ, call) }
+            let output = output.ask(RPCRDMA_DO_READ, call);
+            (output.segment, output.at) = (source.into(), at);
         }
         Output::Invalidate { call, region, handle } => {
-            rpcrdma_output { region: u32::from(region), handle, ..rpcrdma_output::of(RPCRDMA_DO_INVALIDATE, call) }
+            let output = output.ask(RPCRDMA_DO_INVALIDATE, call);
+            (output.region, output.handle) = (u32::from(region), handle);
         }
-        Output::Release { receive } => rpcrdma_output { kind: RPCRDMA_DO_RELEASE, receive, ..rpcrdma_output::NOTHING },
+        Output::Release { receive } => output.ask_of_receive(RPCRDMA_DO_RELEASE, receive),
         Output::Done { call, end, results } => {
-            let (results, results_count) = (results.as_ptr(), results.len());
-            ended(rpcrdma_output { results, results_count, ..rpcrdma_output::of(RPCRDMA_DO_DONE, call) }, &end)
+            let output = output.ask(RPCRDMA_DO_DONE, call);
+            (output.results, output.results_count) = (results.as_ptr(), results.len());
+            ended(output, &end);
         }
-        Output::Disconnect => rpcrdma_output { kind: RPCRDMA_DO_DISCONNECT, ..rpcrdma_output::NOTHING },
+        Output::Disconnect => output.kind = RPCRDMA_DO_DISCONNECT,
     }
 }
 
-fn ended(done: rpcrdma_output, end: &End) -> rpcrdma_output {
-    match end {
-        End::Reply { receive, payload } => rpcrdma_output {
-            end: RPCRDMA_END_REPLY,
-            receive: *receive,
-            from: payload.start,
-            length: payload.len() as u64,
-            ..done
-        },
-        End::LongReply(length) => rpcrdma_output { end: RPCRDMA_END_LONG_REPLY, length: u64::from(*length), ..done },
-        End::Error(ErrorBody::Chunk) => rpcrdma_output { end: RPCRDMA_END_ERROR, error: RPCRDMA_ERR_CHUNK, ..done },
-        End::Error(ErrorBody::Vers { low, high }) => {
-            rpcrdma_output { end: RPCRDMA_END_ERROR, error: RPCRDMA_ERR_VERS, words: [*low, *high], ..done }
+/// Adds how a call has ended.
+fn ended(done: &mut rpcrdma_output, end: &End) {
+    done.end = match end {
+        End::Reply { receive, payload } => {
+            (done.receive, done.from, done.length) = (*receive, payload.start, payload.len() as u64);
+            RPCRDMA_END_REPLY
         }
-        End::NotRegistered => rpcrdma_output { end: RPCRDMA_END_NOT_REGISTERED, ..done },
-        End::Cancelled => rpcrdma_output { end: RPCRDMA_END_CANCELLED, ..done },
-        End::Lost => rpcrdma_output { end: RPCRDMA_END_LOST, ..done },
+        End::LongReply(length) => {
+            done.length = u64::from(*length);
+            RPCRDMA_END_LONG_REPLY
+        }
+        End::Error(error) => {
+            done.error = match error {
+                ErrorBody::Chunk => RPCRDMA_ERR_CHUNK,
+                ErrorBody::Vers { low, high } => {
+                    done.words = [*low, *high];
+                    RPCRDMA_ERR_VERS
+                }
+            };
+            RPCRDMA_END_ERROR
+        }
+        End::NotRegistered => RPCRDMA_END_NOT_REGISTERED,
+        End::Cancelled => RPCRDMA_END_CANCELLED,
+        End::Lost => RPCRDMA_END_LOST,
         End::ErrorV2(error) => {
-            let (error, words) = error_words(*error);
-            rpcrdma_output { end: RPCRDMA_END_ERROR_V2, error, words, ..done }
+            (done.error, done.words) = error_words(*error);
+            RPCRDMA_END_ERROR_V2
         }
         End::ContinuedReply(length) => {
-            rpcrdma_output { end: RPCRDMA_END_CONTINUED_REPLY, length: u64::from(*length), ..done }
+            done.length = u64::from(*length);
+            RPCRDMA_END_CONTINUED_REPLY
         }
-        End::Sent => rpcrdma_output { end: RPCRDMA_END_SENT, ..done },
-        End::BadReply => rpcrdma_output { end: RPCRDMA_END_BAD_REPLY, ..done },
-        End::NoRoom(length) => rpcrdma_output { end: RPCRDMA_END_NO_ROOM, length: *length, ..done },
-    }
+        End::Sent => RPCRDMA_END_SENT,
+        End::BadReply => RPCRDMA_END_BAD_REPLY,
+        End::NoRoom(length) => {
+            done.length = *length;
+            RPCRDMA_END_NO_ROOM
+        }
+    };
 }
 
 impl From<CallRefusal> for rpcrdma_status {

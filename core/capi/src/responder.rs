@@ -348,50 +348,48 @@ pub unsafe extern "C" fn rpcrdma_responder_poll(
     // SAFETY: the header asks the caller for what each of these needs.
     let (buffer, output) = unsafe { (Room::new(buffer, capacity), Place::new(output)) };
     let poll = || {
-        let output = output?;
+        let mut output = output?;
         let mut buffer = buffer?.apart_from_place(&output)?;
         let others = [buffer.extent(), output.extent()];
         // SAFETY: and for this.
         let responder = unsafe { find(responder, &others) }?;
-        answer_poll(&output, responder.poll(buffer.octets()).map(|next| next.map_or(rpcrdma_output::NOTHING, asked)))
+        answer_poll(&mut output, responder.poll(buffer.octets()), ask)
     };
     status(poll())
 }
 
-fn asked(output: Output<'_>) -> rpcrdma_output {
-    match output {
-        Output::Release { receive } => rpcrdma_output { kind: RPCRDMA_DO_RELEASE, receive, ..rpcrdma_output::NOTHING },
-        Output::Place { call, receive, from, length, at } => rpcrdma_output {
-            receive,
-            from,
-            length: u64::from(length),
-            at,
-            ..rpcrdma_output::of(RPCRDMA_DO_PLACE, call)
-        },
+fn ask(wanted: Output<'_>, output: &mut rpcrdma_output) {
+    match wanted {
+        Output::Release { receive } => output.ask_of_receive(RPCRDMA_DO_RELEASE, receive),
+        Output::Place { call, receive, from, length, at } => {
+            let output = output.ask(RPCRDMA_DO_PLACE, call);
+            (output.receive, output.from, output.length, output.at) = (receive, from, u64::from(length), at);
+        }
         Output::Read { call, source, at } => {
-            rpcrdma_output { segment: source.into(), at, ..rpcrdma_output::of(RPCRDMA_DO_READ, call) }
+            let output = output.ask(RPCRDMA_DO_READ, call);
+            (output.segment, output.at) = (source.into(), at);
         }
         Output::Deliver { call, message: CallMessage::Inline { receive, from, length } } => {
-            rpcrdma_output { receive, from, length: u64::from(length), ..rpcrdma_output::of(RPCRDMA_DO_DELIVER, call) }
+            let output = output.ask(RPCRDMA_DO_DELIVER, call);
+            (output.receive, output.from, output.length) = (receive, from, u64::from(length));
         }
         Output::Deliver { call, message: CallMessage::Assembled { length } } => {
-            rpcrdma_output { length: u64::from(length), ..rpcrdma_output::of(RPCRDMA_DO_DELIVER_ASSEMBLED, call) }
+            output.ask(RPCRDMA_DO_DELIVER_ASSEMBLED, call).length = u64::from(length);
         }
         Output::Write { call, from, target } => {
-            let length = u64::from(target.length);
-            rpcrdma_output { at: from, length, segment: target.into(), ..rpcrdma_output::of(RPCRDMA_DO_WRITE, call) }
+            let output = output.ask(RPCRDMA_DO_WRITE, call);
+            (output.at, output.length, output.segment) = (from, u64::from(target.length), target.into());
         }
         Output::Send { call, header, payload, invalidate, is_last } => {
             let kind = if invalidate.is_some() { RPCRDMA_DO_SEND_INVALIDATING } else { RPCRDMA_DO_SEND };
-            let (handle, is_last) = (invalidate.unwrap_or(0), u32::from(is_last));
-            rpcrdma_output { handle, header_length: header, is_last, ..rpcrdma_output::of(kind, call) }
-                .with_ranges(payload)
+            let output = output.ask(kind, call);
+            (output.handle, output.header_length) = (invalidate.unwrap_or(0), header);
+            output.is_last = u32::from(is_last);
+            output.add_ranges(payload);
         }
-        Output::Register { call, length } => rpcrdma_output::of(RPCRDMA_DO_PROVIDE_REPLY, call).with_range(0..length),
-        Output::Invalidate { call, handle } => {
-            rpcrdma_output { handle, ..rpcrdma_output::of(RPCRDMA_DO_INVALIDATE, call) }
-        }
-        Output::Disconnect => rpcrdma_output { kind: RPCRDMA_DO_DISCONNECT, ..rpcrdma_output::NOTHING },
+        Output::Register { call, length } => output.ask(RPCRDMA_DO_PROVIDE_REPLY, call).add_range(0..length),
+        Output::Invalidate { call, handle } => output.ask(RPCRDMA_DO_INVALIDATE, call).handle = handle,
+        Output::Disconnect => output.kind = RPCRDMA_DO_DISCONNECT,
     }
 }
 
