@@ -86,6 +86,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "script",
             "version_2",
             "bodies",
+            "c_endpoints",
             "c_interface",
             "decode",
             "dumps",

@@ -6,6 +6,7 @@
 
 #![allow(clippy::undocumented_unsafe_blocks, reason = "each call names its own arguments, which live on")]
 
+use std::ffi::CStr;
 use std::mem::{MaybeUninit, zeroed};
 use std::ptr::null;
 
@@ -76,6 +77,8 @@ fn findings_go_to_an_array_that_is_too_small() {
     let (start, place) = (octets.as_ptr(), findings.as_mut_ptr().cast());
     let status = unsafe { rpcrdma_judge(start, 20, RPCRDMA_RESPONDER, place, 1, &mut count) };
     assert_eq!((status, count), (RPCRDMA_OK, 1));
+    let name = unsafe { CStr::from_ptr(rpcrdma_rule_string(findings[0].as_ptr())) };
+    assert_eq!(name, c"header-short");
     let slug = unsafe { findings[0].assume_init() }.slug;
     let slug = unsafe { std::slice::from_raw_parts(slug.characters.cast::<u8>(), slug.length) };
     assert_eq!(slug, b"header-short");
