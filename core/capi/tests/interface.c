@@ -434,6 +434,14 @@ static void bad_numbers(void)
         CHECK(rpcrdma_requester_agree(requester, &bad_terms[i]) == RPCRDMA_INVALID);
         CHECK(rpcrdma_responder_agree(responder, &bad_terms[i]) == RPCRDMA_INVALID);
     }
+    for (uint32_t version = RPCRDMA_VERSION_2A; version <= RPCRDMA_VERSION_2B; version += 2) {
+        const rpcrdma_terms two = {1, 1, 0, version, RPCRDMA_FORMATS_ALL};
+#ifdef RPCRDMA_HAS_VERSION_2
+        CHECK(rpcrdma_requester_agree(requester, &two) == RPCRDMA_OK);
+#else
+        CHECK(rpcrdma_requester_agree(requester, &two) == RPCRDMA_INVALID);
+#endif
+    }
     for (size_t i = 0; i < sizeof bad_lengths / sizeof *bad_lengths; i++)
         CHECK(rpcrdma_requester_init(requester, length, &terms, 1, bad_lengths[i], RPCRDMA_BUILD) == RPCRDMA_INVALID);
     CHECK(rpcrdma_requester_init(requester, length, &terms, 0, 4096, RPCRDMA_BUILD) == RPCRDMA_INVALID);
