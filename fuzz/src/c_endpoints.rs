@@ -19,7 +19,7 @@ const OUTPUTS: usize = 4096;
 const RECEIVE: usize = 4096;
 /// Maximum length of a message.
 const LONGEST: u32 = 12_000;
-/// Messages that either end may send: the credits of version 2 are not what is tested here.
+/// Receives that either end has in version 2.
 const ROOM: u32 = 8;
 
 /// With the octets as a source of choices: whatever the driver reports and the network delivers, each output names memory that
@@ -56,8 +56,7 @@ enum Side {
     Responder,
 }
 
-/// What belongs to one end: its endpoint and its channel, in memory of the size that is said, so that a sanitiser sees what is
-/// beyond it.
+/// State of one end. Its endpoint and its channel are in memory of their own size, so that a sanitiser sees accesses beyond it.
 #[derive(Default)]
 struct End {
     endpoint: Vec<u64>,
@@ -68,7 +67,7 @@ struct End {
     receives: HashMap<u32, Box<[u8]>>,
     /// The Payload streams of Calls, or of replies, by the number of the call.
     streams: HashMap<u64, Stream>,
-    /// What the driver may report of what it was asked for.
+    /// Reports that the driver still has to make.
     begun: Vec<rpcrdma_input>,
 }
 
@@ -92,16 +91,16 @@ struct Ends {
     version: u32,
     requester: End,
     responder: End,
-    /// The calls that were named to either end.
+    /// Names of calls, from either end.
     calls: Vec<u64>,
     delivered: Vec<u64>,
     /// Numbers that were not used before: XIDs, Receives and handles.
     last: u32,
-    /// An endpoint has ended the connection.
+    /// True if an endpoint has ended the connection.
     is_over: bool,
 }
 
-/// Arguments that are not the test's fault: the pointers are all sound.
+/// Returns the status, which is never about pointers or the build: both are sound here.
 fn sound(status: rpcrdma_status) -> rpcrdma_status {
     let faults = [RPCRDMA_NULL, RPCRDMA_UNALIGNED, RPCRDMA_OVERLAP, RPCRDMA_TOO_LONG, RPCRDMA_OTHER_BUILD];
     assert!(!faults.contains(&status), "{status:?}");
@@ -435,7 +434,7 @@ impl Ends {
         }
     }
 
-    /// Something ends that was begun; now and then the connection.
+    /// Ends something that was begun; now and then the connection.
     fn withdraw(&mut self, choices: &mut Choices<'_>) {
         let call = self.any_call(choices);
         let (requester, responder) =
@@ -568,7 +567,7 @@ impl Ends {
         }
     }
 
-    /// The octets of a Receive that an output names are there. Returns how many.
+    /// Checks that a Receive has the octets that an output names, and returns their number.
     fn within(&mut self, side: Side, output: &rpcrdma_output) -> u64 {
         let receive = self.end(side).receives.get(&output.receive).map_or(0, |octets| octets.len());
         assert!(output.from as u64 + output.length <= receive as u64, "{} of {receive}", output.length);

@@ -12,10 +12,10 @@ use crate::rules::rpcrdma_finding;
 use crate::status::rpcrdma_status::*;
 use crate::status::*;
 
-/// The name of a number that has none.
+/// Name of a number that has no other.
 const UNKNOWN: &CStr = c"unknown";
 
-/// The constant whose value a number is, as text.
+/// Name of the constant that has the value of a number.
 macro_rules! name {
     ($number:expr, $($constant:ident),+ $(,)?) => {{
         let name = match $number {
