@@ -32,6 +32,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         &[
             "status",
             "argument",
+            "configuration",
             "lists",
             "message",
             "message_v2",
@@ -41,7 +42,9 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "endpoint",
             "requester",
             "responder",
+            "direction",
             "channel",
+            "names",
         ],
     ),
     (
@@ -83,6 +86,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "script",
             "version_2",
             "bodies",
+            "c_endpoints",
             "c_interface",
             "decode",
             "dumps",

@@ -1,5 +1,6 @@
 //! `rpcrdma.h` is what the sources say.
 
+use std::collections::HashMap;
 use std::{env, fs};
 
 use crate::repository;
@@ -19,16 +20,28 @@ fn generated() -> String {
         usize_is_size_t: true,
         no_includes: true,
         sys_includes: vec!["stddef.h".into(), "stdint.h".into()],
-        // No function takes these; the cursors do.
+        // The build script makes this again for other sizes.
+        after_includes: Some(format!("\n{}", read("configuration.h").trim_end())),
+        defines: HashMap::from([("feature = version-2".into(), "RPCRDMA_HAS_VERSION_2".into())]),
+        // No function takes these: the cursors do, and programs.
         export: cbindgen::ExportConfig {
-            include: vec!["rpcrdma_segment".into(), "rpcrdma_read_segment".into()],
+            include: [
+                "rpcrdma_segment",
+                "rpcrdma_read_segment",
+                "rpcrdma_requester_memory",
+                "rpcrdma_responder_memory",
+                "rpcrdma_channel_memory",
+            ]
+            .map(String::from)
+            .into(),
             ..cbindgen::ExportConfig::default()
         },
         ..cbindgen::Config::default()
     };
     let mut header = Vec::new();
     cbindgen::Builder::new().with_config(config).with_crate(&folder).generate().unwrap().write(&mut header);
-    String::from_utf8(header).unwrap()
+    // One condition for what stands together.
+    String::from_utf8(header).unwrap().replace("#endif\n\n#if defined(RPCRDMA_HAS_VERSION_2)\n", "\n")
 }
 
 #[test]

@@ -29,6 +29,19 @@
  * - Each memory region is registered for one Call, in the protection domain of the connection, under a handle that no other
  *   memory has meanwhile, and that cannot be predicted from those before it (RFC 8166 sections 8.1.1, 8.1.2).
  *
+ * Versions: RPCRDMA_LIBRARY_VERSION is that of this header, rpcrdma_library_version() that of the library. While the major version
+ * is 0, a minor version is an interface of its own: librpcrdma.so.0.1 is another file than librpcrdma.so.0.2. Within a minor
+ * version:
+ *
+ * - Functions and constants may be added, and keep their meaning. A function may return a status, and write a kind of output, an
+ *   end or a finding, that a program does not know: treat it as a failure of what was asked for.
+ * - Structures keep their size and their members, and RPCRDMA_REQUESTER_SIZE and the like are enough for each later library.
+ * - A program that was compiled with a header of other sizes (make CALLS=...), or of another minor version, gets
+ *   RPCRDMA_OTHER_BUILD when it initialises an endpoint.
+ *
+ * A new minor version may append members to structures, and 0 is then what the structure did without them: zero a structure before
+ * you fill it in ("rpcrdma_call call = {0};"), and name its members.
+ *
  * What no function can check is whether memory is there: a pointer that is not NULL has to name as much as its length says,
  * and nobody may write to it during the call.
  */

@@ -29,6 +29,19 @@
  * - Each memory region is registered for one Call, in the protection domain of the connection, under a handle that no other
  *   memory has meanwhile, and that cannot be predicted from those before it (RFC 8166 sections 8.1.1, 8.1.2).
  *
+ * Versions: RPCRDMA_LIBRARY_VERSION is that of this header, rpcrdma_library_version() that of the library. While the major version
+ * is 0, a minor version is an interface of its own: librpcrdma.so.0.1 is another file than librpcrdma.so.0.2. Within a minor
+ * version:
+ *
+ * - Functions and constants may be added, and keep their meaning. A function may return a status, and write a kind of output, an
+ *   end or a finding, that a program does not know: treat it as a failure of what was asked for.
+ * - Structures keep their size and their members, and RPCRDMA_REQUESTER_SIZE and the like are enough for each later library.
+ * - A program that was compiled with a header of other sizes (make CALLS=...), or of another minor version, gets
+ *   RPCRDMA_OTHER_BUILD when it initialises an endpoint.
+ *
+ * A new minor version may append members to structures, and 0 is then what the structure did without them: zero a structure before
+ * you fill it in ("rpcrdma_call call = {0};"), and name its members.
+ *
  * What no function can check is whether memory is there: a pointer that is not NULL has to name as much as its length says,
  * and nobody may write to it during the call.
  */
@@ -38,6 +51,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * The version of this header, and what the library was built with: a library that was built with other numbers refuses to
+ * initialise an endpoint (RPCRDMA_OTHER_BUILD). core/capi/Makefile changes them: make install CALLS=4.
+ */
+/** The version of the library, as text. */
+#define RPCRDMA_LIBRARY_VERSION "0.1.0"
+/** The same as a number: major, minor and patch in two hexadecimal digits each. */
+#define RPCRDMA_LIBRARY_VERSION_NUMBER 0x000100
+/** The maximum number of calls at a time of a Requester or a Responder. */
+#define RPCRDMA_CALLS 32
+/** The maximum number of segments of a Call that a Requester makes. */
+#define RPCRDMA_SEGMENTS 16
+/** The maximum length of the header of a Call that a Responder accepts, in octets. */
+#define RPCRDMA_CALL_HEADER 1024
+/** The maximum number of Read chunks of a Call that a Responder accepts, and of Write chunks. */
+#define RPCRDMA_CALL_CHUNKS 2
+/** Defined if endpoints speak version 2 as well. */
+#define RPCRDMA_HAS_VERSION_2 1
+/** Defined if findings have a summary. */
+#define RPCRDMA_HAS_EXPLANATIONS 1
+
+#if defined(RPCRDMA_HAS_VERSION_2)
 /**
  * The end that connects.
  */
@@ -94,22 +129,6 @@
 #define RPCRDMA_LOST 4
 
 /**
- * The version is 1. An end that only calls gives it to its Requester, one that is only called to its Responder;
- * rpcrdma_direction says it to one that does both.
- */
-#define RPCRDMA_ARRIVED_VERSION_1 1
-
-/**
- * The Requester.
- */
-#define RPCRDMA_ARRIVED_REPLY 2
-
-/**
- * The Responder, if it has a place (rpcrdma_responder_count). Else the Send has to wait.
- */
-#define RPCRDMA_ARRIVED_CALL 3
-
-/**
  * The Responder: a Call goes on that began in an earlier Send. If that still waits for a place, so must this; but an end that
  * makes calls as well copies it, and posts its Receive again, because nothing but parts may come between the parts.
  */
@@ -141,29 +160,52 @@
 #define RPCRDMA_ARRIVED_EXCEEDED 9
 
 /**
- * The most calls at a time of a Requester or a Responder.
+ * Octets of memory for a channel. rpcrdma_channel_size may say less.
  */
-#define RPCRDMA_CALLS 32
+#define RPCRDMA_CHANNEL_SIZE 1536
+#endif
 
 /**
- * The most segments of a Call that a Requester makes.
+ * The maximum number of ranges of an output.
  */
-#define RPCRDMA_SEGMENTS 16
+#define RPCRDMA_RANGES (RPCRDMA_SEGMENTS + 1)
 
 /**
- * The longest header of a Call that a Responder accepts, in octets.
+ * The sizes and the interface that this header is for: the last argument of rpcrdma_requester_init, rpcrdma_responder_init and
+ * rpcrdma_channel_init, which refuse another library's.
  */
-#define RPCRDMA_CALL_HEADER 1024
+#define RPCRDMA_BUILD ((((((uint64_t)RPCRDMA_CALLS << 52) | ((uint64_t)RPCRDMA_SEGMENTS << 40)) | ((uint64_t)RPCRDMA_CALL_HEADER << 24)) | ((uint64_t)RPCRDMA_CALL_CHUNKS << 16)) | ((uint64_t)RPCRDMA_LIBRARY_VERSION_NUMBER >> 8))
 
 /**
- * The most Read chunks of a Call that a Responder accepts, and the most Write chunks.
+ * The alignment of a Requester, a Responder and a channel, in octets: that of a uint64_t is enough.
  */
-#define RPCRDMA_CALL_CHUNKS 2
+#define RPCRDMA_ALIGNMENT 8
 
 /**
- * The most ranges of an output.
+ * Octets of memory for a Requester. rpcrdma_requester_size may say less.
  */
-#define RPCRDMA_RANGES 17
+#define RPCRDMA_REQUESTER_SIZE (256 + (RPCRDMA_CALLS * (208 + (60 * RPCRDMA_SEGMENTS))))
+
+/**
+ * Octets of memory for a Responder. rpcrdma_responder_size may say less.
+ */
+#define RPCRDMA_RESPONDER_SIZE (256 + (RPCRDMA_CALLS * ((216 + RPCRDMA_CALL_HEADER) + (16 * RPCRDMA_CALL_CHUNKS))))
+
+/**
+ * The version is 1. An end that only calls gives it to its Requester, one that is only called to its Responder;
+ * rpcrdma_direction says it to one that does both.
+ */
+#define RPCRDMA_ARRIVED_VERSION_1 1
+
+/**
+ * The Requester.
+ */
+#define RPCRDMA_ARRIVED_REPLY 2
+
+/**
+ * The Responder, if it has a place (rpcrdma_responder_count). Else the Send has to wait.
+ */
+#define RPCRDMA_ARRIVED_CALL 3
 
 /**
  * Version 1.
@@ -236,7 +278,8 @@
 #define RPCRDMA_IN_COMPLETED 7
 
 /**
- * Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call.
+ * Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call. The
+ * Call is answered with an error, after RPCRDMA_IN_COMPLETED for each of its other RDMA Reads.
  */
 #define RPCRDMA_IN_NOT_POSTED 8
 
@@ -819,8 +862,13 @@ typedef enum rpcrdma_status {
    * The version of the connection, or the peer, does not offer it.
    */
   RPCRDMA_NOT_SUPPORTED = 15,
+  /**
+   * The library was built with other sizes than the header that the program was compiled with, or is another version.
+   */
+  RPCRDMA_OTHER_BUILD = 16,
 } rpcrdma_status;
 
+#if defined(RPCRDMA_HAS_VERSION_2)
 /**
  * The version, credits and transport properties of one end of a connection, in memory of the caller's: for an end that
  * speaks version 2. One that speaks version 1 alone needs none. It has no pointer into itself, but must not be copied while
@@ -839,6 +887,7 @@ typedef enum rpcrdma_status {
  * is kept for an asynchronous grant, and without those that Calls still occupy (rpcrdma_responder_count).
  */
 typedef struct rpcrdma_channel rpcrdma_channel;
+#endif
 
 /**
  * The Requester of one connection, in memory of the caller's. It has no pointer into itself, but must not be copied while
@@ -852,24 +901,25 @@ typedef struct rpcrdma_requester rpcrdma_requester;
  */
 typedef struct rpcrdma_responder rpcrdma_responder;
 
+#if defined(RPCRDMA_HAS_VERSION_2)
 /**
  * The transport properties of one end.
  */
 typedef struct rpcrdma_properties {
   /**
-   * The most octets of a Send that it sends.
+   * The maximum Send size in octets, at least 1.
    */
   uint32_t send_size;
   /**
-   * The most octets of a Send that it receives.
+   * The size of its Receives in octets, at least 1.
    */
   uint32_t receive_size;
   /**
-   * The most octets of a segment.
+   * The maximum length of a segment in octets, at least 1.
    */
   uint32_t segment_length;
   /**
-   * The most segments of a Call.
+   * The maximum number of segments of a Call.
    */
   uint32_t segments;
   /**
@@ -891,6 +941,7 @@ typedef struct rpcrdma_state {
    */
   uint32_t version;
 } rpcrdma_state;
+#endif
 
 /**
  * What applies to one direction of a connection. In version 2, rpcrdma_channel_terms says it.
@@ -898,11 +949,11 @@ typedef struct rpcrdma_state {
 typedef struct rpcrdma_terms {
   /**
    * The inline threshold for Calls, in octets (RFC 8166 section 3.3.2): client_to_server of rpcrdma_agreement, if the
-   * client calls.
+   * client calls. At least 1024 in version 1, and 1 in version 2.
    */
   uint32_t call_threshold;
   /**
-   * The inline threshold for Replies, in octets: server_to_client, if the client calls.
+   * The inline threshold for Replies, in octets, with the same minimum: server_to_client, if the client calls.
    */
   uint32_t reply_threshold;
   /**
@@ -910,7 +961,7 @@ typedef struct rpcrdma_terms {
    */
   uint32_t flags;
   /**
-   * RPCRDMA_VERSION_1 or 0, RPCRDMA_VERSION_2A or RPCRDMA_VERSION_2B.
+   * RPCRDMA_VERSION_1 or 0, RPCRDMA_VERSION_2A or RPCRDMA_VERSION_2B; version 1 alone in a library built with VERSION_2=no.
    */
   uint32_t version;
   /**
@@ -933,6 +984,7 @@ typedef struct rpcrdma_segment_limits {
   uint32_t count;
 } rpcrdma_segment_limits;
 
+#if defined(RPCRDMA_HAS_VERSION_2)
 /**
  * How many messages may be sent now. In version 1, where the endpoints count credits themselves, UINT32_MAX.
  */
@@ -972,6 +1024,7 @@ typedef struct rpcrdma_arrival {
    */
   uint32_t words[2];
 } rpcrdma_arrival;
+#endif
 
 /**
  * The read segments of a Read list that are still to be visited: rpcrdma_next_read_segment takes the first. A copy is a
@@ -1213,6 +1266,54 @@ typedef struct rpcrdma_property {
    */
   size_t length;
 } rpcrdma_property;
+
+/**
+ * Text that lasts as long as the program. It does not end in a NUL: print it with "%.*s", or use rpcrdma_rule_string.
+ */
+typedef struct rpcrdma_text {
+  /**
+   * ASCII characters.
+   */
+  const char *characters;
+  /**
+   * How many.
+   */
+  size_t length;
+} rpcrdma_text;
+
+/**
+ * A rule that was broken.
+ */
+typedef struct rpcrdma_finding {
+  /**
+   * The name of the rule, which does not change.
+   */
+  struct rpcrdma_text slug;
+  /**
+   * Where the rule comes from.
+   */
+  struct rpcrdma_text section;
+  /**
+   * What it says; empty in a library that was built with EXPLANATIONS=no.
+   */
+  struct rpcrdma_text summary;
+  /**
+   * Octets from the start of the Send to what is wrong in it.
+   */
+  size_t offset;
+  /**
+   * RPCRDMA_SEVERITY_ERROR, RPCRDMA_SEVERITY_WARNING or RPCRDMA_SEVERITY_HAZARD.
+   */
+  uint32_t severity;
+  /**
+   * What the receiver has to do: RPCRDMA_REACT_NOT_SAID, RPCRDMA_REACT_DISCARD or RPCRDMA_REACT_ANSWER.
+   */
+  uint32_t reaction;
+  /**
+   * RPCRDMA_REACT_ANSWER: the rdma_err to answer with. Otherwise 0.
+   */
+  uint32_t answer;
+} rpcrdma_finding;
 
 /**
  * The private data of one side (RFC 8797 section 4).
@@ -1659,54 +1760,6 @@ typedef struct rpcrdma_rpc_reply {
 } rpcrdma_rpc_reply;
 
 /**
- * Text that lasts as long as the program. It does not end in a NUL: print it with "%.*s".
- */
-typedef struct rpcrdma_text {
-  /**
-   * ASCII characters.
-   */
-  const char *characters;
-  /**
-   * How many.
-   */
-  size_t length;
-} rpcrdma_text;
-
-/**
- * A rule that was broken.
- */
-typedef struct rpcrdma_finding {
-  /**
-   * The name of the rule, which does not change.
-   */
-  struct rpcrdma_text slug;
-  /**
-   * Where the rule comes from.
-   */
-  struct rpcrdma_text section;
-  /**
-   * What it says; empty in a library that was built with EXPLANATIONS=no.
-   */
-  struct rpcrdma_text summary;
-  /**
-   * Octets from the start of the Send to what is wrong in it.
-   */
-  size_t offset;
-  /**
-   * RPCRDMA_SEVERITY_ERROR, RPCRDMA_SEVERITY_WARNING or RPCRDMA_SEVERITY_HAZARD.
-   */
-  uint32_t severity;
-  /**
-   * What the receiver has to do: RPCRDMA_REACT_NOT_SAID, RPCRDMA_REACT_DISCARD or RPCRDMA_REACT_ANSWER.
-   */
-  uint32_t reaction;
-  /**
-   * RPCRDMA_REACT_ANSWER: the rdma_err to answer with. Otherwise 0.
-   */
-  uint32_t answer;
-} rpcrdma_finding;
-
-/**
  * A read segment: a piece of an argument (section 3.4.5).
  */
 typedef struct rpcrdma_read_segment {
@@ -1720,10 +1773,55 @@ typedef struct rpcrdma_read_segment {
   struct rpcrdma_segment target;
 } rpcrdma_read_segment;
 
+/**
+ * Memory for a Requester: static, or within another structure.
+ */
+typedef union rpcrdma_requester_memory {
+  /**
+   * Aligns the memory.
+   */
+  uint64_t alignment;
+  /**
+   * The memory, for rpcrdma_requester_init.
+   */
+  uint8_t octets[RPCRDMA_REQUESTER_SIZE];
+} rpcrdma_requester_memory;
+
+/**
+ * Memory for a Responder: static, or within another structure.
+ */
+typedef union rpcrdma_responder_memory {
+  /**
+   * Aligns the memory.
+   */
+  uint64_t alignment;
+  /**
+   * The memory, for rpcrdma_responder_init.
+   */
+  uint8_t octets[RPCRDMA_RESPONDER_SIZE];
+} rpcrdma_responder_memory;
+
+#if defined(RPCRDMA_HAS_VERSION_2)
+/**
+ * Memory for a channel: static, or within another structure.
+ */
+typedef union rpcrdma_channel_memory {
+  /**
+   * Aligns the memory.
+   */
+  uint64_t alignment;
+  /**
+   * The memory, for rpcrdma_channel_init.
+   */
+  uint8_t octets[RPCRDMA_CHANNEL_SIZE];
+} rpcrdma_channel_memory;
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
 
+#if defined(RPCRDMA_HAS_VERSION_2)
 /**
  * The transport properties of an end that has said nothing.
  *
@@ -1732,23 +1830,26 @@ extern "C" {
 enum rpcrdma_status rpcrdma_default_properties(struct rpcrdma_properties *properties);
 
 /**
- * Octets of a channel.
+ * Octets of a channel, never more than RPCRDMA_CHANNEL_SIZE.
  */
 size_t rpcrdma_channel_size(void);
 
 /**
- * Makes the channel of a new connection in memory of rpcrdma_channel_size octets, aligned like a uint64_t. side is
+ * Makes the channel of a new connection in memory of RPCRDMA_CHANNEL_SIZE octets, aligned like a uint64_t. side is
  * RPCRDMA_CLIENT or RPCRDMA_SERVER; versions are those that it speaks, of RPCRDMA_VERSION_... together; properties are its
- * own. A client begins with the highest version. There is nothing to free; another connection needs a new one.
+ * own. build is RPCRDMA_BUILD. A client begins with the highest version. There is nothing to free; another connection needs a
+ * new one.
  *
- * RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: there is no such side, no version, or one that is not
- * known. RPCRDMA_OVERLAP: the channel and its properties are not apart.
+ * RPCRDMA_NO_ROOM: length is less than rpcrdma_channel_size says. RPCRDMA_INVALID: there is no such side, no version, or one
+ * that is not known; or a property is 0 that must not be, or reverse_direction is another. RPCRDMA_OTHER_BUILD: the program was
+ * compiled with the header of another library.
  */
 enum rpcrdma_status rpcrdma_channel_init(struct rpcrdma_channel *channel,
                                          size_t length,
                                          uint32_t side,
                                          uint32_t versions,
-                                         const struct rpcrdma_properties *properties);
+                                         const struct rpcrdma_properties *properties,
+                                         uint64_t build);
 
 /**
  * Sends this host authentication message with the transport properties of this end; none if it is empty. To be called before
@@ -1771,10 +1872,11 @@ enum rpcrdma_status rpcrdma_channel_state(struct rpcrdma_channel *channel,
 
 /**
  * The terms of version 2 for the calls that this end makes, and for those that it answers. flags: RPCRDMA_REMOTE_INVALIDATION
- * if this end takes part in it, else 0.
+ * if this end takes part in it, else 0. A peer that receives nothing has thresholds of 0, which the endpoints refuse: the
+ * connection is of no use then.
  *
- * RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
- * RPCRDMA_OVERLAP: what is written is in it.
+ * RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: flags has no meaning, or this is no
+ * channel. RPCRDMA_OVERLAP: what is written is in it.
  */
 enum rpcrdma_status rpcrdma_channel_terms(struct rpcrdma_channel *channel,
                                           uint32_t flags,
@@ -1863,6 +1965,23 @@ enum rpcrdma_status rpcrdma_channel_received(struct rpcrdma_channel *channel,
                                              const uint8_t *octets,
                                              size_t length,
                                              struct rpcrdma_arrival *arrival);
+#endif
+
+/**
+ * The version of the library that the program runs with, as text that lasts as long as the program. RPCRDMA_LIBRARY_VERSION is that
+ * of the header.
+ */
+const char *rpcrdma_library_version(void);
+
+/**
+ * The version of the library that the program runs with, in the form of RPCRDMA_LIBRARY_VERSION_NUMBER.
+ */
+uint32_t rpcrdma_library_version_number(void);
+
+/**
+ * RPCRDMA_BUILD of the library that the program runs with.
+ */
+uint64_t rpcrdma_library_build(void);
 
 /**
  * Says to an end that both calls and is called which of its endpoints a Send of version 1 is for: *kind is
@@ -2012,6 +2131,44 @@ enum rpcrdma_status rpcrdma_encode_error_v2(uint32_t family,
                                             size_t *length);
 
 /**
+ * The name of an rpcrdma_status: "RPCRDMA_OK" and so on, or "unknown".
+ */
+const char *rpcrdma_status_string(uint32_t status);
+
+/**
+ * The name of the kind of an rpcrdma_decode_error: "RPCRDMA_HEADER_SHORT" and so on, or "unknown".
+ */
+const char *rpcrdma_decode_error_string(uint32_t kind);
+
+/**
+ * The name of the kind of an rpcrdma_input: "RPCRDMA_IN_RECEIVED" and so on, or "unknown".
+ */
+const char *rpcrdma_input_string(uint32_t kind);
+
+/**
+ * The name of the kind of an rpcrdma_output: "RPCRDMA_DO_SEND" and so on, or "unknown".
+ */
+const char *rpcrdma_output_string(uint32_t kind);
+
+/**
+ * The name of the end of a Call, from an rpcrdma_output: "RPCRDMA_END_REPLY" and so on, or "unknown".
+ */
+const char *rpcrdma_end_string(uint32_t end);
+
+/**
+ * The name of an rdma_err in the specification of a version, RPCRDMA_VERSION_...: "ERR_CHUNK" in version 1,
+ * "RDMA2_ERR_SYSTEM" in version 2, and so on; or "unknown".
+ */
+const char *rpcrdma_error_string(uint32_t version,
+                                 uint32_t error);
+
+/**
+ * The slug of a finding as text that ends in a NUL: "msg-no-payload" and so on. "unknown" if the finding is not one that this
+ * library has written, or finding is NULL.
+ */
+const char *rpcrdma_rule_string(const struct rpcrdma_finding *finding);
+
+/**
  * Looks for private data in that of a connection manager's message, at any place in it.
  *
  * RPCRDMA_NOT_FOUND: it is not there. RPCRDMA_OVERLAP: *data overlaps the octets.
@@ -2041,23 +2198,28 @@ enum rpcrdma_status rpcrdma_agree(const struct rpcrdma_private_data *client,
 
 /**
  * Octets of a Requester that makes this many calls at a time, with this many segments each; 0 if it is more than
- * RPCRDMA_CALLS or RPCRDMA_SEGMENTS. The size is fixed when the library is built, so it is the same for all smaller numbers.
+ * RPCRDMA_CALLS or RPCRDMA_SEGMENTS. The size is fixed when the library is built, so it is the same for all smaller numbers, and
+ * never more than RPCRDMA_REQUESTER_SIZE.
  */
 size_t rpcrdma_requester_size(size_t calls,
                               size_t segments);
 
 /**
- * Makes a Requester of a new connection in memory of rpcrdma_requester_size octets, aligned like a uint64_t. Each Call asks
- * for credits credits; a memory region has at most segment_length octets, a multiple of four. It takes as much stack as its
- * size. There is nothing to free; another connection needs a new one.
+ * Makes a Requester of a new connection in memory of RPCRDMA_REQUESTER_SIZE octets, aligned like a uint64_t. Each Call asks
+ * for credits credits, at least 1; a memory region has at most segment_length octets, a multiple of four and at least four.
+ * build is RPCRDMA_BUILD. Making it needs as much stack as its size. There is nothing to free; another connection needs a new
+ * one.
  *
- * RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: the terms have no such version or formats.
+ * RPCRDMA_NO_ROOM: length is less than rpcrdma_requester_size says. RPCRDMA_INVALID: the terms have a number that has no
+ * meaning or a threshold that is too small; or credits or segment_length has a value that it must not have.
+ * RPCRDMA_OTHER_BUILD: the program was compiled with the header of another library.
  */
 enum rpcrdma_status rpcrdma_requester_init(struct rpcrdma_requester *requester,
                                            size_t length,
                                            const struct rpcrdma_terms *terms,
                                            uint32_t credits,
-                                           uint32_t segment_length);
+                                           uint32_t segment_length,
+                                           uint64_t build);
 
 /**
  * Begins a Call: *id is its name until it is done. It waits if there is no credit.
@@ -2096,7 +2258,8 @@ enum rpcrdma_status rpcrdma_requester_cancel(struct rpcrdma_requester *requester
 /**
  * Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
  *
- * RPCRDMA_INVALID: the terms have no such version or formats, or this is no Requester. RPCRDMA_OVERLAP: they are in it.
+ * RPCRDMA_INVALID: the terms have a number that has no meaning or a threshold that is too small, or this is no Requester.
+ * RPCRDMA_OVERLAP: the terms are in the Requester.
  */
 enum rpcrdma_status rpcrdma_requester_agree(struct rpcrdma_requester *requester,
                                             const struct rpcrdma_terms *terms);
@@ -2179,23 +2342,25 @@ enum rpcrdma_status rpcrdma_requester_poll(struct rpcrdma_requester *requester,
 
 /**
  * Octets of a Responder for this many calls at a time; 0 if it is more than RPCRDMA_CALLS. The size is fixed when the
- * library is built, so it is the same for all smaller numbers.
+ * library is built, so it is the same for all smaller numbers, and never more than RPCRDMA_RESPONDER_SIZE.
  */
 size_t rpcrdma_responder_size(size_t calls);
 
 /**
- * Makes a Responder of a new connection in memory of rpcrdma_responder_size octets, aligned like a uint64_t. It grants
- * credits credits, so as many Receives have to be posted. It takes as much stack as its size. There is nothing to free;
- * another connection needs a new one.
+ * Makes a Responder of a new connection in memory of RPCRDMA_RESPONDER_SIZE octets, aligned like a uint64_t. It grants
+ * credits credits, so as many Receives have to be posted. build is RPCRDMA_BUILD. Making it needs as much stack as its size.
+ * There is nothing to free; another connection needs a new one.
  *
- * RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: credits are 0, or more than RPCRDMA_CALLS; or the terms have
- * no such version or formats.
+ * RPCRDMA_NO_ROOM: length is less than rpcrdma_responder_size says. RPCRDMA_INVALID: credits are 0, or more than
+ * RPCRDMA_CALLS; the limits allow more chunks than RPCRDMA_CALL_CHUNKS; or the terms have a number that has no meaning or a
+ * threshold that is too small. RPCRDMA_OTHER_BUILD: the program was compiled with the header of another library.
  */
 enum rpcrdma_status rpcrdma_responder_init(struct rpcrdma_responder *responder,
                                            size_t length,
                                            const struct rpcrdma_terms *terms,
                                            const struct rpcrdma_limits *limits,
-                                           uint32_t credits);
+                                           uint32_t credits,
+                                           uint64_t build);
 
 /**
  * Allows this many RDMA Reads at a time from now on (ORD), and at most this many octets in each RDMA Read and RDMA Write:
@@ -2210,7 +2375,8 @@ enum rpcrdma_status rpcrdma_responder_limit(struct rpcrdma_responder *responder,
 /**
  * Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
  *
- * RPCRDMA_INVALID: the terms have no such version or formats, or this is no Responder. RPCRDMA_OVERLAP: they are in it.
+ * RPCRDMA_INVALID: the terms have a number that has no meaning or a threshold that is too small, or this is no Responder.
+ * RPCRDMA_OVERLAP: the terms are in the Responder.
  */
 enum rpcrdma_status rpcrdma_responder_agree(struct rpcrdma_responder *responder,
                                             const struct rpcrdma_terms *terms);
@@ -2293,7 +2459,7 @@ enum rpcrdma_status rpcrdma_responder_poll(struct rpcrdma_responder *responder,
  * Answers a Call that was delivered. *form says what becomes of the reply: RPCRDMA_FORM_SHORT and so on.
  *
  * RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is not a reply to it, its lengths do not fit each
- * other, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. RPCRDMA_OVERLAP: the
+ * other, its flags have no meaning, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. RPCRDMA_OVERLAP: the
  * Responder and what it reads or writes are not apart. In all of these nothing is done.
  */
 enum rpcrdma_status rpcrdma_responder_reply(struct rpcrdma_responder *responder,

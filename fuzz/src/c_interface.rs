@@ -9,9 +9,9 @@ use rpcrdma::v2::{Family, MessageV2};
 use rpcrdma_capi::rpcrdma_status::{RPCRDMA_NO_ROOM, RPCRDMA_NOT_DECODED, RPCRDMA_OK};
 use rpcrdma_capi::{
     RPCRDMA_ARRIVED_CALL, RPCRDMA_ARRIVED_EXCEEDED, RPCRDMA_ARRIVED_PROPERTIES, RPCRDMA_ARRIVED_VERSION_1,
-    RPCRDMA_CALL_HEADER, RPCRDMA_CALLS, RPCRDMA_CLIENT, RPCRDMA_DO_DELIVER, RPCRDMA_DO_DELIVER_ASSEMBLED,
-    RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_NOTHING, RPCRDMA_DO_READ, RPCRDMA_FAMILY_A, RPCRDMA_FAMILY_B,
-    RPCRDMA_IN_COMPLETED, RPCRDMA_IN_RECEIVED, RPCRDMA_RESPONDER, RPCRDMA_SERVER, RPCRDMA_VERSION_1,
+    RPCRDMA_BUILD, RPCRDMA_CALL_HEADER, RPCRDMA_CALLS, RPCRDMA_CLIENT, RPCRDMA_DO_DELIVER,
+    RPCRDMA_DO_DELIVER_ASSEMBLED, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_NOTHING, RPCRDMA_DO_READ, RPCRDMA_FAMILY_A,
+    RPCRDMA_FAMILY_B, RPCRDMA_IN_COMPLETED, RPCRDMA_IN_RECEIVED, RPCRDMA_RESPONDER, RPCRDMA_SERVER, RPCRDMA_VERSION_1,
     RPCRDMA_VERSION_2A, RPCRDMA_VERSION_2B, rpcrdma_arrival, rpcrdma_channel, rpcrdma_channel_init,
     rpcrdma_channel_poll, rpcrdma_channel_received, rpcrdma_channel_size, rpcrdma_decode, rpcrdma_decode_error,
     rpcrdma_decode_v2, rpcrdma_default_properties, rpcrdma_encode, rpcrdma_encode_v2, rpcrdma_finding, rpcrdma_input,
@@ -126,7 +126,10 @@ fn channel(side: u32, versions: u32) -> Vec<u64> {
     unsafe {
         let mut properties = zeroed();
         assert_eq!(rpcrdma_default_properties(&mut properties), RPCRDMA_OK);
-        assert_eq!(rpcrdma_channel_init(place, memory.len() * 8, side, versions, &properties), RPCRDMA_OK);
+        assert_eq!(
+            rpcrdma_channel_init(place, memory.len() * 8, side, versions, &properties, RPCRDMA_BUILD),
+            RPCRDMA_OK
+        );
     }
     memory
 }
@@ -168,7 +171,7 @@ fn received(version: u32, octets: &[u8]) {
     let limits = rpcrdma_limits { read_chunks: 2, write_chunks: 2, segments: 64, octets: 1 << 20, collected: 1 << 20 };
     // SAFETY: memory of this size, here and below; the octets are there.
     unsafe {
-        let status = rpcrdma_responder_init(responder, memory.len() * 8, &terms, &limits, 4);
+        let status = rpcrdma_responder_init(responder, memory.len() * 8, &terms, &limits, 4, RPCRDMA_BUILD);
         assert_eq!(status, RPCRDMA_OK);
         let mut input: rpcrdma_input = zeroed();
         (input.kind, input.octets, input.length) = (RPCRDMA_IN_RECEIVED, octets.as_ptr(), octets.len());

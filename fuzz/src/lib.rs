@@ -5,6 +5,8 @@
 
 mod bodies;
 #[allow(unsafe_code, reason = "it calls the C interface")]
+mod c_endpoints;
+#[allow(unsafe_code, reason = "it calls the C interface")]
 mod c_interface;
 mod captures;
 mod decode;
@@ -22,6 +24,7 @@ mod version_2;
 mod wrap;
 
 pub use bodies::nfs;
+pub use c_endpoints::c_endpoints;
 pub use c_interface::c_interface;
 pub use decode::decode;
 pub use dumps::dumps;

@@ -49,6 +49,12 @@ fn c_interface() {
 }
 
 #[test]
+fn c_endpoints() {
+    replay("pair", rpcrdma_fuzz::c_endpoints);
+    random(1000, 16_000, rpcrdma_fuzz::c_endpoints);
+}
+
+#[test]
 fn frames() {
     replay("frames", rpcrdma_fuzz::frames);
 }

@@ -201,14 +201,15 @@ static int exchange(uint32_t xid, uint32_t room)
 
 int main(void)
 {
-    static uint64_t requester_memory[1 << 13], responder_memory[1 << 13];
+    static rpcrdma_requester_memory requester_memory;
+    static rpcrdma_responder_memory responder_memory;
     const rpcrdma_terms terms = {THRESHOLD, THRESHOLD, 0, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
     const rpcrdma_limits limits = {RPCRDMA_CALL_CHUNKS, RPCRDMA_CALL_CHUNKS, 16, 1 << 16, 0};
 
-    requester = (rpcrdma_requester *)requester_memory;
-    responder = (rpcrdma_responder *)responder_memory;
-    if (rpcrdma_requester_init(requester, sizeof requester_memory, &terms, 1, ROOM) != RPCRDMA_OK ||
-        rpcrdma_responder_init(responder, sizeof responder_memory, &terms, &limits, 1) != RPCRDMA_OK)
+    requester = (rpcrdma_requester *)&requester_memory;
+    responder = (rpcrdma_responder *)&responder_memory;
+    if (rpcrdma_requester_init(requester, sizeof requester_memory, &terms, 1, ROOM, RPCRDMA_BUILD) != RPCRDMA_OK ||
+        rpcrdma_responder_init(responder, sizeof responder_memory, &terms, &limits, 1, RPCRDMA_BUILD) != RPCRDMA_OK)
         return 1;
     return exchange(7, ROOM) && exchange(8, 0) ? 0 : 1;
 }

@@ -66,14 +66,14 @@ static int serve(rpcrdma_responder *responder)
 
 int main(void)
 {
-    static uint64_t memory[1 << 14];
+    static rpcrdma_responder_memory memory;
     const rpcrdma_terms terms = {4096, 4096, 0, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
     const rpcrdma_limits limits = {1, 1, 64, sizeof assembled[0], 0};
-    rpcrdma_responder *responder = (rpcrdma_responder *)memory;
+    rpcrdma_responder *responder = (rpcrdma_responder *)&memory;
     rpcrdma_input input = {.kind = RPCRDMA_IN_RECEIVED, .octets = receive};
 
     input.length = read_dump(stdin, receive, sizeof receive);
-    if (rpcrdma_responder_init(responder, sizeof memory, &terms, &limits, 8) != RPCRDMA_OK ||
+    if (rpcrdma_responder_init(responder, sizeof memory, &terms, &limits, 1, RPCRDMA_BUILD) != RPCRDMA_OK ||
         rpcrdma_responder_handle(responder, &input) != RPCRDMA_OK)
         return 1;
     return serve(responder) ? 0 : 1;

@@ -108,6 +108,15 @@ impl<T> Place<T> {
         // SAFETY: not null, aligned, and writable according to the caller of `new`.
         unsafe { ptr::write(self.0, value) }
     }
+
+    /// The place with this value, to change parts of it there.
+    #[inline(always)]
+    pub(crate) fn filled_with(&mut self, value: T) -> &mut T {
+        self.put(value);
+        // SAFETY: as above, and it has a value now. Nothing else refers to it: those who read or write something meanwhile have
+        // compared its extent.
+        unsafe { &mut *self.0 }
+    }
 }
 
 /// Octets, and two places that share none of them: what [`values`], [`Place::new`] and [`Place::apart_from`] check, in fewer
@@ -251,6 +260,7 @@ impl Buffer {
     }
 
     /// All that is written.
+    #[cfg(feature = "version-2")]
     pub(crate) fn extents(&self) -> [Extent; 2] {
         [self.room.extent(), self.length.extent()]
     }

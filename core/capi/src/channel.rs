@@ -3,14 +3,14 @@
 use core::ptr;
 
 use rpcrdma::endpoint::channel::{Arrival, Channel, HostAuthentication, Negotiation};
-use rpcrdma::endpoint::{Direction, SegmentLimits, Versions};
+use rpcrdma::endpoint::{SegmentLimits, Versions};
 use rpcrdma::v2::{Properties, ReverseDirection};
 
 use crate::argument::{Buffer, Extent, Place, Room, status, value, values};
-use crate::endpoint::{Kept, rpcrdma_segment_limits, rpcrdma_terms, version_number};
+use crate::configuration::{RPCRDMA_ALIGNMENT, same_build};
+use crate::direction::{RPCRDMA_ARRIVED_CALL, RPCRDMA_ARRIVED_REPLY, RPCRDMA_ARRIVED_VERSION_1};
+use crate::endpoint::{Kept, remote_invalidation, rpcrdma_segment_limits, rpcrdma_terms, version_number};
 use crate::message_v2::error_words;
-use crate::private_data::RPCRDMA_REMOTE_INVALIDATION;
-use crate::requester::{self, rpcrdma_requester};
 use crate::status::rpcrdma_status;
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_FOUND, RPCRDMA_TOO_LONG};
 
@@ -46,13 +46,13 @@ pub const RPCRDMA_SERVER: u32 = 2;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_properties {
-    /// The most octets of a Send that it sends.
+    /// The maximum Send size in octets, at least 1.
     pub send_size: u32,
-    /// The most octets of a Send that it receives.
+    /// The size of its Receives in octets, at least 1.
     pub receive_size: u32,
-    /// The most octets of a segment.
+    /// The maximum length of a segment in octets, at least 1.
     pub segment_length: u32,
-    /// The most segments of a Call.
+    /// The maximum number of segments of a Call.
     pub segments: u32,
     /// How it answers calls of the other end, if it is the client: RPCRDMA_REVERSE_NONE and so on.
     pub reverse_direction: u32,
@@ -102,13 +102,6 @@ pub struct rpcrdma_arrival {
     pub words: [u32; 2],
 }
 
-/// The version is 1. An end that only calls gives it to its Requester, one that is only called to its Responder;
-/// rpcrdma_direction says it to one that does both.
-pub const RPCRDMA_ARRIVED_VERSION_1: u32 = 1;
-/// The Requester.
-pub const RPCRDMA_ARRIVED_REPLY: u32 = 2;
-/// The Responder, if it has a place (rpcrdma_responder_count). Else the Send has to wait.
-pub const RPCRDMA_ARRIVED_CALL: u32 = 3;
 /// The Responder: a Call goes on that began in an earlier Send. If that still waits for a place, so must this; but an end that
 /// makes calls as well copies it, and posts its Receive again, because nothing but parts may come between the parts.
 pub const RPCRDMA_ARRIVED_CALL_PART: u32 = 4;
@@ -145,18 +138,36 @@ pub unsafe extern "C" fn rpcrdma_default_properties(properties: *mut rpcrdma_pro
     status(properties.map(|properties| properties.put(Properties::DEFAULT.into())))
 }
 
-/// Octets of a channel.
+/// Octets of a channel, never more than RPCRDMA_CHANNEL_SIZE.
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_channel_size() -> usize {
     size_of::<Kept<Channel>>()
 }
 
-/// Makes the channel of a new connection in memory of rpcrdma_channel_size octets, aligned like a uint64_t. side is
+/// Octets of memory for a channel. rpcrdma_channel_size may say less.
+pub const RPCRDMA_CHANNEL_SIZE: usize = 1536;
+
+// What the header promises.
+const _: () =
+    assert!(size_of::<Kept<Channel>>() <= RPCRDMA_CHANNEL_SIZE && align_of::<Kept<Channel>>() <= RPCRDMA_ALIGNMENT);
+
+/// Memory for a channel: static, or within another structure.
+#[repr(C)]
+pub union rpcrdma_channel_memory {
+    /// Aligns the memory.
+    pub alignment: u64,
+    /// The memory, for rpcrdma_channel_init.
+    pub octets: [u8; RPCRDMA_CHANNEL_SIZE],
+}
+
+/// Makes the channel of a new connection in memory of RPCRDMA_CHANNEL_SIZE octets, aligned like a uint64_t. side is
 /// RPCRDMA_CLIENT or RPCRDMA_SERVER; versions are those that it speaks, of RPCRDMA_VERSION_... together; properties are its
-/// own. A client begins with the highest version. There is nothing to free; another connection needs a new one.
+/// own. build is RPCRDMA_BUILD. A client begins with the highest version. There is nothing to free; another connection needs a
+/// new one.
 ///
-/// RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: there is no such side, no version, or one that is not
-/// known. RPCRDMA_OVERLAP: the channel and its properties are not apart.
+/// RPCRDMA_NO_ROOM: length is less than rpcrdma_channel_size says. RPCRDMA_INVALID: there is no such side, no version, or one
+/// that is not known; or a property is 0 that must not be, or reverse_direction is another. RPCRDMA_OTHER_BUILD: the program was
+/// compiled with the header of another library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_init(
     channel: *mut rpcrdma_channel,
@@ -164,11 +175,13 @@ pub unsafe extern "C" fn rpcrdma_channel_init(
     side: u32,
     versions: u32,
     properties: *const rpcrdma_properties,
+    build: u64,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
     let properties = unsafe { value(properties).copied() };
     let init = || {
-        let own = properties?.into();
+        same_build(build)?;
+        let own = properties?.own()?;
         let versions =
             u8::try_from(versions).ok().and_then(Versions::from_bits).filter(|versions| !versions.is_empty());
         let versions = versions.ok_or(RPCRDMA_INVALID)?;
@@ -231,10 +244,11 @@ pub unsafe extern "C" fn rpcrdma_channel_state(
 }
 
 /// The terms of version 2 for the calls that this end makes, and for those that it answers. flags: RPCRDMA_REMOTE_INVALIDATION
-/// if this end takes part in it, else 0.
+/// if this end takes part in it, else 0. A peer that receives nothing has thresholds of 0, which the endpoints refuse: the
+/// connection is of no use then.
 ///
-/// RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
-/// RPCRDMA_OVERLAP: what is written is in it.
+/// RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: flags has no meaning, or this is no
+/// channel. RPCRDMA_OVERLAP: what is written is in it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_channel_terms(
     channel: *mut rpcrdma_channel,
@@ -248,7 +262,7 @@ pub unsafe extern "C" fn rpcrdma_channel_terms(
         let (calls, answers) = (calls?, answers?);
         // SAFETY: and for this.
         let channel = unsafe { find(channel, &[calls.extent(), answers.extent()]) }?;
-        let terms = channel.terms(flags & RPCRDMA_REMOTE_INVALIDATION != 0).ok_or(RPCRDMA_NOT_FOUND)?;
+        let terms = channel.terms(remote_invalidation(flags)?).ok_or(RPCRDMA_NOT_FOUND)?;
         calls.put(terms.0.into());
         answers.put(terms.1.into());
         Ok(())
@@ -443,35 +457,6 @@ pub unsafe extern "C" fn rpcrdma_channel_received(
     status(received())
 }
 
-/// Says to an end that both calls and is called which of its endpoints a Send of version 1 is for: *kind is
-/// RPCRDMA_ARRIVED_REPLY or RPCRDMA_ARRIVED_CALL. A Send that does not show it is a Reply if the Requester waits for one with
-/// its XID (RFC 8167 section 5).
-///
-/// RPCRDMA_INVALID: this is no Requester. RPCRDMA_OVERLAP: the octets, *kind and the Requester are not apart.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rpcrdma_direction(
-    requester: *mut rpcrdma_requester,
-    octets: *const u8,
-    length: usize,
-    kind: *mut u32,
-) -> rpcrdma_status {
-    // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, kind) = unsafe { (values(octets, length), Place::new(kind)) };
-    let direct = || {
-        let octets = octets?;
-        let kind = kind?.apart_from(octets)?;
-        let others = [kind.extent(), Extent::of(octets.as_ptr(), octets.len())?];
-        // SAFETY: and for this.
-        let requester = unsafe { requester::find(requester, &others) }?;
-        kind.put(match Direction::of(octets, |xid| requester.awaits(xid)) {
-            Direction::Reply => RPCRDMA_ARRIVED_REPLY,
-            Direction::Call => RPCRDMA_ARRIVED_CALL,
-        });
-        Ok(())
-    };
-    status(direct())
-}
-
 /// # Safety
 /// As of [`Kept::find`].
 unsafe fn find<'a>(channel: *mut rpcrdma_channel, others: &[Extent]) -> Result<&'a mut Channel, rpcrdma_status> {
@@ -479,16 +464,21 @@ unsafe fn find<'a>(channel: *mut rpcrdma_channel, others: &[Extent]) -> Result<&
     unsafe { Kept::find(channel.cast(), MARK, others) }
 }
 
-impl From<rpcrdma_properties> for Properties<'static> {
-    fn from(properties: rpcrdma_properties) -> Self {
-        Self {
-            maximum_send_size: properties.send_size,
-            receive_buffer_size: properties.receive_size,
-            maximum_segment_size: properties.segment_length,
-            maximum_segment_count: properties.segments,
-            reverse_direction: ReverseDirection(properties.reverse_direction),
-            host_authentication: None,
+impl rpcrdma_properties {
+    /// What an end may say of itself.
+    const fn own(self) -> Result<Properties<'static>, rpcrdma_status> {
+        let Self { send_size, receive_size, segment_length, segments, reverse_direction } = self;
+        if send_size == 0 || receive_size == 0 || segment_length == 0 || reverse_direction > RPCRDMA_REVERSE_ALL {
+            return Err(RPCRDMA_INVALID);
         }
+        Ok(Properties {
+            maximum_send_size: send_size,
+            receive_buffer_size: receive_size,
+            maximum_segment_size: segment_length,
+            maximum_segment_count: segments,
+            reverse_direction: ReverseDirection(reverse_direction),
+            host_authentication: None,
+        })
     }
 }
 

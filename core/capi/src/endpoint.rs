@@ -3,12 +3,14 @@
 use core::ops::Range;
 use core::ptr;
 
-use rpcrdma::EncodeError;
 use rpcrdma::endpoint::{CallId, InputError, Item, PayloadFormats, Ranges, Terms, Version};
 use rpcrdma::segment::Segment;
+#[cfg(feature = "version-2")]
 use rpcrdma::v2::Family;
+use rpcrdma::{EncodeError, PrivateData};
 
 use crate::argument::{Extent, Place, values};
+use crate::configuration::{RPCRDMA_RANGES, RPCRDMA_SEGMENTS};
 use crate::lists::rpcrdma_segment;
 use crate::private_data::RPCRDMA_REMOTE_INVALIDATION;
 use crate::status::rpcrdma_status;
@@ -16,17 +18,6 @@ use crate::status::rpcrdma_status::{
     RPCRDMA_IN_USE, RPCRDMA_INVALID, RPCRDMA_NO_ROOM, RPCRDMA_NULL, RPCRDMA_OVERLAP, RPCRDMA_POLL_FIRST,
     RPCRDMA_TOO_MANY, RPCRDMA_UNALIGNED, RPCRDMA_UNEXPECTED,
 };
-
-/// The most calls at a time of a Requester or a Responder.
-pub const RPCRDMA_CALLS: usize = 32;
-/// The most segments of a Call that a Requester makes.
-pub const RPCRDMA_SEGMENTS: usize = 16;
-/// The longest header of a Call that a Responder accepts, in octets.
-pub const RPCRDMA_CALL_HEADER: usize = 1024;
-/// The most Read chunks of a Call that a Responder accepts, and the most Write chunks.
-pub const RPCRDMA_CALL_CHUNKS: usize = 2;
-/// The most ranges of an output.
-pub const RPCRDMA_RANGES: usize = 17;
 
 /// Version 1.
 pub const RPCRDMA_VERSION_1: u32 = 1;
@@ -40,13 +31,13 @@ pub const RPCRDMA_VERSION_2B: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_terms {
     /// The inline threshold for Calls, in octets (RFC 8166 section 3.3.2): client_to_server of rpcrdma_agreement, if the
-    /// client calls.
+    /// client calls. At least 1024 in version 1, and 1 in version 2.
     pub call_threshold: u32,
-    /// The inline threshold for Replies, in octets: server_to_client, if the client calls.
+    /// The inline threshold for Replies, in octets, with the same minimum: server_to_client, if the client calls.
     pub reply_threshold: u32,
     /// RPCRDMA_REMOTE_INVALIDATION, or 0.
     pub flags: u32,
-    /// RPCRDMA_VERSION_1 or 0, RPCRDMA_VERSION_2A or RPCRDMA_VERSION_2B.
+    /// RPCRDMA_VERSION_1 or 0, RPCRDMA_VERSION_2A or RPCRDMA_VERSION_2B; version 1 alone in a library built with VERSION_2=no.
     pub version: u32,
     /// The forms that messages may have: RPCRDMA_FORMATS_ALL and so on.
     pub formats: u32,
@@ -133,7 +124,8 @@ pub const RPCRDMA_IN_INVALIDATED: u32 = 5;
 pub const RPCRDMA_IN_SENT: u32 = 6;
 /// An RDMA Read is complete: call.
 pub const RPCRDMA_IN_COMPLETED: u32 = 7;
-/// Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call.
+/// Responder: the RDMA Read or RDMA Write that was asked for last is not posted, because there is no memory for it: call. The
+/// Call is answered with an error, after RPCRDMA_IN_COMPLETED for each of its other RDMA Reads.
 pub const RPCRDMA_IN_NOT_POSTED: u32 = 8;
 /// Something that was posted could not be carried out.
 pub const RPCRDMA_IN_FAILED: u32 = 9;
@@ -290,22 +282,27 @@ impl rpcrdma_output {
         ranges_count: 0,
     };
 
-    /// An output that is about a call.
-    pub(crate) fn of(kind: u32, call: CallId) -> Self {
-        Self { kind, call: call.to_number(), ..Self::NOTHING }
+    /// Says what is to be done for a call. The other members are those of [`NOTHING`](Self::NOTHING).
+    pub(crate) fn ask(&mut self, kind: u32, call: CallId) -> &mut Self {
+        (self.kind, self.call) = (kind, call.to_number());
+        self
     }
 
-    pub(crate) fn with_range(mut self, range: Range<u32>) -> Self {
+    /// Says what is to be done with a Receive.
+    pub(crate) const fn ask_of_receive(&mut self, kind: u32, receive: u32) {
+        (self.kind, self.receive) = (kind, receive);
+    }
+
+    pub(crate) fn add_range(&mut self, range: Range<u32>) {
         if let Some(place) = self.ranges.get_mut(self.ranges_count) {
             *place = rpcrdma_range { from: range.start, length: range.end.saturating_sub(range.start) };
             self.ranges_count = self.ranges_count.saturating_add(1);
         }
-        self
     }
 
     /// There are never more than fit: one more than items, which the sizes of the endpoints limit.
-    pub(crate) fn with_ranges(self, ranges: Ranges<'_>) -> Self {
-        ranges.fold(self, Self::with_range)
+    pub(crate) fn add_ranges(&mut self, ranges: Ranges<'_>) {
+        ranges.for_each(|range| self.add_range(range));
     }
 }
 
@@ -319,7 +316,9 @@ impl From<Segment> for rpcrdma_segment {
 const fn version(number: u32) -> Result<Version, rpcrdma_status> {
     match number {
         0 | RPCRDMA_VERSION_1 => Ok(Version::One),
+        #[cfg(feature = "version-2")]
         RPCRDMA_VERSION_2A => Ok(Version::Two(Family::A)),
+        #[cfg(feature = "version-2")]
         RPCRDMA_VERSION_2B => Ok(Version::Two(Family::B)),
         _ => Err(RPCRDMA_INVALID),
     }
@@ -328,8 +327,19 @@ const fn version(number: u32) -> Result<Version, rpcrdma_status> {
 pub(crate) const fn version_number(version: Version) -> u32 {
     match version {
         Version::One => RPCRDMA_VERSION_1,
+        #[cfg(feature = "version-2")]
         Version::Two(Family::A) => RPCRDMA_VERSION_2A,
+        #[cfg(feature = "version-2")]
         Version::Two(Family::B) => RPCRDMA_VERSION_2B,
+    }
+}
+
+/// The only flag of terms.
+pub(crate) const fn remote_invalidation(flags: u32) -> Result<bool, rpcrdma_status> {
+    match flags {
+        0 => Ok(false),
+        RPCRDMA_REMOTE_INVALIDATION => Ok(true),
+        _ => Err(RPCRDMA_INVALID),
     }
 }
 
@@ -337,11 +347,17 @@ impl TryFrom<rpcrdma_terms> for Terms {
     type Error = rpcrdma_status;
 
     fn try_from(terms: rpcrdma_terms) -> Result<Self, rpcrdma_status> {
+        let version = version(terms.version)?;
+        // RFC 8166 section 3.3.2. In version 2 the peer says how long its Receives are.
+        let least = if version == Version::One { PrivateData::SMALLEST_SIZE } else { 1 };
+        if terms.call_threshold < least || terms.reply_threshold < least {
+            return Err(RPCRDMA_INVALID);
+        }
         Ok(Self {
             call_threshold: terms.call_threshold,
             reply_threshold: terms.reply_threshold,
-            remote_invalidation: terms.flags & RPCRDMA_REMOTE_INVALIDATION != 0,
-            version: version(terms.version)?,
+            remote_invalidation: remote_invalidation(terms.flags)?,
+            version,
             formats: match terms.formats {
                 RPCRDMA_FORMATS_ALL => PayloadFormats::All,
                 RPCRDMA_FORMATS_NONE => PayloadFormats::None,
@@ -381,15 +397,18 @@ impl From<InputError> for rpcrdma_status {
     }
 }
 
-/// What `poll` functions do with what an endpoint wants.
-pub(crate) fn answer_poll(
-    output: &Place<rpcrdma_output>,
-    polled: Result<rpcrdma_output, EncodeError>,
+/// Writes what an endpoint wants: `ask` adds it to an output that asks for nothing.
+pub(crate) fn answer_poll<O>(
+    output: &mut Place<rpcrdma_output>,
+    polled: Result<Option<O>, EncodeError>,
+    ask: impl FnOnce(O, &mut rpcrdma_output),
 ) -> Result<(), rpcrdma_status> {
+    let output = output.filled_with(rpcrdma_output::NOTHING);
     match polled {
-        Ok(asked) => output.put(asked),
+        Ok(Some(wanted)) => ask(wanted, output),
+        Ok(None) => {}
         Err(error) => {
-            output.put(rpcrdma_output { header_length: error.needed, ..rpcrdma_output::NOTHING });
+            output.header_length = error.needed;
             return Err(RPCRDMA_NO_ROOM);
         }
     }

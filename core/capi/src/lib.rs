@@ -9,6 +9,9 @@
 //! lists         chunk lists and their cursors       rpc           RPC headers
 //! message       a Send of version 1                 rules         what is wrong with a Send
 //! channel       the version of a connection, and the credits of version 2
+//! direction     which endpoint a Send of version 1 is for
+//! configuration version and sizes of the library
+//! names         numbers and rules as text
 //! requester, responder, and endpoint, what they have in common
 //! ```
 //!
@@ -27,11 +30,15 @@
 #![deny(clippy::undocumented_unsafe_blocks)]
 
 mod argument;
+#[cfg(feature = "version-2")]
 mod channel;
+mod configuration;
+mod direction;
 mod endpoint;
 mod lists;
 mod message;
 mod message_v2;
+mod names;
 mod private_data;
 mod requester;
 mod responder;
@@ -39,11 +46,15 @@ mod rpc;
 mod rules;
 mod status;
 
+#[cfg(feature = "version-2")]
 pub use channel::*;
+pub use configuration::*;
+pub use direction::*;
 pub use endpoint::*;
 pub use lists::*;
 pub use message::*;
 pub use message_v2::*;
+pub use names::*;
 pub use private_data::*;
 pub use requester::*;
 pub use responder::*;

@@ -6,15 +6,16 @@ use rpcrdma::endpoint::requester::{Call, CallRefusal, End, Input, Memory, Output
 use rpcrdma::v1::ErrorBody;
 
 use crate::argument::{Extent, Place, Room, status, value, values};
+use crate::configuration::{RPCRDMA_ALIGNMENT, RPCRDMA_CALLS, RPCRDMA_REQUESTER_SIZE, RPCRDMA_SEGMENTS, same_build};
 use crate::endpoint::{
-    Items, Kept, RPCRDMA_CALLS, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_DONE, RPCRDMA_DO_INVALIDATE, RPCRDMA_DO_PLACE,
-    RPCRDMA_DO_READ, RPCRDMA_DO_REGISTER_ARGUMENT, RPCRDMA_DO_REGISTER_REPLY, RPCRDMA_DO_REGISTER_RESULT,
-    RPCRDMA_DO_RELEASE, RPCRDMA_DO_SEND, RPCRDMA_END_BAD_REPLY, RPCRDMA_END_CANCELLED, RPCRDMA_END_CONTINUED_REPLY,
-    RPCRDMA_END_ERROR, RPCRDMA_END_ERROR_V2, RPCRDMA_END_LONG_REPLY, RPCRDMA_END_LOST, RPCRDMA_END_NO_ROOM,
-    RPCRDMA_END_NOT_REGISTERED, RPCRDMA_END_REPLY, RPCRDMA_END_SENT, RPCRDMA_IN_BROKEN, RPCRDMA_IN_COMPLETED,
-    RPCRDMA_IN_DISCONNECTED, RPCRDMA_IN_FAILED, RPCRDMA_IN_INVALIDATED, RPCRDMA_IN_NOT_REGISTERED, RPCRDMA_IN_RECEIVED,
-    RPCRDMA_IN_RECEIVED_INVALIDATING, RPCRDMA_IN_REGISTERED, RPCRDMA_IN_SENT, RPCRDMA_SEGMENTS, answer_poll,
-    rpcrdma_input, rpcrdma_item, rpcrdma_output, rpcrdma_segment_limits, rpcrdma_terms,
+    Items, Kept, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_DONE, RPCRDMA_DO_INVALIDATE, RPCRDMA_DO_PLACE, RPCRDMA_DO_READ,
+    RPCRDMA_DO_REGISTER_ARGUMENT, RPCRDMA_DO_REGISTER_REPLY, RPCRDMA_DO_REGISTER_RESULT, RPCRDMA_DO_RELEASE,
+    RPCRDMA_DO_SEND, RPCRDMA_END_BAD_REPLY, RPCRDMA_END_CANCELLED, RPCRDMA_END_CONTINUED_REPLY, RPCRDMA_END_ERROR,
+    RPCRDMA_END_ERROR_V2, RPCRDMA_END_LONG_REPLY, RPCRDMA_END_LOST, RPCRDMA_END_NO_ROOM, RPCRDMA_END_NOT_REGISTERED,
+    RPCRDMA_END_REPLY, RPCRDMA_END_SENT, RPCRDMA_IN_BROKEN, RPCRDMA_IN_COMPLETED, RPCRDMA_IN_DISCONNECTED,
+    RPCRDMA_IN_FAILED, RPCRDMA_IN_INVALIDATED, RPCRDMA_IN_NOT_REGISTERED, RPCRDMA_IN_RECEIVED,
+    RPCRDMA_IN_RECEIVED_INVALIDATING, RPCRDMA_IN_REGISTERED, RPCRDMA_IN_SENT, answer_poll, rpcrdma_input, rpcrdma_item,
+    rpcrdma_output, rpcrdma_segment_limits, rpcrdma_terms,
 };
 use crate::message_v2::error_words;
 use crate::status::rpcrdma_status::{
@@ -31,6 +32,19 @@ pub struct rpcrdma_requester {
 }
 
 pub(crate) type Kind = Requester<RPCRDMA_CALLS, RPCRDMA_SEGMENTS>;
+
+// What the header promises.
+const _: () =
+    assert!(size_of::<Kept<Kind>>() <= RPCRDMA_REQUESTER_SIZE && align_of::<Kept<Kind>>() <= RPCRDMA_ALIGNMENT);
+
+/// Memory for a Requester: static, or within another structure.
+#[repr(C)]
+pub union rpcrdma_requester_memory {
+    /// Aligns the memory.
+    pub alignment: u64,
+    /// The memory, for rpcrdma_requester_init.
+    pub octets: [u8; RPCRDMA_REQUESTER_SIZE],
+}
 
 /// What [`Kept`] begins with: "rdmareq1".
 const MARK: u64 = 0x7264_6d61_7265_7131;
@@ -75,17 +89,21 @@ pub struct rpcrdma_requester_counts {
 }
 
 /// Octets of a Requester that makes this many calls at a time, with this many segments each; 0 if it is more than
-/// RPCRDMA_CALLS or RPCRDMA_SEGMENTS. The size is fixed when the library is built, so it is the same for all smaller numbers.
+/// RPCRDMA_CALLS or RPCRDMA_SEGMENTS. The size is fixed when the library is built, so it is the same for all smaller numbers, and
+/// never more than RPCRDMA_REQUESTER_SIZE.
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_requester_size(calls: usize, segments: usize) -> usize {
     if calls > RPCRDMA_CALLS || segments > RPCRDMA_SEGMENTS { 0 } else { size_of::<Kept<Kind>>() }
 }
 
-/// Makes a Requester of a new connection in memory of rpcrdma_requester_size octets, aligned like a uint64_t. Each Call asks
-/// for credits credits; a memory region has at most segment_length octets, a multiple of four. It takes as much stack as its
-/// size. There is nothing to free; another connection needs a new one.
+/// Makes a Requester of a new connection in memory of RPCRDMA_REQUESTER_SIZE octets, aligned like a uint64_t. Each Call asks
+/// for credits credits, at least 1; a memory region has at most segment_length octets, a multiple of four and at least four.
+/// build is RPCRDMA_BUILD. Making it needs as much stack as its size. There is nothing to free; another connection needs a new
+/// one.
 ///
-/// RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: the terms have no such version or formats.
+/// RPCRDMA_NO_ROOM: length is less than rpcrdma_requester_size says. RPCRDMA_INVALID: the terms have a number that has no
+/// meaning or a threshold that is too small; or credits or segment_length has a value that it must not have.
+/// RPCRDMA_OTHER_BUILD: the program was compiled with the header of another library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_init(
     requester: *mut rpcrdma_requester,
@@ -93,11 +111,16 @@ pub unsafe extern "C" fn rpcrdma_requester_init(
     terms: *const rpcrdma_terms,
     credits: u32,
     segment_length: u32,
+    build: u64,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
     let terms = unsafe { value(terms) }.copied();
     let init = || {
+        same_build(build)?;
         let terms = terms?.try_into()?;
+        if credits == 0 || segment_length == 0 || !segment_length.is_multiple_of(4) {
+            return Err(RPCRDMA_INVALID);
+        }
         // SAFETY: and for this.
         unsafe { Kept::put(requester.cast(), length, MARK, || Kind::new(terms, credits, segment_length)) }
     };
@@ -183,7 +206,8 @@ pub unsafe extern "C" fn rpcrdma_requester_cancel(requester: *mut rpcrdma_reques
 
 /// Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
 ///
-/// RPCRDMA_INVALID: the terms have no such version or formats, or this is no Requester. RPCRDMA_OVERLAP: they are in it.
+/// RPCRDMA_INVALID: the terms have a number that has no meaning or a threshold that is too small, or this is no Requester.
+/// RPCRDMA_OVERLAP: the terms are in the Requester.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_requester_agree(
     requester: *mut rpcrdma_requester,
@@ -367,79 +391,94 @@ pub unsafe extern "C" fn rpcrdma_requester_poll(
     // SAFETY: the header asks the caller for what each of these needs.
     let (buffer, output) = unsafe { (Room::new(buffer, capacity), Place::new(output)) };
     let poll = || {
-        let output = output?;
+        let mut output = output?;
         let mut buffer = buffer?.apart_from_place(&output)?;
         let others = [buffer.extent(), output.extent()];
         // SAFETY: and for this.
         let requester = unsafe { find(requester, &others) }?;
-        answer_poll(&output, requester.poll(buffer.octets()).map(|next| next.map_or(rpcrdma_output::NOTHING, asked)))
+        answer_poll(&mut output, requester.poll(buffer.octets()), ask)
     };
     status(poll())
 }
 
-fn asked(output: Output<'_>) -> rpcrdma_output {
-    match output {
+fn ask(wanted: Output<'_>, output: &mut rpcrdma_output) {
+    match wanted {
         Output::Register { call, region, memory } => {
             let (kind, at, range) = match memory {
                 Memory::Argument(range) => (RPCRDMA_DO_REGISTER_ARGUMENT, 0, range),
                 Memory::Result(number, range) => (RPCRDMA_DO_REGISTER_RESULT, u32::from(number), range),
                 Memory::Reply(range) => (RPCRDMA_DO_REGISTER_REPLY, 0, range),
             };
-            rpcrdma_output { region: u32::from(region), at, ..rpcrdma_output::of(kind, call) }.with_range(range)
+            let output = output.ask(kind, call);
+            (output.region, output.at) = (u32::from(region), at);
+            output.add_range(range);
         }
         Output::Send { call, header, payload } => {
-            rpcrdma_output { header_length: header, ..rpcrdma_output::of(RPCRDMA_DO_SEND, call) }.with_ranges(payload)
+            let output = output.ask(RPCRDMA_DO_SEND, call);
+            output.header_length = header;
+            output.add_ranges(payload);
         }
-        Output::Place { call, receive, from, length, at } => rpcrdma_output {
-            receive,
-            from,
-            length: u64::from(length),
-            at,
-            ..rpcrdma_output::of(RPCRDMA_DO_PLACE, call)
-        },
+        Output::Place { call, receive, from, length, at } => {
+            let output = output.ask(RPCRDMA_DO_PLACE, call);
+            (output.receive, output.from, output.length, output.at) = (receive, from, u64::from(length), at);
+        }
         Output::Read { call, source, at } => {
-            rpcrdma_output { segment: source.into(), at, ..rpcrdma_output::of(RPCRDMA_DO_READ, call) }
+            let output = output.ask(RPCRDMA_DO_READ, call);
+            (output.segment, output.at) = (source.into(), at);
         }
         Output::Invalidate { call, region, handle } => {
-            rpcrdma_output { region: u32::from(region), handle, ..rpcrdma_output::of(RPCRDMA_DO_INVALIDATE, call) }
+            let output = output.ask(RPCRDMA_DO_INVALIDATE, call);
+            (output.region, output.handle) = (u32::from(region), handle);
         }
-        Output::Release { receive } => rpcrdma_output { kind: RPCRDMA_DO_RELEASE, receive, ..rpcrdma_output::NOTHING },
+        Output::Release { receive } => output.ask_of_receive(RPCRDMA_DO_RELEASE, receive),
         Output::Done { call, end, results } => {
-            let (results, results_count) = (results.as_ptr(), results.len());
-            ended(rpcrdma_output { results, results_count, ..rpcrdma_output::of(RPCRDMA_DO_DONE, call) }, &end)
+            let output = output.ask(RPCRDMA_DO_DONE, call);
+            (output.results, output.results_count) = (results.as_ptr(), results.len());
+            ended(output, &end);
         }
-        Output::Disconnect => rpcrdma_output { kind: RPCRDMA_DO_DISCONNECT, ..rpcrdma_output::NOTHING },
+        Output::Disconnect => output.kind = RPCRDMA_DO_DISCONNECT,
     }
 }
 
-fn ended(done: rpcrdma_output, end: &End) -> rpcrdma_output {
-    match end {
-        End::Reply { receive, payload } => rpcrdma_output {
-            end: RPCRDMA_END_REPLY,
-            receive: *receive,
-            from: payload.start,
-            length: payload.len() as u64,
-            ..done
-        },
-        End::LongReply(length) => rpcrdma_output { end: RPCRDMA_END_LONG_REPLY, length: u64::from(*length), ..done },
-        End::Error(ErrorBody::Chunk) => rpcrdma_output { end: RPCRDMA_END_ERROR, error: RPCRDMA_ERR_CHUNK, ..done },
-        End::Error(ErrorBody::Vers { low, high }) => {
-            rpcrdma_output { end: RPCRDMA_END_ERROR, error: RPCRDMA_ERR_VERS, words: [*low, *high], ..done }
+/// Adds how a call has ended.
+fn ended(done: &mut rpcrdma_output, end: &End) {
+    done.end = match end {
+        End::Reply { receive, payload } => {
+            (done.receive, done.from, done.length) = (*receive, payload.start, payload.len() as u64);
+            RPCRDMA_END_REPLY
         }
-        End::NotRegistered => rpcrdma_output { end: RPCRDMA_END_NOT_REGISTERED, ..done },
-        End::Cancelled => rpcrdma_output { end: RPCRDMA_END_CANCELLED, ..done },
-        End::Lost => rpcrdma_output { end: RPCRDMA_END_LOST, ..done },
+        End::LongReply(length) => {
+            done.length = u64::from(*length);
+            RPCRDMA_END_LONG_REPLY
+        }
+        End::Error(error) => {
+            done.error = match error {
+                ErrorBody::Chunk => RPCRDMA_ERR_CHUNK,
+                ErrorBody::Vers { low, high } => {
+                    done.words = [*low, *high];
+                    RPCRDMA_ERR_VERS
+                }
+            };
+            RPCRDMA_END_ERROR
+        }
+        End::NotRegistered => RPCRDMA_END_NOT_REGISTERED,
+        End::Cancelled => RPCRDMA_END_CANCELLED,
+        End::Lost => RPCRDMA_END_LOST,
         End::ErrorV2(error) => {
-            let (error, words) = error_words(*error);
-            rpcrdma_output { end: RPCRDMA_END_ERROR_V2, error, words, ..done }
+            (done.error, done.words) = error_words(*error);
+            RPCRDMA_END_ERROR_V2
         }
         End::ContinuedReply(length) => {
-            rpcrdma_output { end: RPCRDMA_END_CONTINUED_REPLY, length: u64::from(*length), ..done }
+            done.length = u64::from(*length);
+            RPCRDMA_END_CONTINUED_REPLY
         }
-        End::Sent => rpcrdma_output { end: RPCRDMA_END_SENT, ..done },
-        End::BadReply => rpcrdma_output { end: RPCRDMA_END_BAD_REPLY, ..done },
-        End::NoRoom(length) => rpcrdma_output { end: RPCRDMA_END_NO_ROOM, length: *length, ..done },
-    }
+        End::Sent => RPCRDMA_END_SENT,
+        End::BadReply => RPCRDMA_END_BAD_REPLY,
+        End::NoRoom(length) => {
+            done.length = *length;
+            RPCRDMA_END_NO_ROOM
+        }
+    };
 }
 
 impl From<CallRefusal> for rpcrdma_status {

@@ -4,12 +4,14 @@ use rpcrdma::endpoint::responder::{CallMessage, Form, Input, Output, Reply, Repl
 use rpcrdma::endpoint::{CallId, Limits, Responder};
 
 use crate::argument::{Extent, Place, Room, status, value, values};
+use crate::configuration::{
+    RPCRDMA_ALIGNMENT, RPCRDMA_CALL_CHUNKS, RPCRDMA_CALL_HEADER, RPCRDMA_CALLS, RPCRDMA_RESPONDER_SIZE, same_build,
+};
 use crate::endpoint::{
-    Items, Kept, RPCRDMA_CALL_CHUNKS, RPCRDMA_CALL_HEADER, RPCRDMA_CALLS, RPCRDMA_DO_DELIVER,
-    RPCRDMA_DO_DELIVER_ASSEMBLED, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_INVALIDATE, RPCRDMA_DO_PLACE,
-    RPCRDMA_DO_PROVIDE_REPLY, RPCRDMA_DO_READ, RPCRDMA_DO_RELEASE, RPCRDMA_DO_SEND, RPCRDMA_DO_SEND_INVALIDATING,
-    RPCRDMA_DO_WRITE, RPCRDMA_IN_BROKEN, RPCRDMA_IN_COMPLETED, RPCRDMA_IN_DISCONNECTED, RPCRDMA_IN_FAILED,
-    RPCRDMA_IN_INVALIDATED, RPCRDMA_IN_NOT_POSTED, RPCRDMA_IN_NOT_REGISTERED, RPCRDMA_IN_POSTPONED,
+    Items, Kept, RPCRDMA_DO_DELIVER, RPCRDMA_DO_DELIVER_ASSEMBLED, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_INVALIDATE,
+    RPCRDMA_DO_PLACE, RPCRDMA_DO_PROVIDE_REPLY, RPCRDMA_DO_READ, RPCRDMA_DO_RELEASE, RPCRDMA_DO_SEND,
+    RPCRDMA_DO_SEND_INVALIDATING, RPCRDMA_DO_WRITE, RPCRDMA_IN_BROKEN, RPCRDMA_IN_COMPLETED, RPCRDMA_IN_DISCONNECTED,
+    RPCRDMA_IN_FAILED, RPCRDMA_IN_INVALIDATED, RPCRDMA_IN_NOT_POSTED, RPCRDMA_IN_NOT_REGISTERED, RPCRDMA_IN_POSTPONED,
     RPCRDMA_IN_RECEIVED, RPCRDMA_IN_REGISTERED, RPCRDMA_IN_RESUMED, answer_poll, rpcrdma_input, rpcrdma_item,
     rpcrdma_output, rpcrdma_range, rpcrdma_terms,
 };
@@ -25,6 +27,19 @@ pub struct rpcrdma_responder {
 }
 
 type Kind = Responder<RPCRDMA_CALLS, RPCRDMA_CALL_HEADER, RPCRDMA_CALL_CHUNKS>;
+
+// What the header promises.
+const _: () =
+    assert!(size_of::<Kept<Kind>>() <= RPCRDMA_RESPONDER_SIZE && align_of::<Kept<Kind>>() <= RPCRDMA_ALIGNMENT);
+
+/// Memory for a Responder: static, or within another structure.
+#[repr(C)]
+pub union rpcrdma_responder_memory {
+    /// Aligns the memory.
+    pub alignment: u64,
+    /// The memory, for rpcrdma_responder_init.
+    pub octets: [u8; RPCRDMA_RESPONDER_SIZE],
+}
 
 /// What [`Kept`] begins with: "rdmares1".
 const MARK: u64 = 0x7264_6d61_7265_7331;
@@ -95,18 +110,19 @@ pub const RPCRDMA_FORM_PROVIDED: u32 = 5;
 pub const RPCRDMA_FORM_OTHER: u32 = 0;
 
 /// Octets of a Responder for this many calls at a time; 0 if it is more than RPCRDMA_CALLS. The size is fixed when the
-/// library is built, so it is the same for all smaller numbers.
+/// library is built, so it is the same for all smaller numbers, and never more than RPCRDMA_RESPONDER_SIZE.
 #[unsafe(no_mangle)]
 pub extern "C" fn rpcrdma_responder_size(calls: usize) -> usize {
     if calls > RPCRDMA_CALLS { 0 } else { size_of::<Kept<Kind>>() }
 }
 
-/// Makes a Responder of a new connection in memory of rpcrdma_responder_size octets, aligned like a uint64_t. It grants
-/// credits credits, so as many Receives have to be posted. It takes as much stack as its size. There is nothing to free;
-/// another connection needs a new one.
+/// Makes a Responder of a new connection in memory of RPCRDMA_RESPONDER_SIZE octets, aligned like a uint64_t. It grants
+/// credits credits, so as many Receives have to be posted. build is RPCRDMA_BUILD. Making it needs as much stack as its size.
+/// There is nothing to free; another connection needs a new one.
 ///
-/// RPCRDMA_NO_ROOM: length is less than the size. RPCRDMA_INVALID: credits are 0, or more than RPCRDMA_CALLS; or the terms have
-/// no such version or formats.
+/// RPCRDMA_NO_ROOM: length is less than rpcrdma_responder_size says. RPCRDMA_INVALID: credits are 0, or more than
+/// RPCRDMA_CALLS; the limits allow more chunks than RPCRDMA_CALL_CHUNKS; or the terms have a number that has no meaning or a
+/// threshold that is too small. RPCRDMA_OTHER_BUILD: the program was compiled with the header of another library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_init(
     responder: *mut rpcrdma_responder,
@@ -114,11 +130,13 @@ pub unsafe extern "C" fn rpcrdma_responder_init(
     terms: *const rpcrdma_terms,
     limits: *const rpcrdma_limits,
     credits: u32,
+    build: u64,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
     let (terms, limits) = unsafe { (value(terms).copied(), value(limits).copied()) };
     let init = || {
-        let (terms, limits) = (terms?.try_into()?, Limits::from(limits?));
+        same_build(build)?;
+        let (terms, limits) = (terms?.try_into()?, Limits::try_from(limits?)?);
         if credits == 0 || credits as usize > RPCRDMA_CALLS {
             return Err(RPCRDMA_INVALID);
         }
@@ -133,14 +151,20 @@ pub unsafe extern "C" fn rpcrdma_responder_init(
     status(init())
 }
 
-impl From<rpcrdma_limits> for Limits {
-    fn from(limits: rpcrdma_limits) -> Self {
+impl TryFrom<rpcrdma_limits> for Limits {
+    type Error = rpcrdma_status;
+
+    fn try_from(limits: rpcrdma_limits) -> Result<Self, rpcrdma_status> {
         let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
-        Self::new()
-            .with_chunks(number(limits.read_chunks), number(limits.write_chunks))
+        let (reads, writes) = (number(limits.read_chunks), number(limits.write_chunks));
+        if reads > RPCRDMA_CALL_CHUNKS || writes > RPCRDMA_CALL_CHUNKS {
+            return Err(RPCRDMA_INVALID);
+        }
+        Ok(Self::new()
+            .with_chunks(reads, writes)
             .with_segments(number(limits.segments))
             .with_octets(limits.octets)
-            .with_collected(limits.collected)
+            .with_collected(limits.collected))
     }
 }
 
@@ -164,7 +188,8 @@ pub unsafe extern "C" fn rpcrdma_responder_limit(
 
 /// Sets the terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
 ///
-/// RPCRDMA_INVALID: the terms have no such version or formats, or this is no Responder. RPCRDMA_OVERLAP: they are in it.
+/// RPCRDMA_INVALID: the terms have a number that has no meaning or a threshold that is too small, or this is no Responder.
+/// RPCRDMA_OVERLAP: the terms are in the Responder.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_agree(
     responder: *mut rpcrdma_responder,
@@ -323,57 +348,55 @@ pub unsafe extern "C" fn rpcrdma_responder_poll(
     // SAFETY: the header asks the caller for what each of these needs.
     let (buffer, output) = unsafe { (Room::new(buffer, capacity), Place::new(output)) };
     let poll = || {
-        let output = output?;
+        let mut output = output?;
         let mut buffer = buffer?.apart_from_place(&output)?;
         let others = [buffer.extent(), output.extent()];
         // SAFETY: and for this.
         let responder = unsafe { find(responder, &others) }?;
-        answer_poll(&output, responder.poll(buffer.octets()).map(|next| next.map_or(rpcrdma_output::NOTHING, asked)))
+        answer_poll(&mut output, responder.poll(buffer.octets()), ask)
     };
     status(poll())
 }
 
-fn asked(output: Output<'_>) -> rpcrdma_output {
-    match output {
-        Output::Release { receive } => rpcrdma_output { kind: RPCRDMA_DO_RELEASE, receive, ..rpcrdma_output::NOTHING },
-        Output::Place { call, receive, from, length, at } => rpcrdma_output {
-            receive,
-            from,
-            length: u64::from(length),
-            at,
-            ..rpcrdma_output::of(RPCRDMA_DO_PLACE, call)
-        },
+fn ask(wanted: Output<'_>, output: &mut rpcrdma_output) {
+    match wanted {
+        Output::Release { receive } => output.ask_of_receive(RPCRDMA_DO_RELEASE, receive),
+        Output::Place { call, receive, from, length, at } => {
+            let output = output.ask(RPCRDMA_DO_PLACE, call);
+            (output.receive, output.from, output.length, output.at) = (receive, from, u64::from(length), at);
+        }
         Output::Read { call, source, at } => {
-            rpcrdma_output { segment: source.into(), at, ..rpcrdma_output::of(RPCRDMA_DO_READ, call) }
+            let output = output.ask(RPCRDMA_DO_READ, call);
+            (output.segment, output.at) = (source.into(), at);
         }
         Output::Deliver { call, message: CallMessage::Inline { receive, from, length } } => {
-            rpcrdma_output { receive, from, length: u64::from(length), ..rpcrdma_output::of(RPCRDMA_DO_DELIVER, call) }
+            let output = output.ask(RPCRDMA_DO_DELIVER, call);
+            (output.receive, output.from, output.length) = (receive, from, u64::from(length));
         }
         Output::Deliver { call, message: CallMessage::Assembled { length } } => {
-            rpcrdma_output { length: u64::from(length), ..rpcrdma_output::of(RPCRDMA_DO_DELIVER_ASSEMBLED, call) }
+            output.ask(RPCRDMA_DO_DELIVER_ASSEMBLED, call).length = u64::from(length);
         }
         Output::Write { call, from, target } => {
-            let length = u64::from(target.length);
-            rpcrdma_output { at: from, length, segment: target.into(), ..rpcrdma_output::of(RPCRDMA_DO_WRITE, call) }
+            let output = output.ask(RPCRDMA_DO_WRITE, call);
+            (output.at, output.length, output.segment) = (from, u64::from(target.length), target.into());
         }
         Output::Send { call, header, payload, invalidate, is_last } => {
             let kind = if invalidate.is_some() { RPCRDMA_DO_SEND_INVALIDATING } else { RPCRDMA_DO_SEND };
-            let (handle, is_last) = (invalidate.unwrap_or(0), u32::from(is_last));
-            rpcrdma_output { handle, header_length: header, is_last, ..rpcrdma_output::of(kind, call) }
-                .with_ranges(payload)
+            let output = output.ask(kind, call);
+            (output.handle, output.header_length) = (invalidate.unwrap_or(0), header);
+            output.is_last = u32::from(is_last);
+            output.add_ranges(payload);
         }
-        Output::Register { call, length } => rpcrdma_output::of(RPCRDMA_DO_PROVIDE_REPLY, call).with_range(0..length),
-        Output::Invalidate { call, handle } => {
-            rpcrdma_output { handle, ..rpcrdma_output::of(RPCRDMA_DO_INVALIDATE, call) }
-        }
-        Output::Disconnect => rpcrdma_output { kind: RPCRDMA_DO_DISCONNECT, ..rpcrdma_output::NOTHING },
+        Output::Register { call, length } => output.ask(RPCRDMA_DO_PROVIDE_REPLY, call).add_range(0..length),
+        Output::Invalidate { call, handle } => output.ask(RPCRDMA_DO_INVALIDATE, call).handle = handle,
+        Output::Disconnect => output.kind = RPCRDMA_DO_DISCONNECT,
     }
 }
 
 /// Answers a Call that was delivered. *form says what becomes of the reply: RPCRDMA_FORM_SHORT and so on.
 ///
 /// RPCRDMA_NOT_FOUND: there is no such call to answer. RPCRDMA_INVALID: this is not a reply to it, its lengths do not fit each
-/// other, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. RPCRDMA_OVERLAP: the
+/// other, its flags have no meaning, or this is no Responder. RPCRDMA_TOO_MANY: more results than RPCRDMA_SEGMENTS. RPCRDMA_OVERLAP: the
 /// Responder and what it reads or writes are not apart. In all of these nothing is done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_responder_reply(
@@ -399,7 +422,11 @@ pub unsafe extern "C" fn rpcrdma_responder_reply(
                 Items::read(reply.results, reply.results_count)?,
             )
         };
-        let protected = reply.flags & RPCRDMA_PROTECTED != 0;
+        let protected = match reply.flags {
+            0 => false,
+            RPCRDMA_PROTECTED => true,
+            _ => return Err(RPCRDMA_INVALID),
+        };
         let reply = Reply { head, length: reply.length, results: results.as_slice(), protected };
         form.put(match responder.reply(CallId::from_number(call), &reply)? {
             Form::Short => RPCRDMA_FORM_SHORT,

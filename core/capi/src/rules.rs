@@ -12,7 +12,7 @@ use crate::message_v2::family;
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_DECODED};
 use crate::status::{answer, rpcrdma_status};
 
-/// Text that lasts as long as the program. It does not end in a NUL: print it with "%.*s".
+/// Text that lasts as long as the program. It does not end in a NUL: print it with "%.*s", or use rpcrdma_rule_string.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rpcrdma_text {

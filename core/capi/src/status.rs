@@ -41,6 +41,8 @@ pub enum rpcrdma_status {
     RPCRDMA_POLL_FIRST = 14,
     /// The version of the connection, or the peer, does not offer it.
     RPCRDMA_NOT_SUPPORTED = 15,
+    /// The library was built with other sizes than the header that the program was compiled with, or is another version.
+    RPCRDMA_OTHER_BUILD = 16,
 }
 
 /// Why a Send is not a transport header, and where.

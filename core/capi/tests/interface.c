@@ -298,6 +298,7 @@ static void judging(void)
     CHECK(rpcrdma_judge(empty, sizeof empty, RPCRDMA_RESPONDER, findings, 2, &count) == RPCRDMA_OK && count == 1);
     CHECK(is(findings[0].slug, "msg-no-payload") && findings[0].severity == RPCRDMA_SEVERITY_ERROR);
     CHECK(findings[0].reaction == RPCRDMA_REACT_ANSWER && findings[0].answer == RPCRDMA_ERR_CHUNK);
+    CHECK(strcmp(rpcrdma_rule_string(&findings[0]), "msg-no-payload") == 0);
     CHECK(rpcrdma_judge(empty, sizeof empty, RPCRDMA_REQUESTER, findings, 2, &count) == RPCRDMA_OK && count == 1);
     CHECK(findings[0].reaction == RPCRDMA_REACT_DISCARD);
     CHECK(rpcrdma_judge(empty, sizeof empty, RPCRDMA_RESPONDER, NULL, 0, &count) == RPCRDMA_NO_ROOM && count == 1);
@@ -306,13 +307,36 @@ static void judging(void)
           RPCRDMA_OK);
     CHECK(count == 1 && findings[0].reaction == RPCRDMA_REACT_ANSWER && findings[0].answer == 2);
     CHECK(rpcrdma_judge_reply(call, sizeof call, reply, sizeof reply, findings, 2, &count) == RPCRDMA_OK && count == 1);
+    CHECK(strcmp(rpcrdma_rule_string(&findings[0]), "write-list-echo") == 0);
     CHECK(is(findings[0].slug, "write-list-echo") && findings[0].reaction == RPCRDMA_REACT_NOT_SAID);
     CHECK(rpcrdma_judge_reply(call, sizeof call, reply, 20, findings, 2, &count) == RPCRDMA_NOT_DECODED);
     CHECK(rpcrdma_judge_reply_v2(RPCRDMA_FAMILY_B, external, 24, external, 24, findings, 2, &count) == RPCRDMA_OK);
     CHECK(count == 0);
 }
 
-static uint64_t requester_memory[1 << 14], responder_memory[1 << 14];
+/* Text that ends in a NUL. */
+static void strings(void)
+{
+    rpcrdma_finding none;
+
+    CHECK(strcmp(rpcrdma_status_string(RPCRDMA_OK), "RPCRDMA_OK") == 0);
+    CHECK(strcmp(rpcrdma_status_string(17), "unknown") == 0 && strcmp(rpcrdma_status_string(0xffffffff), "unknown") == 0);
+    CHECK(strcmp(rpcrdma_decode_error_string(RPCRDMA_HEADER_SHORT), "RPCRDMA_HEADER_SHORT") == 0);
+    CHECK(strcmp(rpcrdma_decode_error_string(RPCRDMA_RPC_REJECT_STATUS), "RPCRDMA_RPC_REJECT_STATUS") == 0);
+    CHECK(strcmp(rpcrdma_decode_error_string(11), "unknown") == 0);
+    CHECK(strcmp(rpcrdma_input_string(0), "unknown") == 0 && strcmp(rpcrdma_output_string(16), "unknown") == 0);
+    CHECK(strcmp(rpcrdma_end_string(0), "unknown") == 0);
+    CHECK(strcmp(rpcrdma_error_string(RPCRDMA_VERSION_1, RPCRDMA_ERR_CHUNK), "ERR_CHUNK") == 0);
+    CHECK(strcmp(rpcrdma_error_string(RPCRDMA_VERSION_2A, 2), "RDMA2_ERR_BAD_XDR") == 0);
+    CHECK(strcmp(rpcrdma_error_string(RPCRDMA_VERSION_2B, 100), "RDMA2_ERR_SYSTEM") == 0);
+    CHECK(strcmp(rpcrdma_error_string(RPCRDMA_VERSION_1, 3), "unknown") == 0);
+    CHECK(strcmp(rpcrdma_error_string(3, 1), "unknown") == 0);
+    memset(&none, 0, sizeof none);
+    CHECK(strcmp(rpcrdma_rule_string(&none), "unknown") == 0 && strcmp(rpcrdma_rule_string(NULL), "unknown") == 0);
+}
+
+static rpcrdma_requester_memory requester_memory;
+static rpcrdma_responder_memory responder_memory;
 
 /* The Send that an output asks for: the header is in the buffer already. */
 static size_t complete(const rpcrdma_output *output, uint8_t *buffer, const uint8_t *stream)
@@ -330,22 +354,100 @@ static void set_up_endpoints(void)
 {
     const rpcrdma_terms terms = {1024, 1024, 0, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
     const rpcrdma_limits limits = {1, 1, 16, 65536, 0};
-    rpcrdma_requester *requester = (rpcrdma_requester *)requester_memory;
-    rpcrdma_responder *responder = (rpcrdma_responder *)responder_memory;
+    rpcrdma_requester *requester = (rpcrdma_requester *)&requester_memory;
+    rpcrdma_responder *responder = (rpcrdma_responder *)&responder_memory;
     size_t size = rpcrdma_requester_size(RPCRDMA_CALLS, RPCRDMA_SEGMENTS);
 
     CHECK(size > 0 && size <= sizeof requester_memory && rpcrdma_requester_size(RPCRDMA_CALLS + 1, 1) == 0);
     CHECK(rpcrdma_requester_cancel(requester, 0) == RPCRDMA_INVALID);
-    CHECK(rpcrdma_requester_init(requester, size - 1, &terms, 4, 4096) == RPCRDMA_NO_ROOM);
-    CHECK(rpcrdma_requester_init((rpcrdma_requester *)(void *)((uint8_t *)requester_memory + 4), size, &terms, 4, 4096) ==
-          RPCRDMA_UNALIGNED);
-    CHECK(rpcrdma_requester_init(requester, size, &terms, 4, 4096) == RPCRDMA_OK);
+    CHECK(rpcrdma_requester_init(requester, size - 1, &terms, 4, 4096, RPCRDMA_BUILD) == RPCRDMA_NO_ROOM);
+    CHECK(rpcrdma_requester_init((rpcrdma_requester *)(void *)(requester_memory.octets + 4), size, &terms, 4, 4096,
+                                 RPCRDMA_BUILD) == RPCRDMA_UNALIGNED);
+    CHECK(rpcrdma_requester_init(requester, size, &terms, 4, 4096, RPCRDMA_BUILD) == RPCRDMA_OK);
     CHECK(rpcrdma_requester_cancel(requester, 0) == RPCRDMA_UNEXPECTED);
     size = rpcrdma_responder_size(RPCRDMA_CALLS);
     CHECK(size > 0 && size <= sizeof responder_memory);
-    CHECK(rpcrdma_responder_init(responder, size, &terms, &limits, RPCRDMA_CALLS + 1) == RPCRDMA_INVALID);
-    CHECK(rpcrdma_responder_init(responder, size, &terms, &limits, 4) == RPCRDMA_OK);
-    CHECK(rpcrdma_requester_cancel((rpcrdma_requester *)responder_memory, 0) == RPCRDMA_INVALID);
+    CHECK(rpcrdma_responder_init(responder, size, &terms, &limits, RPCRDMA_CALLS + 1, RPCRDMA_BUILD) == RPCRDMA_INVALID);
+    CHECK(rpcrdma_responder_init(responder, size, &terms, &limits, RPCRDMA_CALLS, RPCRDMA_BUILD) == RPCRDMA_OK);
+    CHECK(rpcrdma_requester_cancel((rpcrdma_requester *)&responder_memory, 0) == RPCRDMA_INVALID);
+}
+
+/* The sizes of the header are those of the library, and enough for memory that is static. */
+static void sizes(void)
+{
+    const rpcrdma_terms terms = {1024, 1024, 0, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
+    const rpcrdma_limits limits = {1, 1, 16, 65536, 0};
+    rpcrdma_requester *requester = (rpcrdma_requester *)&requester_memory;
+    rpcrdma_responder *responder = (rpcrdma_responder *)&responder_memory;
+    struct aligned {
+        char before;
+        rpcrdma_requester_memory memory;
+    };
+
+    CHECK(rpcrdma_library_build() == RPCRDMA_BUILD);
+    CHECK(strcmp(rpcrdma_library_version(), RPCRDMA_LIBRARY_VERSION) == 0);
+    CHECK(rpcrdma_library_version_number() == RPCRDMA_LIBRARY_VERSION_NUMBER);
+    CHECK(rpcrdma_requester_size(RPCRDMA_CALLS, RPCRDMA_SEGMENTS) <= RPCRDMA_REQUESTER_SIZE);
+    CHECK(rpcrdma_requester_size(RPCRDMA_CALLS, RPCRDMA_SEGMENTS) >= RPCRDMA_REQUESTER_SIZE - RPCRDMA_REQUESTER_SIZE / 8);
+    CHECK(rpcrdma_requester_size(1, RPCRDMA_SEGMENTS + 1) == 0 && rpcrdma_responder_size(RPCRDMA_CALLS + 1) == 0);
+    CHECK(rpcrdma_responder_size(RPCRDMA_CALLS) <= RPCRDMA_RESPONDER_SIZE);
+    CHECK(rpcrdma_responder_size(RPCRDMA_CALLS) >= RPCRDMA_RESPONDER_SIZE - RPCRDMA_RESPONDER_SIZE / 8);
+    CHECK(offsetof(struct aligned, memory) == RPCRDMA_ALIGNMENT || sizeof(void *) < 8);
+    for (int bit = 0; bit < 64; bit++) {
+        uint64_t other = RPCRDMA_BUILD ^ (uint64_t)1 << bit;
+
+        CHECK(rpcrdma_requester_init(requester, sizeof requester_memory, &terms, 1, 4, other) == RPCRDMA_OTHER_BUILD);
+        CHECK(rpcrdma_responder_init(responder, sizeof responder_memory, &terms, &limits, 1, other) == RPCRDMA_OTHER_BUILD);
+    }
+#ifdef RPCRDMA_HAS_VERSION_2
+    CHECK(rpcrdma_channel_size() <= RPCRDMA_CHANNEL_SIZE);
+#endif
+}
+
+/* Numbers that have no meaning where they are. */
+static void bad_numbers(void)
+{
+    static const rpcrdma_terms bad_terms[] = {
+        {1023, 1024, 0, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL}, {1024, 0, 0, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL},
+        {0, 1024, 0, RPCRDMA_VERSION_2B, RPCRDMA_FORMATS_ALL},   {1024, 0, 0, RPCRDMA_VERSION_2A, RPCRDMA_FORMATS_ALL},
+        {1024, 1024, 0xffffffff, 1, RPCRDMA_FORMATS_ALL},        {1024, 1024, 2, 1, RPCRDMA_FORMATS_ALL},
+        {1024, 1024, 0, 3, RPCRDMA_FORMATS_ALL},                 {1024, 1024, 0, 1, 4},
+    };
+    static const uint32_t bad_lengths[] = {0, 1, 2, 3, 5, 6, 7, 4097, 0xffffffff};
+    const rpcrdma_terms terms = {1024, 1024, RPCRDMA_REMOTE_INVALIDATION, 0, RPCRDMA_FORMATS_ALL};
+    const rpcrdma_limits limits = {RPCRDMA_CALL_CHUNKS, RPCRDMA_CALL_CHUNKS, 16, 65536, 0};
+    const rpcrdma_limits bad_limits[] = {{99, 1, 16, 65536, 0},
+                                         {1, 99, 16, 65536, 0},
+                                         {RPCRDMA_CALL_CHUNKS + 1, 1, 16, 65536, 0},
+                                         {1, 0xffffffff, 16, 65536, 0}};
+    rpcrdma_requester *requester = (rpcrdma_requester *)&requester_memory;
+    rpcrdma_responder *responder = (rpcrdma_responder *)&responder_memory;
+    const size_t length = sizeof requester_memory, answering = sizeof responder_memory;
+
+    CHECK(rpcrdma_requester_init(requester, length, &terms, 1, 4, RPCRDMA_BUILD) == RPCRDMA_OK);
+    CHECK(rpcrdma_responder_init(responder, answering, &terms, &limits, 1, RPCRDMA_BUILD) == RPCRDMA_OK);
+    CHECK(rpcrdma_requester_agree(requester, &terms) == RPCRDMA_OK);
+    CHECK(rpcrdma_responder_agree(responder, &terms) == RPCRDMA_OK);
+    for (size_t i = 0; i < sizeof bad_terms / sizeof *bad_terms; i++) {
+        CHECK(rpcrdma_requester_init(requester, length, &bad_terms[i], 1, 4, RPCRDMA_BUILD) == RPCRDMA_INVALID);
+        CHECK(rpcrdma_responder_init(responder, answering, &bad_terms[i], &limits, 1, RPCRDMA_BUILD) == RPCRDMA_INVALID);
+        CHECK(rpcrdma_requester_agree(requester, &bad_terms[i]) == RPCRDMA_INVALID);
+        CHECK(rpcrdma_responder_agree(responder, &bad_terms[i]) == RPCRDMA_INVALID);
+    }
+    for (uint32_t version = RPCRDMA_VERSION_2A; version <= RPCRDMA_VERSION_2B; version += 2) {
+        const rpcrdma_terms two = {1, 1, 0, version, RPCRDMA_FORMATS_ALL};
+#ifdef RPCRDMA_HAS_VERSION_2
+        CHECK(rpcrdma_requester_agree(requester, &two) == RPCRDMA_OK);
+#else
+        CHECK(rpcrdma_requester_agree(requester, &two) == RPCRDMA_INVALID);
+#endif
+    }
+    for (size_t i = 0; i < sizeof bad_lengths / sizeof *bad_lengths; i++)
+        CHECK(rpcrdma_requester_init(requester, length, &terms, 1, bad_lengths[i], RPCRDMA_BUILD) == RPCRDMA_INVALID);
+    CHECK(rpcrdma_requester_init(requester, length, &terms, 0, 4096, RPCRDMA_BUILD) == RPCRDMA_INVALID);
+    for (size_t i = 0; i < sizeof bad_limits / sizeof *bad_limits; i++)
+        CHECK(rpcrdma_responder_init(responder, answering, &terms, &bad_limits[i], 1, RPCRDMA_BUILD) == RPCRDMA_INVALID);
+    CHECK(rpcrdma_responder_init(responder, answering, &terms, &limits, 0, RPCRDMA_BUILD) == RPCRDMA_INVALID);
 }
 
 /* A NULL call from a Requester to a Responder and back. */
@@ -353,10 +455,10 @@ static void one_call(void)
 {
     static const uint8_t null_call[40] = {0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0x86, 0xa3, 0, 0, 0, 4};
     static const uint8_t success[24] = {0, 0, 0, 7, 0, 0, 0, 1};
-    rpcrdma_requester *requester = (rpcrdma_requester *)requester_memory;
-    rpcrdma_responder *responder = (rpcrdma_responder *)responder_memory;
+    rpcrdma_requester *requester = (rpcrdma_requester *)&requester_memory;
+    rpcrdma_responder *responder = (rpcrdma_responder *)&responder_memory;
     const rpcrdma_call what = {null_call, 40, 40, 24, NULL, 0, NULL, 0, 0};
-    const rpcrdma_reply reply = {success, 24, 24, 0, NULL, 0};
+    const rpcrdma_reply reply = {success, 24, 24, 0, NULL, 0}, flagged = {success, 24, 24, 2, NULL, 0};
     rpcrdma_range padding[RPCRDMA_CALL_CHUNKS];
     rpcrdma_input input;
     rpcrdma_output output;
@@ -383,6 +485,7 @@ static void one_call(void)
     CHECK(rpcrdma_responder_find(responder, output.call, &xid, &length, &padding) == RPCRDMA_OK);
     CHECK(xid == 7 && length == 40 && padding[0].length == 0);
     CHECK(rpcrdma_responder_reply(responder, output.call + 1, &reply, &form) == RPCRDMA_NOT_FOUND);
+    CHECK(rpcrdma_responder_reply(responder, output.call, &flagged, &form) == RPCRDMA_INVALID);
     CHECK(rpcrdma_responder_reply(responder, output.call, &reply, &form) == RPCRDMA_OK && form == RPCRDMA_FORM_SHORT);
     CHECK(rpcrdma_responder_refuse(responder, output.call) == RPCRDMA_NOT_FOUND);
     CHECK(rpcrdma_responder_poll(responder, buffer, sizeof buffer, &output) == RPCRDMA_OK);
@@ -411,12 +514,15 @@ int main(void)
 {
     set_up_endpoints();
     one_call();
+    sizes();
+    bad_numbers();
     properties();
     version_2(RPCRDMA_FAMILY_A, RPCRDMA2_A_MSG, 60);
     version_2(RPCRDMA_FAMILY_B, RPCRDMA2_B_CALL_INLINE, 56);
     set_up();
     rpc_headers();
     judging();
+    strings();
     decoding();
     bad_arguments();
     results_beside_octets();

@@ -6,6 +6,7 @@
 
 #![allow(clippy::undocumented_unsafe_blocks, reason = "each call names its own arguments, which live on")]
 
+use std::ffi::CStr;
 use std::mem::{MaybeUninit, zeroed};
 use std::ptr::null;
 
@@ -76,6 +77,8 @@ fn findings_go_to_an_array_that_is_too_small() {
     let (start, place) = (octets.as_ptr(), findings.as_mut_ptr().cast());
     let status = unsafe { rpcrdma_judge(start, 20, RPCRDMA_RESPONDER, place, 1, &mut count) };
     assert_eq!((status, count), (RPCRDMA_OK, 1));
+    let name = unsafe { CStr::from_ptr(rpcrdma_rule_string(findings[0].as_ptr())) };
+    assert_eq!(name, c"header-short");
     let slug = unsafe { findings[0].assume_init() }.slug;
     let slug = unsafe { std::slice::from_raw_parts(slug.characters.cast::<u8>(), slug.length) };
     assert_eq!(slug, b"header-short");
@@ -95,7 +98,7 @@ fn requester() -> Vec<u64> {
         version: 0,
         formats: RPCRDMA_FORMATS_ALL,
     };
-    let status = unsafe { rpcrdma_requester_init(memory.as_mut_ptr().cast(), size, &terms, 4, 4096) };
+    let status = unsafe { rpcrdma_requester_init(memory.as_mut_ptr().cast(), size, &terms, 4, 4096, RPCRDMA_BUILD) };
     assert_eq!(status, RPCRDMA_OK);
     memory
 }
@@ -217,8 +220,11 @@ fn channel(side: u32, versions: u32) -> Vec<u64> {
     let size = rpcrdma_channel_size();
     let mut memory = vec![0xa5a5; size.div_ceil(8)];
     let place = memory.as_mut_ptr().cast();
-    assert_eq!(unsafe { rpcrdma_channel_init(place, size - 1, side, versions, &properties) }, RPCRDMA_NO_ROOM);
-    assert_eq!(unsafe { rpcrdma_channel_init(place, size, side, versions, &properties) }, RPCRDMA_OK);
+    assert_eq!(
+        unsafe { rpcrdma_channel_init(place, size - 1, side, versions, &properties, RPCRDMA_BUILD) },
+        RPCRDMA_NO_ROOM
+    );
+    assert_eq!(unsafe { rpcrdma_channel_init(place, size, side, versions, &properties, RPCRDMA_BUILD) }, RPCRDMA_OK);
     memory
 }
 

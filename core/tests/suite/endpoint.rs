@@ -833,6 +833,40 @@ fn what_cannot_be_posted_is_err_chunk_and_other_calls_go_on() {
 }
 
 #[test]
+fn a_call_is_answered_with_err_chunk_only_after_all_of_its_rdma_reads() {
+    use responder::{Input, Output};
+    for posted in 0..3_usize {
+        for reads in [3, u32::MAX] {
+            let mut pair = Pair::new();
+            pair.responder.limit_reads(reads);
+            pair.responder.limit_transfers(500);
+            pair.call(&plain(null(), 2000, 24));
+            pair.registered(0, 0x51);
+            let (sent, mut buffer) = (pair.wire.clone(), [0; 512]);
+            pair.responder.handle(Input::Received { receive: 5, octets: &sent }).unwrap();
+            assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Release { .. }))));
+            for _ in 0..posted {
+                assert!(matches!(pair.responder.poll(&mut buffer), Ok(Some(Output::Read { .. }))));
+            }
+            let Ok(Some(Output::Read { call, .. })) = pair.responder.poll(&mut buffer) else { panic!("a Read") };
+            pair.answer = Some(call);
+            pair.responder.handle(Input::NotPosted { call }).unwrap();
+            assert_eq!(pair.responder.handle(Input::NotPosted { call }), Err(InputError::Unexpected));
+            let mut outputs = pair.responder_outputs(&[]);
+            for _ in 0..posted {
+                assert!(outputs.is_empty(), "{posted}: {outputs:?}");
+                outputs = pair.completed();
+            }
+            assert_eq!(outputs, ["send 7 1 4 4 2 + []"]);
+            assert_eq!(pair.responder.handle(Input::Completed { call }), Err(InputError::Unexpected));
+            // As many RDMA Reads are allowed as before.
+            let again = pair.responder_receives(&sent);
+            assert_eq!(again.len(), if reads == 3 { 4 } else { 5 }, "{again:?}");
+        }
+    }
+}
+
+#[test]
 fn what_is_postponed_is_asked_for_again_and_other_calls_go_on() {
     use responder::{Input, Output};
     let mut pair = Pair::new();

@@ -1,4 +1,7 @@
-/* Where the program begins on QEMU's board mps2-an386, a Cortex-M4. Semihosting prints, and ends it. */
+/*
+ * Where the program begins on two boards of QEMU: mps2-an386, a Cortex-M4, and virt, a RISC-V of 32 bits. Semihosting prints,
+ * and ends it.
+ */
 #include <stdint.h>
 
 #include "program.h"
@@ -6,6 +9,34 @@
 void reset(void);
 
 extern uint32_t stack_start[], data_start[], data_end[], data_image[], bss_start[], bss_end[];
+
+#if defined(__riscv)
+
+/* These three instructions, none of them compressed, and at an address that is a multiple of 16: so they are on one page. */
+static uint32_t semihosting(uint32_t operation, const void *argument)
+{
+    register uint32_t a0 __asm__("a0") = operation;
+    register const void *a1 __asm__("a1") = argument;
+
+    __asm__ volatile(".balign 16\n.option push\n.option norvc\n"
+                     "slli zero, zero, 0x1f\nebreak\nsrai zero, zero, 7\n.option pop"
+                     : "+r"(a0)
+                     : "r"(a1)
+                     : "memory");
+    return a0;
+}
+
+/* The processor begins here, without a stack. */
+__attribute__((naked, used, section(".vectors"))) void start(void)
+{
+    __asm__ volatile("la sp, stack_start\nj reset");
+}
+
+static void prepare(void)
+{
+}
+
+#else
 
 static uint32_t semihosting(uint32_t operation, const void *argument)
 {
@@ -16,6 +47,21 @@ static uint32_t semihosting(uint32_t operation, const void *argument)
     return r0;
 }
 
+__attribute__((section(".vectors"), used)) static const struct {
+    uint32_t *stack;
+    void (*handlers[3])(void);
+} vectors = {stack_start, {reset, reset, reset}};
+
+/* Floating point is off at first. */
+static void prepare(void)
+{
+    volatile uint32_t *floating_point = (uint32_t *)0xe000ed88;
+
+    *floating_point |= 0xf << 20;
+}
+
+#endif
+
 void print(const char *text)
 {
     semihosting(0x04, text); /* SYS_WRITE0 */
@@ -23,11 +69,10 @@ void print(const char *text)
 
 void reset(void)
 {
-    volatile uint32_t *floating_point = (uint32_t *)0xe000ed88;
     uint32_t *from = data_image;
     uint32_t end[2];
 
-    *floating_point |= 0xf << 20;
+    prepare();
     for (uint32_t *to = data_start; to < data_end; to++)
         *to = *from++;
     for (uint32_t *to = bss_start; to < bss_end; to++)
@@ -37,8 +82,3 @@ void reset(void)
     for (;;)
         semihosting(0x20, end); /* SYS_EXIT_EXTENDED */
 }
-
-__attribute__((section(".vectors"), used)) static const struct {
-    uint32_t *stack;
-    void (*handlers[3])(void);
-} vectors = {stack_start, {reset, reset, reset}};

@@ -2,7 +2,7 @@
 
 #include "receives.h"
 
-static uint64_t client_memory[256], server_memory[256];
+static rpcrdma_channel_memory client_memory, server_memory;
 
 int start_channel(rpcrdma_channel **channel, uint32_t side, uint32_t version)
 {
@@ -11,11 +11,11 @@ int start_channel(rpcrdma_channel **channel, uint32_t side, uint32_t version)
     *channel = NULL;
     if (version == RPCRDMA_VERSION_1)
         return 1;
-    *channel = (rpcrdma_channel *)(side == RPCRDMA_CLIENT ? client_memory : server_memory);
+    *channel = (rpcrdma_channel *)(side == RPCRDMA_CLIENT ? &client_memory : &server_memory);
     rpcrdma_default_properties(&properties);
     properties.send_size = RECEIVE;
     properties.receive_size = RECEIVE;
-    return rpcrdma_channel_init(*channel, sizeof client_memory, side, version, &properties) == RPCRDMA_OK;
+    return rpcrdma_channel_init(*channel, sizeof client_memory, side, version, &properties, RPCRDMA_BUILD) == RPCRDMA_OK;
 }
 
 int is_agreed(rpcrdma_channel *channel, uint32_t version)

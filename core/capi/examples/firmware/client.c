@@ -3,20 +3,21 @@
 /* REGION: the most octets of a memory region, so that most calls need several. CONTINUED: of a message in several Sends. */
 enum { REGION = 700, CONTINUED = 1500 };
 
-static uint64_t requester_memory[6000];
+static rpcrdma_requester_memory requester_memory;
 
 int start_client(client *client, uint32_t version)
 {
     const rpcrdma_terms terms = {RECEIVE, RECEIVE, RPCRDMA_REMOTE_INVALIDATION, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
 
-    client->requester = (rpcrdma_requester *)requester_memory;
+    client->requester = (rpcrdma_requester *)&requester_memory;
     client->exposed_count = 0;
     client->last_handle = 0;
     post_all(&client->receives);
     for (uint32_t i = 0; i < CALLS; i++)
         client->calls[i].is_used = 0;
     return start_channel(&client->channel, RPCRDMA_CLIENT, version) &&
-           rpcrdma_requester_init(client->requester, sizeof requester_memory, &terms, CALLS, REGION) == RPCRDMA_OK &&
+           rpcrdma_requester_init(client->requester, sizeof requester_memory, &terms, CALLS, REGION, RPCRDMA_BUILD) ==
+               RPCRDMA_OK &&
            rpcrdma_requester_continue(client->requester, CONTINUED) == RPCRDMA_OK;
 }
 

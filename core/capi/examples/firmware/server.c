@@ -1,17 +1,18 @@
 #include "server.h"
 
-static uint64_t responder_memory[6000];
+static rpcrdma_responder_memory responder_memory;
 
 int start_server(server *server, uint32_t version)
 {
     const rpcrdma_terms terms = {RECEIVE, RECEIVE, RPCRDMA_REMOTE_INVALIDATION, RPCRDMA_VERSION_1, RPCRDMA_FORMATS_ALL};
     const rpcrdma_limits limits = {2, 2, 16, 20000, MOST};
 
-    server->responder = (rpcrdma_responder *)responder_memory;
+    server->responder = (rpcrdma_responder *)&responder_memory;
     server->delivered_count = 0;
     post_all(&server->receives);
     return start_channel(&server->channel, RPCRDMA_SERVER, version) &&
-           rpcrdma_responder_init(server->responder, sizeof responder_memory, &terms, &limits, CALLS) == RPCRDMA_OK &&
+           rpcrdma_responder_init(server->responder, sizeof responder_memory, &terms, &limits, CALLS, RPCRDMA_BUILD) ==
+               RPCRDMA_OK &&
            rpcrdma_responder_limit(server->responder, 3, 500) == RPCRDMA_OK;
 }
 

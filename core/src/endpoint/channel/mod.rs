@@ -396,8 +396,19 @@ impl Channel {
             // The version is refused. Credits of version 1 are never 0; family B and version 1 have the same layout.
             _ => ErrorReplyV2::new(Family::B, request, Credit(1), error).encode(buffer)?,
         };
-        self.errors.remove(0);
+        self.forget_error();
         Ok(Some(length))
+    }
+
+    /// Removes the oldest of the errors. `Vec::remove` could panic, and only the optimiser for speed sees that it does not.
+    fn forget_error(&mut self) {
+        let most = self.errors.len().saturating_sub(1);
+        for place in 0..most {
+            if let Some([to, from]) = self.errors.get_mut(place..=place.saturating_add(1)) {
+                *to = *from;
+            }
+        }
+        self.errors.truncate(most);
     }
 
     /// Looks at a Send that was received.
@@ -539,7 +550,7 @@ impl Channel {
 
     fn answer(&mut self, request: Prefix, error: ErrorBodyV2) {
         if self.errors.is_full() {
-            self.errors.remove(0);
+            self.forget_error();
         }
         let _ = self.errors.push((request, error));
     }

@@ -78,9 +78,11 @@ use super::window::Window;
 use super::wire::{ReceivedReply, ReplyBody};
 use super::{CallId, InputError, PayloadFormats, SegmentLimits, Terms, is_protected};
 use crate::error::EncodeError;
+use crate::prefix::{Prefix, Procedure};
 use crate::rpc;
 use crate::segment::Segment;
-use crate::v1::{Body, Header};
+use crate::sink;
+use crate::v1::VERSION;
 use crate::v2::{ErrorBodyV2, ErrorCode};
 
 /// The Requester of one connection: at most `CALLS` calls at a time, with at most `SEGMENTS` segments each.
@@ -472,8 +474,10 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
 
     fn send_done(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
-        let done = Header { xid: slot.xid, credit: self.window.requested, body: Body::Done };
-        let header = done.encode(buffer)?;
+        // The four words are all of it. A `Header` would bring the encoding of all other messages with it.
+        let (credit, procedure) = (self.window.requested, Procedure::RDMA_DONE);
+        let done = Prefix { xid: slot.xid, version: VERSION, credit, procedure };
+        let header = sink::encode(&done, buffer)?;
         slot.notify();
         Ok(Some(Output::Send { call: id, header, payload: Ranges::empty() }))
     }

@@ -29,7 +29,7 @@ pub enum Input<'a> {
         call: CallId,
     },
     /// The `Read` or `Write` that was asked for last is not posted, because this side has no memory for it. The Call is
-    /// answered with `ERR_CHUNK`.
+    /// answered with `ERR_CHUNK`, after its other `Read`s are complete.
     NotPosted {
         /// From the output.
         call: CallId,

@@ -346,6 +346,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
             | Stage::Invalidating => {
                 return Step::Wait;
             }
+            // RDMA Reads still write into the memory of the Call.
+            Stage::Refusing(..) if self.reading > 0 => return Step::Wait,
             Stage::Forgetting => return self.receive.take().map_or(Step::Wait, Step::Forget),
             Stage::Register | Stage::Answering | Stage::Misplaced | Stage::Refusing(..) => {}
         }

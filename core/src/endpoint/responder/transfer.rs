@@ -23,14 +23,15 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
 
     pub(super) fn not_posted(&mut self, call: CallId) -> Result<(), InputError> {
         let slot = self.slots.get(call).filter(|slot| !slot.postponed).ok_or(InputError::Unexpected)?;
-        let pulling = match (slot.stage, slot.reading) {
-            // While others are in progress, the Call would be forgotten before they are complete.
-            (Stage::Pulling, 1) => true,
-            (Stage::Answering, _) if slot.has_written() => false,
+        let pulling = match slot.stage {
+            Stage::Pulling if slot.reading > 0 => true,
+            Stage::Answering if slot.has_written() => false,
             _ => return Err(InputError::Unexpected),
         };
-        (slot.stage, slot.reading) = (Stage::Refusing(slot.prefix, SYSTEM), 0);
+        slot.stage = Stage::Refusing(slot.prefix, SYSTEM);
         if pulling {
+            // The others of this Call come to their end before it is answered and forgotten.
+            slot.reading = slot.reading.saturating_sub(1);
             self.read(call);
         }
         Ok(())

@@ -60,7 +60,9 @@ impl<'a> AnyReplyHeader<'a> {
         }
     }
 
-    #[inline]
+    // In firmware, where size counts, replies of every kind share this function.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline)]
     pub(in crate::endpoint) fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         match self {
             Self::V1(header) => header.encode(buffer),
