@@ -336,6 +336,29 @@ fn a_packet_that_comes_late_twice_is_one_message() {
     assert_eq!((counts.missed, counts.retransmitted, counts.duplicates), (1, 0, 1));
 }
 
+/// The request for a connection is captured last, when a reply behind packets that are missing has waited for them.
+#[test]
+fn a_set_up_that_is_captured_late_shows_that_packets_before_it_are_missing() {
+    for is_whole in [true, false] {
+        let mut wire = Wire::default();
+        let [request, reply, ready] = &wire.connect()[..] else { panic!("three messages") };
+        let (request, reply, ready) = (request.clone(), reply.clone(), ready.clone());
+        let rpc = read_rpc(&mut wire, 1, MEMORY, &octets(1, 3000));
+        // Without its data, which has the first numbers of the server.
+        let data: Vec<usize> = (1..4).collect();
+        let mut trace = vec![reply, ready];
+        trace.extend(if is_whole { rpc.clone() } else { without(&rpc, &data) });
+        trace.push(request);
+        trace.extend(nulls(&mut wire, 10..60));
+        let mut config = Config::for_checker();
+        config.transactions = true;
+        let found = dissect_with(&trace, config);
+        assert_eq!(found.of(1).reply.as_ref().unwrap().message.is_ok(), is_whole);
+        let counts = found.reports[0].counts.passive;
+        assert_eq!(counts.missed > 0 || !found.reports[0].connection.set_up, !is_whole, "{counts:?}");
+    }
+}
+
 #[test]
 fn a_packet_that_was_refused_has_not_arrived() {
     // Of "receiver not ready" for a packet that was not seen it is not known what else was refused.

@@ -104,6 +104,11 @@ impl Ordering {
         }
     }
 
+    /// `true` if the first request of an end that was seen has another number than the set-up says.
+    pub(super) fn is_joined(&self, from: Side, sequence: u32) -> bool {
+        self.streams.get(from).first.is_some_and(|first| (first & 0xff_ffff) as u32 != sequence)
+    }
+
     /// The number that the next request of an end should have, if it is known.
     #[must_use]
     pub(super) fn next(&self, from: Side) -> Option<u32> {

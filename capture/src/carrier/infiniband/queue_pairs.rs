@@ -36,6 +36,8 @@ struct QueuePairEntry<S> {
     /// The active end's name for the connection; 0 if it is not known.
     name: u32,
     opened: u64,
+    /// Its first packets are not in the capture, as its set-up shows, which was captured later.
+    is_joined: bool,
     /// Octets of memory that are in the account.
     held: usize,
 }
@@ -246,7 +248,12 @@ impl<S> QueuePairs<S> {
         }
         let announced = &mut entry.connection.announced;
         *announced.get_mut(from.other()) = Some(half.announced);
-        entry.connection.set_up = announced.active.is_some() && announced.passive.is_some();
+        // What waits for other packets may not be its first.
+        if entry.ordering.next(from).is_none() {
+            entry.ordering.begin(from, half.sequence);
+        }
+        entry.is_joined |= entry.ordering.is_joined(from, half.sequence);
+        entry.connection.set_up = announced.active.is_some() && announced.passive.is_some() && !entry.is_joined;
         entry.name = name;
         Some(entry)
     }
@@ -338,7 +345,7 @@ impl<S> QueuePairs<S> {
         let name = set_up.map_or(0, |set_up| set_up.name);
         let by_end = [flows.active.map(|flow| (Side::Active, flow)), flows.passive.map(|flow| (Side::Passive, flow))];
         let opened = self.table.clock();
-        let entry = QueuePairEntry { connection, session, ordering, flows, name, opened, held: 0 };
+        let entry = QueuePairEntry { connection, session, ordering, flows, name, opened, is_joined: false, held: 0 };
         self.table.insert(key, by_end.into_iter().flatten(), entry);
         key
     }

@@ -43,6 +43,8 @@ pub(super) struct Write {
 pub(super) struct RequestStream {
     /// The number the next request must have, extended to 64 bits; `None` before the first.
     pub(super) next: Option<u64>,
+    /// The number of its first request, if connection set-up did not say it before that.
+    pub(super) first: Option<u64>,
     /// The highest number that arrived without being seen, and the arrival at which that was noticed.
     pub(super) arrived: Option<(u64, u64)>,
     /// The highest number that the other end has acknowledged.
@@ -112,6 +114,7 @@ impl RequestStream {
         if self.next.is_none() {
             // If the capture begins in the middle, packets shortly before its first may come late.
             self.remember_hole(number - GRACE, number);
+            self.first.get_or_insert(number);
         }
         let next = *self.next.get_or_insert(number);
         let Some((first, length)) = self.unmeasured.take() else { return next };

@@ -147,7 +147,7 @@ impl TimeSeries {
             if begin >= until {
                 break;
             }
-            *sum(interval) += until.min(begin + length) - from.max(begin);
+            *sum(interval) += until.min(begin + length).saturating_sub(from.max(begin));
         }
     }
 
@@ -207,6 +207,9 @@ mod tests {
         series.end(9_000_000);
         let waits: Vec<_> = series.intervals().iter().map(|interval| series.unanswered_in_flight(interval)).collect();
         assert_eq!(waits, [0.5, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        // Frames need not be in the order of their times.
+        series.unanswered(2_900_000, 2_100_000);
+        assert_eq!(series.unanswered_in_flight(&series.intervals()[2]), 1.0);
         let mut empty = TimeSeries::default();
         empty.end(9_000_000);
         assert!(empty.intervals().is_empty());
