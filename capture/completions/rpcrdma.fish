@@ -89,7 +89,7 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l time -d 'Form of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
 clock\t'The time of day; the date too, if it is another than that of the first frame'
 both\t'Both'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
@@ -119,7 +119,7 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l time -d 'Form of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
 clock\t'The time of day; the date too, if it is another than that of the first frame'
 both\t'Both'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
@@ -149,7 +149,7 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l time -d 'Form of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
 clock\t'The time of day; the date too, if it is another than that of the first frame'
 both\t'Both'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
@@ -200,7 +200,7 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l time -d 'Form of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
 clock\t'The time of day; the date too, if it is another than that of the first frame'
 both\t'Both'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
@@ -229,7 +229,7 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l time -d 'Form of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
 clock\t'The time of day; the date too, if it is another than that of the first frame'
 both\t'Both'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r
@@ -429,7 +429,7 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l time -d 'What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l time -d 'Form of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970' -r -f -a "since\t'Seconds since the first frame'
 clock\t'The time of day; the date too, if it is another than that of the first frame'
 both\t'Both'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l zone -d 'The zone of times of day, ahead of UTC (+02:00)' -r

@@ -7,7 +7,7 @@ use crate::file::Time;
 const DAY: u64 = 86_400_000_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// What is shown of a time.
+/// The form of a time in text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TimeForm {
     /// Seconds since the first frame.
@@ -19,10 +19,10 @@ pub enum TimeForm {
     Both,
 }
 
-/// How times are shown.
+/// Form and zone of times in text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShownTimes {
-    /// What is shown.
+    /// Their form.
     pub form: TimeForm,
     /// Nanoseconds by which the time of day is ahead of UTC.
     pub zone: i64,

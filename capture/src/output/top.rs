@@ -304,7 +304,8 @@ impl TopReport {
         line.write(out)
     }
 
-    fn shown(&self, key: &TopKey) -> String {
+    /// A key in words.
+    pub(super) fn shown(&self, key: &TopKey) -> String {
         match key {
             TopKey::Address(address) => address.to_string(),
             TopKey::Connection(number) => number.to_string(),

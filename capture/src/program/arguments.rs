@@ -93,10 +93,10 @@ impl From<KnownSet> for Implementation {
     }
 }
 
-/// What is shown of times.
+/// Form and zone of times.
 #[derive(Args, Clone, Copy, Debug)]
 pub(super) struct TimeArguments {
-    /// What to print of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970
+    /// Form of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970
     #[arg(long, value_name = "FORM", default_value = "since")]
     time: TimeChoice,
     /// The zone of times of day, ahead of UTC (+02:00)
@@ -116,7 +116,7 @@ enum TimeChoice {
 }
 
 impl TimeArguments {
-    /// How times are shown.
+    /// Their form and zone.
     pub(super) const fn shown(self) -> ShownTimes {
         let form = match self.time {
             TimeChoice::Since => TimeForm::Since,

@@ -1,5 +1,5 @@
-//! What `diagnose` says of captures with a known cause: shipped ones, the same disturbed as a mirror disturbs them, and hand-made
-//! ones with known times.
+//! Diagnoses of captures with a known cause: shipped ones, shipped ones disturbed as a mirror disturbs them, and hand-made ones
+//! with known times.
 
 use std::collections::BTreeMap;
 

@@ -306,7 +306,7 @@ impl Whole {
         Self { judged: Judged::of(&frames), told: Told::of(&records(&frames)), name, frames }
     }
 
-    /// What is told of some of its frames, and each finding and each packet sent again that is not told of the whole.
+    /// The words about some of its frames, and each finding and each packet sent again that is not told of the whole.
     fn compare(&self, how: &str, kept: &[Numbered]) -> (Told, Vec<String>) {
         let found = Judged::of(kept).found;
         let added = found.iter().filter(|finding| !self.judged.has(&self.frames, finding));

@@ -57,7 +57,7 @@ fn operations_are_those_that_stats_counts() {
     for name in CAPTURES {
         let statistics = &json(&["stats", "--quiet", "--json", &capture(name)])[0];
         let mut expected: Vec<_> = statistics["procedures"].as_array().unwrap().iter().collect();
-        expected.sort_by_key(|procedure| std::cmp::Reverse(procedure["waited_ns"].as_u64().unwrap()));
+        expected.sort_by_key(|procedure| std::cmp::Reverse(procedure["latency_sum_ns"].as_u64().unwrap()));
         let page = report(&capture(name));
         let rows = rows(&page, "RPCs by operation, those that took the most time first");
         assert_eq!(rows.len(), expected.len(), "{name}");
@@ -148,7 +148,7 @@ fn the_verdict_has_its_figures() {
     assert_eq!((sum("retransmitted"), sum("replaced"), sum("packets"), sum("sequence_errors")), (432, 20, 1569, 9));
 }
 
-/// What `diagnose` says stands first, each cause with a link to a section that is there.
+/// The diagnosis stands first, each cause with a link to a section that is there.
 #[test]
 fn the_diagnosis_comes_first() {
     for name in ["nfs41", "nfs41_lossy", "errors", "delays", "perftest"] {
@@ -167,6 +167,25 @@ fn the_diagnosis_comes_first() {
             assert!(page.contains(&format!("<section id=\"{section}\"")), "{name}: {section}");
         }
         assert_eq!(before_verdict.contains("Nothing stands out"), causes.is_empty(), "{name}");
+    }
+}
+
+/// The counts of `top`, by client, server and file.
+#[test]
+fn clients_servers_and_files_are_those_that_top_counts() {
+    for name in ["nfs41", "nfs3_ipv6", "errors"] {
+        let page = report(&capture(name));
+        for (by, caption) in [("client", "client"), ("server", "server"), ("name", "name of file")] {
+            let mut expected = json(&["top", "--by", by, "--rows", "20", "--quiet", "--json", &capture(name)]);
+            expected.retain(|record| record["type"] == "top");
+            let rows = rows(&page, &format!("RPCs by {caption}, those that took the most time first"));
+            assert_eq!(rows.len(), expected.len(), "{name} {by}");
+            for (row, expected) in rows.iter().zip(&expected) {
+                for (cell, field) in [(1, "calls"), (2, "unanswered"), (3, "failed")] {
+                    assert_eq!(digits(&row[cell]), expected[field].as_u64().unwrap(), "{name} {by} {field}");
+                }
+            }
+        }
     }
 }
 

@@ -289,7 +289,7 @@ fn intervals_together_are_the_whole_capture() {
             assert_eq!(interval.rpcs.total, ended, "{name}: {times:?}");
         }
         assert_eq!(
-            sum(|interval| interval.calls.waited_ns),
+            sum(|interval| interval.calls.latency_sum_ns),
             waits.iter().map(|(call, reply)| reply - call).sum::<u64>(),
             "{name}"
         );

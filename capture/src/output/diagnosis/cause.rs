@@ -1,6 +1,6 @@
 //! The causes that a diagnosis knows, and the rules by which it finds them.
 
-/// What makes RPCs wait, or what keeps a capture from showing it.
+/// A cause of waiting, or of a capture that does not show one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The capture holds no RPC-over-RDMA.
@@ -39,16 +39,16 @@ pub enum Cause {
     Protocol,
 }
 
-/// Who can do something about a cause.
+/// The end, or the part between them, that can do something about a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CauseOwner {
     /// The end that calls.
     Requester,
     /// The end that answers.
     Responder,
-    /// What is between them.
+    /// The network between them.
     Network,
-    /// Whoever captures.
+    /// The capture itself.
     Capture,
 }
 
@@ -65,7 +65,7 @@ impl CauseOwner {
     }
 }
 
-/// How a cause is found.
+/// A cause, and the rule by which it is found.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CauseRule {
@@ -219,7 +219,7 @@ pub static CAUSES: [CauseRule; 17] = [
 ];
 
 impl Cause {
-    /// How it is found.
+    /// The rule by which it is found.
     #[must_use]
     pub fn rule(self) -> &'static CauseRule {
         // All causes are in the table, in their order; a test shows it.

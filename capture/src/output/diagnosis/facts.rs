@@ -1,4 +1,4 @@
-//! What a diagnosis knows besides waiting times: counts of connections, packets, failures and broken rules.
+//! Counts besides waiting times: connections, packets, failures and broken rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -23,7 +23,7 @@ pub(super) struct Judgement<'a> {
     pub(super) facts: &'a Facts,
     pub(super) gaps: &'a Gaps,
     pub(super) summary: &'a Summary,
-    /// The files, as a shell takes them.
+    /// The names of the files, quoted for a shell.
     pub(super) files: &'a str,
 }
 
@@ -33,7 +33,7 @@ struct Weighed {
     cause: DiagnosedCause,
 }
 
-/// `true` if a part is so many percent of a whole, or more.
+/// `true` if a part is at least `percent` of a whole.
 pub(super) const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
     part > 0 && part.saturating_mul(100) >= whole.saturating_mul(percent)
 }
@@ -291,7 +291,7 @@ impl Judgement<'_> {
         Some(Weighed { is_first: false, cause })
     }
 
-    /// What made packets be sent again.
+    /// The signs of loss, by kind.
     fn signs(&self) -> Option<String> {
         let signs = self.facts.signs;
         let signs = [
@@ -346,7 +346,7 @@ impl Judgement<'_> {
         Some(Weighed { is_first: false, cause })
     }
 
-    /// What an end is, for the calls of the client.
+    /// The role of an end in the calls of the client.
     fn owner(&self, end: Address) -> Option<CauseOwner> {
         match (self.waits.clients().contains(&end), self.waits.servers().contains(&end)) {
             (true, false) => Some(CauseOwner::Requester),

@@ -1,4 +1,4 @@
-//! What a capture cannot show.
+//! Limits of what a capture shows.
 
 use super::cause::PART;
 use super::judge::{Judgement, is_part};
@@ -6,7 +6,7 @@ use crate::file::Time;
 use crate::output::stats::text::{counted, grouped};
 
 impl Judgement<'_> {
-    /// What the capture cannot show, as sentences, except for what is a cause.
+    /// The limits of the capture as sentences, except those that are a cause.
     pub(super) fn limits(&self) -> Vec<String> {
         if self.gaps.messages() == 0 {
             return Vec::new();

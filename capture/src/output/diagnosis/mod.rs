@@ -1,8 +1,8 @@
-//! Diagnosis: what makes RPCs wait, whose it is, and what a capture cannot show.
+//! Diagnosis: the causes of waiting, their owners, and the limits of the capture.
 //!
 //! - `cause`: the causes, and the table of rules by which they are found;
-//! - `waits`: what RPCs waited for; `facts`: counts of everything else; `tally`: on whom most of a cause falls;
-//! - `judge`: causes from these, with their evidence; `limits`: what the capture cannot show;
+//! - `waits`: waiting times by cause; `facts`: other counts; `tally`: the client, operation and file with most of a cause;
+//! - `judge`: causes from these, with their evidence; `limits`: limits of what the capture shows;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
 mod cause;
@@ -71,7 +71,7 @@ impl Diagnoser {
         Self { name: name.into(), files: None, waits: Waits::default(), facts: Facts::default(), gaps: Gaps::default() }
     }
 
-    /// The files of the capture, as a shell takes them: the commands that show more name them.
+    /// Sets the names of the files, quoted for a shell: the commands that show more repeat them.
     #[must_use]
     pub fn with_files(self, files: impl Into<String>) -> Self {
         Self { files: Some(files.into()), ..self }

@@ -48,12 +48,12 @@ pub struct Diagnosis {
     /// Nanoseconds for which RPCs waited: their latencies, the times before calls for which there was no credit, and the ages of
     /// calls without a reply.
     pub waiting_ns: u64,
-    /// What makes RPCs wait, or keeps the capture from showing it, in the order of its weight.
+    /// The causes, in the order of their weight.
     pub causes: Vec<DiagnosedCause>,
     /// The gravest gap of the capture, in words, because of which the absence of causes proves nothing.
     #[cfg_attr(feature = "json", serde(skip))]
     pub gap: Option<String>,
-    /// What the capture cannot show.
+    /// Limits of what the capture shows, as sentences.
     pub limits: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ pub struct DiagnosedCause {
     /// The cause in words.
     #[cfg_attr(feature = "json", serde(skip))]
     pub title: &'static str,
-    /// Who can do something about it: `requester`, `responder`, `network` or `capture`; null if the capture does not show which of
+    /// The end or part that can do something about it: `requester`, `responder`, `network` or `capture`; null if the capture does not show which of
     /// two.
     pub owner: Option<&'static str>,
     /// The address of that end, if it is one.
@@ -89,7 +89,7 @@ pub struct DiagnosedCause {
     pub since_ns: Option<u64>,
     /// Frames that show it, at most eight.
     pub frames: Vec<u64>,
-    /// What shows it, in sentences.
+    /// The evidence, in sentences.
     pub evidence: Vec<String>,
     /// The command that shows more; `FILE` stands for files that were not given by name.
     pub command: String,

@@ -1,4 +1,4 @@
-//! What falls on a cause: time, RPCs, frames, and on whom most of it falls.
+//! Time, RPCs and frames of a cause, and the client, operation or file with most of it.
 
 use std::collections::BTreeMap;
 

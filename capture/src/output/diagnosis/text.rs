@@ -34,7 +34,7 @@ pub(super) fn write(diagnosis: &Diagnosis, out: &mut impl io::Write, colour: boo
     diagnosis.limits.iter().try_for_each(|text| page.paragraph(INDENT, DIM, text))
 }
 
-/// What was captured, and when.
+/// The capture: its name, frames and time.
 fn head(diagnosis: &Diagnosis) -> String {
     let frames = counted(diagnosis.frames, "frame");
     let Some((first, last)) = diagnosis.first_ns.zip(diagnosis.last_ns) else {
@@ -44,7 +44,7 @@ fn head(diagnosis: &Diagnosis) -> String {
     format!("{}: {frames}, {} ({length})", diagnosis.name, utc_range(first, last))
 }
 
-/// Who talked to whom, how much and how fast.
+/// The ends, the number of RPCs, and their latency.
 fn ends(diagnosis: &Diagnosis) -> Vec<String> {
     if diagnosis.connections == 0 {
         return Vec::new();
@@ -156,7 +156,7 @@ pub(in crate::output) fn weight(cause: &DiagnosedCause) -> String {
     }
 }
 
-/// On whom most of a cause falls.
+/// The client, server, operation and file with most of a cause.
 pub(in crate::output) fn falls_on(cause: &DiagnosedCause) -> Option<String> {
     let parts: Vec<String> =
         [("client", &cause.client), ("server", &cause.server), ("operation", &cause.operation), ("file", &cause.file)]

@@ -1,4 +1,4 @@
-//! What RPCs waited for, added up while a capture is read.
+//! Waiting times by cause, added up while a capture is read.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ struct KnownRpc<'a> {
     names: &'a FileNames,
 }
 
-/// What RPCs waited for.
+/// Waiting times by cause.
 #[derive(Debug, Default)]
 pub(super) struct Waits {
     /// Latencies.
@@ -71,7 +71,7 @@ pub(super) struct Waits {
     unanswered: Vec<UnansweredCall>,
     /// Calls without a reply that were left out.
     pub(super) unanswered_left_out: u64,
-    /// Calls without a reply of which it is unknown who owes what.
+    /// Calls without a reply whose next step nobody is known to owe.
     pub(super) undecided: u64,
     clients: BTreeSet<Address>,
     servers: BTreeSet<Address>,

@@ -17,6 +17,7 @@ use super::gaps::Gaps;
 use super::pending::Pending;
 use super::slow::Slowest;
 use super::stats::{Histogram, Latency, Statistics, Stats};
+use super::top::{Top, TopBy, TopReport};
 use crate::carrier::recovery::RecoveryKind;
 use crate::check::Found;
 use crate::dissector::Summary;
@@ -29,6 +30,8 @@ use series::TimeSeries;
 
 /// The most of the slowest RPCs that are shown.
 const SLOWEST: usize = 10;
+/// The most clients, servers and files that are shown.
+const TOP: usize = 20;
 
 /// Takes what was found in a capture, and writes a report on it.
 ///
@@ -59,6 +62,8 @@ pub struct CaptureReport {
     slowest_one: Option<verdict::SlowestOne>,
     pending: Pending,
     findings: FindingsByPeer,
+    /// By client, server and file.
+    tops: [Top; 3],
     gaps: Gaps,
     diagnoser: Diagnoser,
     unacknowledged: u64,
@@ -80,6 +85,7 @@ struct Finished<'a> {
     pending_left_out: u64,
     last: Time,
     findings: &'a FindingsByPeer,
+    tops: [TopReport; 3],
     gaps: &'a Gaps,
     /// Number of replies that the requester did not acknowledge in the capture.
     unacknowledged: u64,
@@ -102,6 +108,7 @@ impl CaptureReport {
             slowest_one: None,
             pending: Pending::default(),
             findings: FindingsByPeer::default(),
+            tops: [TopBy::Client, TopBy::Server, TopBy::Name].map(Top::new),
             gaps: Gaps::default(),
             unacknowledged: 0,
         }
@@ -129,6 +136,7 @@ impl CaptureReport {
                 self.unacknowledged += u64::from(transaction.reply.is_some() && !transaction.is_acknowledged);
                 transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
                 self.pending.take(transaction);
+                self.tops.iter_mut().for_each(|top| top.take(transaction));
                 verdict::SlowestOne::replace(&mut self.slowest_one, transaction);
                 self.ladders.take(transaction, |out| ladders::ladder(out, transaction, files))?;
                 self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
@@ -170,6 +178,7 @@ impl CaptureReport {
             slowest_one,
             pending,
             findings,
+            tops,
             gaps,
             diagnoser,
             unacknowledged,
@@ -200,6 +209,7 @@ impl CaptureReport {
             pending_left_out,
             last,
             findings: &findings,
+            tops: tops.map(|top| top.finish(TOP)),
             gaps: &gaps,
             unacknowledged,
             notes,

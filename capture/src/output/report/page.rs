@@ -16,6 +16,7 @@ use crate::output::pending::PendingCall;
 use crate::output::stats::text::{duration, grouped};
 use crate::output::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};
 use crate::output::text::{called_within, ended};
+use crate::output::top::{TopCounts, TopReport};
 use crate::rpc::transaction::Transaction;
 
 const STYLE: &str = include_str!("page.css");
@@ -55,6 +56,7 @@ pub(super) fn page(finished: &Finished<'_>) -> Markup {
                         (charts::sent_again(finished.series, first))
                     }))
                     (section("operations", "Operations", operations(finished)))
+                    (section("top", "Clients, servers and files", tops(finished)))
                     (section("slowest", "The slowest RPCs", slowest(finished)))
                     (section("hung", "Calls without a reply", hung(finished)))
                     (section("rules", "Rules that were broken", rules(finished)))
@@ -82,7 +84,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
             ul.verdict { @for sentence in sentences(finished) { li { (sentence) } } }
             nav aria-label="Sections" {
                 @for (id, name) in [
-                    ("latency", "Latency"), ("load", "Load"), ("operations", "Operations"), ("slowest", "Slowest"),
+                    ("latency", "Latency"), ("load", "Load"), ("operations", "Operations"), ("top", "Clients"), ("slowest", "Slowest"),
                     ("hung", "Without a reply"), ("rules", "Rules"), ("connections", "Connections"),
                     ("capture", "Capture"),
                 ] {
@@ -178,8 +180,8 @@ fn operations(finished: &Finished<'_>) -> Markup {
     if procedures.is_empty() {
         return html! { p { "No RPC was seen." } };
     }
-    procedures.sort_by_key(|procedure| core::cmp::Reverse(procedure.waited_ns));
-    let all = procedures.iter().map(|procedure| procedure.waited_ns).sum();
+    procedures.sort_by_key(|procedure| core::cmp::Reverse(procedure.latency_sum_ns));
+    let all = procedures.iter().map(|procedure| procedure.latency_sum_ns).sum();
     let latencies = || procedures.iter().filter_map(|procedure| procedure.latency);
     let scale = (latencies().map(|l| l.min_ns).min().unwrap_or(1), latencies().map(|l| l.max_ns).max().unwrap_or(1));
     let headings = [
@@ -214,7 +216,7 @@ fn operations(finished: &Finished<'_>) -> Markup {
 }
 
 fn operation(procedure: &ProcedureStatistics, scale: (u64, u64), all: u64) -> Markup {
-    let share = 100.0 * procedure.waited_ns as f64 / all.max(1) as f64;
+    let share = 100.0 * procedure.latency_sum_ns as f64 / all.max(1) as f64;
     let time = |nanoseconds: u64| number(nanoseconds, duration(nanoseconds));
     html! {
         tr {
@@ -223,14 +225,52 @@ fn operation(procedure: &ProcedureStatistics, scale: (u64, u64), all: u64) -> Ma
             (count(procedure.failed))
             (number(procedure.moved.read_octets, octets(procedure.moved.read_octets as f64)))
             (number(procedure.moved.write_octets, octets(procedure.moved.write_octets as f64)))
-            (time(procedure.waited_ns))
-            (number(procedure.waited_ns, format!("{share:.1} %")))
+            (time(procedure.latency_sum_ns))
+            (number(procedure.latency_sum_ns, format!("{share:.1} %")))
             @if let Some(latency) = &procedure.latency {
                 (time(latency.p50_ns)) (time(latency.p99_ns)) (time(latency.max_ns))
                 td { (charts::spread(latency, scale)) }
             } @else {
                 td colspan="4" { "not known" }
             }
+        }
+    }
+}
+
+/// RPCs by client, server and file.
+fn tops(finished: &Finished<'_>) -> Markup {
+    html! {
+        @for (top, caption) in finished.tops.iter().zip(["client", "server", "name of file"]) {
+            (table(
+                &format!("RPCs by {caption}, those that took the most time first"),
+                &[caption, "#calls", "#no reply", "#failed", "#read", "#written", "#time", "#share", "#median", "#99 %"],
+                html! {
+                    @for (key, counts) in &top.rows { (top_row(top, &top.shown(key), counts)) }
+                    @if top.others.keys > 0 {
+                        (top_row(top, &format!("{} others", grouped(top.others.keys)), &top.others.counts))
+                    }
+                },
+            ))
+        }
+        p.note { "Read and written: octets of file data in results and in arguments." }
+    }
+}
+
+fn top_row(top: &TopReport, name: &str, counts: &TopCounts) -> Markup {
+    let share = 100.0 * top.share(counts);
+    let percentile = |percent| match counts.percentile(percent) {
+        Some(latency) => number(latency, duration(latency)),
+        None => html! { td.number { "–" } },
+    };
+    html! {
+        tr {
+            th scope="row" { (name) }
+            (count(counts.calls)) (count(counts.unanswered)) (count(counts.failed))
+            (number(counts.octets_read, octets(counts.octets_read as f64)))
+            (number(counts.octets_written, octets(counts.octets_written as f64)))
+            (number(counts.time, duration(counts.time)))
+            (number(counts.time, format!("{share:.1} %")))
+            (percentile(50)) (percentile(99))
         }
     }
 }

@@ -69,7 +69,7 @@ pub struct IntervalStatistics {
 #[non_exhaustive]
 pub struct CallsInFlight {
     /// The nanoseconds that each of them waited in it, added up. Divided by its length, this is the mean of how many waited.
-    pub waited_ns: u64,
+    pub latency_sum_ns: u64,
     /// The most at a time.
     pub max: u64,
     /// The last number of credits that a reply granted.
@@ -152,7 +152,8 @@ impl Intervals {
     fn wait(&mut self, until: u64) {
         let elapsed = until.saturating_sub(self.reached);
         self.reached = self.reached.max(until);
-        self.calls.waited_ns = self.calls.waited_ns.saturating_add(elapsed.saturating_mul(self.in_flight.waiting()));
+        self.calls.latency_sum_ns =
+            self.calls.latency_sum_ns.saturating_add(elapsed.saturating_mul(self.in_flight.waiting()));
         self.calls.at_limit_ns += if self.in_flight.is_at_limit() { elapsed } else { 0 };
     }
 
@@ -163,7 +164,7 @@ impl Intervals {
         let latency = Latency::new(&core::mem::take(&mut self.latency));
         let calls = self.calls;
         let max = self.in_flight.waiting();
-        self.calls = CallsInFlight { waited_ns: 0, max, granted: calls.granted, at_limit_ns: 0 };
+        self.calls = CallsInFlight { latency_sum_ns: 0, max, granted: calls.granted, at_limit_ns: 0 };
         let start_ns = self.number.saturating_mul(self.length);
         let length_ns = end.saturating_sub(start_ns);
         let time_ns = self.first.unwrap_or_default().0.saturating_add(start_ns);

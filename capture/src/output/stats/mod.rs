@@ -293,8 +293,16 @@ impl InlineFits {
 
 impl PerProcedure {
     fn named(self, operation: String) -> ProcedureStatistics {
-        let Self { calls, replies, failed, moved, time: waited_ns, latency } = self;
-        ProcedureStatistics { operation, calls, replies, failed, moved, waited_ns, latency: Latency::new(&latency) }
+        let Self { calls, replies, failed, moved, time: latency_sum_ns, latency } = self;
+        ProcedureStatistics {
+            operation,
+            calls,
+            replies,
+            failed,
+            moved,
+            latency_sum_ns,
+            latency: Latency::new(&latency),
+        }
     }
 }
 

@@ -440,7 +440,7 @@ pub struct ProcedureStatistics {
     #[cfg_attr(feature = "json", serde(flatten))]
     pub moved: Moved,
     /// Nanoseconds that they took, added up.
-    pub waited_ns: u64,
+    pub latency_sum_ns: u64,
     /// From the frame that completes the call to the one that completes the reply; `None` without replies.
     pub latency: Option<Latency>,
 }

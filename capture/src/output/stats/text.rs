@@ -320,7 +320,7 @@ impl IntervalStatistics {
         let latency = |latency: Option<u64>| latency.map_or("-".to_owned(), milliseconds);
         let (median, p99) =
             (latency(self.latency.map(|latency| latency.p50_ns)), latency(self.latency.map(|l| l.p99_ns)));
-        let mean = calls.waited_ns as f64 / self.length_ns.max(1) as f64;
+        let mean = calls.latency_sum_ns as f64 / self.length_ns.max(1) as f64;
         let granted = calls.granted.map_or("-".to_owned(), |granted| granted.to_string());
         let (start, limit) = (self.start_ns as f64 / 1e9, calls.at_limit_ns as f64 / 1e9);
         let mut line = Line::new(colour, INTERVAL_WIDTH);

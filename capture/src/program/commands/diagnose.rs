@@ -1,4 +1,4 @@
-//! `diagnose`: what is wrong.
+//! `diagnose`: the causes of waiting.
 
 use std::path::PathBuf;
 
@@ -108,7 +108,7 @@ pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> R
 /// The most octets of the names of files that a command repeats.
 const NAMES: usize = 200;
 
-/// The files as a shell takes them.
+/// The names of the files, quoted for a shell.
 fn pasteable(files: &[PathBuf]) -> String {
     let word = |file: &PathBuf| {
         let name = file.to_string_lossy();

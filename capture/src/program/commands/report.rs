@@ -19,11 +19,12 @@ use crate::program::source::{Given, InputSource, Show};
 use crate::rpc::steps::StepsWanted;
 
 const REPORT_HELP: &str = "\
-The page needs no other file and no network. Its first lines say what was captured, how long RPCs
-took, what was sent again, which rules were broken and what the capture lacks. Below are latency
-and load over time, the operations, the slowest RPCs packet by packet, calls without a reply,
-findings and connections. It shows at most 192 intervals of time and the first 200 rows of a long
-table, and 36 lines of what the ends of an RPC sent each other.
+The page needs no other file and no network. It begins with the diagnosis ('rpcrdma diagnose'), and
+how long RPCs took, what was sent again, which rules were broken and what the capture lacks. Below
+are latency and load over time, the operations, clients, servers and files, the slowest RPCs packet
+by packet, calls without a reply, findings and connections. It shows at most 192 intervals of time,
+20 clients, servers and files, the first 200 rows of a long table, and 36 lines of what the ends of
+an RPC sent each other.
 With --since or --until, only the frames in that time are read, as if the capture started and
 ended there.";
 
