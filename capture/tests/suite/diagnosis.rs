@@ -434,6 +434,7 @@ fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static str])> {
         ("doubled, behind a router", doubled("nfs3", MirrorKind::Routed), &["mirror-doubled"]),
         ("stuck server, one call", stuck(1), &["responder-silent"]),
         ("stuck server, 30 calls", stuck(30), &["responder-silent"]),
+        ("hangs in the lab", shipped("hangs"), &["requester-silent", "responder-unreachable", "responder-silent"]),
         ("link down", unreachable(4), &["responder-unreachable"]),
         ("link down for long", unreachable(30), &["responder-unreachable"]),
         ("stopped client", client_that_stopped(false), &["requester-silent"]),

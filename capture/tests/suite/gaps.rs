@@ -19,7 +19,7 @@ pub(crate) const ALL_CLEAR: [&str; 9] = [
     "every call was answered",
     "Every call has its reply",
     "No rule of the protocol is broken",
-    "No packet was sent again",
+    "No captured packet was sent again",
     "nothing is missing from the capture",
     "Nothing stands out",
 ];

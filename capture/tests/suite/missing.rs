@@ -320,9 +320,11 @@ impl Whole {
     }
 
     /// The all-clears in what is told of some of its frames, or of copies of them, that are not told of the whole.
+    /// That no captured packet was sent again is true of what is left if of each packet one copy at most is.
     fn added_all_clears(&self, how: &str, told: &Told) -> Vec<String> {
         let clear = self.told.all_clears();
-        let added = told.all_clears().into_iter().filter(|words| !clear.contains(words));
+        let is_told = |words: &&str| !clear.contains(words) && !words.contains("captured packet was sent again");
+        let added = told.all_clears().into_iter().filter(is_told);
         added.map(|words| format!("{}, {how}: {words}", self.name)).collect()
     }
 }

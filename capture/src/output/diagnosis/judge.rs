@@ -228,11 +228,13 @@ impl Judgement<'_> {
         let tally = &self.silence.responder_silent;
         let evidence = match self.silence.arrival_unknown {
             0 => "The responder's adapter accepted them, or it acted on them, and nothing followed.".to_owned(),
-            count if count == tally.rpcs => "They were sent once, and nothing shows that they arrived: the responder \
+            count if count == tally.rpcs => {
+                "They were sent once, and the capture does not show that they arrived: the responder \
                                              does not answer, or cannot be reached."
-                .to_owned(),
+                    .to_owned()
+            }
             count => format!(
-                "The responder's adapter accepted them, or it acted on them, and nothing followed; of {} nothing shows \
+                "The responder's adapter accepted them, or it acted on them, and nothing followed; of {} the capture does not show \
                  that they arrived.",
                 grouped(count)
             ),

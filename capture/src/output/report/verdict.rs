@@ -129,7 +129,7 @@ fn network(finished: &Finished<'_>) -> String {
     let (naks, not_ready, failed) = (sum(|end| end.sequence_errors), sum(|end| end.not_ready), sum(|end| end.failed));
     let again = match again {
         0 if finished.gaps.gravest().is_some() => "Nothing captured shows that a packet was sent again".to_owned(),
-        0 => "No packet was sent again".to_owned(),
+        0 => "No captured packet was sent again".to_owned(),
         1 => format!("1 of {} was sent again", counted(packets, "packet")),
         again => {
             let share = 100.0 * again as f64 / packets.max(1) as f64;
