@@ -190,14 +190,22 @@ impl Top {
 
     /// Counts an RPC.
     pub fn take(&mut self, transaction: &Transaction) {
-        let key = self.key(transaction);
+        match self.by {
+            TopBy::Handle | TopBy::Name => self.take_with(transaction, &transaction.arguments()),
+            _ => self.take_with(transaction, &[]),
+        }
+    }
+
+    /// Counts an RPC with its arguments, which only files need.
+    pub(super) fn take_with(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
+        let key = self.key(transaction, arguments);
         if self.keys.len() >= KEYS && !self.keys.contains_key(&key) {
             self.fold(KEYS / 2);
         }
         self.keys.entry(key).or_default().take(transaction);
     }
 
-    fn key(&mut self, transaction: &Transaction) -> TopKey {
+    fn key(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> TopKey {
         match self.by {
             TopBy::Client => TopKey::Address(client(transaction)),
             TopBy::Server => TopKey::Address(server(transaction)),
@@ -205,8 +213,7 @@ impl Top {
             TopBy::Status => TopKey::Text(ending(transaction)),
             TopBy::Connection => TopKey::Connection(transaction.connection),
             TopBy::Handle | TopBy::Name => {
-                let arguments = transaction.arguments();
-                self.names.learn(transaction, &arguments);
+                self.names.learn(transaction, arguments);
                 let main = main_operation(&transaction.operations).unwrap_or_default();
                 let about = arguments.get(main).or(arguments.first());
                 about.map_or(TopKey::None, |about| self.file(server(transaction), about))

@@ -26,6 +26,7 @@ use crate::check::Found;
 use crate::dissector::Summary;
 use crate::event::Event;
 use crate::link::Address;
+use crate::rpc::arguments::OperationArguments;
 use crate::rpc::known::Status;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
@@ -82,21 +83,22 @@ impl Diagnoser {
         self.gaps.event(event);
         match event {
             Event::Message(message) => self.facts.message(message),
-            Event::Transaction(transaction) => self.transaction(transaction),
+            Event::Transaction(transaction) => self.transaction(transaction, &transaction.arguments()),
             Event::Recovery(recovered) => self.facts.recovered(recovered),
             Event::Connection(report) => self.facts.connection(report),
             _ => {}
         }
     }
 
-    fn transaction(&mut self, transaction: &Transaction) {
+    /// Takes an RPC with its arguments.
+    pub(super) fn transaction(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
         self.facts.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
             self.facts.death(transaction.connection, stamp.frame);
         }
         let status = transaction.status.filter(|status| !is_expected(*status));
         let failure = status.and_then(|status| failure(transaction, status));
-        let subject = self.waits.transaction(transaction, failure.is_some());
+        let subject = self.waits.transaction(transaction, arguments, failure.is_some());
         if let Some((failure, subject)) = failure.zip(subject) {
             self.facts.failure(failure, &subject);
         }

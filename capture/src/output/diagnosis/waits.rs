@@ -99,10 +99,15 @@ pub(super) struct Silence {
 
 impl Waits {
     /// Takes an RPC; returns what it is about, if `is_subject_wanted`.
-    pub(super) fn transaction(&mut self, transaction: &Transaction, is_subject_wanted: bool) -> Option<RpcSubject> {
-        let (mut names, arguments) = (core::mem::take(&mut self.names), transaction.arguments());
-        names.learn(transaction, &arguments);
-        let rpc = KnownRpc { transaction, arguments: &arguments, names: &names };
+    pub(super) fn transaction(
+        &mut self,
+        transaction: &Transaction,
+        arguments: &[OperationArguments<'_>],
+        is_subject_wanted: bool,
+    ) -> Option<RpcSubject> {
+        let mut names = core::mem::take(&mut self.names);
+        names.learn(transaction, arguments);
+        let rpc = KnownRpc { transaction, arguments, names: &names };
         self.take(&rpc);
         let subject = is_subject_wanted.then(|| rpc.subject());
         self.names = names;

@@ -121,7 +121,9 @@ impl CaptureReport {
     pub fn event(&mut self, event: &Event, files: &Files) -> io::Result<()> {
         self.stats.event(event);
         self.gaps.event(event);
-        self.diagnoser.event(event);
+        if !matches!(event, Event::Transaction(_)) {
+            self.diagnoser.event(event);
+        }
         match event {
             Event::Message(message) => {
                 self.series.begin(message.stamp.time.0);
@@ -136,7 +138,9 @@ impl CaptureReport {
                 self.unacknowledged += u64::from(transaction.reply.is_some() && !transaction.is_acknowledged);
                 transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
                 self.pending.take(transaction);
-                self.tops.iter_mut().for_each(|top| top.take(transaction));
+                let arguments = transaction.arguments();
+                self.diagnoser.transaction(transaction, &arguments);
+                self.tops.iter_mut().for_each(|top| top.take_with(transaction, &arguments));
                 verdict::SlowestOne::replace(&mut self.slowest_one, transaction);
                 self.ladders.take(transaction, |out| ladders::ladder(out, transaction, files))?;
                 self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
