@@ -227,15 +227,15 @@ impl Judgement<'_> {
     fn responder_silent(&self) -> Option<Weighed> {
         let tally = &self.silence.responder_silent;
         let evidence = match self.silence.arrival_unknown {
-            0 => "The responder's adapter accepted them, or it acted on them, and nothing followed.".to_owned(),
+            0 => "Accepted by the responder's adapter, or acted on; then nothing followed.".to_owned(),
             count if count == tally.rpcs => {
-                "They were sent once, and the capture does not show that they arrived: the responder \
-                                             does not answer, or cannot be reached."
+                "Sent once, and the capture does not show an arrival: the responder does not \
+                                             answer, or cannot be reached."
                     .to_owned()
             }
             count => format!(
-                "The responder's adapter accepted them, or it acted on them, and nothing followed; of {} the capture does not show \
-                 that they arrived.",
+                "Accepted by the responder's adapter, or acted on; then nothing followed. For {} the capture does not show \
+                 an arrival.",
                 grouped(count)
             ),
         };
@@ -243,10 +243,9 @@ impl Judgement<'_> {
     }
 
     fn responder_unreachable(&self) -> Option<Weighed> {
-        let evidence =
-            "They were sent again, and none was ever acknowledged: the responder is not there, or packets are \
+        let evidence = "Sent again, and never acknowledged: the responder is not there, or packets are \
                         lost on the way to it or back."
-                .to_owned();
+            .to_owned();
         let tally = &self.silence.responder_unreachable;
         self.unanswered(Cause::ResponderUnreachable, CauseOwner::Network, tally, vec![evidence])
     }
