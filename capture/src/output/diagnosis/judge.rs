@@ -253,7 +253,8 @@ impl Judgement<'_> {
     fn requester_silent(&self) -> Option<Weighed> {
         let evidence =
             "The last step was the responder's: it asked for data by RDMA Read, refused the call, or sent a \
-                        reply again and again, and the requester did not follow."
+                        reply again and again. The requester did not follow, or its packets were lost before the place of \
+                        capture."
                 .to_owned();
         let tally = &self.silence.requester_silent;
         self.unanswered(Cause::RequesterSilent, CauseOwner::Requester, tally, vec![evidence])
