@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+#[cfg(feature = "text")]
+use super::operation_name::main_operation;
 use crate::carrier::table::Map;
 use crate::link::Address;
 use crate::rpc::arguments::OperationArguments;
@@ -59,6 +61,21 @@ impl FileNames {
     pub fn name(&self, server: Address, handle: &[u8]) -> Option<&[u8]> {
         self.names.get(&(server, handle.into())).map(AsRef::as_ref)
     }
+
+    /// The octets of the name of the file that an operation is about: the one in it, or else that of its handle, if it was seen.
+    #[cfg(feature = "text")]
+    pub(super) fn of<'a>(&'a self, server: Address, about: &OperationArguments<'a>) -> Option<&'a [u8]> {
+        about.file_name.or_else(|| self.name(server, about.named_handle.or(about.handle)?))
+    }
+}
+
+/// The arguments of the operation that an RPC is about, among those of all its operations.
+#[cfg(feature = "text")]
+pub(super) fn main_arguments<'a, 'b>(
+    transaction: &Transaction,
+    arguments: &'a [OperationArguments<'b>],
+) -> Option<&'a OperationArguments<'b>> {
+    arguments.get(main_operation(&transaction.operations).unwrap_or_default()).or(arguments.first())
 }
 
 /// A name in which octets that are no UTF-8 are written as `\xff`, so that names that differ only there stay apart.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::file_names::{FileNames, client, escaped, hash, server};
-use super::operation_name::{OperationName, main_operation};
+use super::file_names::{FileNames, client, escaped, hash, main_arguments, server};
+use super::operation_name::OperationName;
 use super::stats::failure;
 use super::stats::histogram::Histogram;
 use super::stats::text::{grouped, milliseconds, short};
@@ -214,8 +214,7 @@ impl Top {
             TopBy::Connection => TopKey::Connection(transaction.connection),
             TopBy::Handle | TopBy::Name => {
                 self.names.learn(transaction, arguments);
-                let main = main_operation(&transaction.operations).unwrap_or_default();
-                let about = arguments.get(main).or(arguments.first());
+                let about = main_arguments(transaction, arguments);
                 about.map_or(TopKey::None, |about| self.file(server(transaction), about))
             }
         }
@@ -223,14 +222,10 @@ impl Top {
 
     /// The file that an operation is about: the one that it names, or else that of its handle.
     fn file(&self, server: Address, about: &OperationArguments<'_>) -> TopKey {
-        let name = about.file_name;
-        let handle = about.named_handle.or(about.handle.filter(|_| name.is_none()));
+        let handle = about.named_handle.or(about.handle.filter(|_| about.file_name.is_none()));
         match (self.by, handle) {
             (TopBy::Handle, Some(handle)) => TopKey::File(server, handle.to_vec()),
-            (TopBy::Name, _) => {
-                let known = || self.names.name(server, handle?);
-                name.or_else(known).map_or(TopKey::None, |name| TopKey::Name(name.to_vec()))
-            }
+            (TopBy::Name, _) => self.names.of(server, about).map_or(TopKey::None, |name| TopKey::Name(name.to_vec())),
             _ => TopKey::None,
         }
     }

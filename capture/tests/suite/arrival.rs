@@ -271,7 +271,7 @@ fn data_that_was_asked_for_is_owed_by_the_requester() {
     assert_eq!(owed(&trace.only()), (Owed::ReadResponse(1000), Delivery::Accepted));
 }
 
-/// What became of the reply is known even if the responder then gives up and ends the connection.
+/// The end of a connection, by a responder that gives up, does not hide whether the reply arrived.
 #[test]
 fn a_connection_that_ends_does_not_hide_that_the_reply_was_sent() {
     for refused in [false, true] {

@@ -56,7 +56,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// So many clients of one server.
+    /// Several clients of one server.
     fn new(clients: u8, private_data: &[u8]) -> Self {
         let mut scene = Self { wires: Vec::new(), packets: Vec::new(), grant: 32, xid: 0x100 };
         for client in 0..clients {
@@ -121,7 +121,7 @@ impl Scene {
         self.acknowledge(wire, Client, time + 5);
     }
 
-    /// So many NULL calls, one at a time, from a time on; each is answered after so many microseconds.
+    /// `count` NULL calls, one every `each` microseconds; each is answered after `latency` microseconds.
     fn rpcs(&mut self, wire: usize, count: u64, (from, each): (u64, u64), latency: u64) {
         for number in 0..count {
             let xid = self.call(wire, from + number * each);
@@ -259,7 +259,7 @@ fn not_ready(count: u64) -> Vec<Record> {
     scene.records()
 }
 
-/// So many of a hundred RPCs take so long.
+/// `count` slow RPCs after fifty fast ones.
 fn slow_server(count: u64, latency: u64) -> Vec<Record> {
     let mut scene = Scene::healthy();
     scene.rpcs(0, count, (SECOND, 2 * latency), latency);
@@ -596,7 +596,7 @@ fn the_rules_are_those_of_the_guide() {
     }
 }
 
-/// What a capture lacks is no fault of an end: of a healthy mount, however much is missing, cut or in another order, only the
+/// No end is blamed for the gaps of a capture: of a healthy mount, however much is missing, cut or in another order, only the
 /// capture is blamed.
 #[test]
 fn what_a_capture_lacks_is_blamed_on_nobody_else() {

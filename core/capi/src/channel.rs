@@ -465,7 +465,7 @@ unsafe fn find<'a>(channel: *mut rpcrdma_channel, others: &[Extent]) -> Result<&
 }
 
 impl rpcrdma_properties {
-    /// What an end may say of itself.
+    /// The properties of the end itself.
     const fn own(self) -> Result<Properties<'static>, rpcrdma_status> {
         let Self { send_size, receive_size, segment_length, segments, reverse_direction } = self;
         if send_size == 0 || receive_size == 0 || segment_length == 0 || reverse_direction > RPCRDMA_REVERSE_ALL {

@@ -39,7 +39,7 @@ impl SentAgain {
     }
 }
 
-/// SignCounts of loss by their kind.
+/// Signs of loss by their kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SignCounts {
     pub(super) naks: u64,

@@ -34,7 +34,7 @@ struct Weighed {
 }
 
 /// `true` if a part is at least `percent` of a whole.
-pub(super) const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
+const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
     part > 0 && part.saturating_mul(100) >= whole.saturating_mul(percent)
 }
 
@@ -130,7 +130,7 @@ impl Judgement<'_> {
         let mut held = vec![counted(frames, "frame")];
         let connections = counted(self.facts.other_connections, "RDMA connection");
         held.extend((packets > 0).then(|| counted(packets, "InfiniBand packet")));
-        held.extend((segments > 0).then(|| counted(segments, "TCP segment of iWARP connections")));
+        held.extend((segments > 0).then(|| counted(segments, "iWARP segment")));
         held.extend((self.facts.other_connections > 0).then(|| format!("{connections} without RPC-over-RDMA")));
         let others = self.summary.others.iter().chain(&self.summary.other_services);
         held.extend(others.map(|(name, count)| format!("{name} {}", grouped(*count))));
@@ -149,12 +149,18 @@ impl Judgement<'_> {
         (!hidden.is_empty()).then_some(Weighed { is_first: true, cause })
     }
 
+    /// `true` if the capture lacks so many packets that this is a cause.
+    pub(super) fn misses_packets(&self) -> bool {
+        let missed = self.gaps.packets();
+        is_part(missed, PART, self.facts.packets + missed)
+    }
+
     fn capture_gaps(&self) -> Option<Weighed> {
         let (missed, files) = (self.gaps.packets(), self.gaps.files());
-        let all = self.facts.packets + missed;
-        if !is_part(missed, PART, all) && files == 0 {
+        if !self.misses_packets() && files == 0 {
             return None;
         }
+        let all = self.facts.packets + missed;
         let mut evidence = Vec::new();
         if missed > 0 {
             evidence.push(format!(
@@ -213,9 +219,10 @@ impl Judgement<'_> {
     }
 
     /// Calls that are not answered.
-    fn unanswered(&self, cause: Cause, owner: CauseOwner, tally: &Tally, mut evidence: Vec<String>) -> Option<Weighed> {
-        let (_, longest) = tally.greatest()?;
-        evidence.insert(0, format!("{} waited for up to {}.", counted(tally.rpcs, "call"), duration(longest)));
+    fn unanswered(&self, cause: Cause, owner: CauseOwner, tally: &Tally, shown: &str) -> Option<Weighed> {
+        let longest = tally.greatest()?;
+        let waited = format!("{} waited for up to {}.", counted(tally.rpcs, "call"), duration(longest));
+        let mut evidence = vec![waited, shown.to_owned()];
         if tally.reverse > 0 {
             let callbacks = counted(tally.reverse, "callback");
             evidence.push(format!("{callbacks} among them: the NFS client is the responder of these."));
@@ -239,7 +246,7 @@ impl Judgement<'_> {
                 grouped(count)
             ),
         };
-        self.unanswered(Cause::ResponderSilent, CauseOwner::Responder, tally, vec![evidence])
+        self.unanswered(Cause::ResponderSilent, CauseOwner::Responder, tally, &evidence)
     }
 
     fn responder_unreachable(&self) -> Option<Weighed> {
@@ -247,7 +254,7 @@ impl Judgement<'_> {
                         lost on the way to it or back."
             .to_owned();
         let tally = &self.silence.responder_unreachable;
-        self.unanswered(Cause::ResponderUnreachable, CauseOwner::Network, tally, vec![evidence])
+        self.unanswered(Cause::ResponderUnreachable, CauseOwner::Network, tally, &evidence)
     }
 
     fn requester_silent(&self) -> Option<Weighed> {
@@ -257,7 +264,7 @@ impl Judgement<'_> {
                         capture."
                 .to_owned();
         let tally = &self.silence.requester_silent;
-        self.unanswered(Cause::RequesterSilent, CauseOwner::Requester, tally, vec![evidence])
+        self.unanswered(Cause::RequesterSilent, CauseOwner::Requester, tally, &evidence)
     }
 
     fn loss(&self) -> Option<Weighed> {
@@ -358,7 +365,7 @@ impl Judgement<'_> {
     }
 
     fn slow(&self, cause: Cause, owner: CauseOwner, tally: &Tally, way: Option<&str>) -> Option<Weighed> {
-        let (_, longest) = tally.greatest()?;
+        let longest = tally.greatest()?;
         if !is_part(tally.amount, SLOW_SHARE, self.all()) || tally.rpcs < SEVERAL && longest < VERY_SLOW {
             return None;
         }
@@ -397,7 +404,7 @@ impl Judgement<'_> {
         if tally.rpcs < SEVERAL || !is_part(tally.rpcs, WAITED, self.waits.rpcs) {
             return None;
         }
-        let (_, longest) = tally.greatest()?;
+        let longest = tally.greatest()?;
         let mut evidence = vec![format!(
             "{} of {} came when a reply gave a credit back: until then their requester had none, for up to {}.",
             grouped(tally.rpcs),
@@ -478,7 +485,7 @@ impl Judgement<'_> {
         }
         let died = &self.silence.died;
         if died.rpcs > 0 {
-            evidence.push(format!("{} with the connection on which that happened.", ended(died.rpcs, "call")));
+            evidence.push(format!("{} ended with the connection on which that happened.", counted(died.rpcs, "call")));
         }
         let frames = gravest.map(|broken| broken.frames.clone());
         let frames = frames.or_else(|| refusals.first().map(|(frame, _)| vec![*frame]))?;
@@ -506,8 +513,4 @@ fn were(count: u64, name: &str) -> String {
 
 fn have(count: u64, name: &str) -> String {
     format!("{} {}", counted(count, name), if count == 1 { "has" } else { "have" })
-}
-
-fn ended(count: u64, name: &str) -> String {
-    format!("{} ended", counted(count, name))
 }

@@ -1,7 +1,6 @@
 //! Limits of what a capture shows.
 
-use super::cause::PART;
-use super::judge::{Judgement, is_part};
+use super::judge::Judgement;
 use crate::file::Time;
 use crate::output::stats::text::{counted, grouped};
 
@@ -13,7 +12,6 @@ impl Judgement<'_> {
         }
         let Self { waits, silence, facts, summary, .. } = self;
         let missed = self.gaps.packets();
-        let is_cause = is_part(missed, PART, facts.packets + missed);
         let connections = counted(facts.connections, "connection");
         let longest = Time(summary.clock.longest_ns);
         let lines = [
@@ -24,7 +22,10 @@ impl Judgement<'_> {
                     grouped(facts.joined)
                 ),
             ),
-            (if is_cause { 0 } else { missed }, format!("{} missing from the capture.", counted(missed, "packet"))),
+            (
+                if self.misses_packets() { 0 } else { missed },
+                format!("{} missing from the capture.", counted(missed, "packet")),
+            ),
             (
                 if summary.cut > 0 { 0 } else { self.gaps.incomplete() },
                 format!("{} incomplete in the capture.", counted(self.gaps.incomplete(), "message")),

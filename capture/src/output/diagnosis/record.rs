@@ -68,8 +68,8 @@ pub struct DiagnosedCause {
     /// The cause in words.
     #[cfg_attr(feature = "json", serde(skip))]
     pub title: &'static str,
-    /// The end or part that can do something about it: `requester`, `responder`, `network` or `capture`; null if the capture does not show which of
-    /// two.
+    /// The end or part that can do something about it: `requester`, `responder`, `network` or `capture`; null if the capture
+    /// does not show which of two.
     pub owner: Option<&'static str>,
     /// The address of that end, if it is one.
     pub owner_address: Option<String>,

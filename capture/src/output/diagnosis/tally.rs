@@ -19,7 +19,6 @@ pub(super) struct RpcSubject {
     pub(super) is_reverse: bool,
     /// The file that it is about, if that is known.
     pub(super) file: Option<String>,
-    pub(super) xid: u32,
     /// When it began, in nanoseconds since 1970.
     pub(super) began: u64,
     /// The frame that shows it.
@@ -69,8 +68,8 @@ pub(super) struct Tally {
     files: KeyAmounts<String>,
     /// The frames of the greatest amounts, with them.
     frames: Vec<(u64, u64)>,
-    /// The XID and the amount of the RPC with the greatest.
-    greatest: Option<(u32, u64)>,
+    /// The greatest amount of an RPC.
+    greatest: u64,
 }
 
 impl Tally {
@@ -85,9 +84,7 @@ impl Tally {
         if let Some(file) = &subject.file {
             self.files.add(file, amount);
         }
-        if self.greatest.is_none_or(|(_, greatest)| amount > greatest) {
-            self.greatest = Some((subject.xid, amount));
-        }
+        self.greatest = self.greatest.max(amount);
         self.show(amount, subject.frame);
     }
 
@@ -120,9 +117,9 @@ impl Tally {
         self.files.dominant(self.amount).map(String::as_str)
     }
 
-    /// The XID and the amount of the RPC with the greatest.
-    pub(super) const fn greatest(&self) -> Option<(u32, u64)> {
-        self.greatest
+    /// The greatest amount of an RPC; `None` without any.
+    pub(super) fn greatest(&self) -> Option<u64> {
+        (self.rpcs > 0).then_some(self.greatest)
     }
 
     /// The frames of the greatest amounts, in order.
@@ -139,16 +136,7 @@ mod tests {
 
     fn subject(client: u16, frame: u64) -> RpcSubject {
         let (client, server) = (Address::Lid(client), Address::Lid(99));
-        RpcSubject {
-            client,
-            server,
-            operation: "NULL".to_owned(),
-            is_reverse: false,
-            file: None,
-            xid: frame as u32,
-            began: frame,
-            frame,
-        }
+        RpcSubject { client, server, operation: "NULL".to_owned(), is_reverse: false, file: None, began: frame, frame }
     }
 
     #[test]
@@ -160,7 +148,7 @@ mod tests {
         tally.add(1, &subject(2, 30));
         assert_eq!((tally.client(), tally.operation(), tally.file()), (None, Some("NULL"), None));
         assert_eq!(tally.since, Some(10));
-        assert_eq!((tally.frames(), tally.greatest(), tally.rpcs), (vec![10, 20, 30], Some((10, 80)), 3));
+        assert_eq!((tally.frames(), tally.greatest(), tally.rpcs), (vec![10, 20, 30], Some(80), 3));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use super::tally::{RpcSubject, Tally};
 use crate::carrier::operation::Stamp;
 use crate::file::Time;
 use crate::link::Address;
-use crate::output::file_names::{FileNames, client, escaped, server};
-use crate::output::operation_name::{OperationName, main_operation};
+use crate::output::file_names::{FileNames, client, escaped, main_arguments, server};
+use crate::output::operation_name::OperationName;
 use crate::output::stats::Histogram;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::phases::NotTimed;
@@ -171,9 +171,10 @@ impl Waits {
             (&mut self.requester, of_requester, SLOW),
             (&mut self.affected, responder.max(requester) - of_responder.max(of_requester), SLOW),
         ];
+        let mut subject = None;
         for (tally, amount, least) in amounts {
             if amount >= least {
-                tally.add(amount, &rpc.subject());
+                tally.add(amount, subject.get_or_insert_with(|| rpc.subject()));
             }
         }
     }
@@ -251,14 +252,13 @@ impl KnownRpc<'_> {
     }
 
     fn subject(&self) -> RpcSubject {
-        let Transaction { call, reply, xid, .. } = self.transaction;
+        let Transaction { call, reply, .. } = self.transaction;
         RpcSubject {
             client: client(self.transaction),
             server: server(self.transaction),
             operation: OperationName::of_transaction(self.transaction).to_string(),
             is_reverse: self.transaction.reverse,
             file: self.file(),
-            xid: *xid,
             began: self.began().or(reply.as_ref().map(|reply| reply.stamp)).map_or(0, |stamp| stamp.time.0),
             frame: call.as_ref().or(reply.as_ref()).map_or(0, |half| half.stamp.frame),
         }
@@ -266,11 +266,8 @@ impl KnownRpc<'_> {
 
     /// The name of the file that it is about, if it was seen.
     fn file(&self) -> Option<String> {
-        let main = main_operation(&self.transaction.operations).unwrap_or_default();
-        let about = self.arguments.get(main).or(self.arguments.first())?;
-        let handle = about.named_handle.or(about.handle);
-        let name = about.file_name.or_else(|| self.names.name(server(self.transaction), handle?))?;
-        Some(escaped(name))
+        let about = main_arguments(self.transaction, self.arguments)?;
+        self.names.of(server(self.transaction), about).map(escaped)
     }
 }
 
