@@ -5,6 +5,7 @@ use core::fmt;
 use rpcrdma::error::{self, DecodeError, Role};
 use rpcrdma::lists::{Chunks, ReadList};
 use rpcrdma::prefix::Prefix;
+use rpcrdma::segment::Segment;
 use rpcrdma::v2::{self, Family};
 use rpcrdma::{v1, v2::family_a, v2::family_b};
 
@@ -199,6 +200,13 @@ impl<'a> Header<'a> {
             Self::V2(header) => header.call_chunk(),
         }
         .unwrap_or_default()
+    }
+
+    /// The segments of all its chunks, in the order of the header.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = Segment> + use<'a> {
+        let chunks = self.chunks().unwrap_or_default();
+        let reads = self.call_chunk().iter().chain(chunks.reads.iter()).map(|read| read.target);
+        reads.chain(chunks.writes.iter().chain(chunks.reply).flat_map(|chunk| chunk.iter()))
     }
 
     /// Where the Payload stream is.

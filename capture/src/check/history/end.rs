@@ -38,6 +38,9 @@ impl History {
         let found = access::judge(used, &self.ends, used.known && !self.unreadable.get(of), book);
         for found in found {
             match used.kind {
+                MemoryUseKind::Outside { inside: None, offset, .. } => {
+                    self.wait_for_owner(found, used.owner, (used.handle, offset), book);
+                }
                 MemoryUseKind::Outside { .. } => self.wait(found, used.owner, book),
                 MemoryUseKind::Shared { sent, .. } => {
                     self.wait_for(found, (used.owner.other(), OrderProof::Before(sent)), book);

@@ -16,6 +16,8 @@ pub(super) struct PendingFinding {
     pub(super) order: OrderProof,
     /// Whether a Send of that end has come since.
     pub(super) proven: bool,
+    /// Handle and offset of the memory that nothing seemed to advertise.
+    pub(super) memory: Option<(u32, u64)>,
 }
 
 /// How a finding depends on the order of the two directions.

@@ -1,5 +1,7 @@
 //! Findings that rest on something not being there, and what has to come before they stand.
 
+use rpcrdma::segment::Segment;
+
 use super::pending::{OrderProof, PENDING, PendingFinding};
 use super::state::History;
 use crate::carrier::operation::{DISORDER, Side};
@@ -35,10 +37,18 @@ impl History {
             // everything it had.
             let is_last = matches!(found.rule.slug, "error-from-requester" | "answer");
             let proven = self.last.get(proof).frame > found.stamp.frame || is_last;
-            self.pending.push(PendingFinding { found, proof, order, proven });
+            self.pending.push(PendingFinding { found, proof, order, proven, memory: None });
         } else {
             book.unknown(found.rule);
         }
+    }
+
+    /// Keeps findings about memory that no call seemed to advertise until its `owner` has gone on without advertising
+    /// it.
+    pub(super) fn wait_for_owner(&mut self, found: Found, owner: Side, memory: (u32, u64), book: &mut Book) {
+        let before = self.pending.len();
+        self.wait(found, owner, book);
+        self.pending.iter_mut().skip(before).for_each(|pending| pending.memory = Some(memory));
     }
 
     /// An end goes on, and nothing is missing, so findings that wait for that are proven.
@@ -53,6 +63,11 @@ impl History {
             }
             // What it answers seemed to be missing, but has come late.
             if matches!(pending.found.rule.slug, "reply-unexpected" | "error-echo") && pending.found.xid == xid {
+                return false;
+            }
+            // The RDMA operation was captured before the call that it is for.
+            if pending.memory.is_some_and(|memory| advertises(message, memory)) {
+                unproven.push(pending.found.rule);
                 return false;
             }
             match pending.order {
@@ -78,4 +93,11 @@ impl History {
 /// Whether the sender of a message is known to have received what the other end sent at that `place`.
 pub(super) fn has_received(message: &Message, place: u64) -> bool {
     message.detail.as_ref().is_some_and(|detail| detail.progress.has_received(place))
+}
+
+/// Returns true if a segment of the message holds the octet at this handle and offset.
+fn advertises(message: &Message, (handle, offset): (u32, u64)) -> bool {
+    let is_in =
+        |segment: Segment| segment.handle == handle && offset.wrapping_sub(segment.offset) < u64::from(segment.length);
+    message.decode().is_ok_and(|decoded| decoded.header.segments().any(is_in))
 }

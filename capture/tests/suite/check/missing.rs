@@ -79,6 +79,26 @@ fn a_call_that_nobody_can_read_may_have_advertised_what_is_used_and_be_what_is_a
     }
 }
 
+/// Too little memory is allowed to keep the RDMA Read until its call comes.
+#[test]
+fn a_read_captured_before_its_call_is_within_bounds_however_little_memory_there_is() {
+    for (advertised, expected) in [(0xb00, 0), (0xb01, 1)] {
+        let mut trace = Trace::new();
+        let call = trace.packets.len();
+        trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, (advertised, 0, 9000))]), &write3(XID, 9000)));
+        trace.read(Server, (0xb00, 0), &octets(1, 9000));
+        trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 9000)));
+        let after = trace.packets.len() - 1;
+        trace.packets[call..after].rotate_left(1);
+        trace.null(0x99);
+        for memory in [8192, Config::default().memory] {
+            let (found, counts) = judge_within(memory, &trace.packets);
+            let bounds = counts.iter().find(|count| count.rule.slug == "rdma-read-bounds").unwrap();
+            assert_eq!(bounds.broken, expected, "{memory} octets of memory, handle {advertised:#x}: {found:?}");
+        }
+    }
+}
+
 /// Cuts a packet after this many octets, and judges.
 fn judge_cut(packets: &[Packet], cut: impl Fn(usize) -> Option<usize>) -> (Vec<Found>, Vec<Count>) {
     let record = |(index, packet): (usize, &Packet)| {
