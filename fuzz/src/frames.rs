@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use rpcrdma_capture::output::export::Exporter;
 use rpcrdma_capture::output::file_names::FileNames;
 use rpcrdma_capture::output::findings::Findings;
+use rpcrdma_capture::output::screen::Screen;
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
 use rpcrdma_capture::{
@@ -111,7 +112,7 @@ impl Run {
     fn new(mut config: Config, known: Option<&'static Known>) -> Self {
         let Ok(exporter) = Exporter::new(Vec::new()) else { unreachable!() };
         let findings = Findings::text(true);
-        let shown = Shown { lines: Lines::new(true, Time(0)), exporter, findings, written: Written(0) };
+        let shown = Shown { lines: Lines::new(Screen { colour: true, columns: None }, Time(0)), exporter, findings, written: Written(0) };
         config.operations = true;
         Self {
             dissector: Dissector::new(config),

@@ -62,6 +62,17 @@ impl FileNames {
         self.names.get(&(server, handle.into())).map(AsRef::as_ref)
     }
 
+    /// The name of the file that an RPC with these arguments is about, as a terminal shows it, if it was seen.
+    #[cfg(feature = "text")]
+    pub(super) fn of_transaction(
+        &self,
+        transaction: &Transaction,
+        arguments: &[OperationArguments<'_>],
+    ) -> Option<String> {
+        let about = main_arguments(transaction, arguments)?;
+        self.of(server(transaction), about).map(escaped)
+    }
+
     /// The octets of the name of the file that an operation is about: the one in it, or else that of its handle, if it was seen.
     #[cfg(feature = "text")]
     pub(super) fn of<'a>(&'a self, server: Address, about: &OperationArguments<'a>) -> Option<&'a [u8]> {

@@ -44,6 +44,8 @@ pub mod report;
 #[cfg(feature = "schema")]
 pub mod schema;
 #[cfg(feature = "text")]
+pub mod screen;
+#[cfg(feature = "text")]
 pub mod slow;
 pub mod stats;
 #[cfg(feature = "text")]

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
+use super::file_names::{FileNames, client, server};
+use super::screen::Screen;
 use super::style::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use super::text::{called_within, ended, milliseconds};
 use super::time::ShownTimes;
@@ -12,8 +14,18 @@ use crate::rpc::phases::{Phase, Phases};
 use crate::rpc::recovery::Recovery;
 use crate::rpc::transaction::Transaction;
 
-/// Columns of a line.
+/// Columns of a line, where the terminal has no more.
 const WIDTH: usize = 80;
+/// The fewest columns of the terminal with which the time is shown.
+const WITH_TIME: usize = 100;
+/// The fewest with which the file is shown.
+const WITH_FILE: usize = 120;
+/// The fewest with which client and server are shown.
+const WITH_ENDS: usize = 150;
+/// Columns of client and server, as of two IPv4 addresses.
+const ENDS: usize = 33;
+/// Columns of what is called, where something follows it.
+const CALLED: usize = 28;
 /// Before the lines that explain an RPC.
 const INDENT: &str = "           ";
 /// A wait before a call is worth saying if it is longer than this part of the latency.
@@ -103,36 +115,59 @@ impl Slowest {
 /// Writes the headings of the columns of [`lines`], and what the characters of a bar stand for.
 ///
 /// # Errors
-/// Those of `out`.
-pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
-    let mut line = Line::new(colour, WIDTH);
+/// Any error from writing to `out`.
+pub fn heading(out: &mut impl io::Write, screen: Screen, times: ShownTimes) -> io::Result<()> {
+    let mut line = Line::new(screen.colour, WIDTH);
     line.push(DIM, "Bars:");
     for phase in Phase::ALL {
         line.push(DIM, &format!("  {} {}", mark(phase), phase.name()));
     }
     line.write(out)?;
-    let mut line = Line::new(colour, WIDTH);
+    let mut line = Line::new(screen.colour, width(screen));
     line.push(DIM, "       ms  ");
     line.column(DIM, "phases", BAR);
-    line.push(DIM, "   call  reply  C rdma_xid   RPC");
+    line.push(DIM, "   call  reply  C rdma_xid   ");
+    if shows(screen, WITH_TIME) {
+        line.push(DIM, times.heading());
+        line.push(DIM, "  ");
+    }
+    if shows(screen, WITH_ENDS) {
+        line.column(DIM, "client → server", ENDS + 2);
+    }
+    if shows(screen, WITH_FILE) {
+        line.column(DIM, "RPC", CALLED + 2);
+        line.push(DIM, "file");
+    } else {
+        line.push(DIM, "RPC");
+    }
     line.write(out)
+}
+
+/// The columns of the first line about an RPC.
+fn width(screen: Screen) -> usize {
+    screen.columns.unwrap_or_default().max(WIDTH)
+}
+
+/// True if a terminal has so many columns. A file has none.
+fn shows(screen: Screen, columns: usize) -> bool {
+    screen.columns.is_some_and(|all| all >= columns)
 }
 
 /// Writes an RPC in two lines of at most 80 columns: milliseconds, phases as a bar, frames of call and reply, connection,
 /// `rdma_xid` and what was called; then the phase that took longest. If a capture consists of several files, a third line
-/// names those of the frames.
+/// names those of the frames. A wider terminal also shows the time of the call, then the file, then client and server.
 ///
 /// # Errors
-/// Those of `out`.
+/// Any error from writing to `out`.
 pub fn lines(
     out: &mut impl io::Write,
     transaction: &Transaction,
-    files: &Files,
-    (colour, times): (bool, ShownTimes),
+    (files, names): (&Files, &FileNames),
+    (screen, times): (Screen, ShownTimes),
 ) -> io::Result<()> {
     let latency = transaction.latency().map_or("-".to_owned(), milliseconds);
     let frames = [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.stamp.frame));
-    let mut line = Line::new(colour, WIDTH);
+    let mut line = Line::new(screen.colour, width(screen));
     line.push(PLAIN, &format!("{latency:>9}  "));
     line.column(CHUNK, &transaction.phases.as_ref().map(bar).unwrap_or_default(), BAR);
     for frame in frames {
@@ -140,19 +175,37 @@ pub fn lines(
     }
     line.push(DIM, &format!(" {:>2} ", transaction.connection));
     line.push(PLAIN, &format!("{:#010x} ", transaction.xid));
-    let room = line.room();
-    line.push(NAME, &called_within(room, transaction));
+    if shows(screen, WITH_TIME) {
+        let time = transaction.began.map(|began| times.column(began.time)).unwrap_or_default();
+        line.column_apart(DIM, &time, times.heading().chars().count() + 2);
+    }
+    if shows(screen, WITH_ENDS) {
+        line.column_apart(PLAIN, &format!("{} → {}", client(transaction), server(transaction)), ENDS + 2);
+    }
+    let file =
+        if shows(screen, WITH_FILE) { names.of_transaction(transaction, &transaction.arguments()) } else { None };
+    match file {
+        Some(file) => {
+            line.column_apart(NAME, &called_within(CALLED, transaction), CALLED + 2);
+            line.push(PLAIN, &file);
+        }
+        None => {
+            let room = line.room();
+            line.push(NAME, &called_within(room, transaction));
+        }
+    }
     line.write(out)?;
     let (style, mut sentences) = match &transaction.phases {
         Ok(phases) => (PLAIN, sentences(phases, transaction)),
         Err(reason) => (WARNING, vec![format!("phases unknown: {reason}")]),
     };
     sentences.extend(before(transaction));
-    let began = transaction.began.and_then(|began| times.clock_if_shown(began.time));
+    let began = transaction.began.filter(|_| !shows(screen, WITH_TIME));
+    let began = began.and_then(|began| times.clock_if_shown(began.time));
     sentences.extend(began.map(|began| format!("called at {began}")));
     let mut notes = ended(transaction);
     for text in sentences.iter().flat_map(|sentence| wrapped(sentence, WIDTH - INDENT.len())) {
-        let mut line = Line::new(colour, WIDTH);
+        let mut line = Line::new(screen.colour, WIDTH);
         line.push(PLAIN, INDENT);
         line.push(style, &text);
         for (style, note) in notes.drain(..) {

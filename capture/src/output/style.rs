@@ -6,6 +6,8 @@ use std::io;
 use anstyle::{AnsiColor, Style};
 use rpcrdma::rules::Severity;
 
+use super::screen::Screen;
+
 pub(super) const PLAIN: Style = Style::new();
 pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const NAME: Style = Style::new().bold();
@@ -55,6 +57,11 @@ impl Line {
     /// The same line, without a limit.
     pub(super) fn unlimited(self) -> Self {
         Self { limit: usize::MAX, ..self }
+    }
+
+    /// The same line, not wider than the screen.
+    pub(super) fn within(self, screen: Screen) -> Self {
+        Self { limit: screen.within(self.limit), ..self }
     }
 
     /// Columns that are left.

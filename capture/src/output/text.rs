@@ -6,7 +6,8 @@ use std::io;
 use rpcrdma::lists::Chunks;
 use rpcrdma::v2::Family;
 
-use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING};
+use super::screen::Screen;
+use super::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, wrapped};
 use super::time::{ShownTimes, TimeForm};
 use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
@@ -27,6 +28,10 @@ pub(super) const WIDTH: usize = 120;
 const SECONDS: usize = 11;
 /// Columns of the widest pair of IPv4 addresses.
 const IPV4_PAIR: usize = 33;
+/// Columns before the reason for which an RPC was not rebuilt.
+const REASON: usize = 14;
+/// Columns of the octets moved by RDMA.
+const MOVED: usize = 19;
 /// The fewest columns for what is called, before the operations that lead to another are left out.
 const CALLED: usize = 27;
 
@@ -39,15 +44,15 @@ pub struct Lines {
 /// The columns that every line begins with.
 #[derive(Debug)]
 pub(super) struct Columns {
-    colour: bool,
+    screen: Screen,
     times: ShownTimes,
     /// Columns of the widest pair of addresses.
     pair: usize,
 }
 
 impl Columns {
-    pub(super) const fn new(colour: bool, start: Time) -> Self {
-        Self { colour, times: ShownTimes::new(TimeForm::Since, 0).starting_at(start), pair: 0 }
+    pub(super) const fn new(screen: Screen, start: Time) -> Self {
+        Self { screen, times: ShownTimes::new(TimeForm::Since, 0).starting_at(start), pair: 0 }
     }
 
     /// Sets the time of the first frame.
@@ -62,7 +67,7 @@ impl Columns {
 
     /// A line of text, indented by `indent` columns.
     pub(super) fn text(&self, indent: usize) -> Line {
-        let mut line = Line::new(self.colour, usize::MAX);
+        let mut line = Line::new(self.screen.colour, usize::MAX);
         line.push(PLAIN, &" ".repeat(indent));
         line
     }
@@ -77,7 +82,19 @@ impl Columns {
     /// An empty line, as wide as it may be.
     fn line(&self, files: &Files, places: usize) -> Line {
         let times = self.times.heading().len() - SECONDS;
-        Line::new(self.colour, WIDTH + times + self.pair.saturating_sub(IPV4_PAIR) + places * place_columns(files))
+        Line::new(
+            self.screen.colour,
+            WIDTH + times + self.pair.saturating_sub(IPV4_PAIR) + places * place_columns(files),
+        )
+    }
+
+    /// The columns of transactions that there is room for.
+    fn of_transactions(&self, files: &Files) -> TransactionColumns {
+        let times = self.times.heading().chars().count();
+        // Two frames, the connection, the XID and the latency.
+        let least = 2 * (7 + place_columns(files)) + times + 4 + 11 + 10 + 1 + CALLED;
+        let ends = least + self.pair + 2;
+        TransactionColumns { ends: self.screen.fits(ends), moved: self.screen.fits(ends + MOVED) }
     }
 
     /// Begins a line: frame, seconds, connection, and who sent it to whom.
@@ -86,7 +103,7 @@ impl Columns {
         let mut line = self.line(files, 1);
         line.push(DIM, &format!("{:>6} ", at.stamp.frame));
         place(&mut line, Some(at.stamp.frame), files);
-        self.rest(&mut line, at, &pair);
+        self.rest(&mut line, at, Some(&pair));
         line
     }
 
@@ -102,10 +119,21 @@ impl Columns {
         line
     }
 
-    fn rest(&self, line: &mut Line, at: &At, pair: &str) {
+    fn rest(&self, line: &mut Line, at: &At, pair: Option<&str>) {
         line.push(DIM, &format!("{} {:>2} ", self.times.column(at.stamp.time), at.connection));
-        line.column(PLAIN, pair, self.pair + 2);
+        if let Some(pair) = pair {
+            line.column(PLAIN, pair, self.pair + 2);
+        }
     }
+}
+
+/// The columns of a transaction that a narrow screen has no room for.
+#[derive(Clone, Copy)]
+struct TransactionColumns {
+    /// Requester and responder; without them the number of the connection says who they are.
+    ends: bool,
+    /// Octets moved by RDMA Read and by RDMA Write.
+    moved: bool,
 }
 
 /// The message or transaction that a line is about.
@@ -146,10 +174,10 @@ const fn place_columns(files: &Files) -> usize {
 }
 
 impl Lines {
-    /// Lines with or without colour; times are shown as seconds since `start`.
+    /// Lines for a screen; times are shown as seconds since `start`.
     #[must_use]
-    pub const fn new(colour: bool, start: Time) -> Self {
-        Self { columns: Columns::new(colour, start) }
+    pub const fn new(screen: Screen, start: Time) -> Self {
+        Self { columns: Columns::new(screen, start) }
     }
 
     /// The same with times in this form.
@@ -269,15 +297,19 @@ impl Lines {
         files: &Files,
     ) -> io::Result<()> {
         self.columns.pair(At::transaction(first).ends);
-        let mut line = self.columns.line(files, 2);
+        let shown = self.columns.of_transactions(files);
+        let mut line = self.columns.line(files, 2).within(self.columns.screen);
         line.push(DIM, "  call  reply ");
         for name in ["call in file", "reply in file"] {
             line.column(DIM, if files.width() > 0 { name } else { "" }, place_columns(files));
         }
         line.push(DIM, self.columns.times.heading());
         line.push(DIM, "  C ");
-        line.column(DIM, "requester → responder", self.columns.pair + 2);
-        line.push(DIM, "rdma_xid          ms RDMA Read    Write  RPC");
+        if shown.ends {
+            line.column(DIM, "requester → responder", self.columns.pair + 2);
+        }
+        line.push(DIM, "rdma_xid          ms ");
+        line.push(DIM, if shown.moved { "RDMA Read    Write  RPC" } else { " RPC" });
         line.write(out)
     }
 
@@ -286,7 +318,8 @@ impl Lines {
     /// The columns: frame of the call and of the reply, seconds, connection, requester and responder, `rdma_xid`,
     /// latency in milliseconds, octets moved by RDMA Read and by RDMA Write, what was called, and how it ended unless
     /// that is success. If a capture consists of several files, the places of both frames in their files follow the
-    /// frames. If a list of operations is too long, those that lead to another are left out.
+    /// frames. If a list of operations is too long, those that lead to another are left out. A narrow screen shows no octets
+    /// moved, and a narrower one no requester and responder either.
     ///
     /// # Errors
     /// Those of `out`.
@@ -299,7 +332,8 @@ impl Lines {
         let Transaction { xid, call, reply, .. } = transaction;
         let at = At::transaction(transaction);
         let pair = self.columns.pair(at.ends);
-        let mut line = self.columns.line(files, 2);
+        let shown = self.columns.of_transactions(files);
+        let mut line = self.columns.line(files, 2).within(self.columns.screen);
         let frames = [call, reply].map(|half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame));
         for frame in frames {
             line.push(DIM, &format!("{:>6} ", frame.map_or("-".to_owned(), |frame| frame.to_string())));
@@ -307,10 +341,13 @@ impl Lines {
         for frame in frames {
             place(&mut line, frame, files);
         }
-        self.columns.rest(&mut line, &at, &pair);
+        self.columns.rest(&mut line, &at, Some(pair.as_str()).filter(|_| shown.ends));
         let latency = transaction.latency().map_or("-".to_owned(), milliseconds);
         line.push(PLAIN, &format!("{xid:#010x} {latency:>9} "));
-        line.push(CHUNK, &format!("{:>9} {:>8}  ", transaction.read_octets, transaction.write_octets));
+        if shown.moved {
+            line.push(CHUNK, &format!("{:>9} {:>8} ", transaction.read_octets, transaction.write_octets));
+        }
+        line.push(PLAIN, " ");
         let notes = ended(transaction);
         let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
         let room = line.room().saturating_sub(width);
@@ -321,9 +358,13 @@ impl Lines {
             if let Some(Half { message: Err(reason), .. }) = half
                 && !matches!(reason, NotRebuilt::Error(_))
             {
-                let mut line = self.columns.line(files, 2);
-                line.push(WARNING, &format!("              {which} not rebuilt: {reason}"));
-                line.write(out)?;
+                let reason = format!("{which} not rebuilt: {reason}");
+                let room = self.columns.line(files, 2).within(self.columns.screen).room();
+                for text in wrapped(&reason, room.saturating_sub(REASON)) {
+                    let mut line = self.columns.text(REASON);
+                    line.push(WARNING, &text);
+                    line.write(out)?;
+                }
             }
         }
         Ok(())

@@ -5,6 +5,7 @@ use std::io;
 
 use super::file_names::{FileNames, client, escaped, hash, main_arguments, server};
 use super::operation_name::OperationName;
+use super::screen::Screen;
 use super::stats::failure;
 use super::stats::histogram::Histogram;
 use super::stats::text::{grouped, milliseconds, short};
@@ -14,8 +15,10 @@ use crate::rpc::arguments::OperationArguments;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Half, Transaction};
 
-/// Columns of a line.
+/// The most columns of a line.
 const WIDTH: usize = 120;
+/// The fewest with which octets read and written are shown.
+const WITH_OCTETS: usize = 100;
 /// The most keys that are counted apart; past that, the half that took the least time is counted as one.
 const KEYS: usize = 1000;
 
@@ -275,32 +278,34 @@ impl TopReport {
         counts.time as f64 / self.time.max(1) as f64
     }
 
-    /// Writes the counts as a table of at most 120 columns.
+    /// Writes the counts as a table of at most 120 columns, which a narrow screen shows without the octets.
     ///
     /// # Errors
-    /// Those of `out`.
-    pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
-        let mut line = Line::new(colour, WIDTH);
-        line.push(DIM, "   calls no reply   failed      read   written   p50 ms   p99 ms   time  ");
+    /// Any error from writing to `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
+        let mut line = Line::new(screen.colour, screen.within(WIDTH));
+        let octets = if screen.fits(WITH_OCTETS) { "      read   written" } else { "" };
+        line.push(DIM, &format!("   calls no reply   failed{octets}   p50 ms   p99 ms   time  "));
         line.push(DIM, self.by.name());
         line.write(out)?;
         for (key, counts) in &self.rows {
-            self.row(out, counts, &self.shown(key), colour)?;
+            self.row(out, counts, &self.shown(key), screen)?;
         }
         if self.others.keys > 0 {
-            self.row(out, &self.others.counts, &format!("({} others)", grouped(self.others.keys)), colour)?;
+            self.row(out, &self.others.counts, &format!("({} others)", grouped(self.others.keys)), screen)?;
         }
         Ok(())
     }
 
-    fn row(&self, out: &mut impl io::Write, counts: &TopCounts, key: &str, colour: bool) -> io::Result<()> {
+    fn row(&self, out: &mut impl io::Write, counts: &TopCounts, key: &str, screen: Screen) -> io::Result<()> {
         let TopCounts { calls, unanswered, failed, octets_read, octets_written, .. } = counts;
-        let mut line = Line::new(colour, WIDTH);
+        let mut line = Line::new(screen.colour, screen.within(WIDTH));
         let [calls, unanswered, failed] = [*calls, *unanswered, *failed].map(grouped);
         let [read, written] = [*octets_read, *octets_written].map(short);
         let [median, p99] = [50, 99].map(|percent| counts.percentile(percent).map_or("-".to_owned(), milliseconds));
         let share = self.share(counts) * 100.0;
-        let numbers = format!("{calls:>8} {unanswered:>8} {failed:>8} {read:>9} {written:>9} {median:>8} {p99:>8}");
+        let octets = if screen.fits(WITH_OCTETS) { format!(" {read:>9} {written:>9}") } else { String::new() };
+        let numbers = format!("{calls:>8} {unanswered:>8} {failed:>8}{octets} {median:>8} {p99:>8}");
         line.push(PLAIN, &format!("{numbers} {share:>5.1}%  "));
         line.push(NAME, key);
         line.write(out)

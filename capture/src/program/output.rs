@@ -7,6 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 use super::arguments::Color;
 use super::failure::Failure;
 use super::spool;
+use crate::output::screen::Screen;
 
 /// Octets that are gathered before they are written.
 const FULL: usize = 64 << 10;
@@ -50,6 +51,12 @@ impl Write for Output {
         self.buffer.clear();
         written
     }
+}
+
+/// The terminal that standard output is, or a file.
+pub(super) fn screen(color: Color) -> Screen {
+    let columns = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    Screen { colour: is_coloured(color), columns: io::stdout().is_terminal().then(columns).flatten() }
 }
 
 /// Writes a whole report, and returns the exit status.

@@ -15,6 +15,7 @@ use std::fs;
 
 use rpcrdma_capture::output::file_names::FileNames;
 use rpcrdma_capture::output::json;
+use rpcrdma_capture::output::screen::Screen;
 use rpcrdma_capture::output::top::{Top, TopBy, TopKey};
 use rpcrdma_capture::{
     Address, Capture, Config, Dissector, Events, Frame, LinkType, OperationArguments, Time, Transaction,
@@ -143,7 +144,7 @@ fn names_that_differ_in_octets_that_are_no_utf_8_are_counted_apart() {
     let name = |octets: &[u8]| TopKey::Name(octets.to_vec());
     assert_eq!(calls, BTreeMap::from([(name(b"f\xfe"), 1), (name(b"f\xff"), 2)]));
     json::top(&mut json, &report).unwrap();
-    report.write_text(&mut text, false).unwrap();
+    report.write_text(&mut text, Screen::default()).unwrap();
     let [json, text] = [json, text].map(|octets| String::from_utf8(octets).unwrap());
     assert!(json.contains(r#""key":"f\\xff""#) && json.contains(r#""key":"f\\xfe""#), "{json}");
     assert!(text.contains(r"  f\xff") && text.contains(r"  f\xfe"), "{text}");

@@ -34,6 +34,7 @@ mod program;
 mod recovery;
 mod report;
 mod rfc5666;
+mod screen;
 mod separate;
 mod stats;
 mod steps;

@@ -1,6 +1,7 @@
 //! What RFC 5666 has and RFC 8166 gave up, and what lives on in responder-provided Read chunks
 //! (draft-cel-nfsv4-reliable-reply): RDMA_MSGP, RDMA_DONE, the errors without a name.
 
+use rpcrdma_capture::output::screen::Screen;
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
 use rpcrdma_capture::{ChunkName, Direction, Files, Form, Message, NotRebuilt, Status, Time, lone_message};
@@ -19,7 +20,7 @@ const ERROR: u32 = 4;
 fn shown(message: &Message) -> [String; 3] {
     let mut outs = [Vec::new(), Vec::new(), Vec::new()];
     let [text, object, fields] = &mut outs;
-    Lines::new(false, Time(0)).message(text, message, &Files::default()).unwrap();
+    Lines::new(Screen::default(), Time(0)).message(text, message, &Files::default()).unwrap();
     json::message(object, message, &Files::default()).unwrap();
     tree::write(fields, message, false).unwrap();
     outs.map(|out| String::from_utf8(out).unwrap())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rpcrdma_capture::output::screen::Screen;
 use rpcrdma_capture::output::stats::{
     self, Forms, Inline, IntervalStatistics, Intervals, ProcedureStatistics, Range, Statistics, Stats,
 };
@@ -27,7 +28,7 @@ fn procedure<'a>(statistics: &'a Statistics, name: &str) -> &'a ProcedureStatist
 
 fn text(statistics: &Statistics) -> String {
     let mut out = Vec::new();
-    statistics.write_text(&mut out, false).unwrap();
+    statistics.write_text(&mut out, Screen::default()).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rpcrdma_capture::output::screen::Screen;
 use rpcrdma_capture::output::text::Lines;
 use rpcrdma_capture::output::{json, tree};
 use rpcrdma_capture::{
@@ -33,7 +34,7 @@ fn why(half: Option<&rpcrdma_capture::Half>) -> NotRebuilt {
 
 fn text(message: &Message) -> String {
     let mut out = Vec::new();
-    Lines::new(false, Time(0)).message(&mut out, message, &Files::default()).unwrap();
+    Lines::new(Screen::default(), Time(0)).message(&mut out, message, &Files::default()).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -7,7 +7,7 @@ use super::tally::{RpcSubject, Tally};
 use crate::carrier::operation::Stamp;
 use crate::file::Time;
 use crate::link::Address;
-use crate::output::file_names::{FileNames, client, escaped, main_arguments, server};
+use crate::output::file_names::{FileNames, client, server};
 use crate::output::operation_name::OperationName;
 use crate::output::stats::Histogram;
 use crate::rpc::arguments::OperationArguments;
@@ -258,16 +258,10 @@ impl KnownRpc<'_> {
             server: server(self.transaction),
             operation: OperationName::of_transaction(self.transaction).to_string(),
             is_reverse: self.transaction.reverse,
-            file: self.file(),
+            file: self.names.of_transaction(self.transaction, self.arguments),
             began: self.began().or(reply.as_ref().map(|reply| reply.stamp)).map_or(0, |stamp| stamp.time.0),
             frame: call.as_ref().or(reply.as_ref()).map_or(0, |half| half.stamp.frame),
         }
-    }
-
-    /// The name of the file that it is about, if it was seen.
-    fn file(&self) -> Option<String> {
-        let about = main_arguments(self.transaction, self.arguments)?;
-        self.names.of(server(self.transaction), about).map(escaped)
     }
 }
 

@@ -10,6 +10,7 @@ use crate::check::{Blame, Found};
 use crate::file::{Files, Time};
 use crate::link::Address;
 use crate::output::gaps::Gap;
+use crate::output::screen::Screen;
 use crate::output::style::{DIM, FAULT, NAME, PLAIN, WARNING, severity_style, wrapped};
 use crate::output::text::{At, Columns, WIDTH};
 use crate::output::time::ShownTimes;
@@ -47,7 +48,12 @@ struct Said {
 
 impl FindingsText {
     pub(super) fn new(colour: bool) -> Self {
-        Self { columns: Columns::new(colour, Time::default()), begun: false, said: HashSet::new(), folded: 0 }
+        Self {
+            columns: Columns::new(Screen { colour, columns: None }, Time::default()),
+            begun: false,
+            said: HashSet::new(),
+            folded: 0,
+        }
     }
 
     pub(super) const fn starts_at(&mut self, start: Time) {

@@ -5,18 +5,21 @@ use std::io;
 use super::intervals::IntervalStatistics;
 use super::report::{ChunkTotals, ConnectionStatistics, EndReport, Forms, InlineFits, NamedCount, Range, Statistics};
 use crate::file::Time;
-use crate::output::style::{DIM, Line, NAME, PLAIN};
+use crate::output::screen::Screen;
+use crate::output::style::{DIM, Line, NAME, PLAIN, wrapped};
 
 /// Columns of a line about an interval.
 const INTERVAL_WIDTH: usize = 120;
+/// The fewest columns with which a line about an interval is complete.
+const INTERVAL_WHOLE: usize = 113;
 
 impl Statistics {
     /// Writes the numbers as tables.
     ///
     /// # Errors
-    /// Those of `out`.
-    pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
-        let mut text = StatsText { out, colour };
+    /// Any error from writing to `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
+        let mut text = StatsText { out, screen };
         self.capture(&mut text)?;
         self.connections(&mut text)?;
         if self.messages.total + self.rpcs.total == 0 {
@@ -301,18 +304,23 @@ pub(crate) fn twice(copies: u64, packets: u64) -> String {
 ///
 /// # Errors
 /// Those of `out`.
-pub fn interval_heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
-    let mut line = Line::new(colour, INTERVAL_WIDTH);
-    line.push(DIM, "     seconds     RPCs no reply   failed RDMA Read RDMA Write   p50 ms   p99 ms  in flight    max  grant  limit s");
+pub fn interval_heading(out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
+    let mut line = Line::new(screen.colour, INTERVAL_WIDTH);
+    line.push(DIM, "     seconds     RPCs no reply   failed");
+    if screen.fits(INTERVAL_WHOLE) {
+        line.push(DIM, " RDMA Read RDMA Write   p50 ms   p99 ms  in flight    max  grant  limit s");
+    } else {
+        line.push(DIM, "   p50 ms   p99 ms  in flight  grant");
+    }
     line.write(out)
 }
 
 impl IntervalStatistics {
-    /// Writes the numbers as a line of at most 120 columns.
+    /// Writes the numbers as a line of at most 120 columns. A narrow screen shows fewer of them.
     ///
     /// # Errors
-    /// Those of `out`.
-    pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+    /// Any error from writing to `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
         let Self { rpcs, calls, .. } = self;
         let failed = self.procedures.iter().map(|procedure| procedure.failed).sum();
         let [all, unanswered, failed] = [rpcs.total, rpcs.without_reply, failed].map(grouped);
@@ -323,10 +331,15 @@ impl IntervalStatistics {
         let mean = calls.latency_sum_ns as f64 / self.length_ns.max(1) as f64;
         let granted = calls.granted.map_or("-".to_owned(), |granted| granted.to_string());
         let (start, limit) = (self.start_ns as f64 / 1e9, calls.at_limit_ns as f64 / 1e9);
-        let mut line = Line::new(colour, INTERVAL_WIDTH);
+        let mut line = Line::new(screen.colour, INTERVAL_WIDTH);
         line.push(DIM, &format!("{start:>12.3} "));
-        line.push(PLAIN, &format!("{all:>8} {unanswered:>8} {failed:>8} {read:>9} {write:>10} {median:>8} {p99:>8} "));
-        line.push(PLAIN, &format!("{mean:>10.3} {:>6} {granted:>6} {limit:>8.3}", calls.max));
+        line.push(PLAIN, &format!("{all:>8} {unanswered:>8} {failed:>8} "));
+        let latencies = format!("{median:>8} {p99:>8} {mean:>10.3} ");
+        if screen.fits(INTERVAL_WHOLE) {
+            line.push(PLAIN, &format!("{read:>9} {write:>10} {latencies}{:>6} {granted:>6} {limit:>8.3}", calls.max));
+        } else {
+            line.push(PLAIN, &format!("{latencies}{granted:>6}"));
+        }
         line.write(out)
     }
 }
@@ -334,21 +347,29 @@ impl IntervalStatistics {
 /// Lines of text.
 struct StatsText<'a, W> {
     out: &'a mut W,
-    colour: bool,
+    screen: Screen,
 }
 
 impl<W: io::Write> StatsText<'_, W> {
     fn heading(&mut self, name: &str) -> io::Result<()> {
-        let mut line = Line::new(self.colour, usize::MAX);
+        let mut line = Line::new(self.screen.colour, usize::MAX);
         line.push(NAME, name);
         line.write(self.out)
     }
 
+    /// A text, whose further lines on a narrow screen are indented by three columns more.
     fn line(&mut self, text: &str) -> io::Result<()> {
-        let mut line = Line::new(self.colour, usize::MAX);
-        line.push(PLAIN, "  ");
-        line.push(PLAIN, text);
-        line.write(self.out)
+        let (begins, _) = text.split_at(text.len() - text.trim_start().len());
+        let room = self.screen.within(usize::MAX).saturating_sub(5 + begins.len());
+        for (index, part) in wrapped(text, room).into_iter().enumerate() {
+            let mut line = Line::new(self.screen.colour, usize::MAX);
+            line.push(PLAIN, "  ");
+            line.push(PLAIN, begins);
+            line.push(PLAIN, if index == 0 { "" } else { "   " });
+            line.push(PLAIN, &part);
+            line.write(self.out)?;
+        }
+        Ok(())
     }
 
     /// A line, if there is something to count.
@@ -356,22 +377,20 @@ impl<W: io::Write> StatsText<'_, W> {
         if count == 0 { Ok(()) } else { self.line(&format!("{name}: {}", grouped(count))) }
     }
 
-    /// Rows under names: the first `words` columns are aligned left, and the numbers after them right.
+    /// Rows under names: the first `words` columns are aligned left, and the numbers after them right. A table that is
+    /// wider than the screen is turned, so that the names are on the left.
     fn table(&mut self, names: &[&str], words: usize, rows: Vec<Vec<String>>) -> io::Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        let mut widths: Vec<usize> = Vec::new();
-        for row in rows.iter().chain([&names]) {
-            widths.resize(widths.len().max(row.len()), 0);
-            for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.chars().count());
-            }
+        let widths = widths(rows.iter().chain([&names]));
+        if !names.is_empty() && !self.screen.fits(columns(&widths)) {
+            return self.turned(&names, &rows);
         }
         let heading = (!names.is_empty()).then_some((&names, DIM));
         for (row, style) in heading.into_iter().chain(rows.iter().map(|row| (row, PLAIN))) {
-            let mut line = Line::new(self.colour, usize::MAX);
+            let mut line = Line::new(self.screen.colour, usize::MAX);
             for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
                 line.push(PLAIN, "  ");
                 if column >= words {
@@ -385,6 +404,57 @@ impl<W: io::Write> StatsText<'_, W> {
         }
         Ok(())
     }
+}
+
+impl<W: io::Write> StatsText<'_, W> {
+    /// A column for each row, as many side by side as there is room for.
+    fn turned(&mut self, names: &[String], rows: &[Vec<String>]) -> io::Result<()> {
+        let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let fits = |count: &usize| {
+                let widths = rest.iter().take(*count).map(|row| widest(row));
+                self.screen.fits(2 + name_width + widths.map(|width| width + 2).sum::<usize>())
+            };
+            let count = (2..=rest.len()).take_while(fits).last().unwrap_or(1);
+            let (block, after) = rest.split_at(count);
+            for (index, name) in names.iter().enumerate() {
+                let mut line = Line::new(self.screen.colour, usize::MAX);
+                line.push(PLAIN, "  ");
+                line.column(DIM, name, name_width);
+                for row in block {
+                    let cell = row.get(index).map(String::as_str).unwrap_or_default();
+                    line.push(PLAIN, &" ".repeat(2 + widest(row).saturating_sub(cell.chars().count())));
+                    line.push(PLAIN, cell);
+                }
+                line.write(self.out)?;
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+}
+
+/// The width of each column of a table.
+fn widths<'a>(rows: impl Iterator<Item = &'a Vec<String>>) -> Vec<usize> {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    widths
+}
+
+/// The columns of a table with the spaces before each.
+fn columns(widths: &[usize]) -> usize {
+    widths.iter().map(|width| width + 2).sum()
+}
+
+/// The width of the widest cell.
+fn widest(row: &[String]) -> usize {
+    row.iter().map(|cell| cell.chars().count()).max().unwrap_or_default()
 }
 
 fn row<const N: usize>(name: &str, numbers: [u64; N]) -> Vec<String> {

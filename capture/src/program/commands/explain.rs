@@ -1,7 +1,5 @@
 //! `explain`: one RPC, with all that is known of it.
 
-use std::io::{self, IsTerminal};
-
 use clap::Args;
 
 use crate::dissector::Config;
@@ -93,7 +91,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
         }
         return conclusion.end(done.status().max(DAMAGED));
     }
-    let mut out = Vec::new();
+    let (mut out, screen) = (Vec::new(), output::screen(color));
     for (index, rpc) in rpcs.iter().enumerate() {
         if *json {
             json::explained(&mut out, rpc, &done.files, &mut names)?;
@@ -102,16 +100,8 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
         if index > 0 {
             out.extend(b"\n\n");
         }
-        explain::lines(&mut out, rpc, (&done.files, &names), width(), output::is_coloured(color))?;
+        explain::lines(&mut out, rpc, (&done.files, &names), screen.columns.unwrap_or(WIDTH), screen.colour)?;
     }
     output::write(&out)?;
     conclusion.end(done.status())
-}
-
-/// The columns of the terminal.
-fn width() -> usize {
-    match io::stdout().is_terminal() {
-        true => terminal_size::terminal_size().map_or(WIDTH, |(width, _)| usize::from(width.0)),
-        false => WIDTH,
-    }
 }

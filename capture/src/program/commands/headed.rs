@@ -4,6 +4,7 @@ use std::io;
 
 use crate::event::{Recovered, Terminated};
 use crate::file::Time;
+use crate::output::screen::Screen;
 use crate::output::text::Lines;
 use crate::output::time::ShownTimes;
 use crate::output::tree;
@@ -15,21 +16,21 @@ use crate::rpc::transaction::Transaction;
 
 /// Lines of text below a heading.
 pub(super) struct HeadedLines {
-    colour: bool,
+    screen: Screen,
     times: ShownTimes,
     lines: Option<Lines>,
 }
 
 impl HeadedLines {
     pub(super) fn new(color: Color, times: TimeArguments) -> Self {
-        Self { colour: output::is_coloured(color), times: times.shown(), lines: None }
+        Self { screen: output::screen(color), times: times.shown(), lines: None }
     }
 
     fn lines(&mut self, first: Time, heading: impl FnOnce(&mut Lines) -> io::Result<()>) -> io::Result<&mut Lines> {
         match &mut self.lines {
             Some(lines) => Ok(lines),
             none => {
-                let lines = none.insert(Lines::new(self.colour, first).with_times(self.times));
+                let lines = none.insert(Lines::new(self.screen, first).with_times(self.times));
                 heading(lines)?;
                 Ok(lines)
             }
@@ -43,7 +44,7 @@ impl HeadedLines {
         known: Known<'_>,
         is_tree: bool,
     ) -> io::Result<()> {
-        let colour = self.colour;
+        let colour = self.screen.colour;
         let lines = self.lines(known.first, |lines| lines.message_heading(out, message, known.files))?;
         lines.message(out, message, known.files)?;
         if is_tree { tree::write(out, message, colour) } else { Ok(()) }

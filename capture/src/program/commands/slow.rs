@@ -29,9 +29,9 @@ A packet that is sent again after it was captured ends no phase: the time that i
 call again counts as responder, not as call. Packets that were lost before they were captured, or
 waited behind packets of other RPCs, make the phase before them longer.
 What was sent again for an RPC is said in the place of what happened in the phase that took
-longest, if that was most of it, and otherwise in a line of its own. The time of recovery is that
-from when packets were first sent, or the next ones were, until they were sent again. It is not
-known of a packet that was the last, until it was sent again, and was lost before the capture.
+longest, if that was most of it, and otherwise in a line of its own. Recovery lasts from the first
+copy of a packet, or from the next packet if the capture lacks that copy, until the packet is sent
+again. If the capture lacks both, it does not show when the recovery began, and that is not counted.
 Another line says for how long before the call no credit was free, if that was more than a tenth of
 the latency: as many calls of the requester waited as it had been granted credits, until the reply
 that let this call go. Whether it wanted to call earlier, the capture does not show.
@@ -40,7 +40,9 @@ responder contains the way to the responder and back; at the responder, it is th
 time, and pull and requester contain the way to the requester and back. --captured-at says where;
 without it, a line below names the place if acknowledgements show it: those of one end, even the
 fastest, come much later than those of the other. Otherwise the network may be in any of them.
-Calls without a reply are left out.";
+Calls without a reply are left out.
+A terminal of 100 columns or more also shows when the call was sent, of 120 the name of the file, and
+of 150 client and server.";
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = SLOW_HELP)]
@@ -68,7 +70,7 @@ impl Separable for SlowArguments {
 }
 
 pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
-    let colour = output::is_coloured(color);
+    let screen = output::screen(color);
     let mut slowest = Slowest::new(arguments.top as usize, arguments.input.slower_than.unwrap_or(0));
     // What was looked up before the RPCs that were asked for names their files.
     let mut names = FileNames::default();
@@ -77,16 +79,14 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
     let done = source.read_all(Config::default(), show, |event, _, known| match event {
         Event::Transaction(transaction) => {
-            if arguments.json {
-                names.learn(transaction, &transaction.arguments());
-            }
+            names.learn(transaction, &transaction.arguments());
             let show = |out: &mut Vec<u8>| match arguments.json {
                 true => json::transaction(out, transaction, known.files, &mut names),
                 false => slow::lines(
                     out,
                     transaction,
-                    known.files,
-                    (colour, arguments.time.shown().starting_at(known.first)),
+                    (known.files, &names),
+                    (screen, arguments.time.shown().starting_at(known.first)),
                 ),
             };
             if known.is_wanted { slowest.take(transaction, show) } else { Ok(()) }
@@ -114,7 +114,7 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
     }
     let mut out = Vec::new();
     if !arguments.json {
-        slow::heading(&mut out, colour)?;
+        slow::heading(&mut out, screen, arguments.time.shown())?;
     }
     slowest.write(&mut out)?;
     output::write(&out)?;

@@ -8,6 +8,7 @@ use super::separate::{Separable, SeparateForm};
 use super::table::table;
 use crate::dissector::Config;
 use crate::output::csv::CsvTable;
+use crate::output::screen::Screen;
 use crate::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
 use crate::program::arguments::{Color, InputArguments, duration};
 use crate::program::conclusion::Conclusion;
@@ -45,7 +46,8 @@ With --interval, the columns are:
   in flight   the mean number of calls that waited for a reply, and the most at a time
   grant       the credits that the last reply granted
   limit s     seconds during which a requester had as many calls waiting as credits
-Intervals without a message are printed as one.
+Intervals without a message are printed as one. A terminal of fewer than 113 columns shows the
+columns up to 'failed', the latencies, the mean in flight and the grant.
 
 Examples:
   rpcrdma stats nfs.pcap                 all of it
@@ -108,7 +110,7 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
     } else if arguments.json {
         statistics.write_json(&mut out)?
     } else {
-        statistics.write_text(&mut out, output::is_coloured(color))?
+        statistics.write_text(&mut out, output::screen(color))?
     }
     output::write(&out)?;
     end(arguments, &source, &done, quiet)
@@ -122,12 +124,11 @@ fn end(arguments: &StatsArguments, source: &InputSource<'_>, done: &Done, quiet:
 
 /// Prints the numbers of each interval when it ends.
 fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool) -> Result<u8, Failure> {
-    let colour = output::is_coloured(color);
     let mut intervals = Intervals::new(length);
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
     let show = Show { between: true, ..Show::listing(quiet) };
     let table = table(arguments.csv, CsvTable::of_intervals)?;
-    let mut lines = IntervalLines { table, json: arguments.json, colour, is_begun: false };
+    let mut lines = IntervalLines { table, json: arguments.json, screen: output::screen(color), is_begun: false };
     let done = source.read_all(Config::default(), show, |event, out, known| {
         intervals.event(known.first, event, |interval| lines.write(out, interval))
     })?;
@@ -141,7 +142,7 @@ fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool)
 struct IntervalLines {
     table: Option<CsvTable>,
     json: bool,
-    colour: bool,
+    screen: Screen,
     is_begun: bool,
 }
 
@@ -154,8 +155,8 @@ impl IntervalLines {
             return interval.write_json(out);
         }
         if !core::mem::replace(&mut self.is_begun, true) {
-            interval_heading(out, self.colour)?;
+            interval_heading(out, self.screen)?;
         }
-        interval.write_text(out, self.colour)
+        interval.write_text(out, self.screen)
     }
 }

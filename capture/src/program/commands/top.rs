@@ -25,6 +25,7 @@ The columns:
   written     octets of file data in arguments, as of WRITE
   p50, p99    milliseconds that half of the RPCs, and 99 of 100, did not exceed, to one in a hundred
   time        the share of the latencies of all RPCs, added up
+A terminal of fewer than 100 columns does not show read and written.
 A COMPOUND is counted by its first operation that does not just lead up to another, as PUTFH and
 GETATTR do. Its file is the one that this operation names, or else the current one. --by handle
 shows the CRC-32 of the handle, as Wireshark does (nfs.fh.hash), and the name by which the file was
@@ -99,7 +100,7 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
     } else if arguments.json {
         json::top(&mut out, &report)?;
     } else if !report.rows.is_empty() {
-        report.write_text(&mut out, output::is_coloured(color))?;
+        report.write_text(&mut out, output::screen(color))?;
     }
     output::write(&out)?;
     let mut conclusion = Conclusion::new("top", arguments.json, quiet);
