@@ -199,6 +199,12 @@ impl Top {
         }
     }
 
+    /// The names of files that RPCs have shown so far.
+    #[cfg(feature = "report")]
+    pub(super) const fn names(&self) -> &FileNames {
+        &self.names
+    }
+
     /// Counts an RPC with its arguments, which only files need.
     pub(super) fn take_with(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
         let key = self.key(transaction, arguments);

@@ -151,13 +151,14 @@ impl Facts {
         }
     }
 
-    /// Takes a failure.
-    pub(super) fn failure(&mut self, failure: StatusName, subject: &RpcSubject) {
-        self.failed.add(1, subject);
+    /// Takes a failure. Returns true if it is the first.
+    pub(super) fn failure(&mut self, failure: StatusName, subject: &RpcSubject) -> bool {
+        let is_first = self.failed.add(1, subject);
         let key = (subject.operation.clone(), failure);
         if self.failures.len() < KEYS || self.failures.contains_key(&key) {
             *self.failures.entry(key).or_default() += 1;
         }
+        is_first
     }
 
     /// A connection ended while a call waited.

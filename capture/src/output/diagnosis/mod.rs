@@ -83,25 +83,33 @@ impl Diagnoser {
         self.gaps.event(event);
         match event {
             Event::Message(message) => self.facts.message(message),
-            Event::Transaction(transaction) => self.transaction(transaction, &transaction.arguments()),
+            Event::Transaction(transaction) => _ = self.transaction(transaction, &transaction.arguments()),
             Event::Recovery(recovered) => self.facts.recovered(recovered),
             Event::Connection(report) => self.facts.connection(report),
             _ => {}
         }
     }
 
-    /// Takes an RPC with its arguments.
-    pub(super) fn transaction(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
+    /// Takes an RPC with its arguments. Returns the causes that it is the greatest instance of so far.
+    pub(super) fn transaction(
+        &mut self,
+        transaction: &Transaction,
+        arguments: &[OperationArguments<'_>],
+    ) -> Vec<Cause> {
+        let mut greatest = Vec::new();
         self.facts.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
             self.facts.death(transaction.connection, stamp.frame);
         }
         let status = transaction.status.filter(|status| !is_expected(*status));
         let failure = status.and_then(|status| failure(transaction, status));
-        let subject = self.waits.transaction(transaction, arguments, failure.is_some());
-        if let Some((failure, subject)) = failure.zip(subject) {
-            self.facts.failure(failure, &subject);
+        let subject = self.waits.transaction(transaction, arguments, failure.is_some(), &mut greatest);
+        if let Some((failure, subject)) = failure.zip(subject)
+            && self.facts.failure(failure, &subject)
+        {
+            greatest.push(Cause::Errors);
         }
+        greatest
     }
 
     /// Takes a finding of the checker.

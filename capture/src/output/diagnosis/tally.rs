@@ -73,7 +73,9 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn add(&mut self, amount: u64, subject: &RpcSubject) {
+    /// Adds an RPC. Returns true if no RPC before it had as great an amount.
+    pub(super) fn add(&mut self, amount: u64, subject: &RpcSubject) -> bool {
+        let is_greatest = self.rpcs == 0 || amount > self.greatest;
         self.amount = self.amount.saturating_add(amount);
         self.rpcs += 1;
         self.since = Some(self.since.map_or(subject.began, |since| since.min(subject.began)));
@@ -86,6 +88,7 @@ impl Tally {
         }
         self.greatest = self.greatest.max(amount);
         self.show(amount, subject.frame);
+        is_greatest
     }
 
     /// Adds a frame to the evidence.

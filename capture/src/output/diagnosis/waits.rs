@@ -98,23 +98,25 @@ pub(super) struct Silence {
 }
 
 impl Waits {
-    /// Takes an RPC; returns what it is about, if `is_subject_wanted`.
+    /// Takes an RPC; adds the causes that it is the greatest instance of so far to `greatest`, and returns its subject if
+    /// `is_subject_wanted`.
     pub(super) fn transaction(
         &mut self,
         transaction: &Transaction,
         arguments: &[OperationArguments<'_>],
         is_subject_wanted: bool,
+        greatest: &mut Vec<Cause>,
     ) -> Option<RpcSubject> {
         let mut names = core::mem::take(&mut self.names);
         names.learn(transaction, arguments);
         let rpc = KnownRpc { transaction, arguments, names: &names };
-        self.take(&rpc);
+        self.take(&rpc, greatest);
         let subject = is_subject_wanted.then(|| rpc.subject());
         self.names = names;
         subject
     }
 
-    fn take(&mut self, rpc: &KnownRpc<'_>) {
+    fn take(&mut self, rpc: &KnownRpc<'_>, greatest: &mut Vec<Cause>) {
         let transaction = rpc.transaction;
         self.rpcs += 1;
         self.without_call += u64::from(transaction.call.is_none());
@@ -130,8 +132,9 @@ impl Waits {
         // Before the first reply there is one credit (RFC 8166 section 3.3.3): that wait is no fault of a grant.
         if let Ok(wait @ 1..) = transaction.credit_wait
             && (self.waited.len() >= ENDS || !self.waited.insert(transaction.connection))
+            && self.credits.add(wait, &rpc.subject())
         {
-            self.credits.add(wait, &rpc.subject());
+            greatest.push(Cause::Credits);
         }
         if transaction.phases == Err(NotTimed::ArrivalUnknown) {
             self.arrival_unknown.add(1, &rpc.subject());
@@ -140,14 +143,14 @@ impl Waits {
         self.latencies.record(latency);
         self.latency = self.latency.saturating_add(latency);
         match &transaction.recovery {
-            Ok(recovery) => self.timed(rpc, recovery),
+            Ok(recovery) => self.timed(rpc, recovery, greatest),
             Err(RecoveryUnknown::Unassigned) => self.unassigned += 1,
             Err(RecoveryUnknown::NotTimed(_)) => {}
         }
     }
 
     /// Divides the time of an RPC between its ends and recovery.
-    fn timed(&mut self, rpc: &KnownRpc<'_>, recovery: &Recovery) {
+    fn timed(&mut self, rpc: &KnownRpc<'_>, recovery: &Recovery, greatest: &mut Vec<Cause>) {
         let Ok(phases) = rpc.transaction.phases else { return };
         let responder = phases.responder.saturating_sub(recovery.phases.responder);
         self.longest = self.longest.max(responder);
@@ -165,16 +168,16 @@ impl Waits {
             false => (responder, requester),
         };
         let amounts = [
-            (&mut self.loss, lost - not_ready, 1),
-            (&mut self.not_ready, not_ready, 1),
-            (&mut self.responder, of_responder, SLOW),
-            (&mut self.requester, of_requester, SLOW),
-            (&mut self.affected, responder.max(requester) - of_responder.max(of_requester), SLOW),
+            (&mut self.loss, lost - not_ready, 1, Some(Cause::Loss)),
+            (&mut self.not_ready, not_ready, 1, Some(Cause::ReceiverNotReady)),
+            (&mut self.responder, of_responder, SLOW, Some(Cause::ResponderSlow)),
+            (&mut self.requester, of_requester, SLOW, Some(Cause::RequesterSlow)),
+            (&mut self.affected, responder.max(requester) - of_responder.max(of_requester), SLOW, None),
         ];
         let mut subject = None;
-        for (tally, amount, least) in amounts {
-            if amount >= least {
-                tally.add(amount, subject.get_or_insert_with(|| rpc.subject()));
+        for (tally, amount, least, cause) in amounts {
+            if amount >= least && tally.add(amount, subject.get_or_insert_with(|| rpc.subject())) {
+                greatest.extend(cause);
             }
         }
     }

@@ -27,6 +27,9 @@ pub(super) struct PeerFinding {
     pub(super) count: u64,
     /// The first of them.
     pub(super) frame: u64,
+    /// Its connection, and the RPC that it is about.
+    pub(super) connection: u32,
+    pub(super) xid: Option<u32>,
     pub(super) message: String,
     /// The implementation that is known to do this.
     pub(super) known: Option<&'static str>,
@@ -44,6 +47,8 @@ impl FindingsByPeer {
                 by: key.2.clone(),
                 count: 1,
                 frame: found.stamp.frame,
+                connection: found.connection,
+                xid: found.xid,
                 message: found.message.clone(),
                 known: found.known().map(|known| known.implementation.name()),
             };

@@ -1,15 +1,25 @@
-//! The slowest RPCs as ladders, in SVG: a line for each packet, or for several in a row that did the same.
+//! RPCs as ladders, in SVG: a line for each packet, or for several in a row that did the same. Drawn are the slowest, the
+//! calls that have waited longest for their reply, and the slowest of each cause.
 
-use std::io;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 use crate::file::Files;
+use crate::link::Address;
+use crate::output::diagnosis::{CAUSES, Cause};
+use crate::output::file_names::{FileNames, client, server};
 use crate::output::ladder::{Arrow, Rung, RungKind, notes, rungs};
+use crate::output::operation_name::OperationName;
 use crate::output::stats::text::{duration, grouped};
 use crate::output::text::{called_within, milliseconds};
+use crate::output::top::TopBy;
+use crate::rpc::arguments::OperationArguments;
 use crate::rpc::transaction::Transaction;
 
+/// The most of the slowest RPCs, and of the calls without a reply, that are drawn.
+const DRAWN: usize = 10;
 /// The most lines of a ladder: so many of the first, and of the last.
 const FIRST: usize = 24;
 const LAST: usize = 12;
@@ -27,30 +37,163 @@ const WIDTH: u32 = 724;
 const ROW: u32 = 26;
 const TOP: u32 = 22;
 
-/// Writes an RPC as a ladder. What is left out of a long one is said.
-pub(super) fn ladder(out: &mut Vec<u8>, transaction: &Transaction, files: &Files) -> io::Result<()> {
-    let rungs = rungs(transaction);
-    let Some(first) = rungs.first() else { return Ok(()) };
-    let latency = transaction.latency().unwrap_or_default();
-    let name = called_within(CALLED, transaction);
-    let place = files.place(first.first.frame).map(|place| format!(" ({place})")).unwrap_or_default();
-    let markup = html! {
-        details.ladder open {
-            summary {
-                b { (duration(latency)) } " " (name) ", " (format!("{:#010x}", transaction.xid))
-                " on connection " (transaction.connection) ", from frame " (grouped(first.first.frame)) (place)
-            }
-            div.scroll { (drawing(transaction, &rungs)) }
-            @for note in notes(&rungs) { p.note { (note) } }
-        }
-    };
-    io::Write::write_all(out, markup.into_string().as_bytes())
+/// An RPC that is drawn, with what the tables know it by.
+#[derive(Debug)]
+pub(super) struct Drawn {
+    /// The name of its element in the page.
+    pub(super) id: String,
+    /// Nanoseconds; `None` if it has no reply.
+    latency: Option<u64>,
+    /// Time and number of its first frame.
+    began: (u64, u64),
+    /// The last frame.
+    last: u64,
+    connection: u32,
+    xid: u32,
+    operation: String,
+    client: Address,
+    server: Address,
+    file: Option<String>,
+    markup: String,
 }
 
-fn drawing(transaction: &Transaction, rungs: &[Rung]) -> Markup {
-    let Transaction { connection, xid, from, to, .. } = transaction;
-    let frame = rungs.first().map_or(0, |rung| rung.first.frame);
-    let id = format!("ladder-{connection}-{frame}");
+/// The RPCs that are drawn.
+#[derive(Debug, Default)]
+pub(super) struct Ladders {
+    /// The slowest, the slowest of them first.
+    slowest: Vec<Arc<Drawn>>,
+    /// The calls that have waited longest, the oldest first.
+    oldest: Vec<Arc<Drawn>>,
+    /// The greatest instance of each cause.
+    causes: BTreeMap<Cause, Arc<Drawn>>,
+}
+
+impl Ladders {
+    /// Takes an RPC, and draws it if it is one of those to be drawn. `greatest` are the causes that it is the greatest
+    /// instance of so far.
+    pub(super) fn take(
+        &mut self,
+        (transaction, arguments): (&Transaction, &[OperationArguments<'_>]),
+        greatest: &[Cause],
+        (files, names): (&Files, &FileNames),
+    ) {
+        let latency = transaction.latency();
+        let began = transaction.began.map(|began| began.time.0);
+        let slow = latency.map(|latency| self.slowest.partition_point(|drawn| drawn.latency >= Some(latency)));
+        let waits = began.filter(|_| transaction.reply.is_none() && transaction.waiting.is_some());
+        let old = waits.map(|began| self.oldest.partition_point(|drawn| drawn.began.0 <= began));
+        let (slow, old) = (slow.filter(|place| *place < DRAWN), old.filter(|place| *place < DRAWN));
+        if slow.is_none() && old.is_none() && greatest.is_empty() {
+            return;
+        }
+        let Some(drawn) = Drawn::new(transaction, files, || names.of_transaction(transaction, arguments)) else {
+            return;
+        };
+        let drawn = Arc::new(drawn);
+        for (list, place) in [(&mut self.slowest, slow), (&mut self.oldest, old)] {
+            if let Some(place) = place {
+                list.insert(place, Arc::clone(&drawn));
+                list.truncate(DRAWN);
+            }
+        }
+        self.causes.extend(greatest.iter().map(|cause| (*cause, Arc::clone(&drawn))));
+    }
+
+    /// Those of RPCs with a reply: the slowest first, and each once.
+    fn answered(&self) -> Vec<&Drawn> {
+        let mut drawn: Vec<&Drawn> = self.slowest.iter().chain(self.causes.values()).map(AsRef::as_ref).collect();
+        drawn.retain(|drawn| drawn.latency.is_some());
+        drawn.sort_by(|a, b| b.latency.cmp(&a.latency).then_with(|| a.id.cmp(&b.id)));
+        drawn.dedup_by(|a, b| a.id == b.id);
+        drawn
+    }
+
+    /// Ladders of RPCs with a reply.
+    pub(super) fn of_answered(&self) -> Markup {
+        html! { @for drawn in self.answered() { (PreEscaped(&drawn.markup)) } }
+    }
+
+    /// Ladders of calls without a reply.
+    pub(super) fn of_unanswered(&self) -> Markup {
+        html! { @for drawn in &self.oldest { (PreEscaped(&drawn.markup)) } }
+    }
+
+    /// The ladder of the greatest instance of a cause of this name.
+    pub(super) fn of_cause(&self, name: &str) -> Option<&Drawn> {
+        let rule = CAUSES.iter().find(|rule| rule.name == name)?;
+        self.causes.get(&rule.cause).map(AsRef::as_ref)
+    }
+
+    /// The ladder of the slowest RPC for which `is_meant` is true, among those that are drawn.
+    pub(super) fn find(&self, is_meant: impl Fn(&Drawn) -> bool) -> Option<&Drawn> {
+        let unanswered = self.oldest.iter().map(AsRef::as_ref);
+        self.answered().into_iter().chain(unanswered).find(|drawn| is_meant(drawn))
+    }
+}
+
+impl Drawn {
+    /// Draws an RPC. What is left out of a long one is said. `None` if the capture holds no packet of it.
+    fn new(transaction: &Transaction, files: &Files, file: impl FnOnce() -> Option<String>) -> Option<Self> {
+        let rungs = rungs(transaction);
+        let (first, last) = (rungs.first()?.first, rungs.last()?.last);
+        let (id, latency) = (id(transaction), transaction.latency());
+        let place = files.place(first.frame).map(|place| format!(" ({place})")).unwrap_or_default();
+        let markup = html! {
+            details.ladder open id=(id) {
+                summary {
+                    b { (latency.map_or("no reply:".to_owned(), duration)) } " " (called_within(CALLED, transaction)) ", "
+                    (format!("{:#010x}", transaction.xid)) " on connection " (transaction.connection)
+                    ", from frame " (grouped(first.frame)) (place)
+                }
+                div.scroll { (drawing(transaction, &rungs, &id)) }
+                @for note in notes(&rungs) { p.note { (note) } }
+            }
+        };
+        Some(Self {
+            latency,
+            began: (first.time.0, first.frame),
+            last: last.frame,
+            connection: transaction.connection,
+            xid: transaction.xid,
+            operation: OperationName::of_transaction(transaction).to_string(),
+            client: client(transaction),
+            server: server(transaction),
+            file: file(),
+            markup: markup.into_string(),
+            id,
+        })
+    }
+
+    /// True if it is an RPC of this operation.
+    pub(super) fn is_of_operation(&self, name: &str) -> bool {
+        self.operation == name
+    }
+
+    /// True if this is its client, its server, or its file, as a table shows it.
+    pub(super) fn is_about(&self, by: TopBy, key: &str) -> bool {
+        match by {
+            TopBy::Client => self.client.to_string() == key,
+            TopBy::Server => self.server.to_string() == key,
+            TopBy::Name => self.file.as_deref() == Some(key),
+            _ => false,
+        }
+    }
+
+    /// True if it has this XID on the connection, and was in flight in this frame.
+    pub(super) fn is_rpc(&self, connection: u32, xid: u32, frame: u64) -> bool {
+        (self.connection, self.xid) == (connection, xid) && (self.began.1..=self.last).contains(&frame)
+    }
+}
+
+/// The name of the element of an RPC's ladder.
+pub(super) fn id(transaction: &Transaction) -> String {
+    let reply = || transaction.reply.as_ref().map(|reply| reply.stamp);
+    let frame = transaction.began.or_else(reply).map_or(0, |stamp| stamp.frame);
+    format!("ladder-{}-{frame}", transaction.connection)
+}
+
+fn drawing(transaction: &Transaction, rungs: &[Rung], id: &str) -> Markup {
+    let Transaction { xid, from, to, .. } = transaction;
     let left_out = rungs.len().saturating_sub(FIRST + LAST);
     let shown = rungs.iter().take(FIRST).map(Some);
     let gap = (left_out > 0).then_some(None);

@@ -26,6 +26,7 @@ use crate::file::{Files, Time};
 use crate::rpc::known::Direction;
 use crate::rpc::waiting::WaitEnd;
 use findings::FindingsByPeer;
+use ladders::Ladders;
 use series::TimeSeries;
 
 /// The most of the slowest RPCs that are shown.
@@ -57,8 +58,7 @@ pub struct CaptureReport {
     series: TimeSeries,
     latencies: Histogram,
     slowest: Slowest,
-    /// The same as ladders.
-    ladders: Slowest,
+    ladders: Ladders,
     slowest_one: Option<verdict::SlowestOne>,
     pending: Pending,
     findings: FindingsByPeer,
@@ -78,8 +78,7 @@ struct Finished<'a> {
     latency: Option<Latency>,
     /// Rows of a table.
     slowest: Vec<u8>,
-    /// The same as ladders.
-    ladders: Vec<u8>,
+    ladders: &'a Ladders,
     slowest_one: Option<verdict::SlowestOne>,
     pending: Vec<super::pending::PendingCall>,
     pending_left_out: u64,
@@ -104,7 +103,7 @@ impl CaptureReport {
             series: TimeSeries::default(),
             latencies: Histogram::default(),
             slowest: Slowest::new(SLOWEST, 0),
-            ladders: Slowest::new(SLOWEST, 0),
+            ladders: Ladders::default(),
             slowest_one: None,
             pending: Pending::default(),
             findings: FindingsByPeer::default(),
@@ -139,10 +138,11 @@ impl CaptureReport {
                 transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
                 self.pending.take(transaction);
                 let arguments = transaction.arguments();
-                self.diagnoser.transaction(transaction, &arguments);
+                let greatest = self.diagnoser.transaction(transaction, &arguments);
                 self.tops.iter_mut().for_each(|top| top.take_with(transaction, &arguments));
                 verdict::SlowestOne::replace(&mut self.slowest_one, transaction);
-                self.ladders.take(transaction, |out| ladders::ladder(out, transaction, files))?;
+                let [.., by_name] = &self.tops;
+                self.ladders.take((transaction, &arguments), &greatest, (files, by_name.names()));
                 self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
             }
             Event::Recovery(recovered) => {
@@ -187,9 +187,8 @@ impl CaptureReport {
             diagnoser,
             unacknowledged,
         } = self;
-        let (mut rows, mut drawn) = (Vec::new(), Vec::new());
+        let mut rows = Vec::new();
         slowest.write(&mut rows)?;
-        ladders.write(&mut drawn)?;
         let (pending_left_out, pending, last) =
             (pending.newer(), pending.into_calls(), summary.last.unwrap_or_default());
         for call in &pending {
@@ -207,7 +206,7 @@ impl CaptureReport {
             series: &series,
             latency: Latency::new(&latencies),
             slowest: rows,
-            ladders: drawn,
+            ladders: &ladders,
             slowest_one,
             pending,
             pending_left_out,

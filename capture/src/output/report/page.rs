@@ -6,6 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rpcrdma::rules::Severity;
 
 use super::findings::PeerFinding;
+use super::ladders::{self, Drawn, Ladders};
 use super::verdict::{no_finding, no_pending, octets, sentences};
 use super::{Finished, charts};
 use crate::file::Files;
@@ -108,6 +109,14 @@ fn shown_in(cause: &str) -> &'static str {
     }
 }
 
+/// The words for the RPC that is drawn for a cause.
+fn greatest(cause: &str) -> &'static str {
+    match cause {
+        "errors" => "The first of them",
+        _ => "The RPC with most of it",
+    }
+}
+
 /// The diagnosis: each cause with what shows it, and a link to the section that shows more.
 fn diagnosed(finished: &Finished<'_>) -> Markup {
     let Diagnosis { causes, limits, .. } = &finished.diagnosis;
@@ -123,6 +132,9 @@ fn diagnosed(finished: &Finished<'_>) -> Markup {
                         @for sentence in &cause.evidence { p { (sentence) } }
                         @if let Some(since) = cause.since_ns { "Since " (time_of_day(since)) ". " }
                         a href={ "#" (shown_in(cause.cause)) } { "Show it" }
+                        @if let Some(drawn) = finished.ladders.of_cause(cause.cause) {
+                            " " a href={ "#" (drawn.id) } { (greatest(cause.cause)) }
+                        }
                     }
                 }
             }
@@ -162,6 +174,16 @@ fn table(caption: &str, headings: &[&str], rows: Markup) -> Markup {
     }
 }
 
+/// A text that leads to the ladder, if there is one.
+fn linked(text: &str, ladder: Option<&Drawn>) -> Markup {
+    html! {
+        @match ladder {
+            Some(drawn) => { a href={ "#" (drawn.id) } { (text) } }
+            None => (text),
+        }
+    }
+}
+
 /// A number in a table: the script sorts by `value`.
 fn number(value: u64, text: impl AsRef<str>) -> Markup {
     html! { td.number data-value=(value) { (text.as_ref()) } }
@@ -197,7 +219,10 @@ fn operations(finished: &Finished<'_>) -> Markup {
         "#slowest",
         "spread",
     ];
-    let rows = html! { @for procedure in &procedures { (operation(procedure, scale, all)) } };
+    let ladder = |name: &str| finished.ladders.find(|drawn| drawn.is_of_operation(name));
+    let rows = html! {
+        @for procedure in &procedures { (operation(procedure, scale, all, ladder(&procedure.operation))) }
+    };
     html! {
         (table("RPCs by operation, those that took the most time first", &headings, rows))
         p.note {
@@ -215,12 +240,12 @@ fn operations(finished: &Finished<'_>) -> Markup {
     }
 }
 
-fn operation(procedure: &ProcedureStatistics, scale: (u64, u64), all: u64) -> Markup {
+fn operation(procedure: &ProcedureStatistics, scale: (u64, u64), all: u64, ladder: Option<&Drawn>) -> Markup {
     let share = 100.0 * procedure.latency_sum_ns as f64 / all.max(1) as f64;
     let time = |nanoseconds: u64| number(nanoseconds, duration(nanoseconds));
     html! {
         tr {
-            th scope="row" { (procedure.operation) }
+            th scope="row" { (linked(&procedure.operation, ladder)) }
             (count(procedure.calls))
             (count(procedure.failed))
             (number(procedure.moved.read_octets, octets(procedure.moved.read_octets as f64)))
@@ -245,9 +270,14 @@ fn tops(finished: &Finished<'_>) -> Markup {
                 &format!("RPCs by {caption}, those that took the most time first"),
                 &[caption, "#calls", "#no reply", "#failed", "#read", "#written", "#time", "#share", "#median", "#99 %"],
                 html! {
-                    @for (key, counts) in &top.rows { (top_row(top, &top.shown(key), counts)) }
+                    @for (key, counts) in &top.rows {
+                        @let name = top.shown(key);
+                        @let ladder = finished.ladders.find(|drawn| drawn.is_about(top.by, &name));
+                        (top_row(top, linked(&name, ladder), counts))
+                    }
                     @if top.others.keys > 0 {
-                        (top_row(top, &format!("{} others", grouped(top.others.keys)), &top.others.counts))
+                        @let name = format!("{} others", grouped(top.others.keys));
+                        (top_row(top, linked(&name, None), &top.others.counts))
                     }
                 },
             ))
@@ -256,7 +286,7 @@ fn tops(finished: &Finished<'_>) -> Markup {
     }
 }
 
-fn top_row(top: &TopReport, name: &str, counts: &TopCounts) -> Markup {
+fn top_row(top: &TopReport, name: Markup, counts: &TopCounts) -> Markup {
     let share = 100.0 * top.share(counts);
     let percentile = |percent| match counts.percentile(percent) {
         Some(latency) => number(latency, duration(latency)),
@@ -291,7 +321,7 @@ pub(super) fn slowest_row(out: &mut Vec<u8>, transaction: &Transaction, files: &
                 @for (_, note) in ended(transaction) { " " em { (note) } }
             }
             td { (transaction.from) " → " (transaction.to) }
-            td { (format!("{:#010x}", transaction.xid)) }
+            td { a href={ "#" (ladders::id(transaction)) } { (format!("{:#010x}", transaction.xid)) } }
             @for half in frames {
                 td.number { @if let Some(half) = half { (frame(half.stamp.frame)) } @else { "–" } }
             }
@@ -323,7 +353,7 @@ fn slowest(finished: &Finished<'_>) -> Markup {
             "A line is a packet, or several in a row that did the same: frames, milliseconds since the first packet of the RPC, "
             "and since the line before."
         }
-        (PreEscaped(String::from_utf8_lossy(&finished.ladders)))
+        (finished.ladders.of_answered())
     }
 }
 
@@ -335,12 +365,13 @@ fn hung(finished: &Finished<'_>) -> Markup {
     let more = calls.len().saturating_sub(ROWS) as u64 + finished.pending_left_out;
     let row = |call: &PendingCall| {
         let age = call.age(finished.last);
+        let ladder = finished.ladders.find(|drawn| drawn.is_rpc(call.connection, call.xid, call.call.frame));
         html! {
             tr {
                 (number(age, duration(age)))
                 td { (call.called()) }
                 td { (call.from) " → " (call.to) }
-                td { (format!("{:#010x}", call.xid)) }
+                td { (linked(&format!("{:#010x}", call.xid), ladder)) }
                 (count(call.call.frame))
                 td { (call.owed()) }
             }
@@ -353,6 +384,8 @@ fn hung(finished: &Finished<'_>) -> Markup {
             html! { @for call in calls.iter().take(ROWS) { (row(call)) } },
         ))
         (left_out(more, "calls"))
+        h3 { "What the ends sent each other for the oldest" }
+        (finished.ladders.of_unanswered())
     }
 }
 
@@ -366,14 +399,15 @@ fn rules(finished: &Finished<'_>) -> Markup {
         (table(
             "Broken rules, by who broke them",
             &["severity", "rule", "broken by", "#times", "#first frame", "what it says"],
-            html! { @for finding in findings.iter().take(ROWS) { (finding_row(finding)) } },
+            html! { @for finding in findings.iter().take(ROWS) { (finding_row(finding, finished.ladders)) } },
         ))
         (left_out(more, "findings"))
     }
 }
 
-fn finding_row(finding: &PeerFinding) -> Markup {
-    let PeerFinding { rule, severity, by, count: times, frame, message, known } = finding;
+fn finding_row(finding: &PeerFinding, ladders: &Ladders) -> Markup {
+    let PeerFinding { rule, severity, by, count: times, frame, connection, xid, message, known } = finding;
+    let ladder = xid.and_then(|xid| ladders.find(|drawn| drawn.is_rpc(*connection, xid, *frame)));
     let class = match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -385,7 +419,7 @@ fn finding_row(finding: &PeerFinding) -> Markup {
             th scope="row" { (rule.slug) }
             td { (by) @if let Some(known) = known { " (known of " (known) ")" } }
             (count(*times))
-            (count(*frame))
+            td.number data-value=(frame) { (linked(&grouped(*frame), ladder)) }
             td {
                 details {
                     summary { (message) " (" (rule.section) ")" }
