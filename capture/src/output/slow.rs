@@ -134,13 +134,19 @@ pub fn heading(out: &mut impl io::Write, screen: Screen, times: ShownTimes) -> i
     if shows(screen, WITH_ENDS) {
         line.column(DIM, "client → server", ENDS + 2);
     }
-    if shows(screen, WITH_FILE) {
+    if shows_files(screen) {
         line.column(DIM, "RPC", CALLED + 2);
         line.push(DIM, "file");
     } else {
         line.push(DIM, "RPC");
     }
     line.write(out)
+}
+
+/// True if the screen is wide enough for the names of files, so that [`lines`] needs them.
+#[must_use]
+pub fn shows_files(screen: Screen) -> bool {
+    shows(screen, WITH_FILE)
 }
 
 /// The columns of the first line about an RPC.
@@ -182,8 +188,7 @@ pub fn lines(
     if shows(screen, WITH_ENDS) {
         line.column_apart(PLAIN, &format!("{} → {}", client(transaction), server(transaction)), ENDS + 2);
     }
-    let file =
-        if shows(screen, WITH_FILE) { names.of_transaction(transaction, &transaction.arguments()) } else { None };
+    let file = if shows_files(screen) { names.of_transaction(transaction, &transaction.arguments()) } else { None };
     match file {
         Some(file) => {
             line.column_apart(NAME, &called_within(CALLED, transaction), CALLED + 2);

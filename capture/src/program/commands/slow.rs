@@ -79,7 +79,9 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
     let done = source.read_all(Config::default(), show, |event, _, known| match event {
         Event::Transaction(transaction) => {
-            names.learn(transaction, &transaction.arguments());
+            if arguments.json || slow::shows_files(screen) {
+                names.learn(transaction, &transaction.arguments());
+            }
             let show = |out: &mut Vec<u8>| match arguments.json {
                 true => json::transaction(out, transaction, known.files, &mut names),
                 false => slow::lines(
