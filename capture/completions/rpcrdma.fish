@@ -314,6 +314,7 @@ between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -s o -l output -d 'The pcapng file to write, compressed if its name ends in .gz or .zst; - is standard output' -r -F
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l profile -d 'Write the Wireshark profile \'rpcrdma\' to this folder of profiles' -r -F
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"

@@ -18,6 +18,7 @@ mod reading;
 mod source;
 mod spool;
 mod undecided;
+mod wireshark;
 
 use std::ffi::{OsStr, OsString};
 use std::io;

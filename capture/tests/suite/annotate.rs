@@ -222,6 +222,60 @@ fn tshark(file: &[u8], test: &str, filter: &str, fields: &[&str]) -> Option<Stri
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
+/// The filters of a file of the profile: each text between these marks.
+fn filters(file: &str, between: &str, place: usize) -> Vec<String> {
+    let lines = file.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.split(between).nth(place).unwrap().replace("\\x22", "\"").replace("\\x5c", "\\")).collect()
+}
+
+/// tshark starts with the profile and complains of nothing; each filter selects what it says.
+#[test]
+fn the_wireshark_profile_shows_comments_and_its_filters_select_frames() {
+    let folder = std::env::temp_dir().join(format!("rpcrdma-profile-{}", std::process::id()));
+    let (profiles, annotated) = (folder.join("wireshark/profiles"), folder.join("lossy.pcapng"));
+    let run = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rpcrdma"));
+        command.args(["annotate", "--quiet"]).arg(transcode::path("nfs41_lossy")).arg("-o").arg(&annotated);
+        assert!(command.arg("--profile").arg(&profiles).status().unwrap().success());
+    };
+    run();
+    let read = |name: &str| std::fs::read_to_string(profiles.join("rpcrdma").join(name)).unwrap();
+    let counts: Vec<(String, Option<usize>)> = filters(&read("colorfilters"), "@", 2)
+        .into_iter()
+        .chain(filters(&read("dfilter_buttons"), "\",\"", 2))
+        .map(|filter| {
+            let output = Command::new("tshark").arg("-r").arg(&annotated).args(["-Y", &filter]).output();
+            let frames = output.ok().filter(|output| output.status.success());
+            (filter, frames.map(|output| output.stdout.split(|octet| *octet == b'\n').count() - 1))
+        })
+        .collect();
+    // What its user changed stays.
+    std::fs::write(profiles.join("rpcrdma/colorfilters"), "# mine\n").unwrap();
+    run();
+    assert_eq!(read("colorfilters"), "# mine\n");
+    let mut command = Command::new("tshark");
+    let shown = command.env("XDG_CONFIG_HOME", &folder).args(["-C", "rpcrdma", "-r"]).arg(&annotated).output();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let Ok(shown) = shown else {
+        println!("tshark is not installed: this test does less");
+        return;
+    };
+    let counts: Vec<_> = counts.iter().map(|(filter, count)| (filter.as_str(), count.unwrap())).collect();
+    let loss = "frame.comment contains \"NAK\" || frame.comment contains \"time-out\"";
+    let count = |begins: &str| counts.iter().find(|(filter, _)| filter.starts_with(begins)).unwrap().1;
+    assert_eq!(count("frame.comment contains \"sent again\""), 452);
+    assert_eq!(count("frame.comment matches \"^reply .*latency [0-9]{3,}"), 5);
+    assert_eq!(count("frame.comment matches \"^error "), 1);
+    // 9 NAKs, 3 implied NAKs, 2 time-outs and a cause that was not seen
+    assert_eq!(count(loss), 15);
+    assert_eq!(counts.len(), 15);
+    assert_eq!(count("frame.comment matches \"^(call|reply) "), 124);
+    let (text, said) = (String::from_utf8(shown.stdout).unwrap(), String::from_utf8(shown.stderr).unwrap());
+    assert!(!said.contains("rpcrdma") && !said.contains("filter"), "{said}");
+    let line = text.lines().find(|line| line.trim_start().starts_with("406 ")).unwrap();
+    assert!(line.contains("reply 0xc73d34c3: SEQUENCE PUTFH READ; call in frame 246"), "{line}");
+}
+
 #[test]
 fn what_was_lost_is_in_the_comments_that_tshark_shows() {
     for name in ["nfs41_lossy", "iwarp_nfs3_lossy"] {

@@ -14,6 +14,7 @@ use crate::program::filters::Filters;
 use crate::program::judge::Judge;
 use crate::program::notices::Select;
 use crate::program::source::{Given, InputSource, Show};
+use crate::program::wireshark::write_profile;
 use crate::rpc::steps::StepsWanted;
 
 const ANNOTATE_HELP: &str = "\
@@ -25,7 +26,15 @@ Every frame is written as it is. The comments are on
                                   sent again and how many times, NAK, RNR NAK, time-out
   the frame that shows a finding  the rule that is broken, who broke it, and how
 In Wireshark, the display filter 'frame.comment' shows the frames that have one. Comments that the
-files had before are not kept.";
+files had before are not kept.
+--profile writes a Wireshark profile with a column for the comments, colours for packets that were
+sent again, replies of 100 ms and more, and broken rules, and buttons that filter by them. A profile
+that is there already is kept as it is.
+
+Examples:
+  rpcrdma annotate nfs.pcap -o nfs.pcapng
+  rpcrdma annotate nfs.pcap -o nfs.pcapng --profile ~/.config/wireshark/profiles
+  wireshark -C rpcrdma nfs.pcapng";
 
 #[derive(Args, Debug)]
 #[command(after_help = ANNOTATE_HELP)]
@@ -35,11 +44,15 @@ pub(super) struct AnnotateArguments {
     /// The pcapng file to write, compressed if its name ends in .gz or .zst; - is standard output
     #[arg(long, short, value_name = "OUT")]
     output: PathBuf,
+    /// Write the Wireshark profile 'rpcrdma' to this folder of profiles
+    #[arg(long, value_name = "FOLDER")]
+    profile: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Failure> {
     let destination = Destination::new(&arguments.output, &arguments.input.files)?;
     destination.refuse_pcap()?;
+    arguments.profile.iter().try_for_each(|profiles| write_profile(profiles))?;
     let filters = Filters::new(&arguments.input, Select::Both);
     let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
     let mut write = destination.create()?;
