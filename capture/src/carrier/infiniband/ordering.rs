@@ -145,7 +145,11 @@ impl Ordering {
     ) {
         self.arrivals += 1;
         self.counts.get_mut(from).packets += 1;
+        let mtu = self.mtu;
         self.learn((from, stamp.time), packet);
+        if mtu.is_none() {
+            self.measure(stamp, sink);
+        }
         let acknowledged = self.streams.get(from.other()).acknowledged;
         let mut arrival = Arrival {
             from,
@@ -230,6 +234,24 @@ impl Ordering {
             stream.reads.clear();
             stream.ranges = 0;
         }
+    }
+
+    /// Reports requests that the capture lacks, if a path MTU that was unknown shows that there were any.
+    fn measure<S: OperationSink>(&mut self, stamp: Stamp, sink: &mut S) {
+        let Some(mtu) = self.mtu else { return };
+        for side in [Side::Active, Side::Passive] {
+            let missed = self.streams.get_mut(side).measure(mtu);
+            if missed > 0 {
+                self.lose(side, (stamp, missed), sink);
+            }
+        }
+    }
+
+    /// Reports that the capture lacks requests of an end, after a frame.
+    fn lose<S: OperationSink>(&mut self, from: Side, (stamp, missed): (Stamp, u64), sink: &mut S) {
+        self.counts.get_mut(from).missed += missed;
+        let (places, kind) = (Places::default(), OperationKind::Lost);
+        sink.take(Operation { from, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind }, true);
     }
 
     /// What a packet says about the other end's stream.
@@ -538,10 +560,7 @@ impl Ordering {
     fn lose_responses<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         let missed = self.streams.get(side).missed_responses(self.mtu);
         if missed > 0 {
-            let from = side.other();
-            self.counts.get_mut(from).missed += missed;
-            let (stamp, places, kind) = (Stamp::default(), Places::default(), OperationKind::Lost);
-            sink.take(Operation { from, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind }, true);
+            self.lose(side.other(), (Stamp::default(), missed), sink);
         }
     }
 
@@ -598,10 +617,15 @@ impl Ordering {
 
     fn request<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
         let (mut number, _) = self.number(arrival);
-        let counts = self.counts.get_mut(arrival.from);
         let stream = self.streams.get_mut(arrival.from);
         let mtu = self.mtu;
         let next = stream.expected(number, mtu);
+        // No response was captured that would show the path MTU, so requests among them may be missing.
+        if arrival.packet.operation != PacketKind::ReadRequest && std::mem::take(&mut stream.guessed) {
+            self.lose(arrival.from, (arrival.stamp, 0), sink);
+        }
+        let counts = self.counts.get_mut(arrival.from);
+        let stream = self.streams.get_mut(arrival.from);
         let distance = (number as i64).wrapping_sub(next as i64);
         if distance < 0 && stream.is_late(number) {
             // Operations on memory come too late, because the memory may serve another call by now, and so do parts of
@@ -718,11 +742,13 @@ mod tests {
     use super::super::transport::LEN;
     use super::*;
 
-    /// A sink that accepts everything.
-    struct All;
+    /// A sink that accepts everything, and counts losses.
+    #[derive(Default)]
+    struct All(u64);
 
     impl OperationSink for All {
-        fn take(&mut self, _operation: Operation<'_>, _last: bool) -> Taken {
+        fn take(&mut self, operation: Operation<'_>, _last: bool) -> Taken {
+            self.0 += u64::from(matches!(operation.kind, OperationKind::Lost));
             Taken::Done
         }
 
@@ -735,13 +761,16 @@ mod tests {
     const ACKNOWLEDGE: u8 = 0x11;
 
     impl Ordering {
-        fn give(&mut self, from: Side, opcode: u8, sequence: u32, rest: &[u8]) {
+        /// Returns the losses that the packet shows.
+        fn give(&mut self, from: Side, opcode: u8, sequence: u32, rest: &[u8]) -> u64 {
             let mut octets = vec![0; LEN];
             octets[0] = opcode;
             octets[9..12].copy_from_slice(&sequence.to_be_bytes()[1..]);
             octets.extend(rest);
             let packet = Transport::decode(&octets, octets.len()).unwrap();
-            self.packet((from, Stamp::default()), (&octets, octets.len()), &packet, &mut All);
+            let mut sink = All::default();
+            self.packet((from, Stamp::default()), (&octets, octets.len()), &packet, &mut sink);
+            sink.0
         }
 
         /// A Read request for this many octets.
@@ -798,7 +827,7 @@ mod tests {
         }
         // It takes the numbers of four packets.
         ordering.ask(Side::Active, 0, 1024);
-        ordering.let_go(&mut All);
+        ordering.let_go(&mut All::default());
         assert_eq!(ordering.held(), 0);
         assert_eq!(ordering.counts.active.missed, 0, "nothing says that the receiver took the last one");
         assert_eq!(ordering.next(Side::Active), Some(4));
@@ -829,7 +858,7 @@ mod tests {
             }
             assert_eq!(ordering.held(), before);
         }
-        ordering.let_go(&mut All);
+        ordering.let_go(&mut All::default());
         assert_eq!(ordering.held(), 0);
     }
 
@@ -843,6 +872,37 @@ mod tests {
         }
         let counts = ordering.counts.active;
         assert_eq!((counts.retransmitted, counts.causes_not_seen, counts.orphans), (0, 0, 1));
+    }
+
+    #[test]
+    fn a_request_that_was_taken_for_responses_of_a_smaller_mtu_is_missed() {
+        // Each has ten responses of 2,048 octets. The capture lacks the request with the number 10.
+        for (length, missed) in [(4096, 15), (2048, 10), (1024, 0)] {
+            let mut ordering = Ordering::default();
+            ordering.begin(Side::Active, 0);
+            for sequence in [0, 20, 40] {
+                ordering.ask(Side::Active, sequence, 20_480);
+            }
+            ordering.give(Side::Passive, READ_MIDDLE, 1, &vec![0; length]);
+            let expected = if missed == 0 { 0 } else { 2 * missed };
+            assert_eq!(ordering.counts.active.missed, expected, "{length}");
+        }
+    }
+
+    /// No response shows the path MTU, and then the requests end: there may have been one among the responses.
+    #[test]
+    fn a_guessed_mtu_that_nothing_shows_leaves_open_whether_a_request_was_missed() {
+        for is_shown in [false, true] {
+            let mut ordering = Ordering::default();
+            ordering.begin(Side::Active, 0);
+            for sequence in [0, 20] {
+                ordering.ask(Side::Active, sequence, 20_480);
+            }
+            if is_shown {
+                assert_eq!(ordering.give(Side::Passive, READ_MIDDLE, 1, &[0; 1024]), 0);
+            }
+            assert_eq!(ordering.give(Side::Active, SEND, 40, &[]), u64::from(!is_shown));
+        }
     }
 
     /// Four responses, of which some are there, and what the other end acknowledges after them.
@@ -865,7 +925,7 @@ mod tests {
             if let Some(syndrome) = last {
                 ordering.give(Side::Passive, ACKNOWLEDGE, 4, &[syndrome, 0, 0, 0]);
             }
-            ordering.finish(&mut All);
+            ordering.finish(&mut All::default());
             assert_eq!(ordering.counts.passive.missed, missed, "{seen:?} {last:?}");
         }
     }

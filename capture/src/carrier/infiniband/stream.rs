@@ -29,6 +29,8 @@ pub(super) struct ReadRequest {
     pub(super) seen: Vec<(u64, u64)>,
     /// The lowest number of them that was asked for again.
     pub(super) asked_again: Option<u64>,
+    /// True if `end` rests on a guess of the path MTU, the largest that fits the request after it.
+    pub(super) is_guessed: bool,
 }
 
 /// The RDMA Write that is under way.
@@ -81,6 +83,8 @@ pub(super) struct RequestStream {
     pub(super) awaited: AwaitedAcknowledgements,
     /// First number and length of a Read request whose number of responses is unknown, because the path MTU is.
     pub(super) unmeasured: Option<(u64, u32)>,
+    /// True if the number of responses to a Read request was guessed, and nothing has shown the path MTU since.
+    pub(super) guessed: bool,
 }
 
 impl RequestStream {
@@ -90,6 +94,17 @@ impl RequestStream {
         let Some(acknowledged) = self.acknowledged.filter(|_| mtu.is_some() && self.ranges < RANGES) else { return 0 };
         let reads = self.reads.iter().filter(|read| read.end(mtu) <= acknowledged);
         reads.map(|read| read.missing(mtu)).sum()
+    }
+
+    /// The path MTU is known, so what was guessed before is right or wrong. Returns how many numbers were taken for those of
+    /// responses and are not: with a larger path MTU, the capture lacks the requests with these numbers.
+    pub(super) fn measure(&mut self, mtu: u32) -> u64 {
+        self.guessed = false;
+        let wrong = |read: &mut ReadRequest| match std::mem::take(&mut read.is_guessed) {
+            true => read.end.saturating_sub(read.first + responses(read.length, mtu)),
+            false => 0,
+        };
+        self.reads.iter_mut().map(wrong).sum()
     }
 
     /// Whether something was sent at `next` or after it, while `next` itself is missing.
@@ -119,11 +134,14 @@ impl RequestStream {
         let next = *self.next.get_or_insert(number);
         let Some((first, length)) = self.unmeasured.take() else { return next };
         let fitting = MTUS.into_iter().find(|mtu| first + responses(length, *mtu) == number);
+        let mtu_is_unknown = mtu.is_none();
         match mtu.or(fitting) {
             Some(mtu) => {
                 let end = first + responses(length, mtu);
                 if let Some(read) = self.reads.iter_mut().rev().find(|read| read.first == first) {
                     read.end = end;
+                    read.is_guessed = mtu_is_unknown;
+                    self.guessed |= mtu_is_unknown;
                 }
                 self.next = Some(end);
                 // With a larger MTU there are fewer responses, and a request between them and this one is late.
@@ -175,6 +193,7 @@ impl RequestStream {
             length: target.length,
             seen: Vec::new(),
             asked_again: None,
+            is_guessed: false,
         };
         if self.reads.len() == READS {
             self.ranges -= self.reads.pop_front().map_or(0, |read| read.seen.len());

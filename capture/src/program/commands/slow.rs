@@ -41,7 +41,7 @@ time, and pull and requester contain the way to the requester and back. --captur
 without it, a line below names the place if acknowledgements show it: those of one end, even the
 fastest, come much later than those of the other. Otherwise the network may be in any of them.
 Calls without a reply are left out.
-A terminal of 100 columns or more also shows when the call was sent, of 120 the name of the file, and
+A terminal of 100 columns or more also shows when the call was sent, of 120 the name of the file,
 of 150 client and server.";
 
 #[derive(Args, Clone, Debug)]
