@@ -16,6 +16,7 @@
 
 use super::ethernet;
 use super::network::{CUT, Network};
+use super::other::Other;
 
 const HEADER_LEN: usize = 16;
 const MORE: u8 = 0x80;
@@ -37,7 +38,7 @@ pub(super) fn decode(octets: &[u8]) -> Network<'_> {
     match kind & !MORE {
         ETHERNET => rest.get(2..).map_or(CUT, ethernet::decode),
         INFINIBAND => Network::Lrh(rest),
-        INFINIBAND_LINK => Network::Other("InfiniBand link packet"),
-        _ => Network::Other("unknown ERF record type"),
+        INFINIBAND_LINK => Network::named("InfiniBand link packet"),
+        kind => Network::Other(Other::ErfType(kind)),
     }
 }

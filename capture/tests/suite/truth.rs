@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rpcrdma_capture::{Captured, ChunkName, Config, Half, Message, NotRebuilt, Rebuilt, Side, Sides};
 
 use crate::common::{Found, dissect, rebuilt, sends, sha256};
-use crate::transcode::{self, Erf, Mpa, Padding, Pcap, Pcapng, Record};
+use crate::transcode::{self, ENCAPSULATIONS, Erf, Mpa, Padding, Pcap, Pcapng, Record};
 
 /// What is in a capture, according to `testdata/captures/README.md`.
 struct Truth {
@@ -278,6 +278,12 @@ fn carried(records: &[Record]) -> Vec<(String, Vec<u8>)> {
         ("cooked RoCEv1".to_owned(), pcap(&transcode::to_cooked(&transcode::to_roce_v1(records)))),
         ("pcapng, big-endian".to_owned(), transcode::write_pcapng(&with_grh, Pcapng { big_endian: true })),
     ];
+    for how in ENCAPSULATIONS {
+        all.push((
+            format!("{how:?}"),
+            transcode::write_pcapng(&transcode::encapsulate(records, how), Pcapng::default()),
+        ));
+    }
     for erf in ERF {
         all.push((format!("{erf:?}, InfiniBand"), pcap(&transcode::to_erf(&without_grh, erf))));
     }
