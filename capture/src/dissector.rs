@@ -213,6 +213,9 @@ impl Dissector {
             Content::Tcp(segment) => self.segment((stamp, sighting), &segment),
             Content::Other(other) => self.state.summary.leave(other, 1),
         }
+        if !self.state.mirrors.is_empty() {
+            self.state.find_sessions();
+        }
     }
 
     fn segment(&mut self, sent: (Stamp, Sighting), segment: &TcpSegment<'_>) {
@@ -234,11 +237,11 @@ impl Dissector {
         self.pairs.finish(&mut self.state);
         self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
         self.state.summary.take(0, self.iwarp.take_checked());
+        self.state.find_sessions();
     }
 
     /// The next event.
     pub fn event(&mut self) -> Option<Event> {
-        self.state.find_session();
         self.state.events.pop_front()
     }
 
@@ -291,12 +294,14 @@ fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, name: T, more: u64) {
 }
 
 impl DissectorState {
-    /// Adds to the next event, if that is a message, the session that it was captured through.
-    fn find_session(&mut self) {
-        if self.mirrors.is_empty() {
-            return;
-        }
-        if let Some(Event::Message(message)) = self.events.front_mut() {
+    /// Adds to the last messages the sessions that they were captured through.
+    #[cold]
+    fn find_sessions(&mut self) {
+        for event in self.events.iter_mut().rev() {
+            let Event::Message(message) = event else { continue };
+            if message.mirror_session.is_some() {
+                break;
+            }
             message.mirror_session = self.mirrors.of(message.stamp.frame);
         }
     }

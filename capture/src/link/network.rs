@@ -5,7 +5,7 @@ use super::other::{CUT as CUT_FRAME, Other};
 use crate::file::LinkType;
 
 /// What the link layer carries, from the first octet of its header to the end of what was captured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Network<'a> {
     /// IPv4.
     Ipv4(&'a [u8]),

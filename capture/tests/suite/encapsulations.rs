@@ -284,7 +284,8 @@ fn tshark(path: &str, how: Encapsulation) -> Option<BTreeSet<(u64, u32)>> {
 fn tshark_finds_the_same_packets() {
     for capture in ["nfs41_callback", "nfs3_ipv6"] {
         let records: Vec<Record> = transcode::capture(capture).into_iter().take(300).collect();
-        for how in ENCAPSULATIONS {
+        // tshark 4.0 does not know the link type of MPLS.
+        for how in ENCAPSULATIONS.into_iter().filter(|how| *how != Encapsulation::MplsLink) {
             let records = transcode::encapsulate(&records, how);
             let file = File::new(&format!("tshark-{capture}-{how:?}"), &records);
             let Some(expected) = tshark(file.path(), how) else { return };
