@@ -302,6 +302,10 @@ fn transcoded(records: &[Record]) -> Vec<(String, Vec<u8>)> {
         ("nanoseconds".to_owned(), transcode::write_pcap(records, Pcap { nanoseconds: true, big_endian: true })),
         ("pcapng".to_owned(), transcode::write_pcapng(records, Pcapng { big_endian: false })),
         ("pcapng, big-endian".to_owned(), transcode::write_pcapng(records, Pcapng { big_endian: true })),
+        ("Kuznetzov's pcap".to_owned(), transcode::write_kuznetzov(records, false)),
+        ("Kuznetzov's pcap, big-endian".to_owned(), transcode::write_kuznetzov(records, true)),
+        ("ERF".to_owned(), erf_file(records, erf(Padding::None, 0))),
+        ("ERF, padded".to_owned(), erf_file(records, erf(Padding::Written, 2))),
         ("gzip".to_owned(), transcode::gzip(&pcap(records))),
         ("zstd".to_owned(), transcode::zstandard(&transcode::write_pcapng(records, Pcapng::default()))),
     ];
@@ -309,6 +313,11 @@ fn transcoded(records: &[Record]) -> Vec<(String, Vec<u8>)> {
         all.push((format!("{erf:?}, Ethernet"), pcap(&transcode::to_erf(records, erf))));
     }
     all
+}
+
+/// ERF records without a capture file around them.
+fn erf_file(records: &[Record], erf: Erf) -> Vec<u8> {
+    transcode::to_erf(records, erf).into_iter().flat_map(|record| record.data).collect()
 }
 
 const fn erf(padding: Padding, extension_headers: usize) -> Erf {
