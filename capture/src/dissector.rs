@@ -191,6 +191,7 @@ impl Dissector {
         summary.cut += u64::from((frame.data.len() as u64) < u64::from(frame.length));
         summary.first.get_or_insert(frame.time);
         summary.last = Some(frame.time);
+        let known = self.state.events.len();
         let Sighted { content, sighting, session } = link::sighted(frame);
         if let Some(session) = session {
             self.state.mirrors.remember(frame.number, session);
@@ -214,7 +215,7 @@ impl Dissector {
             Content::Other(other) => self.state.summary.leave(other, 1),
         }
         if !self.state.mirrors.is_empty() {
-            self.state.find_sessions();
+            self.state.find_sessions(known);
         }
     }
 
@@ -233,11 +234,12 @@ impl Dissector {
 
     /// Ends the capture: whatever waits is given as it is.
     pub fn finish(&mut self) {
+        let known = self.state.events.len();
         self.state.is_finished = true;
         self.pairs.finish(&mut self.state);
         self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
         self.state.summary.take(0, self.iwarp.take_checked());
-        self.state.find_sessions();
+        self.state.find_sessions(known);
     }
 
     /// The next event.
@@ -294,15 +296,13 @@ fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, name: T, more: u64) {
 }
 
 impl DissectorState {
-    /// Adds to the last messages the sessions that they were captured through.
+    /// Adds to the messages after the first `known` events the sessions that they were captured through.
     #[cold]
-    fn find_sessions(&mut self) {
-        for event in self.events.iter_mut().rev() {
-            let Event::Message(message) = event else { continue };
-            if message.mirror_session.is_some() {
-                break;
+    fn find_sessions(&mut self, known: usize) {
+        for event in self.events.iter_mut().skip(known) {
+            if let Event::Message(message) = event {
+                message.mirror_session = self.mirrors.of(message.stamp.frame);
             }
-            message.mirror_session = self.mirrors.of(message.stamp.frame);
         }
     }
 

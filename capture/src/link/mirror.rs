@@ -96,7 +96,7 @@ mod tests {
         let session = |id| MirrorSession::new(MirrorEncapsulation::Erspan, id);
         let mut recent = RecentSessions::default();
         assert_eq!(recent.of(1), None);
-        (1..=FRAMES as u64 + 1).filter(|frame| frame % 3 != 0).for_each(|frame| recent.remember(frame, session(7)));
+        (1..=FRAMES as u64 + 1).filter(|frame| frame % 4 != 3).for_each(|frame| recent.remember(frame, session(7)));
         assert_eq!((recent.of(1), recent.of(2), recent.of(3)), (None, Some(session(7)), None));
         assert_eq!(recent.frames.len(), FRAMES);
     }

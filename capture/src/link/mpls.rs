@@ -48,11 +48,10 @@ fn is_ipv4(octets: &[u8]) -> bool {
 
 /// `true` if an Ethernet frame with something that is read begins with `octets`.
 fn is_frame(octets: &[u8]) -> bool {
-    match ethernet::decode(octets) {
-        Network::Ipv4([0x40..=0x4f, ..]) => true,
-        Network::Ipv6([0x60..=0x6f, ..]) | Network::Grh([0x60..=0x6f, ..]) => true,
-        _ => false,
-    }
+    matches!(
+        ethernet::decode(octets),
+        Network::Ipv4([0x40..=0x4f, ..]) | Network::Ipv6([0x60..=0x6f, ..]) | Network::Grh([0x60..=0x6f, ..])
+    )
 }
 
 #[cfg(test)]
