@@ -17,11 +17,16 @@ use crate::carrier::iwarp::terminate::Terminate;
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::event::{Event, Report, Terminated};
 use crate::file::{ClockSteps, Frame, Time};
-use crate::link::{self, Content, Sighting, TcpSegment};
+use crate::link::{self, Content, Other, RecentSessions, Sighted, Sighting, TcpSegment};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
 use crate::session::{Context, Session};
+
+/// The kinds of frames that are counted apart. What follows from the capture's numbers has no other bound.
+const OTHERS: usize = 32;
+const TCP: Other = Other::Named("TCP");
+const FOREIGN_TCP: Other = Other::Named("TCP on a service port, without iWARP");
 
 /// The port of NFS over RDMA (RFC 8267 section 9).
 pub const NFS_RDMA_PORT: u16 = 20049;
@@ -122,8 +127,8 @@ pub struct Summary {
     pub first: Option<Time>,
     /// Time of the last frame.
     pub last: Option<Time>,
-    /// Frames that were left alone, by name.
-    pub others: Vec<(&'static str, u64)>,
+    /// Frames that were left alone, by what they hold. Numbers beyond the first 32 are counted together.
+    pub others: Vec<(Other, u64)>,
     /// Steps back of the clock. They are counted by a [`Capture`](crate::Capture), not by the dissector, so they are known at
     /// the end of [`Events`](crate::Events) only.
     pub clock: ClockSteps,
@@ -162,6 +167,8 @@ struct DissectorState {
     account: Account,
     last_number: u32,
     events: VecDeque<Event>,
+    /// The sessions of mirrors that the last frames came through.
+    mirrors: RecentSessions,
     summary: Summary,
     /// The capture has ended.
     is_finished: bool,
@@ -184,7 +191,11 @@ impl Dissector {
         summary.cut += u64::from((frame.data.len() as u64) < u64::from(frame.length));
         summary.first.get_or_insert(frame.time);
         summary.last = Some(frame.time);
-        let (content, sighting) = link::sighted(frame);
+        let known = self.state.events.len();
+        let Sighted { content, sighting, session } = link::sighted(frame);
+        if let Some(session) = session {
+            self.state.mirrors.remember(frame.number, session);
+        }
         let stamp = Stamp { frame: frame.number, time: frame.time };
         match content {
             Content::InfiniBand(packet) => {
@@ -201,7 +212,10 @@ impl Dissector {
                 }
             }
             Content::Tcp(segment) => self.segment((stamp, sighting), &segment),
-            Content::Other(name) => summary.leave(name, 1),
+            Content::Other(other) => self.state.summary.leave(other, 1),
+        }
+        if !self.state.mirrors.is_empty() {
+            self.state.find_sessions(known);
         }
     }
 
@@ -214,16 +228,18 @@ impl Dissector {
         };
         match self.iwarp.segment(sent, segment, choice, &mut self.state) {
             true => self.state.summary.take(1, self.iwarp.take_checked()),
-            false => self.state.summary.leave("TCP", 1),
+            false => self.state.summary.leave(TCP, 1),
         }
     }
 
     /// Ends the capture: whatever waits is given as it is.
     pub fn finish(&mut self) {
+        let known = self.state.events.len();
         self.state.is_finished = true;
         self.pairs.finish(&mut self.state);
         self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
         self.state.summary.take(0, self.iwarp.take_checked());
+        self.state.find_sessions(known);
     }
 
     /// The next event.
@@ -258,18 +274,21 @@ impl Summary {
         self.segments = (self.segments + segments).saturating_sub(checked.foreign);
         self.bad_crc += checked.wrong;
         if checked.foreign > 0 {
-            self.leave("TCP on a service port, without iWARP", checked.foreign);
+            self.leave(FOREIGN_TCP, checked.foreign);
         }
     }
 
     /// Counts frames that are left alone.
-    fn leave(&mut self, name: &'static str, frames: u64) {
-        count(&mut self.others, name, frames);
+    #[cold]
+    fn leave(&mut self, other: Other, frames: u64) {
+        let is_new = !self.others.iter().any(|(known, _)| *known == other);
+        let other = if is_new && self.others.len() >= OTHERS { other.unnumbered() } else { other };
+        count(&mut self.others, other, frames);
     }
 }
 
 /// Adds to the count of a name.
-fn count(counts: &mut Vec<(&'static str, u64)>, name: &'static str, more: u64) {
+fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, name: T, more: u64) {
     match counts.iter_mut().find(|(other, _)| *other == name) {
         Some((_, count)) => *count += more,
         None => counts.push((name, more)),
@@ -277,6 +296,16 @@ fn count(counts: &mut Vec<(&'static str, u64)>, name: &'static str, more: u64) {
 }
 
 impl DissectorState {
+    /// Adds to the messages after the first `known` events the sessions that they were captured through.
+    #[cold]
+    fn find_sessions(&mut self, known: usize) {
+        for event in self.events.iter_mut().skip(known) {
+            if let Event::Message(message) = event {
+                message.mirror_session = self.mirrors.of(message.stamp.frame);
+            }
+        }
+    }
+
     fn context(&mut self) -> Context<'_> {
         Context {
             transactions: self.config.transactions,

@@ -83,6 +83,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "lists",
             "oracle",
             "wrap",
+            "encapsulate",
             "script",
             "version_2",
             "bodies",

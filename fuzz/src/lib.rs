@@ -11,6 +11,7 @@ mod c_interface;
 mod captures;
 mod decode;
 mod dumps;
+mod encapsulate;
 mod files;
 mod frames;
 mod hostile;

@@ -16,11 +16,12 @@
 //! "Which" is a capture; its top bit says that frames are only lost, cut, repeated and moved. "How" is a link layer in
 //! the low half and [`Config`] in the high half. "Frames" is the number of frames after the first; from 8192 on it
 //! stands for one of 64 short pieces. Numbers are big-endian and taken modulo what is possible, so that every input is
-//! a script.
+//! a script. The kind 0x14 puts all frames into the encapsulation that "value" names, also into several, one around the other.
 
 use rpcrdma_capture::Config;
 
 use crate::captures::{Known, Record};
+use crate::encapsulate::{ADDED, encapsulate};
 use crate::wrap::wrap;
 
 /// The most frames that a script makes.
@@ -37,8 +38,10 @@ const COPIES: usize = 256;
 const HEADERS: usize = 128;
 /// The place of the word that ends with the packet number in RoCEv2 over IPv4 and Ethernet.
 const PACKET_NUMBER: usize = 14 + 20 + 8 + 8;
+/// The kind of a step that encapsulates.
+const ENCAPSULATE: u8 = 0x14;
 /// The known link types, and one that is unknown.
-const LINKS: [u16; 11] = [1, 12, 14, 101, 113, 197, 228, 229, 247, 276, 42];
+const LINKS: [u16; 16] = [1, 12, 14, 101, 113, 197, 228, 229, 247, 276, 42, 0, 108, 192, 219, 239];
 
 /// The result of a script.
 pub(crate) struct Script {
@@ -77,7 +80,7 @@ impl Script {
         let (mut steps, _) = steps.as_chunks();
         while let Some((step, rest)) = steps.split_first() {
             let mut step = Step::new(step, rest);
-            if which & 0x80 != 0 {
+            if which & 0x80 != 0 && step.kind != ENCAPSULATE {
                 step.kind %= 8;
             }
             steps = script.step(&step);
@@ -91,6 +94,10 @@ impl Script {
             self.honest = false;
         }
         if self.records.is_empty() {
+            return step.rest;
+        }
+        if step.kind == ENCAPSULATE {
+            self.encapsulate(step);
             return step.rest;
         }
         let at = step.at % self.records.len();
@@ -119,6 +126,13 @@ impl Script {
     fn has_room(&self, more: usize) -> bool {
         let octets: usize = self.records.iter().map(|record| record.data.len()).sum();
         self.records.len() < FRAMES && octets + more < OCTETS
+    }
+
+    /// Puts all frames into an encapsulation: a mirror does that with each.
+    fn encapsulate(&mut self, step: &Step<'_>) {
+        if self.has_room(self.records.len() * ADDED) {
+            self.records.iter_mut().for_each(|record| *record = encapsulate(record, step.value, step.word));
+        }
     }
 
     /// Repeats the frame some places later.

@@ -59,6 +59,22 @@ fn frames() {
     replay("frames", rpcrdma_fuzz::frames);
 }
 
+/// Pieces of captures in encapsulations, lost, cut, repeated and moved before and after.
+#[test]
+fn encapsulated_frames() {
+    for seed in 0..300 {
+        let mut choices = Choices::of_seed(seed);
+        let mut octet = || choices.number() as u8;
+        let mut script = vec![octet() | 0x80, octet() & 0xf0, octet(), octet(), octet(), octet()];
+        for _ in 0..octet() % 12 {
+            let kind = if octet().is_multiple_of(3) { 0x14 } else { octet() % 8 };
+            script.extend([kind, octet() >> (octet() % 8), octet(), octet(), 0, octet(), octet(), octet()]);
+        }
+        println!("seed {seed}");
+        rpcrdma_fuzz::frames(&script);
+    }
+}
+
 #[test]
 fn whole_files() {
     replay("files", rpcrdma_fuzz::files);

@@ -25,6 +25,8 @@ pub enum Problem {
     Empty,
     /// It does not begin like a capture file. If it shows what it is instead, that.
     NotACapture(Option<&'static str>),
+    /// It is a capture file of another format, of which this is the name.
+    OtherCapture(&'static str),
     /// It was compressed by this program, whose format is not supported.
     CompressedBy(&'static str),
     /// It ends before the named thing does.
@@ -48,7 +50,11 @@ impl FileError {
     pub fn is_damage(&self) -> bool {
         !matches!(
             self.problem,
-            Problem::Unreadable(_) | Problem::Empty | Problem::NotACapture(_) | Problem::CompressedBy(_)
+            Problem::Unreadable(_)
+                | Problem::Empty
+                | Problem::NotACapture(_)
+                | Problem::OtherCapture(_)
+                | Problem::CompressedBy(_)
         )
     }
 }
@@ -70,8 +76,11 @@ impl fmt::Display for Problem {
         match self {
             Self::Unreadable(error) => fmt::Display::fmt(error, f),
             Self::Empty => f.write_str("the file is empty"),
-            Self::NotACapture(None) => f.write_str("not a capture file (pcap or pcapng)"),
-            Self::NotACapture(Some(what)) => write!(f, "{what}, not a capture file (pcap or pcapng)"),
+            Self::NotACapture(None) => f.write_str("not a capture file (pcap, pcapng or ERF)"),
+            Self::NotACapture(Some(what)) => write!(f, "{what}, not a capture file (pcap, pcapng or ERF)"),
+            Self::OtherCapture(what) => {
+                write!(f, "{what}, which is not read: convert it first, with editcap -F pcapng IN OUT")
+            }
             Self::CompressedBy(program) => {
                 write!(f, "compressed with {program}, which is not supported: decompress it first, with {program} -d")
             }

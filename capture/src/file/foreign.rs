@@ -7,11 +7,13 @@ const BZIP2: &[u8] = b"BZh";
 const LZ4: &[u8] = &[0x04, 0x22, 0x4d, 0x18];
 const ZIP: &[u8] = b"PK\x03\x04";
 const SNOOP: &[u8] = b"snoop\0\0\0";
+const NETMON_1: &[u8] = b"RTSS";
+const NETMON_2: &[u8] = b"GMBU";
 
 /// The number of octets that are examined to recognise text.
 const LOOKED_AT: usize = 512;
 
-/// What is wrong with a file that begins with `start` and is neither pcap nor pcapng.
+/// What is wrong with a file that begins with `start` and is none of the formats that are read.
 pub(super) fn name(start: &[u8]) -> Problem {
     match start {
         [] => Problem::Empty,
@@ -19,7 +21,8 @@ pub(super) fn name(start: &[u8]) -> Problem {
         _ if start.starts_with(BZIP2) => Problem::CompressedBy("bzip2"),
         _ if start.starts_with(LZ4) => Problem::CompressedBy("lz4"),
         _ if start.starts_with(ZIP) => Problem::NotACapture(Some("a zip archive")),
-        _ if start.starts_with(SNOOP) => Problem::NotACapture(Some("a snoop file")),
+        _ if start.starts_with(SNOOP) => Problem::OtherCapture("a snoop file"),
+        _ if start.starts_with(NETMON_1) || start.starts_with(NETMON_2) => Problem::OtherCapture("a NetMon file"),
         _ if is_text(start) => Problem::NotACapture(Some("a text file")),
         _ => Problem::NotACapture(None),
     }

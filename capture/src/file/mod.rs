@@ -1,9 +1,9 @@
-//! From a file to frames: pcap and pcapng, also compressed with gzip or Zstandard.
+//! From a file to frames: pcap, pcapng and ERF, also compressed with gzip or Zstandard.
 //!
 //! [`Reader`] reads one file, [`Capture`] several as one capture. Both are streams: they need no seeking, yield every
 //! frame as soon as its last octet has arrived, and keep one buffer of a few hundred kilobytes.
 //!
-//! The record headers of both formats are a few fixed words, so they are read here directly. Existing packages were
+//! The record headers of these formats are a few fixed words, so they are read here directly. Existing packages were
 //! tried and rejected: `pcap-file` 2.0 refuses frames that the capture cut, and `pcap-parser` leaves most of the work
 //! to its caller (refilling, time resolutions, sections, the offset of damage) and builds a block for each frame.
 
@@ -11,6 +11,7 @@ mod buffer;
 mod capture;
 mod clock;
 mod compression;
+mod erf;
 mod error;
 mod foreign;
 mod frame;

@@ -9,6 +9,9 @@
 //! 20  FCS length, flags, link type             16  the octets
 //! ```
 //! <https://datatracker.ietf.org/doc/html/draft-ietf-opsawg-pcap>
+//!
+//! Kuznetzov's patched libpcap wrote records with a longer header, which some devices still do: 8 more octets with the
+//! interface, the ethertype and the direction.
 
 use std::io::Read;
 
@@ -19,8 +22,11 @@ use super::record::{OctetOrder, Record, check_length};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
+/// Of Kuznetzov's format.
+const LONG_RECORD_HEADER_LEN: usize = 24;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
+const KUZNETZOV: u32 = 0xa1b2_cd34;
 /// In the word with the link type: the top four bits are valid, and count the FCS at the end of each frame in units of
 /// 16 bits.
 const FCS_PRESENT: u32 = 0x0400_0000;
@@ -32,13 +38,15 @@ pub(super) struct Pcap {
     unit: u64,
     link: LinkType,
     fcs_length: u32,
+    record_header_length: usize,
 }
 
-/// Octet order and time unit of a file that begins with `magic`; none if it is not a pcap file.
-fn recognise(magic: [u8; 4]) -> Option<(OctetOrder, u64)> {
+/// Octet order, time unit and octets of a record header of a file that begins with `magic`; none if it is not a pcap file.
+fn recognise(magic: [u8; 4]) -> Option<(OctetOrder, u64, usize)> {
     [OctetOrder::Little, OctetOrder::Big].into_iter().find_map(|order| match order.u32(magic) {
-        MICROSECONDS => Some((order, 1000)),
-        NANOSECONDS => Some((order, 1)),
+        MICROSECONDS => Some((order, 1000, RECORD_HEADER_LEN)),
+        NANOSECONDS => Some((order, 1, RECORD_HEADER_LEN)),
+        KUZNETZOV => Some((order, 1000, LONG_RECORD_HEADER_LEN)),
         _ => None,
     })
 }
@@ -46,7 +54,9 @@ fn recognise(magic: [u8; 4]) -> Option<(OctetOrder, u64)> {
 impl Pcap {
     /// The file header, or none if the file has another format; then nothing is used.
     pub(super) fn open<R: Read>(buffer: &mut Buffer<R>) -> Result<Option<Self>, FileError> {
-        let Some((order, unit)) = buffer.available().first_chunk().and_then(|magic| recognise(*magic)) else {
+        let Some((order, unit, record_header_length)) =
+            buffer.available().first_chunk().and_then(|magic| recognise(*magic))
+        else {
             return Ok(None);
         };
         if !buffer.fill(FILE_HEADER_LEN)? {
@@ -56,14 +66,14 @@ impl Pcap {
         let word = order.u32([a, b, c, d]);
         buffer.take(FILE_HEADER_LEN);
         let fcs_length = if word & FCS_PRESENT != 0 { (word >> 28) * 2 } else { 0 };
-        Ok(Some(Self { order, unit, link: LinkType(word as u16), fcs_length }))
+        Ok(Some(Self { order, unit, link: LinkType(word as u16), fcs_length, record_header_length }))
     }
 
     /// The next record; none at the end of the file.
     #[inline]
     pub(super) fn next<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<Option<Record>, FileError> {
         let offset = buffer.offset();
-        if !buffer.fill(RECORD_HEADER_LEN)? {
+        if !buffer.fill(self.record_header_length)? {
             let left = buffer.available().is_empty();
             return if left { Ok(None) } else { Err(FileError::new(offset, Problem::EndsInside("a record"))) };
         }
@@ -72,10 +82,10 @@ impl Pcap {
         let [seconds, fraction, captured, length] =
             [seconds, fraction, captured, length].map(|word| self.order.u32(word));
         let count = check_length(captured, offset)?;
-        if !buffer.fill(RECORD_HEADER_LEN.saturating_add(count))? {
+        if !buffer.fill(self.record_header_length.saturating_add(count))? {
             return Err(FileError::new(offset, Problem::EndsInside("a record")));
         }
-        buffer.take(RECORD_HEADER_LEN);
+        buffer.take(self.record_header_length);
         let time = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit;
         Ok(Some(
             Record { time: Time(time), link: self.link, data: buffer.take(count), length }.without_fcs(self.fcs_length),

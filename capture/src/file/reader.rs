@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::buffer::{Buffer, CAPACITY};
+use super::erf;
 use super::error::FileError;
 use super::foreign;
 use super::frame::Frame;
@@ -37,6 +38,7 @@ pub struct Reader<R: Read> {
 enum Format {
     Pcap(Pcap),
     Pcapng(Pcapng),
+    Erf,
 }
 
 impl<R: Read> Reader<R> {
@@ -60,6 +62,8 @@ impl<R: Read> Reader<R> {
             Format::Pcap(pcap)
         } else if let Some(pcapng) = Pcapng::open(&buffer) {
             Format::Pcapng(pcapng)
+        } else if erf::is_erf(&mut buffer)? {
+            Format::Erf
         } else {
             return Err(FileError::new(0, foreign::name(buffer.available())));
         };
@@ -90,6 +94,7 @@ impl<R: Read> Reader<R> {
         let next = match &mut self.format {
             Some(Format::Pcap(pcap)) => pcap.next(&mut self.buffer),
             Some(Format::Pcapng(pcapng)) => pcapng.next(&mut self.buffer),
+            Some(Format::Erf) => erf::next(&mut self.buffer),
             None => Ok(None),
         };
         if let Ok(Some(record)) = next {

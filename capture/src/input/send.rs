@@ -25,6 +25,7 @@ pub fn lone_message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
         length: octets.len(),
         octets,
         captured: Captured::Whole,
+        mirror_session: None,
         invalidates: None,
         credit_use: None,
         retransmitted: 0,

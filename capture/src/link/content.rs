@@ -1,6 +1,7 @@
 //! What a frame holds.
 
 use super::address::Address;
+use super::other::Other;
 use super::tcp::TcpSegment;
 
 /// What carries a connection.
@@ -41,15 +42,15 @@ pub enum Content<'a> {
     InfiniBand(Packet<'a>),
     /// A TCP segment.
     Tcp(TcpSegment<'a>),
-    /// Something else, by the name under which it is counted.
-    Other(&'static str),
+    /// Something else, under the name by which it is counted.
+    Other(Other),
 }
 
 /// Octets of the Base Transport Header. No packet is shorter, leaving out the ICRC.
 const BTH_LEN: usize = 12;
 pub(crate) const ICRC_LEN: usize = 4;
 
-const TOO_SHORT: &str = "packet too short for InfiniBand transport";
+const TOO_SHORT: Other = Other::Named("packet too short for InfiniBand transport");
 
 /// An InfiniBand transport packet, given with its ICRC: `octets` is what was captured of it, `length` what was on the wire.
 #[inline]

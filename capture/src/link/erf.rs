@@ -1,4 +1,4 @@
-//! ERF records, the format of ibdump and Endace cards, one in each record of a pcap file.
+//! ERF records, the format of ibdump and Endace cards, one in each record of a pcap file, or without one (`file/erf.rs`).
 //!
 //! ```text
 //!  0  time, which the record of the pcap file has too
@@ -16,11 +16,15 @@
 
 use super::ethernet;
 use super::network::{CUT, Network};
+use super::other::Other;
 
 const HEADER_LEN: usize = 16;
 const MORE: u8 = 0x80;
-const ETHERNET: u8 = 2;
+/// Plain; with a colour in place of the losses, of two kinds; and with a colour and a hash.
+const ETHERNET: [u8; 4] = [2, 11, 16, 20];
 const INFINIBAND: u8 = 21;
+const IPV4: u8 = 22;
+const IPV6: u8 = 23;
 const INFINIBAND_LINK: u8 = 25;
 
 /// What a record carries.
@@ -35,9 +39,11 @@ pub(super) fn decode(octets: &[u8]) -> Network<'_> {
         rest = after;
     }
     match kind & !MORE {
-        ETHERNET => rest.get(2..).map_or(CUT, ethernet::decode),
+        kind if ETHERNET.contains(&kind) => rest.get(2..).map_or(CUT, ethernet::decode),
         INFINIBAND => Network::Lrh(rest),
-        INFINIBAND_LINK => Network::Other("InfiniBand link packet"),
-        _ => Network::Other("unknown ERF record type"),
+        IPV4 => Network::Ipv4(rest),
+        IPV6 => Network::Ipv6(rest),
+        INFINIBAND_LINK => Network::named("InfiniBand link packet"),
+        kind => Network::Other(Other::ErfType(kind)),
     }
 }

@@ -17,6 +17,7 @@ const VLAN: [u8; 2] = [0x81, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
 const PROVIDER_VLAN: [u8; 2] = [0x88, 0xa8];
 const SLOW_PROTOCOLS: [u8; 2] = [0x88, 0x09];
+const PPPOE_DISCOVERY: [u8; 2] = [0x88, 0x63];
 const LLDP: [u8; 2] = [0x88, 0xcc];
 const ROCE: [u8; 2] = [0x89, 0x15];
 /// Used for stacked tags before 802.1ad had its own.
@@ -45,10 +46,10 @@ pub(super) fn tagged(mut ethertype: [u8; 2], mut payload: &[u8]) -> Network<'_> 
         IPV4 => Network::Ipv4(payload),
         IPV6 => Network::Ipv6(payload),
         ROCE => Network::Grh(payload),
-        ARP => Network::Other("ARP"),
-        LLDP => Network::Other("LLDP"),
-        SLOW_PROTOCOLS => Network::Other("Ethernet slow protocols"),
-        [0..=5, _] => Network::Other("IEEE 802.3"),
-        _ => Network::Other("unknown ethertype"),
+        ARP => Network::named("ARP"),
+        LLDP => Network::named("LLDP"),
+        SLOW_PROTOCOLS => Network::named("Ethernet slow protocols"),
+        PPPOE_DISCOVERY => Network::named("PPPoE discovery"),
+        _ => Network::Ethertype(ethertype, payload),
     }
 }

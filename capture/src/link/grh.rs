@@ -50,6 +50,6 @@ pub(super) fn decode_for(carrier: Carrier, octets: &[u8]) -> Content<'_> {
             let (source, destination) = (Address::from_gid(grh.source), Address::from_gid(grh.destination));
             packet(carrier, source, destination, grh.payload, grh.payload_length)
         }
-        Err(name) => Content::Other(name),
+        Err(name) => Content::Other(name.into()),
     }
 }

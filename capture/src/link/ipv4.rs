@@ -11,11 +11,13 @@
 
 use super::address::Address;
 use super::content::Content;
+use super::other::FRAGMENT;
 use super::protocol;
 
 const LEN: usize = 20;
 /// "More fragments" and the offset: one of them is set in each fragment of a packet.
-const FRAGMENT: u16 = 0x3fff;
+const FRAGMENT_MASK: u16 = 0x3fff;
+const OFFSET_MASK: u16 = 0x1fff;
 
 /// A header, and what follows it.
 pub(crate) struct Ipv4<'a> {
@@ -48,10 +50,24 @@ impl<'a> Ipv4<'a> {
             source: [s0, s1, s2, s3],
             destination: [d0, d1, d2, d3],
             protocol,
-            is_fragment: u16::from_be_bytes([f0, f1]) & FRAGMENT != 0,
+            is_fragment: u16::from_be_bytes([f0, f1]) & FRAGMENT_MASK != 0,
             payload,
             payload_length,
         })
+    }
+
+    /// Octets of the packet before this fragment, in units of 8; none if it is whole.
+    pub(super) fn fragment_offset(&self) -> Option<u16> {
+        let [_, _, _, _, _, _, high, low, ..] = *self.header else { return None };
+        self.is_fragment.then_some(u16::from_be_bytes([high, low]) & OFFSET_MASK)
+    }
+
+    /// `true` if the checksum of the header is right.
+    pub(super) fn has_right_checksum(&self) -> bool {
+        let words = self.header.as_chunks().0.iter().map(|word| u32::from(u16::from_be_bytes(*word)));
+        // The ones' complement sum of a header with its checksum is all ones, and a header has at most 30 words.
+        let sum: u32 = words.sum();
+        (sum & 0xffff) + (sum >> 16) == 0xffff
     }
 }
 
@@ -59,8 +75,8 @@ impl<'a> Ipv4<'a> {
 #[inline]
 pub(super) fn decode(octets: &[u8]) -> Content<'_> {
     match Ipv4::decode(octets) {
-        Err(name) => Content::Other(name),
-        Ok(ip) if ip.is_fragment => Content::Other("IP fragment"),
+        Err(name) => Content::Other(name.into()),
+        Ok(ip) if ip.is_fragment => Content::Other(FRAGMENT),
         Ok(ip) => {
             let (source, destination) = (Address::V4(ip.source), Address::V4(ip.destination));
             protocol::decode(ip.protocol, source, destination, ip.payload, ip.payload_length)

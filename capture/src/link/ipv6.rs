@@ -5,16 +5,24 @@
 //!  4  payload length                         24  destination
 //!  6  next header                            40  extension headers: next header, length in 8 octets without the first 8
 //!  7  hop limit
+//!
+//! Segment Routing Header (RFC 8754)
+//!  0  next header, length             4  last entry, flags, tag
+//!  2  routing type = 4                8  segments, the last one first
+//!  3  segments left
 //! ```
+//! On its way along segments, a packet has the next one as its destination. The last one is the end that it is for.
 
 use super::address::Address;
 use super::content::Content;
+use super::other::FRAGMENT;
 use super::protocol;
 
 const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
-const FRAGMENT: u8 = 44;
 const DESTINATION: u8 = 60;
+/// The routing type of segments.
+const SEGMENTS: u8 = 4;
 
 /// A header with its extension headers, and what follows them.
 pub(crate) struct Ipv6<'a> {
@@ -31,6 +39,9 @@ pub(crate) struct Ipv6<'a> {
 }
 
 impl<'a> Ipv6<'a> {
+    /// The next header of a fragment.
+    pub(super) const FRAGMENT: u8 = 44;
+
     /// The header that `octets` begins with, or why there is none.
     #[inline]
     pub(crate) fn decode(octets: &'a [u8]) -> Result<Self, &'static str> {
@@ -41,18 +52,29 @@ impl<'a> Ipv6<'a> {
         if !matches!(version, 0x60..=0x6f) {
             return Err("malformed IPv6");
         }
-        let (mut next_header, mut payload) = (*next_header, payload);
+        let (mut destination, mut next_header, mut payload) = (*destination, *next_header, payload);
         let mut payload_length = usize::from(u16::from_be_bytes([*l0, *l1]));
         while let HOP_BY_HOP | ROUTING | DESTINATION = next_header {
             let [next, words, ..] = payload else { return Err(CUT) };
             let length = (usize::from(*words) + 1) * 8;
             payload_length = payload_length.checked_sub(length).ok_or("malformed IPv6")?;
+            if next_header == ROUTING {
+                destination = last_segment(payload).unwrap_or(destination);
+            }
             next_header = *next;
             payload = payload.get(length..).ok_or(CUT)?;
         }
         let header = octets.get(..octets.len().saturating_sub(payload.len())).unwrap_or_default();
-        let (source, destination) = (*source, *destination);
-        Ok(Self { header, source, destination, next_header, payload, payload_length })
+        Ok(Self { header, source: *source, destination, next_header, payload, payload_length })
+    }
+}
+
+/// The last of the segments that a packet has before it, if its routing header has any.
+#[cold]
+fn last_segment(routing: &[u8]) -> Option<[u8; 16]> {
+    match routing {
+        [_, 2..=u8::MAX, SEGMENTS, 1..=u8::MAX, _, _, _, _, segments @ ..] => segments.first_chunk().copied(),
+        _ => None,
     }
 }
 
@@ -60,8 +82,8 @@ impl<'a> Ipv6<'a> {
 #[inline]
 pub(super) fn decode(octets: &[u8]) -> Content<'_> {
     match Ipv6::decode(octets) {
-        Err(name) => Content::Other(name),
-        Ok(ip) if ip.next_header == FRAGMENT => Content::Other("IP fragment"),
+        Err(name) => Content::Other(name.into()),
+        Ok(ip) if ip.next_header == Ipv6::FRAGMENT => Content::Other(FRAGMENT),
         Ok(ip) => {
             let (source, destination) = (Address::from_gid(ip.source), Address::from_gid(ip.destination));
             protocol::decode(ip.next_header, source, destination, ip.payload, ip.payload_length)

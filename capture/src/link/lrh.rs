@@ -10,6 +10,7 @@
 use super::address::Address;
 use super::content::{Carrier, Content, packet};
 use super::grh;
+use super::other::Other;
 
 const LEN: usize = 8;
 
@@ -60,9 +61,9 @@ impl<'a> Lrh<'a> {
 /// What an InfiniBand frame holds.
 pub(super) fn decode(octets: &[u8]) -> Content<'_> {
     match Lrh::decode(octets) {
-        Err(name) => Content::Other(name),
+        Err(name) => Content::Other(name.into()),
         Ok(lrh) => match lrh.next_header {
-            NextHeader::Raw => Content::Other("raw InfiniBand packet"),
+            NextHeader::Raw => Content::Other(Other::Named("raw InfiniBand packet")),
             NextHeader::Grh => grh::decode_for(Carrier::InfiniBand, lrh.payload),
             NextHeader::Bth => {
                 let (source, destination) = (Address::Lid(lrh.source), Address::Lid(lrh.destination));

@@ -1,74 +1,120 @@
 //! From a frame to an InfiniBand packet or a TCP segment: Ethernet, VLAN tags, Linux cooked, raw IP, ERF, LRH and GRH, IPv4,
-//! IPv6, UDP, TCP.
+//! IPv6, UDP, TCP, and the encapsulations that mirrors and tunnels put around them.
 //!
 //! There are two steps: the link layer says which network layer begins where, and the network layer says where the
 //! InfiniBand transport begins. Checking an ICRC needs only the first step, because the ICRC covers the network layer.
+//! If that finds neither InfiniBand nor TCP, [`encapsulation`] looks for a network layer further inside, so frames
+//! without an encapsulation pay nothing for it.
 //!
-//! Lengths come from the headers, never from the frame: Ethernet pads short frames, ERF pads records, and captures cut
-//! frames.
+//! Lengths come from the headers, never from the frame: Ethernet pads short frames, ERF pads records, and captures and
+//! mirrors cut frames.
 
 mod address;
+mod arista;
+mod cisco;
 mod content;
 mod cooked;
+mod encapsulation;
 mod erf;
+mod erspan;
+mod ether_ip;
 mod ethernet;
+mod geneve;
+mod gre;
 mod grh;
 mod ipv4;
 mod ipv6;
+mod link_type;
+mod llc;
+mod loopback;
 mod lrh;
+mod mirror;
+mod mpls;
 mod network;
+mod nflog;
+mod other;
+mod ppi;
+mod pppoe;
 mod protocol;
 mod sighting;
 mod tcp;
+mod tzsp;
 mod udp;
+mod vn_tag;
+mod vxlan;
 
-use crate::file::{Frame, LinkType};
+use crate::file::Frame;
 pub use address::Address;
 pub(crate) use content::ICRC_LEN;
 pub use content::{Carrier, Content, Packet};
+pub(crate) use encapsulation::innermost;
 pub(crate) use grh::Grh;
 pub(crate) use ipv4::Ipv4;
 pub(crate) use ipv6::Ipv6;
 pub(crate) use lrh::{Lrh, NextHeader};
+pub(crate) use mirror::RecentSessions;
+pub use mirror::{MirrorEncapsulation, MirrorSession};
 pub(crate) use network::Network;
+pub(crate) use other::OUTER_FRAGMENT;
+pub use other::Other;
 pub(crate) use sighting::Sighting;
 pub use tcp::TcpSegment;
 pub(crate) use udp::Udp;
 
-/// What `frame` carries.
+/// A frame as it was captured.
+pub(crate) struct Sighted<'a> {
+    pub(crate) content: Content<'a>,
+    /// How the innermost packet was captured.
+    pub(crate) sighting: Sighting,
+    /// The session of the mirror that it came through, if an encapsulation tells.
+    pub(crate) session: Option<MirrorSession>,
+}
+
+/// What `frame` carries. It may be an encapsulation.
 #[inline]
 pub(crate) fn network<'a>(frame: &Frame<'a>) -> Network<'a> {
-    match frame.link {
-        LinkType(1) => ethernet::decode(frame.data),
-        LinkType(12 | 14 | 101) => Network::ip(frame.data),
-        LinkType(113) => cooked::decode_v1(frame.data),
-        LinkType(197) => erf::decode(frame.data),
-        LinkType(228) => Network::Ipv4(frame.data),
-        LinkType(229) => Network::Ipv6(frame.data),
-        LinkType(247) => Network::Lrh(frame.data),
-        LinkType(276) => cooked::decode_v2(frame.data),
-        _ => Network::Other("unknown link type"),
-    }
+    link_type::decode(frame.link, frame.data)
 }
 
 /// What `frame` holds. Never an error, because a capture holds whatever passed by.
 #[inline]
 #[must_use]
 pub fn decode<'a>(frame: &Frame<'a>) -> Content<'a> {
-    sighted(frame).0
+    sighted(frame).content
 }
 
 /// What `frame` holds, and how that was captured.
 #[inline]
-pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> (Content<'a>, Sighting) {
+pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> Sighted<'a> {
     let network = network(frame);
-    let sighting = Sighting::of(&network, frame.data.len());
-    let content = match network {
+    match content(network) {
+        Content::Other(_) => inside(network, frame.data.len()),
+        content => Sighted { content, sighting: Sighting::of(&network, frame.data.len()), session: None },
+    }
+}
+
+/// What a network layer holds, without looking into encapsulations.
+#[inline]
+fn content(network: Network<'_>) -> Content<'_> {
+    match network {
         Network::Ipv4(octets) => ipv4::decode(octets),
         Network::Ipv6(octets) => ipv6::decode(octets),
         Network::Grh(octets) => grh::decode(octets),
         Network::Lrh(octets) => lrh::decode(octets),
-        Network::Other(name) => Content::Other(name),
+        Network::Ethertype(number, _) => Content::Other(Other::Ethertype(u16::from_be_bytes(number))),
+        Network::Link(number, _) => Content::Other(Other::LinkType(number.0)),
+        Network::Other(other) => Content::Other(other),
+    }
+}
+
+/// What a network layer holds that itself holds neither InfiniBand nor TCP, in a frame of `octets` octets.
+#[cold]
+#[inline(never)]
+fn inside(network: Network<'_>, octets: usize) -> Sighted<'_> {
+    let innermost = innermost(network);
+    let content = match content(innermost.network) {
+        Content::Other(other::FRAGMENT) if innermost.is_inside => Content::Other(other::INNER_FRAGMENT),
+        content => content,
     };
-    (content, sighting)
+    Sighted { content, sighting: Sighting::of(&innermost.network, octets), session: innermost.session }
 }

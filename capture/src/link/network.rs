@@ -1,7 +1,11 @@
 //! What the link layer carries.
 
+use super::mirror::MirrorSession;
+use super::other::{CUT as CUT_FRAME, Other};
+use crate::file::LinkType;
+
 /// What the link layer carries, from the first octet of its header to the end of what was captured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Network<'a> {
     /// IPv4.
     Ipv4(&'a [u8]),
@@ -11,21 +15,44 @@ pub(crate) enum Network<'a> {
     Grh(&'a [u8]),
     /// InfiniBand: a Local Route Header.
     Lrh(&'a [u8]),
+    /// The payload after an ethertype that is none of these. It may be an encapsulation.
+    Ethertype([u8; 2], &'a [u8]),
+    /// A frame of a rarer link type, or one inside an encapsulation.
+    Link(LinkType, &'a [u8]),
     /// Something else.
-    Other(&'static str),
+    Other(Other),
 }
 
 /// A frame that ends before its headers do.
-pub(super) const CUT: Network<'static> = Network::Other("frame cut inside its headers");
+pub(super) const CUT: Network<'static> = Network::Other(CUT_FRAME);
 
 impl<'a> Network<'a> {
+    /// Something that is not read, with a name.
+    pub(super) const fn named(name: &'static str) -> Self {
+        Self::Other(Other::Named(name))
+    }
+
     /// An IP header of the version that it names.
     pub(super) fn ip(octets: &'a [u8]) -> Self {
         match octets {
             [0x40..=0x4f, ..] => Self::Ipv4(octets),
             [0x60..=0x6f, ..] => Self::Ipv6(octets),
             [] => CUT,
-            _ => Self::Other("unknown IP version"),
+            _ => Self::named("unknown IP version"),
         }
+    }
+}
+
+/// What is inside an encapsulation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inside<'a> {
+    pub(super) network: Network<'a>,
+    /// The session of the mirror, if the encapsulation numbers them.
+    pub(super) session: Option<MirrorSession>,
+}
+
+impl<'a> From<Network<'a>> for Inside<'a> {
+    fn from(network: Network<'a>) -> Self {
+        Self { network, session: None }
     }
 }

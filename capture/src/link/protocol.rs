@@ -2,6 +2,7 @@
 
 use super::address::Address;
 use super::content::{Carrier, Content, packet};
+use super::other::Other;
 use super::tcp::TcpSegment;
 use super::udp::Udp;
 
@@ -15,24 +16,25 @@ pub(super) fn decode(protocol: u8, source: Address, destination: Address, octets
     match protocol {
         Udp::PROTOCOL => {}
         TcpSegment::PROTOCOL => {
-            return TcpSegment::decode(source, destination, octets, length).map_or_else(Content::Other, Content::Tcp);
+            return TcpSegment::decode(source, destination, octets, length)
+                .map_or_else(|name| Content::Other(name.into()), Content::Tcp);
         }
         _ => return Content::Other(name(protocol)),
     }
     match Udp::decode(octets, length) {
         Ok(udp) if udp.is_roce() => packet(Carrier::RoceV2, source, destination, udp.payload, udp.payload_length),
-        Ok(_) => Content::Other("UDP"),
-        Err(name) => Content::Other(name),
+        Ok(udp) => Content::Other(Other::UdpPort(udp.service())),
+        Err(name) => Content::Other(name.into()),
     }
 }
 
-/// The name of a protocol that does not carry RDMA.
+/// A protocol that does not carry RDMA.
 #[cold]
-fn name(protocol: u8) -> &'static str {
+fn name(protocol: u8) -> Other {
     match protocol {
-        ICMP => "ICMP",
-        IGMP => "IGMP",
-        ICMPV6 => "ICMPv6",
-        _ => "unknown IP protocol",
+        ICMP => Other::Named("ICMP"),
+        IGMP => Other::Named("IGMP"),
+        ICMPV6 => Other::Named("ICMPv6"),
+        _ => Other::IpProtocol(protocol),
     }
 }

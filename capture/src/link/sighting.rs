@@ -27,7 +27,7 @@ impl Sighting {
             },
             Network::Ipv6(header) | Network::Grh(header) => (header, 0, header.get(7).copied().unwrap_or_default()),
             Network::Lrh(header) => (header, 0, 0),
-            Network::Other(_) => return Self::default(),
+            Network::Ethertype(..) | Network::Link(..) | Network::Other(_) => return Self::default(),
         };
         let link = octets.saturating_sub(header.len()).min(0xffff) as u32;
         Self { identification, point: link << 8 | u32::from(hop_limit) }

@@ -33,6 +33,13 @@ impl<'a> Udp<'a> {
         Ok(Self { header, destination: u16::from_be_bytes([d0, d1]), payload, payload_length })
     }
 
+    /// The port of the service: the lower one, because clients use high ones.
+    #[cold]
+    pub(super) fn service(&self) -> u16 {
+        let [s0, s1, ..] = *self.header;
+        u16::from_be_bytes([s0, s1]).min(self.destination)
+    }
+
     /// Whether it carries RoCEv2.
     #[inline]
     pub(crate) fn is_roce(&self) -> bool {

@@ -1,11 +1,12 @@
 //! Gaps of a capture: because of them, what it does not show may have happened all the same.
 
 use core::fmt;
+use std::borrow::Cow;
 
 use crate::carrier::operation::{Side, Sides};
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
-use crate::link::Address;
+use crate::link::{Address, OUTER_FRAGMENT};
 use crate::rpc::message::Captured;
 
 /// The most connections with a missing direction that are listed.
@@ -168,16 +169,15 @@ impl Gaps {
 
     /// The likely reason for a capture without messages, and what to try; `others` are connections without RPC-over-RDMA.
     #[must_use]
-    pub const fn why_empty(summary: &Summary, others: u64) -> &'static str {
+    pub fn why_empty(summary: &Summary, others: u64) -> Cow<'static, str> {
         if summary.frames == 0 {
-            "the capture has no frames"
+            "the capture has no frames".into()
         } else if summary.packets + summary.segments == 0 {
-            "the capture holds no InfiniBand, RoCE or iWARP; an adapter hides RDMA traffic from its host, so capture UDP port \
-             4791 (iWARP: TCP port 20049) on a mirror port, or use ibdump"
+            why_without_rdma(summary)
         } else if others == 0 {
-            "none of the RDMA packets belongs to a reliable connection"
+            "none of the RDMA packets belongs to a reliable connection".into()
         } else {
-            "if it uses a service port other than 20049, give that with --port"
+            "if it uses a service port other than 20049, give that with --port".into()
         }
     }
 
@@ -192,6 +192,28 @@ impl Gaps {
             None => format!(", none of {missing}"),
         };
         format!("connection {connection}: the capture holds only packets of {captured}{rest}: {UNKNOWN}")
+    }
+}
+
+/// The likely reason for a capture without RDMA, and what to try.
+fn why_without_rdma(summary: &Summary) -> Cow<'static, str> {
+    // A mirror sends little else than what it wraps.
+    let most = summary.others.iter().find(|(_, count)| *count > summary.frames / 2);
+    match most {
+        Some((other, count)) if other.may_encapsulate() => format!(
+            "{count} of {} frames are {other}, which is not read; if the RDMA packets are inside, remove what is in front of \
+             them, here 42 octets: editcap -C 42 -L IN OUT (-T ether if an Ethernet frame begins there, -T rawip if IP does)",
+            summary.frames
+        )
+        .into(),
+        Some((other, _)) if *other == OUTER_FRAGMENT => {
+            "the packets that encapsulate frames are fragmented, and fragments are not put together; let the mirror cut frames, or \
+             raise the MTU of the network between the mirror and the machine that captures"
+                .into()
+        }
+        _ => "the capture holds no InfiniBand, RoCE or iWARP; an adapter hides RDMA traffic from its host, so capture UDP port \
+              4791 (iWARP: TCP port 20049) on a mirror port, or use ibdump"
+            .into(),
     }
 }
 

@@ -44,6 +44,9 @@ pub fn write(out: &mut impl io::Write, message: &Message, colour: bool) -> io::R
     if let Some(handle) = message.invalidates {
         tree.line(None, PLAIN, "Send invalidates", &format!("{handle:#010x}"))?;
     }
+    if let Some(session) = message.mirror_session {
+        tree.line(None, DIM, "captured through", &session.to_string())?;
+    }
     Ok(())
 }
 

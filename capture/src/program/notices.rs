@@ -1,5 +1,6 @@
 //! What the user should know of an input beside what is in it.
 
+use core::fmt::Display;
 use std::collections::BTreeMap;
 
 use super::failure::{DAMAGED, UNUSABLE};
@@ -397,7 +398,7 @@ fn clock(steps: ClockSteps) -> String {
     format!("{steps}: times across that are wrong")
 }
 
-fn list(counts: &[(&str, u64)]) -> String {
+fn list(counts: &[(impl Display, u64)]) -> String {
     counts.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ")
 }
 

@@ -13,7 +13,7 @@ use rpcrdma::v1;
 use rpcrdma::v2::{self, ContinuationError, Credit, Family, family_a, family_b};
 
 use crate::carrier::operation::{Progress, Side, Stamp};
-use crate::link::Address;
+use crate::link::{Address, MirrorSession};
 use crate::rpc::credits::CreditUse;
 use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::known::{Direction, Rpc, Walked};
@@ -35,6 +35,9 @@ pub struct Message {
     pub from: Address,
     /// Where it went.
     pub to: Address,
+    /// The session of the mirror that its last frame was captured through, if that tells. It is no part of the connection: copies
+    /// in several sessions are one message.
+    pub mirror_session: Option<MirrorSession>,
     /// What was sent, as far as it was captured.
     pub octets: Vec<u8>,
     /// Octets that were sent.

@@ -97,6 +97,7 @@ impl Session {
             octets: send.octets,
             length: send.length,
             captured: send.captured,
+            mirror_session: None,
             invalidates: send.invalidates,
             credit_use: None,
             retransmitted: send.retransmitted,

@@ -244,8 +244,8 @@ fn what_is_no_capture_is_named_so() {
     for (file, said) in [
         (&b""[..], "the file is empty"),
         (&transcode::gzip(b""), "the file is empty"),
-        (b"#!/bin/sh\nexit\n", "a text file, not a capture file (pcap or pcapng)"),
-        (&transcode::gzip(b"hello"), "a text file, not a capture file (pcap or pcapng)"),
+        (b"#!/bin/sh\nexit\n", "a text file, not a capture file (pcap, pcapng or ERF)"),
+        (&transcode::gzip(b"hello"), "a text file, not a capture file (pcap, pcapng or ERF)"),
         // As `xz` and `bzip2` begin what they write.
         (
             b"\xfd7zXZ\0\0\x04\xe6\xd6\xb4\x46",
@@ -255,8 +255,14 @@ fn what_is_no_capture_is_named_so() {
             b"BZh91AY&SY\x17\x72\x45\x38",
             "compressed with bzip2, which is not supported: decompress it first, with bzip2 -d",
         ),
-        (b"\xd4\xc3\xb2", "not a capture file (pcap or pcapng)"),
-        (&[0; 100], "not a capture file (pcap or pcapng)"),
+        (
+            b"snoop\0\0\0\0\0\0\x02\0\0\0\x04",
+            "a snoop file, which is not read: convert it first, with editcap -F pcapng IN OUT",
+        ),
+        (b"GMBU\0\x02\x01\0", "a NetMon file, which is not read: convert it first, with editcap -F pcapng IN OUT"),
+        (b"RTSS\0\x01\x01\0", "a NetMon file, which is not read: convert it first, with editcap -F pcapng IN OUT"),
+        (b"\xd4\xc3\xb2", "not a capture file (pcap, pcapng or ERF)"),
+        (&[0; 100], "not a capture file (pcap, pcapng or ERF)"),
     ] {
         let error = frames(file).1.unwrap();
         assert!(!error.is_damage(), "{error}");
@@ -267,6 +273,74 @@ fn what_is_no_capture_is_named_so() {
     assert!(matches!(error.problem, Problem::Unreadable(_)) && !error.is_damage());
     assert!(error.to_string().starts_with("/nonexistent/x.pcap: "), "{error}");
     assert!(missing.next().is_none());
+}
+
+/// Kuznetzov's format: one record of three octets, on interface 2, with ethertype 0x0800, to another host.
+#[test]
+fn a_record_may_have_a_longer_header() {
+    let file = [
+        0x34, 0xcd, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0, // file header
+        7, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 60, 0, 0, 0, 2, 0, 0, 0, 0x00, 0x08, 3, 0, 0xaa, 0xbb, 0xcc,
+    ];
+    let records = [Record { time_ns: 7_000_008_000, link: 1, data: vec![0xaa, 0xbb, 0xcc], length: 60 }];
+    assert_eq!(whole(&file), records);
+    assert_eq!(whole(&transcode::write_kuznetzov(&records, true)), records);
+    assert_eq!(whole(&transcode::write_kuznetzov(&records, false)), records);
+    for length in 25..file.len() {
+        assert!(matches!(frames(&file[..length]).1.unwrap().problem, Problem::EndsInside("a record")), "{length}");
+    }
+}
+
+/// A record at 2023-11-14 22:13:20.5 of a frame of 64 octets with its check sequence, cut to 8 octets.
+const ERF: [u8; 26] =
+    [0, 0, 0, 0x80, 0x00, 0xf1, 0x53, 0x65, 2, 0x04, 0, 26, 0, 0, 0, 64, 0, 0, 2, 0, 0, 0, 0, 1, 2, 0];
+
+#[test]
+fn records_of_erf_need_no_file_header() {
+    let record = Record { time_ns: 1_700_000_000_500_000_000, link: 197, data: ERF.to_vec(), length: 16 + 2 + 60 };
+    for count in 1..5 {
+        let file = ERF.repeat(count);
+        let records = vec![record.clone(); count];
+        assert_eq!(whole(&file), records);
+        let (trickled, error) = frames(Trickle(&file, 0));
+        assert!(error.is_none() && trickled == records);
+    }
+    // An Ethernet frame that is there without its check sequence is not cut.
+    let mut exact = ERF;
+    exact[15] = 12;
+    assert_eq!(whole(&exact)[0].length, 26);
+
+    let file = ERF.repeat(4);
+    for length in 3 * ERF.len() + 1..file.len() {
+        let (given, error) = frames(&file[..length]);
+        assert_eq!(given.len(), 3);
+        assert_eq!(error.unwrap().offset, 3 * ERF.len() as u64);
+    }
+}
+
+/// No field of ERF is constant, so garbage must not be taken for it.
+#[test]
+fn only_plausible_records_are_erf() {
+    let is_erf = |file: &[u8]| frames(file).1.is_none_or(|error| error.is_damage());
+    assert!(is_erf(&ERF));
+    let changed = |at: usize, value: u8| {
+        let mut records = [ERF, ERF];
+        records[1][at] = value;
+        records.concat()
+    };
+    assert!(is_erf(&changed(3, 0x81)));
+    for (at, value) in [(7, 0x10), (7, 0xff), (6, 0x40), (8, 0), (8, 0x7f), (11, 16), (11, 27), (11, 25)] {
+        assert!(!is_erf(&changed(at, value)), "octet {at}: {value:#x}");
+    }
+    let mut random = transcode::Random(1);
+    for _ in 0..20_000 {
+        let octets: Vec<u8> = (0..16).flat_map(|_| random.next().to_le_bytes()).collect();
+        assert!(!is_erf(&octets));
+        // Nor with a time that is right by chance.
+        let mut timely = octets;
+        timely[..8].copy_from_slice(&ERF[..8]);
+        assert!(!is_erf(&timely));
+    }
 }
 
 #[test]
@@ -383,7 +457,7 @@ fn several_files_are_one_capture_and_damage_in_one_is_passed() {
         errors,
         [
             format!("first: at octet {at}: the file ends in the middle of a record"),
-            "bad: a text file, not a capture file (pcap or pcapng)".to_owned()
+            "bad: a text file, not a capture file (pcap, pcapng or ERF)".to_owned()
         ]
     );
 }

@@ -2,7 +2,9 @@
 //!
 //! Headers are written here as RFC 9293, 5044, 5041, 5040 and 8166 have them; no code is shared with the package.
 
-use rpcrdma_capture::{Address, Captured, Checker, Config, Dissector, Frame, LinkType, NotRebuilt, Time, Transaction};
+use rpcrdma_capture::{
+    Address, Captured, Checker, Config, Dissector, Frame, LinkType, NotRebuilt, Other, Time, Transaction,
+};
 
 use crate::found::Found;
 
@@ -216,7 +218,7 @@ fn connections_of_other_users_are_left_alone() {
         packets.extend((0..50).map(|index| wire.data(index % 2, &[0x80, 0, 0, 40, 1, 2, 3, 4])));
         let found = dissect(&packets);
         assert!(found.messages.is_empty() && found.reports.is_empty());
-        assert_eq!((found.summary.segments, &found.summary.others[..]), (0, &[(name, 52)][..]));
+        assert_eq!((found.summary.segments, &found.summary.others[..]), (0, &[(Other::Named(name), 52)][..]));
     }
 }
 

@@ -16,6 +16,7 @@ mod compare;
 mod credits;
 mod csv;
 mod diagnosis;
+mod encapsulations;
 mod engine;
 mod examples;
 mod export;

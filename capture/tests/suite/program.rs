@@ -717,7 +717,7 @@ fn what_no_one_can_read_is_named_before_anything_is_shown() {
     let output = run(&["stats", &capture("nfs41"), &empty, &text]);
     assert_eq!((stdout(&output), output.status.code()), ("", Some(2)));
     let said = format!(
-        "rpcrdma: {empty}: the file is empty\nrpcrdma: {text}: a text file, not a capture file (pcap or pcapng)\n"
+        "rpcrdma: {empty}: the file is empty\nrpcrdma: {text}: a text file, not a capture file (pcap, pcapng or ERF)\n"
     );
     assert_eq!(stderr(&output), said);
 }
@@ -1122,7 +1122,7 @@ fn what_cannot_be_read_is_one_line_and_status_2() {
     for (arguments, said) in [
         (&["decode", "/does/not/exist.pcap"][..], "rpcrdma: /does/not/exist.pcap: No such file or directory"),
         (&["decode", env!("CARGO_MANIFEST_DIR")], "is a directory"),
-        (&["decode", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")], "not a capture file (pcap or pcapng)"),
+        (&["decode", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")], "not a capture file (pcap, pcapng or ERF)"),
         (&["decode"], "the following required arguments were not provided: <FILE>...; try 'rpcrdma --help'"),
         (&["decode", "--no-such-option", "-"], "unexpected argument '--no-such-option' found"),
         (&["decode", "--xid", "0xg", "-"], "invalid value '0xg' for '--xid <X>'"),

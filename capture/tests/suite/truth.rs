@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rpcrdma_capture::{Captured, ChunkName, Config, Half, Message, NotRebuilt, Rebuilt, Side, Sides};
 
 use crate::common::{Found, dissect, rebuilt, sends, sha256};
-use crate::transcode::{self, Erf, Mpa, Padding, Pcap, Pcapng, Record};
+use crate::transcode::{self, ENCAPSULATIONS, Erf, Mpa, Padding, Pcap, Pcapng, Record};
 
 /// What is in a capture, according to `testdata/captures/README.md`.
 struct Truth {
@@ -278,6 +278,12 @@ fn carried(records: &[Record]) -> Vec<(String, Vec<u8>)> {
         ("cooked RoCEv1".to_owned(), pcap(&transcode::to_cooked(&transcode::to_roce_v1(records)))),
         ("pcapng, big-endian".to_owned(), transcode::write_pcapng(&with_grh, Pcapng { big_endian: true })),
     ];
+    for how in ENCAPSULATIONS {
+        all.push((
+            format!("{how:?}"),
+            transcode::write_pcapng(&transcode::encapsulate(records, how), Pcapng::default()),
+        ));
+    }
     for erf in ERF {
         all.push((format!("{erf:?}, InfiniBand"), pcap(&transcode::to_erf(&without_grh, erf))));
     }
@@ -296,6 +302,10 @@ fn transcoded(records: &[Record]) -> Vec<(String, Vec<u8>)> {
         ("nanoseconds".to_owned(), transcode::write_pcap(records, Pcap { nanoseconds: true, big_endian: true })),
         ("pcapng".to_owned(), transcode::write_pcapng(records, Pcapng { big_endian: false })),
         ("pcapng, big-endian".to_owned(), transcode::write_pcapng(records, Pcapng { big_endian: true })),
+        ("Kuznetzov's pcap".to_owned(), transcode::write_kuznetzov(records, false)),
+        ("Kuznetzov's pcap, big-endian".to_owned(), transcode::write_kuznetzov(records, true)),
+        ("ERF".to_owned(), erf_file(records, erf(Padding::None, 0))),
+        ("ERF, padded".to_owned(), erf_file(records, erf(Padding::Written, 2))),
         ("gzip".to_owned(), transcode::gzip(&pcap(records))),
         ("zstd".to_owned(), transcode::zstandard(&transcode::write_pcapng(records, Pcapng::default()))),
     ];
@@ -303,6 +313,11 @@ fn transcoded(records: &[Record]) -> Vec<(String, Vec<u8>)> {
         all.push((format!("{erf:?}, Ethernet"), pcap(&transcode::to_erf(records, erf))));
     }
     all
+}
+
+/// ERF records without a capture file around them.
+fn erf_file(records: &[Record], erf: Erf) -> Vec<u8> {
+    transcode::to_erf(records, erf).into_iter().flat_map(|record| record.data).collect()
 }
 
 const fn erf(padding: Padding, extension_headers: usize) -> Erf {

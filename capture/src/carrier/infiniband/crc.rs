@@ -52,12 +52,17 @@ impl CrcVerdict {
 /// Checks the packet in `frame`; none if it holds no complete InfiniBand packet.
 #[must_use]
 pub fn verify_crc(frame: &Frame<'_>) -> Option<CrcVerdict> {
-    match link::network(frame) {
+    let network = link::network(frame);
+    verdict(network).or_else(|| verdict(link::innermost(network).network))
+}
+
+fn verdict(network: Network<'_>) -> Option<CrcVerdict> {
+    match network {
         Network::Ipv4(octets) => roce_v2_over_ipv4(octets),
         Network::Ipv6(octets) => roce_v2_over_ipv6(octets),
         Network::Grh(octets) => roce_v1(octets),
         Network::Lrh(octets) => infiniband(octets),
-        Network::Other(_) => None,
+        Network::Ethertype(..) | Network::Link(..) | Network::Other(_) => None,
     }
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::chunks::{Plain, Reads, Writes};
 use super::error::ErrorObject;
 use super::faults::{Incomplete, Malformed, SendFindingObject};
-use super::place::{EndsObject, PlaceObject};
+use super::place::{EndsObject, MirrorSessionObject, PlaceObject};
 use super::record::Record;
 use super::rpc::RpcObject;
 use super::v1::MsgpObject;
@@ -27,6 +27,8 @@ pub(in crate::output) struct MessageObject<'a> {
     place: PlaceObject<'a>,
     #[serde(flatten)]
     ends: EndsObject,
+    /// The session of the mirror that its last frame was captured through; null if no encapsulation around it has a number.
+    mirror_session: Option<MirrorSessionObject>,
     /// How often it had been sent before, in vain.
     retransmitted: u32,
     #[serde(flatten)]
@@ -42,6 +44,7 @@ impl<'a> MessageObject<'a> {
         Self {
             place: PlaceObject::new(message.stamp, message.connection, files),
             ends: EndsObject::of_message((message.from, message.to), message.direction()),
+            mirror_session: message.mirror_session.map(MirrorSessionObject::new),
             retransmitted: message.retransmitted,
             send,
         }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::values::EndObject;
 use crate::carrier::operation::Stamp;
 use crate::file::Files;
-use crate::link::Address;
+use crate::link::{Address, MirrorSession};
 use crate::rpc::known::Direction;
 
 /// The frame that shows something.
@@ -64,5 +64,21 @@ impl EndsObject {
             requester: requester.map(EndObject),
             responder: responder.map(EndObject),
         }
+    }
+}
+
+/// The session of a mirror.
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct MirrorSessionObject {
+    /// The outermost encapsulation with a number: `ERSPAN`, `VXLAN` or `Geneve`.
+    encapsulation: &'static str,
+    /// The session ID of ERSPAN, or the virtual network identifier (VNI) of VXLAN and Geneve.
+    id: u32,
+}
+
+impl MirrorSessionObject {
+    pub(super) const fn new(session: MirrorSession) -> Self {
+        Self { encapsulation: session.encapsulation.name(), id: session.id }
     }
 }

@@ -103,7 +103,8 @@ fn transactions() -> Vec<Field> {
 fn messages() -> Vec<Field> {
     join([
         place(),
-        vec![text("from"), text("to"), text("requester"), text("responder"), number("retransmitted")],
+        vec![text("from"), text("to"), text("requester"), text("responder")],
+        vec![object("mirror_session", vec![text("encapsulation"), number("id")]), number("retransmitted")],
         vec![text("rdma_xid"), number("rdma_vers"), number("rdma_credit"), text("rdma_proc")],
         vec![number("header_octets"), number("payload_octets"), number("trailing_octets")],
         vec![reads("reads"), objects("writes", vec![segments()]), object("reply", vec![segments()])],

@@ -352,7 +352,7 @@ fn length(half: &Option<Half>) -> Option<usize> {
 }
 
 fn counted(counts: Vec<(&'static str, u64)>) -> Vec<NamedCount> {
-    counts.into_iter().map(|(name, count)| NamedCount { name, count }).collect()
+    counts.into_iter().map(|(name, count)| NamedCount { name: name.to_owned(), count }).collect()
 }
 
 /// What went wrong; `None` if nothing did.

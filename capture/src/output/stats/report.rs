@@ -1,5 +1,6 @@
 //! The numbers that are shown. They are written as JSON too.
 
+use core::fmt::Display;
 #[cfg(feature = "json")]
 use std::io;
 
@@ -125,7 +126,7 @@ impl ClockStatistics {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedCount {
     /// What.
-    pub name: &'static str,
+    pub name: String,
     /// How often.
     pub count: u64,
 }
@@ -527,8 +528,8 @@ impl CaptureStatistics {
 }
 
 /// Counts with their names.
-pub(in crate::output) fn named(counts: &[(&'static str, u64)]) -> Vec<NamedCount> {
-    counts.iter().map(|&(name, count)| NamedCount { name, count }).collect()
+pub(in crate::output) fn named(counts: &[(impl Display, u64)]) -> Vec<NamedCount> {
+    counts.iter().map(|(name, count)| NamedCount { name: name.to_string(), count: *count }).collect()
 }
 
 impl ConnectionStatistics {

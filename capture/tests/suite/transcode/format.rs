@@ -57,6 +57,21 @@ pub fn write_pcap(records: &[Record], pcap: Pcap) -> Vec<u8> {
     file
 }
 
+/// A file of `records` as Kuznetzov's libpcap wrote it: interface 2, the ethertype, a packet to another host.
+pub fn write_kuznetzov(records: &[Record], big_endian: bool) -> Vec<u8> {
+    let word = |value| u32_in(big_endian, value);
+    let plain = write_pcap(&[], Pcap { big_endian, nanoseconds: false });
+    let mut file = [&word(0xa1b2_cd34)[..], &plain[4..]].concat();
+    for record in records {
+        let micros = (record.time_ns % 1_000_000_000 / 1000) as u32;
+        let seconds = (record.time_ns / 1_000_000_000) as u32;
+        file.extend([seconds, micros, record.data.len() as u32, record.length, 2].map(word).concat());
+        file.extend([&u16_in(big_endian, 0x0800)[..], &[3, 0]].concat());
+        file.extend(&record.data);
+    }
+    file
+}
+
 /// How to write a pcapng file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pcapng {

@@ -8,6 +8,7 @@ mod acknowledged;
 mod carrier;
 mod crc;
 mod disturb;
+mod encapsulation;
 mod format;
 mod iwarp;
 mod layer;
@@ -19,7 +20,8 @@ pub use carrier::{icrc, to_infiniband, to_roce_v1, vcrc};
 pub use disturb::{
     Mirror, MirrorKind, Random, cut, doubling, dropping, duplicating, reordering, shuffling, without_first,
 };
-pub use format::{Pcap, Pcapng, gzip, read, write_pcap, write_pcapng, zstandard};
+pub use encapsulation::{ENCAPSULATIONS, Encapsulation, encapsulate};
+pub use format::{Pcap, Pcapng, gzip, read, write_kuznetzov, write_pcap, write_pcapng, zstandard};
 pub use iwarp::{Mpa, over_ipv6, with_mpa};
 pub use layer::{Erf, Padding, to_cooked, to_cooked_v2, to_erf, to_raw_ip, with_trailer, with_vlan, with_vlans};
 

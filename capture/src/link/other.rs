@@ -1,0 +1,87 @@
+//! Frames that hold no RDMA, or hold it in a way that is not read.
+
+use core::fmt;
+
+/// What a frame holds besides InfiniBand and TCP, as it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Other {
+    /// Something with a name.
+    Named(&'static str),
+    /// A link type (`LINKTYPE_…`) that is not read.
+    LinkType(u16),
+    /// An ERF record type that is not read.
+    ErfType(u8),
+    /// An ethertype that is not read.
+    Ethertype(u16),
+    /// A PPP protocol that is not read.
+    PppProtocol(u16),
+    /// An IP protocol that is not read.
+    IpProtocol(u8),
+    /// A UDP port that is not read: the lower one of a datagram, because clients use high ones.
+    UdpPort(u16),
+    /// A protocol of VXLAN-GPE that is not read.
+    GpeProtocol(u8),
+    /// A protocol of TZSP that is not read.
+    TzspProtocol(u16),
+}
+
+/// A frame that ends before its headers do.
+pub(super) const CUT: Other = Other::Named("frame cut inside its headers");
+/// Part of a packet that was not sent in an encapsulation.
+pub(super) const FRAGMENT: Other = Other::Named("IP fragment");
+/// Part of a packet that was a fragment before it was sent in an encapsulation.
+pub(super) const INNER_FRAGMENT: Other = Other::Named("IP fragment in an encapsulation");
+/// Part of an encapsulation: only the first one shows what is inside, and not all of it.
+pub(crate) const OUTER_FRAGMENT: Other = Other::Named("IP fragment of an encapsulation");
+
+/// Ports of services that are no encapsulations are below this one.
+const REGISTERED_PORTS: u16 = 1024;
+
+impl Other {
+    /// The same without its number, for counting those beyond the ones that are counted apart.
+    pub(crate) const fn unnumbered(self) -> Self {
+        Self::Named(match self {
+            Self::Named(name) => name,
+            Self::LinkType(_) => "further link types",
+            Self::ErfType(_) => "further ERF record types",
+            Self::Ethertype(_) => "further ethertypes",
+            Self::PppProtocol(_) => "further PPP protocols",
+            Self::IpProtocol(_) => "further IP protocols",
+            Self::UdpPort(_) => "further UDP ports",
+            Self::GpeProtocol(_) => "further VXLAN-GPE protocols",
+            Self::TzspProtocol(_) => "further TZSP protocols",
+        })
+    }
+
+    /// `true` if RDMA may be inside, in an encapsulation that is not read.
+    pub(crate) const fn may_encapsulate(self) -> bool {
+        match self {
+            Self::Named(_) => false,
+            Self::UdpPort(port) => port >= REGISTERED_PORTS,
+            _ => true,
+        }
+    }
+}
+
+impl From<&'static str> for Other {
+    fn from(name: &'static str) -> Self {
+        Self::Named(name)
+    }
+}
+
+impl fmt::Display for Other {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(name) => f.write_str(name),
+            Self::LinkType(number) => write!(f, "link type {number}"),
+            Self::ErfType(number) => write!(f, "ERF record type {number}"),
+            Self::Ethertype(number) => write!(f, "ethertype {number:#06x}"),
+            Self::PppProtocol(number) => write!(f, "PPP protocol {number:#06x}"),
+            Self::IpProtocol(number) => write!(f, "IP protocol {number}"),
+            Self::UdpPort(number) => write!(f, "UDP port {number}"),
+            Self::GpeProtocol(number) => write!(f, "VXLAN-GPE protocol {number}"),
+            Self::TzspProtocol(number) => write!(f, "TZSP protocol {number}"),
+        }
+    }
+}
