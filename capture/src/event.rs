@@ -1,9 +1,9 @@
 //! What is found in a capture.
 
 use crate::carrier::connection::{Connection, Counts, Rejected};
-use crate::carrier::iwarp::terminate::Terminate;
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
 use crate::carrier::recovery::RecoveryKind;
+use crate::carrier::terminate::Terminate;
 use crate::file::Time;
 use crate::link::Address;
 use crate::rpc::credits::CreditTimes;

@@ -1,6 +1,6 @@
 //! The structure that ARCHITECTURE.md describes, read from the `use` lines of all packages: no file imports one that
-//! imports it, directly or by way of others, and no folder imports one that comes after it. Re-exports (`pub use`) are
-//! names, not imports.
+//! imports it, directly or by way of others, and no folder imports one that comes after it, nor one beside it that imports it.
+//! Between files, what a folder re-exports (`pub use`) counts as imported from where it is defined; between folders, from both.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
@@ -288,6 +288,48 @@ fn no_file_imports_one_that_imports_it() {
                 reached.iter().filter(|to| arrows[*to].contains(*from)).map(|to| shown(to)).collect();
             assert!(!reached.contains(from), "{name}: {} imports itself by way of {back:?}", shown(from));
         }
+    }
+}
+
+/// The files and folders that stand beside each other and import each other, with what they import: a name counts as imported
+/// from where it is defined and from where it was found, which may be a re-export.
+fn circles(package: &Package) -> Vec<String> {
+    let mut arrows: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    let parent = |name: &Module| name[..name.len() - 1].to_vec();
+    let re_exports = package.names.iter().map(|(name, path)| (parent(name), path));
+    let imports = package.imports.iter().flat_map(|(from, paths)| paths.iter().map(|path| (from.clone(), path)));
+    for (from, path) in imports.chain(re_exports) {
+        let found = (0..=path.len()).rev().find(|end| package.imports.contains_key(&path[..*end]));
+        let found = found.map(|end| path[..end].to_vec());
+        for to in [found, package.file_of(path)].into_iter().flatten() {
+            let same = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+            if same < from.len() && same < to.len() {
+                arrows.entry(from[..=same].to_vec()).or_default().insert(to[..=same].to_vec());
+            }
+        }
+    }
+    let is_circle = |from: &Module| {
+        let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
+        while let Some(module) = next.pop() {
+            next.extend(arrows.get(module).into_iter().flatten().filter(|to| reached.insert(*to)));
+        }
+        reached.contains(from)
+    };
+    arrows
+        .iter()
+        .filter(|(from, _)| is_circle(from))
+        .map(|(from, to)| {
+            let to: Vec<String> = to.iter().map(|to| shown(to)).collect();
+            format!("{} imports {}", shown(from), to.join(", "))
+        })
+        .collect()
+}
+
+#[test]
+fn no_folder_imports_one_that_imports_it() {
+    for (name, _) in LAYERS {
+        let circles = circles(&Package::read(name));
+        assert!(circles.is_empty(), "{name}: {circles:#?}");
     }
 }
 

@@ -5,9 +5,11 @@ use std::io::{self, Write};
 use rpcrdma_capture::output::export::Exporter;
 use rpcrdma_capture::output::file_names::FileNames;
 use rpcrdma_capture::output::findings::Findings;
-use rpcrdma_capture::output::screen::Screen;
-use rpcrdma_capture::output::text::Lines;
-use rpcrdma_capture::output::{json, tree};
+use rpcrdma_capture::output::format::screen::Screen;
+use rpcrdma_capture::output::lines::Lines;
+use rpcrdma_capture::output::messages;
+use rpcrdma_capture::output::messages::tree;
+use rpcrdma_capture::output::transactions;
 use rpcrdma_capture::{
     Captured, Checker, Config, Dissector, Event, Files, Found, Frame, Message, Reader, Rebuilt, Time, Transaction,
 };
@@ -112,7 +114,12 @@ impl Run {
     fn new(mut config: Config, known: Option<&'static Known>) -> Self {
         let Ok(exporter) = Exporter::new(Vec::new()) else { unreachable!() };
         let findings = Findings::text(true);
-        let shown = Shown { lines: Lines::new(Screen { colour: true, columns: None }, Time(0)), exporter, findings, written: Written(0) };
+        let shown = Shown {
+            lines: Lines::new(Screen { colour: true, columns: None }, Time(0)),
+            exporter,
+            findings,
+            written: Written(0),
+        };
         config.operations = true;
         Self {
             dissector: Dissector::new(config),
@@ -213,7 +220,7 @@ impl Run {
         }
         let files = Files::default();
         let Shown { lines, written, .. } = &mut self.shown;
-        let shown = json::message(written, message, &files)
+        let shown = messages::write_json(written, message, &files)
             .and_then(|()| lines.message(written, message, &files))
             .and_then(|()| tree::write(written, message, true));
         assert!(shown.is_ok());
@@ -240,7 +247,7 @@ impl Run {
         }
         let files = Files::default();
         let Shown { lines, written, exporter, .. } = &mut self.shown;
-        let shown = json::transaction(written, transaction, &files, &mut FileNames::default())
+        let shown = transactions::write_json(written, transaction, &files, &mut FileNames::default())
             .and_then(|()| lines.transaction(written, transaction, &files))
             .and_then(|()| exporter.transaction(transaction));
         assert!(shown.is_ok());

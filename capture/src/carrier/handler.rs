@@ -2,8 +2,8 @@
 
 use super::account::Account;
 use super::connection::{Connection, Counts, Rejected};
-use super::iwarp::terminate::Terminate;
 use super::operation::{Operation, Side, Sides, Stamp};
+use super::terminate::Terminate;
 
 /// What became of an operation that was handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,3 +11,4 @@ pub(crate) mod iwarp;
 pub(crate) mod operation;
 pub(crate) mod recovery;
 pub(crate) mod table;
+pub(crate) mod terminate;

@@ -8,7 +8,7 @@ use std::io;
 
 use serde_json::{Map, Value};
 
-use super::schema;
+use crate::output::schema;
 
 /// The fields of an interval that stand before those of each of its operations.
 const INTERVAL: [&str; 3] = ["time_ns", "start_ns", "length_ns"];

@@ -4,10 +4,10 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-#[cfg(feature = "text")]
-use super::operation_name::main_operation;
 use crate::carrier::table::Map;
 use crate::link::Address;
+#[cfg(feature = "text")]
+use crate::output::operation_name::main_operation;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::transaction::Transaction;
 

@@ -5,8 +5,6 @@ use core::fmt;
 #[cfg(feature = "json")]
 use serde::{Serialize, Serializer};
 
-#[cfg(feature = "schema")]
-use super::json::described;
 use crate::nfs::{CompoundOperation, Procedure};
 use crate::rpc::transaction::Transaction;
 
@@ -68,9 +66,6 @@ impl Serialize for OperationName {
         }
     }
 }
-
-#[cfg(feature = "schema")]
-described!(OperationName as String);
 
 /// Writes two strings as one. Joining them through `fmt` takes several times as long.
 #[cfg(feature = "json")]

@@ -5,11 +5,19 @@ use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::compare::{ComparedOperation, ComparedRule, ComparedTotal};
-use super::diagnosis::Diagnosis;
-use super::findings::{FindingObject, RuleObject};
-use super::json::{CapturesSummary, CommandSummary, Record, RecordObject, SCHEMA, records};
-use super::stats::{IntervalStatistics, Statistics};
+use crate::output::compare::{ComparedOperation, ComparedRule, ComparedTotal};
+use crate::output::diagnosis::Diagnosis;
+use crate::output::events::record::RecoveredObject;
+use crate::output::explain::record::ExplainedObject;
+use crate::output::findings::{FindingObject, RuleObject};
+use crate::output::messages::record::{HeaderObject, MessageObject};
+use crate::output::messages::terminate::TerminateObject;
+use crate::output::pending::record::PendingObject;
+use crate::output::record::{Record, RecordObject, SCHEMA};
+use crate::output::stats::{IntervalStatistics, Statistics};
+use crate::output::summary::{CapturesSummary, CommandSummary};
+use crate::output::top::record::TopObject;
+use crate::output::transactions::record::TransactionObject;
 
 /// A type of record.
 struct RecordType {
@@ -31,13 +39,13 @@ impl RecordType {
 }
 
 const TYPES: &[RecordType] = &[
-    RecordType::of::<records::MessageObject<'static>>(),
-    RecordType::of::<records::TerminateObject<'static>>(),
-    RecordType::of::<records::TransactionObject<'static>>(),
-    RecordType::of::<records::PendingObject<'static>>(),
-    RecordType::of::<records::RecoveredObject<'static>>(),
-    RecordType::of::<records::ExplainedObject>(),
-    RecordType::of::<records::TopObject<'static>>(),
+    RecordType::of::<MessageObject<'static>>(),
+    RecordType::of::<TerminateObject<'static>>(),
+    RecordType::of::<TransactionObject<'static>>(),
+    RecordType::of::<PendingObject<'static>>(),
+    RecordType::of::<RecoveredObject<'static>>(),
+    RecordType::of::<ExplainedObject>(),
+    RecordType::of::<TopObject<'static>>(),
     RecordType::of::<Diagnosis>(),
     RecordType::of::<Statistics>(),
     RecordType::of::<IntervalStatistics>(),
@@ -46,7 +54,7 @@ const TYPES: &[RecordType] = &[
     RecordType::of::<ComparedRule>(),
     RecordType::of::<FindingObject<'static>>(),
     RecordType::of::<RuleObject>(),
-    RecordType::of::<records::HeaderObject<'static>>(),
+    RecordType::of::<HeaderObject<'static>>(),
     RecordType::of::<CommandSummary>(),
     RecordType::of::<CapturesSummary>(),
 ];

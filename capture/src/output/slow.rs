@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
 
-use super::file_names::{FileNames, client, server};
-use super::screen::Screen;
-use super::style::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
-use super::text::{called_within, ended, milliseconds};
-use super::time::ShownTimes;
 use crate::file::Files;
+use crate::output::called::{called_within, ended};
+use crate::output::file_names::{FileNames, client, server};
+use crate::output::format::line::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
+use crate::output::format::number::exact_milliseconds;
+use crate::output::format::screen::Screen;
+use crate::output::format::time::ShownTimes;
 use crate::rpc::phases::{Phase, Phases};
 use crate::rpc::recovery::Recovery;
 use crate::rpc::transaction::Transaction;
@@ -171,7 +172,7 @@ pub fn lines(
     (files, names): (&Files, &FileNames),
     (screen, times): (Screen, ShownTimes),
 ) -> io::Result<()> {
-    let latency = transaction.latency().map_or("-".to_owned(), milliseconds);
+    let latency = transaction.latency().map_or("-".to_owned(), exact_milliseconds);
     let frames = [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.stamp.frame));
     let mut line = Line::new(screen.colour, width(screen));
     line.push(PLAIN, &format!("{latency:>9}  "));
@@ -233,7 +234,7 @@ pub(super) fn longest(phases: &Phases, transaction: &Transaction) -> String {
 fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     let longest = Phase::ALL.into_iter().rev().max_by_key(|phase| phases.of(*phase)).unwrap_or(Phase::Responder);
     let time = phases.of(longest);
-    let sentence = |why: &str| format!("{} {} ms: {why}", longest.name(), milliseconds(time));
+    let sentence = |why: &str| format!("{} {} ms: {why}", longest.name(), exact_milliseconds(time));
     let (recovery, done) = match &transaction.recovery {
         Ok(recovery) => (recovery, done(recovery)),
         Err(reason) => return vec![sentence(&what(longest, transaction)), format!("recovery unknown: {reason}")],
@@ -244,7 +245,7 @@ fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     if recovery.phases.of(longest) > time / 2 {
         return vec![sentence(&done)];
     }
-    let recovery = format!("recovery {} ms: {done}", milliseconds(recovery.phases.total()));
+    let recovery = format!("recovery {} ms: {done}", exact_milliseconds(recovery.phases.total()));
     vec![sentence(&what(longest, transaction)), recovery]
 }
 
@@ -252,7 +253,7 @@ fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
 fn before(transaction: &Transaction) -> Option<String> {
     let least = transaction.latency().unwrap_or_default() / MATTERS;
     let wait = transaction.credit_wait.ok().filter(|wait| *wait > least)?;
-    Some(format!("before it, no credit was free for {} ms", milliseconds(wait)))
+    Some(format!("before it, no credit was free for {} ms", exact_milliseconds(wait)))
 }
 
 /// What happens in a phase.
@@ -271,7 +272,7 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
 /// What was done because packets were lost.
 pub(super) fn done(recovery: &Recovery) -> String {
     let resent = recovery.resent_from.map(|frame| format!(" sent again from frame {frame}")).unwrap_or_default();
-    let wait = format!(" (wait {} ms)", milliseconds(recovery.rnr_wait));
+    let wait = format!(" (wait {} ms)", exact_milliseconds(recovery.rnr_wait));
     let done = [
         (recovery.timeouts, "time-out", ""),
         (recovery.implied_naks, "implied NAK", ""),

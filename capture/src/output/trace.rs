@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::operation_name::OperationName;
 use crate::file::Time;
+use crate::output::operation_name::OperationName;
 use crate::rpc::phases::{Phase, Phases};
 use crate::rpc::transaction::{Half, Transaction};
 

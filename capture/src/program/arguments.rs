@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::moment::{Moment, zone_alone};
 use crate::check::Implementation;
 use crate::link::Address;
-use crate::output::time::{ShownTimes, TimeForm};
+use crate::output::format::time::{ShownTimes, TimeForm};
 use crate::rpc::place::CapturedAt;
 
 /// When text is coloured.

@@ -6,7 +6,7 @@ use super::output;
 use super::source::{Done, InputSource};
 use crate::output::findings::FindingTotals;
 use crate::output::gaps::Gap;
-use crate::output::json::{CommandSummary, LeftOut};
+use crate::output::summary::{CommandSummary, LeftOut};
 
 /// The end of a command.
 pub(super) struct Conclusion {

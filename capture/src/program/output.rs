@@ -7,7 +7,7 @@ use anstream::{AutoStream, ColorChoice};
 use super::arguments::Color;
 use super::failure::Failure;
 use super::spool;
-use crate::output::screen::Screen;
+use crate::output::format::screen::Screen;
 
 /// Octets that are gathered before they are written.
 const FULL: usize = 64 << 10;

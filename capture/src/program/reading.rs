@@ -8,7 +8,7 @@ use super::interrupt::Interrupt;
 use crate::dissector::{Dissector, Summary};
 use crate::event::Event;
 use crate::file::{Capture, FileError, Files, Frame, Time};
-use crate::output::frame_buffers::KeptFrame;
+use crate::output::annotate::frame_buffers::KeptFrame;
 use crate::rpc::transaction::{Half, Rebuilt, Transaction};
 
 /// Steps that go together from one thread to the other, and octets of frames and messages in them, at most.

@@ -18,7 +18,7 @@ use super::undecided::Undecided;
 use crate::dissector::{Config, Dissector, Summary};
 use crate::event::Event;
 use crate::file::{Files, Frame, Time};
-use crate::output::json::CaptureSummary;
+use crate::output::summary::CaptureSummary;
 
 /// Time without input after which a command is told that nothing comes.
 const IDLE: Duration = Duration::from_millis(100);

@@ -14,8 +14,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use rpcrdma_capture::output::file_names::FileNames;
-use rpcrdma_capture::output::json;
-use rpcrdma_capture::output::screen::Screen;
+use rpcrdma_capture::output::format::screen::Screen;
 use rpcrdma_capture::output::top::{Top, TopBy, TopKey};
 use rpcrdma_capture::{
     Address, Capture, Config, Dissector, Events, Frame, LinkType, OperationArguments, Time, Transaction,
@@ -143,7 +142,7 @@ fn names_that_differ_in_octets_that_are_no_utf_8_are_counted_apart() {
     let calls: BTreeMap<_, _> = report.rows.iter().map(|(key, counts)| (key.clone(), counts.calls)).collect();
     let name = |octets: &[u8]| TopKey::Name(octets.to_vec());
     assert_eq!(calls, BTreeMap::from([(name(b"f\xfe"), 1), (name(b"f\xff"), 2)]));
-    json::top(&mut json, &report).unwrap();
+    report.write_json(&mut json).unwrap();
     report.write_text(&mut text, Screen::default()).unwrap();
     let [json, text] = [json, text].map(|octets| String::from_utf8(octets).unwrap());
     assert!(json.contains(r#""key":"f\\xff""#) && json.contains(r#""key":"f\\xfe""#), "{json}");

@@ -3,7 +3,7 @@
 
 use rpcrdma_capture::nfs::{Callback, WalkError};
 use rpcrdma_capture::output::file_names::FileNames;
-use rpcrdma_capture::output::json;
+use rpcrdma_capture::output::transactions;
 use rpcrdma_capture::{
     Captured, ChunkName, Config, Counts, Files, Form, Half, NotRebuilt, Rebuilt, Security, Side, Transaction,
 };
@@ -1027,8 +1027,13 @@ fn called_back(announced: &[Vec<u8>], program: u32) -> (Option<&'static str>, Ca
     let rpc = found.messages[announced.len() * 2].rpc.as_ref().unwrap();
     assert_eq!((rpc.name, rpc.callback), (transaction.name, transaction.callback));
     let mut object = Vec::new();
-    rpcrdma_capture::output::json::transaction(&mut object, transaction, &Files::default(), &mut FileNames::default())
-        .unwrap();
+    rpcrdma_capture::output::transactions::write_json(
+        &mut object,
+        transaction,
+        &Files::default(),
+        &mut FileNames::default(),
+    )
+    .unwrap();
     let is_said = String::from_utf8(object).unwrap().contains(r#""reverse":true,"program_guessed":true,"#);
     assert_eq!(is_said, transaction.callback == Callback::Guessed);
     (transaction.name, transaction.callback)
@@ -1943,7 +1948,7 @@ fn the_operations_of_a_sealed_compound_are_not_known() {
         trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &results)));
         let found = dissect(&trace);
         let (mut line, mut names) = (Vec::new(), FileNames::default());
-        json::transaction(&mut line, found.of(1), &Files::default(), &mut names).unwrap();
+        transactions::write_json(&mut line, found.of(1), &Files::default(), &mut names).unwrap();
         let line = String::from_utf8(line).unwrap();
         let expected =
             format!(r#""name":"NFSv4 COMPOUND","operation":"NFSv4 COMPOUND","operations":{}"#, operations.unwrap());

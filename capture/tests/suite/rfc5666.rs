@@ -1,9 +1,10 @@
 //! What RFC 5666 has and RFC 8166 gave up, and what lives on in responder-provided Read chunks
 //! (draft-cel-nfsv4-reliable-reply): RDMA_MSGP, RDMA_DONE, the errors without a name.
 
-use rpcrdma_capture::output::screen::Screen;
-use rpcrdma_capture::output::text::Lines;
-use rpcrdma_capture::output::{json, tree};
+use rpcrdma_capture::output::format::screen::Screen;
+use rpcrdma_capture::output::lines::Lines;
+use rpcrdma_capture::output::messages;
+use rpcrdma_capture::output::messages::tree;
 use rpcrdma_capture::{ChunkName, Direction, Files, Form, Message, NotRebuilt, Status, Time, lone_message};
 
 use crate::synthetic::By::{Client, Server};
@@ -21,7 +22,7 @@ fn shown(message: &Message) -> [String; 3] {
     let mut outs = [Vec::new(), Vec::new(), Vec::new()];
     let [text, object, fields] = &mut outs;
     Lines::new(Screen::default(), Time(0)).message(text, message, &Files::default()).unwrap();
-    json::message(object, message, &Files::default()).unwrap();
+    messages::write_json(object, message, &Files::default()).unwrap();
     tree::write(fields, message, false).unwrap();
     outs.map(|out| String::from_utf8(out).unwrap())
 }

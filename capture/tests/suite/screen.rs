@@ -1,11 +1,11 @@
 //! Text on terminals of different widths.
 
 use rpcrdma_capture::output::file_names::FileNames;
-use rpcrdma_capture::output::screen::Screen;
+use rpcrdma_capture::output::format::screen::Screen;
+use rpcrdma_capture::output::format::time::{ShownTimes, TimeForm};
+use rpcrdma_capture::output::lines::Lines;
 use rpcrdma_capture::output::slow;
 use rpcrdma_capture::output::stats::{Intervals, Stats, interval_heading};
-use rpcrdma_capture::output::text::Lines;
-use rpcrdma_capture::output::time::{ShownTimes, TimeForm};
 use rpcrdma_capture::output::top::{Top, TopBy};
 use rpcrdma_capture::{Capture, Config, Event, Events, Files, Time, Transaction};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::output::screen::Screen;
+use rpcrdma_capture::output::format::screen::Screen;
 use rpcrdma_capture::output::stats::{
     self, Forms, Inline, IntervalStatistics, Intervals, ProcedureStatistics, Range, Statistics, Stats,
 };

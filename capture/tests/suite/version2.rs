@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::output::screen::Screen;
-use rpcrdma_capture::output::text::Lines;
-use rpcrdma_capture::output::{json, tree};
+use rpcrdma_capture::output::format::screen::Screen;
+use rpcrdma_capture::output::lines::Lines;
+use rpcrdma_capture::output::messages;
+use rpcrdma_capture::output::messages::tree;
 use rpcrdma_capture::{
     Config, Dialect, Direction, Dropped, Files, Form, Message, NotRebuilt, Status, Time, Transaction, lone_message,
 };
@@ -50,7 +51,7 @@ fn object_of(message: &Message) -> Value {
 
 fn json_of(message: &Message) -> String {
     let mut out = Vec::new();
-    json::message(&mut out, message, &Files::default()).unwrap();
+    messages::write_json(&mut out, message, &Files::default()).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -971,7 +972,7 @@ fn a_credit_is_read_as_its_wire_format_has_it() {
         assert!(found.contains(&format!("0008  rdma_credit       {tree}\n")), "{found}");
         assert!(found.contains("000c  rdma_htype        6 ("), "{found}");
         let mut found = Vec::new();
-        json::lone_message(&mut found, &message).unwrap();
+        messages::write_lone_json(&mut found, &message).unwrap();
         let found = String::from_utf8(found).unwrap();
         assert!(found.contains(&format!("{json},")), "{found}");
     }

@@ -11,4 +11,4 @@ mod framing;
 pub(crate) mod mpa;
 mod rdmap;
 mod tcp;
-pub(crate) mod terminate;
+mod terminate;

@@ -13,8 +13,9 @@ use std::collections::VecDeque;
 use rpcrdma::reader::{EndOfInput, Reader};
 
 use super::ddp::{DdpSegment, Opcode, Placement};
-use super::terminate::Terminate;
+
 use crate::carrier::operation::{Operation, OperationKind, Places, Progress, Side, Sides, Stamp};
+use crate::carrier::terminate::Terminate;
 use crate::file::Time;
 
 /// Read Requests whose answers may still come.

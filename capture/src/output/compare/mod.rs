@@ -13,20 +13,20 @@ use std::io;
 use rpcrdma::rules::Severity;
 use serde::Serialize;
 
-use self::fault::FaultOutcome;
-use self::operation::{Faults, Outcome, PerOperation};
-use self::rank::Chance;
-use self::total::PacketCounts;
-use super::json::{Record, write_record};
-use super::operation_name::OperationName;
-use super::stats::NAMES;
 use crate::check::Found;
 use crate::event::Report;
 use crate::file::Time;
+use crate::output::operation_name::OperationName;
+use crate::output::record::{Record, write_record};
+use crate::output::stats::NAMES;
 use crate::rpc::transaction::Transaction;
+use fault::FaultOutcome;
+use operation::{Faults, Outcome, PerOperation};
+use rank::Chance;
+use total::PacketCounts;
 
-pub(in crate::output) use self::operation::ComparedOperation;
-pub(in crate::output) use self::total::ComparedTotal;
+pub(in crate::output) use operation::ComparedOperation;
+pub(in crate::output) use total::ComparedTotal;
 
 /// What is counted in one capture.
 #[derive(Debug, Default)]

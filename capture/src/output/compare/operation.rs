@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::super::json::Record;
-use super::super::stats::{Forms, Histogram, Latency, Moved, failure};
 use super::fault::{FaultChange, FaultCount, FaultOutcome};
 use super::rank::{Chance, Chances};
 use super::series::Series;
 use crate::file::Time;
+use crate::output::record::Record;
+use crate::output::stats::{Forms, Histogram, Latency, Moved, failure};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::transaction::{Half, Transaction};

@@ -1,6 +1,6 @@
 //! The latencies of an operation, in the order in which its RPCs ended, in bounded memory.
 
-use super::super::stats::part;
+use crate::output::stats::part;
 
 /// The most latencies that are kept. Of more, one of every two is kept, chosen at random, then one of every four, and so on.
 const KEPT: usize = 32_768;

@@ -2,14 +2,14 @@
 
 use std::{fmt, io};
 
-use super::super::stats::Forms;
-use super::super::stats::text::grouped;
-use super::super::style::{DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, wrapped};
 use super::fault::{FaultChange, FaultOutcome};
 use super::operation::{ComparandObject, ComparedOperation, FaultsObject, Outcome};
 use super::rank::Chance;
 use super::total::ComparedTotal;
 use super::{ComparedRule, Comparison};
+use crate::output::format::line::{DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, wrapped};
+use crate::output::format::number::grouped;
+use crate::output::stats::Forms;
 
 /// Columns of a line.
 const WIDTH: usize = 120;

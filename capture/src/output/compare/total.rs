@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::super::json::Record;
 use super::operation::{FaultChanges, Faults, FaultsObject};
 use crate::carrier::connection::Counts;
+use crate::output::record::Record;
 
 /// PacketCounts of RPC-over-RDMA connections.
 #[derive(Clone, Copy, Debug, Default)]

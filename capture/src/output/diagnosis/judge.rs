@@ -9,8 +9,9 @@ use super::tally::Tally;
 use super::waits::{Silence, Waits};
 use crate::dissector::Summary;
 use crate::link::Address;
+use crate::output::format::number::{counted, duration, grouped};
 use crate::output::gaps::Gaps;
-use crate::output::stats::text::{counted, duration, grouped, is_doubled, twice};
+use crate::output::stats::text::{is_doubled, twice};
 use crate::rpc::place::CapturedAt;
 
 /// The most directions, failures or rules that evidence names.

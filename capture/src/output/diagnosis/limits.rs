@@ -2,7 +2,7 @@
 
 use super::judge::Judgement;
 use crate::file::Time;
-use crate::output::stats::text::{counted, grouped};
+use crate::output::format::number::{counted, grouped};
 
 impl Judgement<'_> {
     /// The limits of the capture as sentences, except those that are a cause.

@@ -17,22 +17,22 @@ mod waits;
 use std::collections::BTreeSet;
 use std::io;
 
-use self::facts::Facts;
-use self::judge::Judgement;
-use self::waits::Waits;
-use super::gaps::Gaps;
-use super::stats::{Latency, failure};
 use crate::check::Found;
 use crate::dissector::Summary;
 use crate::event::Event;
 use crate::link::Address;
+use crate::output::gaps::Gaps;
+use crate::output::stats::{Latency, failure};
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::known::Status;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
+use facts::Facts;
+use judge::Judgement;
+use waits::Waits;
 
-pub use self::cause::{CAUSES, Cause, CauseOwner, CauseRule};
-pub use self::record::{DiagnosedCause, Diagnosis};
+pub use cause::{CAUSES, Cause, CauseOwner, CauseRule};
+pub use record::{DiagnosedCause, Diagnosis};
 
 /// Takes what was found in a capture, in bounded memory, and diagnoses it.
 ///

@@ -7,7 +7,7 @@ use std::io;
 use serde::Serialize;
 
 #[cfg(feature = "json")]
-use crate::output::json::{Record, write_record};
+use crate::output::record::{Record, write_record};
 use crate::output::stats::Latency;
 
 /// A diagnosis.

@@ -3,9 +3,9 @@
 use std::io;
 
 use super::record::{DiagnosedCause, Diagnosis};
-use crate::output::date::{time_of_day, utc_range};
-use crate::output::stats::text::{counted, duration, grouped};
-use crate::output::style::{CALL, DIM, FAULT, Line, NAME, PLAIN, REPLY, wrapped};
+use crate::output::format::date::{time_of_day, utc_range};
+use crate::output::format::line::{CALL, DIM, FAULT, Line, NAME, PLAIN, REPLY, wrapped};
+use crate::output::format::number::{counted, duration, grouped};
 
 /// Columns of a line.
 const WIDTH: usize = 80;

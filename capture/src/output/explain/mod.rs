@@ -1,10 +1,15 @@
 //! Single RPCs, with all that is known of each: what its ends sent each other, where its time went, its messages, its
 //! arguments, and the rules that it breaks.
 
+pub(super) mod ladder;
+#[cfg(feature = "json")]
+pub(super) mod record;
 mod text;
 
 use std::collections::VecDeque;
 
+#[cfg(feature = "json")]
+pub use record::write_json;
 pub use text::lines;
 
 use crate::check::Found;

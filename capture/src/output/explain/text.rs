@@ -5,15 +5,18 @@ use std::io;
 use anstyle::Style;
 
 use super::ExplainedRpc;
+use super::ladder::{Arrow, Rung, RungKind, notes, rungs};
 use crate::event::Recovered;
 use crate::file::Files;
+use crate::output::called::{called_within, ended, nfs_status};
 use crate::output::file_names::{FileNames, escaped, hash, server};
-use crate::output::ladder::{Arrow, Rung, RungKind, notes, rungs};
+use crate::output::format::line::{
+    CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, severity_style, wrapped,
+};
+use crate::output::format::number::exact_milliseconds;
+use crate::output::format::number::grouped;
+use crate::output::messages::tree;
 use crate::output::slow::done;
-use crate::output::stats::text::grouped;
-use crate::output::style::{CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, severity_style, wrapped};
-use crate::output::text::{called_within, ended, milliseconds, nfs_status};
-use crate::output::tree;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::phases::Phase;
 use crate::rpc::transaction::Transaction;
@@ -86,7 +89,7 @@ impl<W: io::Write> Sections<'_, W> {
         let notes = ended(transaction);
         let noted: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
         let latency =
-            transaction.latency().map(|latency| format!("  {} ms", milliseconds(latency))).unwrap_or_default();
+            transaction.latency().map(|latency| format!("  {} ms", exact_milliseconds(latency))).unwrap_or_default();
         let room = line.room().saturating_sub(noted + latency.chars().count());
         line.push_within(NAME, &called_within(room, transaction), room);
         line.push(PLAIN, &latency);
@@ -116,8 +119,8 @@ impl<W: io::Write> Sections<'_, W> {
         for (index, rung) in rungs.iter().enumerate() {
             let mut line = self.line();
             line.push(DIM, &format!("{:>frames$}", rung.frames()));
-            line.push(PLAIN, &format!("{:>MILLISECONDS$}", milliseconds(rung.at)));
-            let since = if index == 0 { String::new() } else { milliseconds(rung.since) };
+            line.push(PLAIN, &format!("{:>MILLISECONDS$}", exact_milliseconds(rung.at)));
+            let since = if index == 0 { String::new() } else { exact_milliseconds(rung.since) };
             // A tenth of the latency is where the time went.
             let style = if rung.since >= latency / 10 && rung.since > 0 { WARNING } else { DIM };
             line.push(style, &format!("{since:>MILLISECONDS$}"));
@@ -162,17 +165,19 @@ impl<W: io::Write> Sections<'_, W> {
         for phase in Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0) {
             let time = phases.of(phase);
             let mut line = self.line();
-            line.push(PLAIN, &format!("  {:<NAMES$}{:>10} ms", phase.name(), milliseconds(time)));
+            line.push(PLAIN, &format!("  {:<NAMES$}{:>10} ms", phase.name(), exact_milliseconds(time)));
             line.push(DIM, &format!("{:>6.1} %", time as f64 * 100.0 / total as f64));
             let lost = recovery.map(|recovery| recovery.phases.of(phase)).unwrap_or_default();
             if lost > 0 {
-                line.push(WARNING, &format!("  {} ms of it recovery", milliseconds(lost)));
+                line.push(WARNING, &format!("  {} ms of it recovery", exact_milliseconds(lost)));
             }
             line.write(self.out)?;
         }
         match recovery.map(|recovery| (recovery.phases.total(), done(recovery))) {
             Ok((_, done)) if done.is_empty() => Ok(()),
-            Ok((time, done)) => self.paragraph(WARNING, 2, &format!("recovery {} ms: {done}", milliseconds(time))),
+            Ok((time, done)) => {
+                self.paragraph(WARNING, 2, &format!("recovery {} ms: {done}", exact_milliseconds(time)))
+            }
             Err(reason) => self.paragraph(WARNING, 2, &format!("recovery unknown: {reason}")),
         }
     }

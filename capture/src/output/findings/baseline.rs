@@ -7,8 +7,9 @@ use std::io::{self, BufRead, Read};
 use rpcrdma::rules::Severity;
 use serde::Deserialize;
 
-use crate::check::{self, Found};
-use crate::output::json::SCHEMA;
+use crate::check;
+use crate::check::Found;
+use crate::output::record::SCHEMA;
 
 /// The longest line that is read, in octets. A finding has less than a thousand.
 const LINE: u64 = 1 << 16;

@@ -6,9 +6,10 @@ use rpcrdma::error::Reaction;
 use rpcrdma::rules::Rule;
 
 use super::text::{SEVERITY, SLUG};
-use crate::check::{self, Deviation};
-use crate::output::style::{DIM, Line, NAME, PLAIN, severity_style, wrapped};
-use crate::output::text::WIDTH;
+use crate::check;
+use crate::check::Deviation;
+use crate::output::format::line::{DIM, Line, NAME, PLAIN, severity_style, wrapped};
+use crate::output::lines::WIDTH;
 
 /// Writes what a rule says and why, as text.
 ///

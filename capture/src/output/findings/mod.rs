@@ -5,7 +5,7 @@ mod baseline;
 #[cfg(feature = "text")]
 mod explain;
 #[cfg(feature = "json")]
-mod json;
+mod record;
 #[cfg(feature = "text")]
 mod text;
 mod totals;
@@ -21,19 +21,19 @@ use crate::check::{Count, Deviation, Found, Implementation};
 use crate::file::Files;
 #[cfg(feature = "text")]
 use crate::file::Time;
-use crate::output::gaps::Gap;
 #[cfg(feature = "text")]
-use crate::output::time::ShownTimes;
+use crate::output::format::time::ShownTimes;
+use crate::output::gaps::Gap;
 #[cfg(feature = "json")]
 pub use baseline::{Baseline, BaselineError};
 #[cfg(feature = "text")]
 pub use explain::{explain, list};
 #[cfg(any(feature = "parquet", feature = "schema"))]
-pub(super) use json::FindingObject;
+pub(super) use record::FindingObject;
 #[cfg(feature = "json")]
-pub use json::FindingTotals;
+pub use record::FindingTotals;
 #[cfg(feature = "schema")]
-pub(super) use json::RuleObject;
+pub(super) use record::RuleObject;
 #[cfg(feature = "text")]
 use text::FindingsText;
 use totals::{CONNECTIONS, Counted, Excused, RuleTotals, Totals};
@@ -135,7 +135,7 @@ impl Findings {
             #[cfg(feature = "text")]
             FindingsForm::Text(text) => text.finding(out, found, files),
             #[cfg(feature = "json")]
-            FindingsForm::Json => json::finding(out, found, files, taken.1),
+            FindingsForm::Json => record::finding(out, found, files, taken.1),
         }
     }
 
@@ -209,7 +209,7 @@ impl Findings {
             #[cfg(feature = "text")]
             FindingsForm::Text(text) => text.summary(out, &totals, (&self.excused, self.gap)),
             #[cfg(feature = "json")]
-            FindingsForm::Json => json::rules(out, &totals),
+            FindingsForm::Json => record::rules(out, &totals),
         }
     }
 }

@@ -9,11 +9,11 @@ use super::totals::{CONNECTIONS, Excused, RuleTotals, Totals};
 use crate::check::{Blame, Found};
 use crate::file::{Files, Time};
 use crate::link::Address;
+use crate::output::format::line::{DIM, FAULT, NAME, PLAIN, WARNING, severity_style, wrapped};
+use crate::output::format::screen::Screen;
+use crate::output::format::time::ShownTimes;
 use crate::output::gaps::Gap;
-use crate::output::screen::Screen;
-use crate::output::style::{DIM, FAULT, NAME, PLAIN, WARNING, severity_style, wrapped};
-use crate::output::text::{At, Columns, WIDTH};
-use crate::output::time::ShownTimes;
+use crate::output::lines::{At, Columns, WIDTH};
 
 /// Columns of the longest slug.
 pub(super) const SLUG: usize = 25;

@@ -23,11 +23,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::file_names::FileNames;
-use super::findings::FindingObject;
-use super::json;
 use crate::check::Found;
 use crate::file::Files;
+use crate::output::file_names::FileNames;
+use crate::output::findings::FindingObject;
+use crate::output::{messages, transactions};
 use crate::rpc::message::Message;
 use crate::rpc::transaction::{Half, Rebuilt, Transaction};
 pub use columns::TableKind;
@@ -78,7 +78,9 @@ impl ParquetTable {
     /// # Errors
     /// If it cannot be written.
     pub fn message(&mut self, message: &Message, files: &Files) -> io::Result<()> {
-        json::with_message(message, files, |record| self.parts.push(record, message.stamp.time, message.octets.len()))
+        messages::with_message(message, files, |record| {
+            self.parts.push(record, message.stamp.time, message.octets.len())
+        })
     }
 
     /// Adds an RPC. `names` learns the names of files from it, and has those of earlier ones.
@@ -92,7 +94,7 @@ impl ParquetTable {
             |half: &Option<Half>| half.as_ref().and_then(|half| half.message.as_ref().ok()).map_or(0, Rebuilt::len);
         // Arguments are taken from the call, and names of files from the reply.
         let octets = octets(call) + octets(reply);
-        json::with_transaction(transaction, files, names, |record| self.parts.push(record, time, octets))
+        transactions::with_transaction(transaction, files, names, |record| self.parts.push(record, time, octets))
     }
 
     /// Adds a finding; `in_baseline` says whether an earlier check had it.

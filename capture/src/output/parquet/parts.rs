@@ -15,8 +15,8 @@ use parquet::file::properties::WriterProperties;
 use serde::Serialize;
 
 use crate::file::Time;
-use crate::output::date;
-use crate::output::json::SCHEMA;
+use crate::output::format::date;
+use crate::output::record::SCHEMA;
 
 /// Rows, and octets of the messages that they are about, that go together to the columns of a file.
 const ROWS: usize = 1024;

@@ -4,9 +4,9 @@ use maud::{Markup, PreEscaped, html};
 
 use super::series::{Interval, STEPS, TimeSeries, latency_of};
 use super::verdict::octets;
-use crate::output::date::time_of_day;
+use crate::output::format::date::time_of_day;
+use crate::output::format::number::{counted, duration, grouped};
 use crate::output::stats::Latency;
-use crate::output::stats::text::{counted, duration, grouped};
 use crate::rpc::phases::{Phase, Phases};
 
 /// Height of a line chart in its own units.

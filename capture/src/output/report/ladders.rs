@@ -8,12 +8,13 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::file::Files;
 use crate::link::Address;
+use crate::output::called::called_within;
 use crate::output::diagnosis::{CAUSES, Cause};
+use crate::output::explain::ladder::{Arrow, Rung, RungKind, notes, rungs};
 use crate::output::file_names::{FileNames, client, server};
-use crate::output::ladder::{Arrow, Rung, RungKind, notes, rungs};
+use crate::output::format::number::exact_milliseconds;
+use crate::output::format::number::{duration, grouped};
 use crate::output::operation_name::OperationName;
-use crate::output::stats::text::{duration, grouped};
-use crate::output::text::{called_within, milliseconds};
 use crate::output::top::TopBy;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::transaction::Transaction;
@@ -244,8 +245,8 @@ fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
     };
     html! {
         text x=(FRAMES) y=(text) { (rung.frames()) }
-        text x=(AT) y=(text) { (milliseconds(rung.at)) }
-        text.long[is_long] x=(SINCE) y=(text) { (milliseconds(rung.since)) }
+        text x=(AT) y=(text) { (exact_milliseconds(rung.at)) }
+        text.long[is_long] x=(SINCE) y=(text) { (exact_milliseconds(rung.since)) }
         g class=(kind) {
             @match rung.arrow {
                 Arrow::Right | Arrow::RequesterSilent => { text.left x=(REQUESTER + 10) y=(text) { (label) } }
@@ -263,7 +264,11 @@ fn description(rungs: &[Rung]) -> String {
     let longest = rungs.iter().max_by_key(|rung| rung.since);
     let longest = longest.map(|rung| {
         let label = rung.label.join(", ");
-        format!(" The longest wait, {} ms, was before frame {}: {label}.", milliseconds(rung.since), rung.first.frame)
+        format!(
+            " The longest wait, {} ms, was before frame {}: {label}.",
+            exact_milliseconds(rung.since),
+            rung.first.frame
+        )
     });
     let ends = rungs.first().zip(rungs.last()).map(|(first, last)| {
         format!(

@@ -12,17 +12,17 @@ mod verdict;
 
 use std::io;
 
-use super::diagnosis::{Diagnoser, Diagnosis};
-use super::gaps::Gaps;
-use super::pending::Pending;
-use super::slow::Slowest;
-use super::stats::{Histogram, Latency, Statistics, Stats};
-use super::top::{Top, TopBy, TopReport};
 use crate::carrier::recovery::RecoveryKind;
 use crate::check::Found;
 use crate::dissector::Summary;
 use crate::event::Event;
 use crate::file::{Files, Time};
+use crate::output::diagnosis::{Diagnoser, Diagnosis};
+use crate::output::gaps::Gaps;
+use crate::output::pending::Pending;
+use crate::output::slow::Slowest;
+use crate::output::stats::{Histogram, Latency, Statistics, Stats};
+use crate::output::top::{Top, TopBy, TopReport};
 use crate::rpc::known::Direction;
 use crate::rpc::waiting::WaitEnd;
 use findings::FindingsByPeer;

@@ -6,17 +6,18 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rpcrdma::rules::Severity;
 
 use super::findings::PeerFinding;
-use super::ladders::{self, Drawn, Ladders};
+use super::ladders;
+use super::ladders::{Drawn, Ladders};
 use super::verdict::{no_finding, no_pending, octets, sentences};
 use super::{Finished, charts};
 use crate::file::Files;
-use crate::output::date::{time_of_day, utc};
+use crate::output::called::{called_within, ended};
 use crate::output::diagnosis::Diagnosis;
 use crate::output::diagnosis::text::{falls_on, nothing_stands_out, weight};
+use crate::output::format::date::{time_of_day, utc};
+use crate::output::format::number::{duration, grouped};
 use crate::output::pending::PendingCall;
-use crate::output::stats::text::{duration, grouped};
 use crate::output::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};
-use crate::output::text::{called_within, ended};
 use crate::output::top::{TopCounts, TopReport};
 use crate::rpc::transaction::Transaction;
 

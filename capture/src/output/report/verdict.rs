@@ -3,11 +3,12 @@
 use rpcrdma::rules::Severity;
 
 use super::Finished;
+use crate::output::called::called_within;
+use crate::output::format::number::{counted, duration, grouped, three_digits};
 use crate::output::gaps::Gap;
 use crate::output::slow::longest;
 use crate::output::stats::EndReport;
-use crate::output::stats::text::{counted, duration, grouped, three_digits, twice};
-use crate::output::text::called_within;
+use crate::output::stats::text::twice;
 use crate::rpc::transaction::Transaction;
 
 /// The most connections whose missing direction gets a sentence of its own.

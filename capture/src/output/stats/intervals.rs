@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::in_flight::InFlight;
-use super::report::{
+use super::record::{
     ChunkStatistics, Latency, MessageStatistics, ProcedureStatistics, RpcStatistics, StatusStatistics,
 };
 use super::{Statistics, Stats};
@@ -15,7 +15,7 @@ use crate::dissector::Summary;
 use crate::event::Event;
 use crate::file::Time;
 #[cfg(feature = "json")]
-use crate::output::json::{Record, write_record};
+use crate::output::record::{Record, write_record};
 
 /// Counts what is in a capture, one interval after another.
 #[derive(Debug)]

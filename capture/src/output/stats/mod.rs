@@ -8,7 +8,7 @@ pub(super) mod histogram;
 mod in_flight;
 mod intervals;
 mod permitted;
-mod report;
+mod record;
 #[cfg(feature = "text")]
 pub(super) mod text;
 
@@ -16,14 +16,13 @@ use std::collections::BTreeMap;
 
 use rpcrdma::lists;
 
-use self::permitted::PermittedMessages;
-use super::operation_name::OperationName;
-use super::reason::{count, reason};
 use crate::carrier::connection::Rejected;
 use crate::carrier::connection::service_port;
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
 use crate::nfs;
+use crate::output::operation_name::OperationName;
+use crate::output::reason::{count, reason};
 use crate::rpc::known::{Direction, Status};
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -32,9 +31,10 @@ pub(in crate::output) use histogram::Histogram;
 #[cfg(all(feature = "json", feature = "text"))]
 pub(in crate::output) use histogram::part;
 pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
+use permitted::PermittedMessages;
 #[cfg(feature = "json")]
-pub(in crate::output) use report::named;
-pub use report::{
+pub(in crate::output) use record::named;
+pub use record::{
     CaptureStatistics, ChunkStatistics, ChunkTotals, ClockStatistics, ConnectionStatistics, CreditCounts, EndReport,
     Forms, Inline, InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, Range,
     RejectedStatistics, RpcStatistics, Statistics, StatusName, StatusStatistics,

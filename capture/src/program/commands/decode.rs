@@ -6,7 +6,7 @@ use super::headed::HeadedLines;
 use super::separate::{Separable, SeparateForm};
 use crate::dissector::Config;
 use crate::event::Event;
-use crate::output::json;
+use crate::output::messages;
 #[cfg(feature = "parquet")]
 use crate::output::parquet::TableKind;
 use crate::program::arguments::{Color, InputArguments, TimeArguments};
@@ -56,9 +56,9 @@ pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Res
     let filters = Filters::new(&arguments.input, Select::Messages);
     let mut source = InputSource::new(filters)?;
     let done = source.read_all(config, show, |event, out, known| match event {
-        Event::Message(message) if arguments.json => json::message(out, message, known.files),
+        Event::Message(message) if arguments.json => messages::write_json(out, message, known.files),
         Event::Message(message) => text.message(out, message, known, arguments.verbose),
-        Event::Terminated(terminated) if arguments.json => json::terminated(out, terminated, known.files),
+        Event::Terminated(terminated) if arguments.json => messages::write_terminate_json(out, terminated, known.files),
         Event::Terminated(terminated) => text.terminated(out, terminated, known),
         _ => Ok(()),
     })?;

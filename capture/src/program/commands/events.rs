@@ -8,7 +8,7 @@ use super::table::table;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::csv::CsvTable;
-use crate::output::json;
+use crate::output::events;
 use crate::program::arguments::{Color, InputArguments, TimeArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
@@ -76,8 +76,8 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
         let Event::Recovery(recovered) = event else { return Ok(()) };
         count += 1;
         match &table {
-            Some(table) => table.record(out, |line| json::recovered(line, recovered, known.files)),
-            None if arguments.json => json::recovered(out, recovered, known.files),
+            Some(table) => table.record(out, |line| events::write_json(line, recovered, known.files)),
+            None if arguments.json => events::write_json(out, recovered, known.files),
             None => text.recovered(out, recovered, known),
         }
     })?;

@@ -6,7 +6,6 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::explain::{self, Explanations};
 use crate::output::file_names::FileNames;
-use crate::output::json;
 use crate::program::arguments::{Color, InputArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::{DAMAGED, Failure};
@@ -94,7 +93,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     let (mut out, screen) = (Vec::new(), output::screen(color));
     for (index, rpc) in rpcs.iter().enumerate() {
         if *json {
-            json::explained(&mut out, rpc, &done.files, &mut names)?;
+            explain::write_json(&mut out, rpc, &done.files, &mut names)?;
             continue;
         }
         if index > 0 {

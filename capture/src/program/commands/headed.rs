@@ -4,10 +4,10 @@ use std::io;
 
 use crate::event::{Recovered, Terminated};
 use crate::file::Time;
-use crate::output::screen::Screen;
-use crate::output::text::Lines;
-use crate::output::time::ShownTimes;
-use crate::output::tree;
+use crate::output::format::screen::Screen;
+use crate::output::format::time::ShownTimes;
+use crate::output::lines::Lines;
+use crate::output::messages::tree;
 use crate::program::arguments::{Color, TimeArguments};
 use crate::program::output::{self, Output};
 use crate::program::source::Known;

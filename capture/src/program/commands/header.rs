@@ -6,7 +6,8 @@ use clap::Args;
 
 use crate::input::hexdump::HexDump;
 use crate::input::send::lone_message;
-use crate::output::{json, tree};
+use crate::output::messages;
+use crate::output::messages::tree;
 use crate::program::arguments::{Color, Family};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::{Failure, say};
@@ -45,7 +46,7 @@ pub(super) fn run(arguments: &HeaderArguments, color: Color, quiet: bool) -> Res
     let message = lone_message(dump.octets, arguments.v2_family.map(Into::into));
     let mut out = Vec::new();
     if arguments.json {
-        json::lone_message(&mut out, &message)?;
+        messages::write_lone_json(&mut out, &message)?;
     } else {
         tree::write(&mut out, &message, output::is_coloured(color))?;
     }

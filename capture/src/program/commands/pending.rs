@@ -11,9 +11,8 @@ use crate::carrier::operation::Side;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::file::{Files, Time};
-use crate::output::json;
+use crate::output::format::time::ShownTimes;
 use crate::output::pending::{self, Pending, PendingCall};
-use crate::output::time::ShownTimes;
 use crate::program::arguments::{Color, InputArguments, TimeArguments, duration};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
@@ -194,5 +193,5 @@ fn print(
     json: bool,
     form: (bool, ShownTimes),
 ) -> io::Result<()> {
-    if json { json::pending(out, call, time, files) } else { pending::lines(out, call, (time, files), form) }
+    if json { pending::write_json(out, call, time, files) } else { pending::lines(out, call, (time, files), form) }
 }

@@ -7,8 +7,8 @@ use clap::Args;
 
 use crate::check::{Found, Implementation};
 use crate::dissector::Config;
-use crate::output::json::UnreadFile;
 use crate::output::report::CaptureReport;
+use crate::output::summary::UnreadFile;
 use crate::program::arguments::{InputArguments, KnownSet};
 use crate::program::destination::Destination;
 use crate::program::failure::Failure;

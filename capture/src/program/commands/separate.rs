@@ -8,7 +8,7 @@ use std::thread;
 
 use clap::Args;
 
-use crate::output::json::CapturesSummary;
+use crate::output::summary::CapturesSummary;
 use crate::program::arguments::InputArguments;
 use crate::program::dataset::DatasetArguments;
 use crate::program::failure::{DAMAGED, Failure, UNUSABLE, say};

@@ -7,8 +7,8 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::file_names::FileNames;
 use crate::output::gaps::Gap;
-use crate::output::json;
 use crate::output::slow::{self, Slowest};
+use crate::output::transactions;
 use crate::program::arguments::{Color, InputArguments, TimeArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::{DAMAGED, Failure};
@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
                 names.learn(transaction, &transaction.arguments());
             }
             let show = |out: &mut Vec<u8>| match arguments.json {
-                true => json::transaction(out, transaction, known.files, &mut names),
+                true => transactions::write_json(out, transaction, known.files, &mut names),
                 false => slow::lines(
                     out,
                     transaction,

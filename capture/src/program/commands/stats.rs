@@ -8,7 +8,7 @@ use super::separate::{Separable, SeparateForm};
 use super::table::table;
 use crate::dissector::Config;
 use crate::output::csv::CsvTable;
-use crate::output::screen::Screen;
+use crate::output::format::screen::Screen;
 use crate::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
 use crate::program::arguments::{Color, InputArguments, duration};
 use crate::program::conclusion::Conclusion;

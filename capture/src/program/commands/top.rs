@@ -8,7 +8,6 @@ use super::table::table;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::csv::CsvTable;
-use crate::output::json;
 use crate::output::top::{Top, TopBy};
 use crate::program::arguments::{Color, InputArguments};
 use crate::program::conclusion::Conclusion;
@@ -96,9 +95,9 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
     let report = top.finish(arguments.rows as usize);
     let mut out = Vec::new();
     if let Some(table) = table {
-        table.record(&mut out, |lines| json::top(lines, &report))?;
+        table.record(&mut out, |lines| report.write_json(lines))?;
     } else if arguments.json {
-        json::top(&mut out, &report)?;
+        report.write_json(&mut out)?;
     } else if !report.rows.is_empty() {
         report.write_text(&mut out, output::screen(color))?;
     }

@@ -9,9 +9,9 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::csv::CsvTable;
 use crate::output::file_names::FileNames;
-use crate::output::json;
 #[cfg(feature = "parquet")]
 use crate::output::parquet::TableKind;
+use crate::output::transactions;
 use crate::program::arguments::{Color, InputArguments, TimeArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::dataset::DatasetArguments;
@@ -65,8 +65,10 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     let mut source = InputSource::new(filters)?;
     let done = source.read_all(Config::default(), show, |event, out, known| match event {
         Event::Transaction(transaction) if is_record && known.is_wanted => match &table {
-            Some(table) => table.record(out, |line| json::transaction(line, transaction, known.files, &mut names)),
-            None => json::transaction(out, transaction, known.files, &mut names),
+            Some(table) => {
+                table.record(out, |line| transactions::write_json(line, transaction, known.files, &mut names))
+            }
+            None => transactions::write_json(out, transaction, known.files, &mut names),
         },
         Event::Transaction(transaction) if is_record => {
             names.learn(transaction, &transaction.arguments());

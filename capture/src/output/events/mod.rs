@@ -1,0 +1,9 @@
+//! Signs of loss: one line each, and as records.
+
+#[cfg(feature = "json")]
+pub(super) mod record;
+#[cfg(feature = "text")]
+mod text;
+
+#[cfg(feature = "json")]
+pub use record::write_json;

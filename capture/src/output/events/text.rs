@@ -1,0 +1,46 @@
+//! Signs of loss as lines of text in columns.
+
+use std::io;
+
+use crate::carrier::recovery::RecoveryKind;
+use crate::event::Recovered;
+use crate::file::Files;
+use crate::output::format::line::{DIM, PLAIN, WARNING};
+use crate::output::format::number::exact_milliseconds;
+use crate::output::lines::{At, Lines};
+
+/// The place of a sign of loss.
+const fn at(recovered: &Recovered) -> At {
+    At { stamp: recovered.stamp, connection: recovered.connection, ends: (recovered.from, recovered.to) }
+}
+
+impl Lines {
+    /// Writes the headings of the columns of [`recovered`](Self::recovered), above the `first`.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn recovered_heading(&mut self, out: &mut impl io::Write, first: &Recovered, files: &Files) -> io::Result<()> {
+        let mut line = self.columns.heading(&at(first), files);
+        line.push(DIM, "rdma_xid   event");
+        line.write(out)
+    }
+
+    /// Writes a sign that something was lost: frame, seconds, connection, who sent it to whom, `rdma_xid` of what it is about,
+    /// and what it is.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn recovered(&mut self, out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
+        let mut line = self.columns.begin(&at(recovered), files);
+        line.column(PLAIN, &recovered.xid.map(|xid| format!("{xid:#010x}")).unwrap_or_default(), 11);
+        line.push(WARNING, recovered.kind.name());
+        match recovered.kind {
+            RecoveryKind::TimedOut { silence } => {
+                line.push(PLAIN, &format!("  after {} ms of silence", exact_milliseconds(silence)));
+            }
+            RecoveryKind::NotReady { wait } => line.push(PLAIN, &format!("  wait {} ms", exact_milliseconds(wait))),
+            _ => {}
+        }
+        line.write(out)
+    }
+}

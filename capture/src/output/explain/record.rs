@@ -1,0 +1,218 @@
+//! An RPC with all that is known of it.
+
+use std::io;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::ExplainedRpc;
+use crate::carrier::operation::Stamp;
+use crate::carrier::recovery::RecoveryKind;
+use crate::file::{Files, Time};
+#[cfg(feature = "schema")]
+use crate::output::events::record::RecoveredObject;
+use crate::output::file_names::FileNames;
+#[cfg(feature = "schema")]
+use crate::output::findings::FindingObject;
+use crate::output::findings::Findings;
+#[cfg(feature = "schema")]
+use crate::output::messages::record::MessageObject;
+#[cfg(feature = "schema")]
+use crate::output::record::RecordObject;
+use crate::output::record::values::{EndObject, Hex32};
+use crate::output::record::{Record, write_record};
+#[cfg(feature = "schema")]
+use crate::output::transactions::record::TransactionObject;
+use crate::output::{events, messages, transactions};
+use crate::rpc::steps::{PacketRun, PhaseStretch, Steps};
+use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::Step;
+
+/// An RPC with all that is known of it.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct ExplainedObject {
+    /// The number of the connection, from 1.
+    connection: u32,
+    /// `rdma_xid` (RFC 8166 section 4.2.1).
+    rdma_xid: Hex32,
+    /// The address of the end that sent the call.
+    requester: EndObject,
+    /// The address of the end that the call was sent to.
+    responder: EndObject,
+    /// In the order of the capture; those in a row that did the same are one.
+    steps: Vec<PacketRunObject>,
+    /// Packets that are in no step, because there were too many.
+    packets_left_out: u64,
+    /// Where the phases were; null if they are not known, or alternated too often.
+    stretches: Option<Vec<StretchObject>>,
+    /// The RPC.
+    #[cfg_attr(feature = "schema", schemars(with = "RecordObject<'static, TransactionObject<'static>>"))]
+    transaction: Box<RawValue>,
+    /// Its messages.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, MessageObject<'static>>>"))]
+    messages: Vec<Box<RawValue>>,
+    /// The rules that it breaks.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, FindingObject<'static>>>"))]
+    findings: Vec<Box<RawValue>>,
+    /// What was sent again when the RPC was over.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, RecoveredObject<'static>>>"))]
+    events_after: Vec<Box<RawValue>>,
+}
+
+impl Record for ExplainedObject {
+    const TYPE: &'static str = "explain";
+}
+
+/// What belongs to an RPC, as the objects that other commands print.
+pub(in crate::output) struct ExplainedParts {
+    pub(in crate::output) transaction: Box<RawValue>,
+    pub(in crate::output) messages: Vec<Box<RawValue>>,
+    pub(in crate::output) findings: Vec<Box<RawValue>>,
+    pub(in crate::output) events_after: Vec<Box<RawValue>>,
+}
+
+impl ExplainedObject {
+    pub(in crate::output) fn new(rpc: &ExplainedRpc, parts: ExplainedParts) -> Self {
+        let transaction = &rpc.transaction;
+        let ExplainedParts { transaction: whole, messages, findings, events_after } = parts;
+        let steps = transaction.steps.as_deref();
+        let stretches = steps.filter(|_| transaction.phases.is_ok()).and_then(|steps| steps.stretches.as_ref());
+        Self {
+            connection: transaction.connection,
+            rdma_xid: Hex32(transaction.xid),
+            requester: EndObject(transaction.from),
+            responder: EndObject(transaction.to),
+            steps: steps.map(|steps| PacketRunObject::all(steps, transaction)).unwrap_or_default(),
+            packets_left_out: steps.and_then(|steps| steps.left_out).map_or(0, |left_out| left_out.packets),
+            stretches: stretches.map(|stretches| stretches.iter().map(StretchObject::new).collect()),
+            transaction: whole,
+            messages,
+            findings,
+            events_after,
+        }
+    }
+}
+
+/// A packet, or several in a row that did the same.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct PacketRunObject {
+    /// The number of the frame of the first of them, from 1.
+    first_frame: u64,
+    /// The number of the frame of the last of them.
+    last_frame: u64,
+    /// When the first of them was captured, in nanoseconds since 1970-01-01 00:00 UTC.
+    time_ns: u64,
+    /// When the last of them was captured.
+    last_time_ns: u64,
+    /// Nanoseconds since the first packet of the RPC.
+    since_first_ns: u64,
+    /// Nanoseconds since the last packet of the step before.
+    since_before_ns: u64,
+    /// The address of the end that sent them.
+    from: EndObject,
+    /// The address of the end that they were sent to.
+    to: EndObject,
+    /// What they are for: `call`, `RDMA Read request` and so on. Null of a negative acknowledgement, of a time-out, and of a TCP segment that was sent again and brought nothing new.
+    step: Option<&'static str>,
+    /// As `events` names it.
+    recovery: Option<&'static str>,
+    /// Of a `time-out`: for how many nanoseconds the sender had sent nothing, or had got no acknowledgement.
+    silence_ns: Option<u64>,
+    /// Of an `RNR NAK`: for how many nanoseconds the sender has to wait.
+    wait_ns: Option<u64>,
+    /// The receiver threw them away, because it had missed a packet before them.
+    discarded: bool,
+    /// How many packets.
+    packets: u64,
+    /// Octets of data that they carry.
+    octets: u64,
+}
+
+impl PacketRunObject {
+    fn all(steps: &Steps, transaction: &Transaction) -> Vec<Self> {
+        let runs = steps.runs();
+        let began = transaction.began.unwrap_or_default();
+        let before = [began].into_iter().chain(runs.iter().map(|run| run.last));
+        runs.iter().zip(before).map(|(run, before)| Self::new(run, transaction, (began, before))).collect()
+    }
+
+    fn new(run: &PacketRun, transaction: &Transaction, (began, before): (Stamp, Stamp)) -> Self {
+        let PacketRun { from, step, recovery, is_discarded, first, last, packets, octets } = *run;
+        let Transaction { from: requester, to: responder, .. } = *transaction;
+        let (from, to) = if from == transaction.requester { (requester, responder) } else { (responder, requester) };
+        let (silence_ns, wait_ns) = match recovery {
+            Some(RecoveryKind::TimedOut { silence }) => (Some(silence), None),
+            Some(RecoveryKind::NotReady { wait }) => (None, Some(wait)),
+            _ => (None, None),
+        };
+        let since = |before: Stamp| first.time.0.saturating_sub(before.time.0);
+        Self {
+            first_frame: first.frame,
+            last_frame: last.frame,
+            time_ns: first.time.0,
+            last_time_ns: last.time.0,
+            since_first_ns: since(began),
+            since_before_ns: since(before),
+            from: EndObject(from),
+            to: EndObject(to),
+            step: step.map(Step::name),
+            recovery: recovery.map(RecoveryKind::name),
+            silence_ns,
+            wait_ns,
+            discarded: is_discarded,
+            packets,
+            octets,
+        }
+    }
+}
+
+/// A stretch of time that belongs to one phase.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct StretchObject {
+    /// `call`, `responder`, `pull`, `push`, `reply` or `requester`.
+    phase: &'static str,
+    /// When it begins, in nanoseconds since 1970-01-01 00:00 UTC.
+    time_ns: u64,
+    /// How many nanoseconds it takes.
+    duration_ns: u64,
+}
+
+impl StretchObject {
+    fn new(stretch: &PhaseStretch) -> Self {
+        let PhaseStretch { phase, from: Time(from), until: Time(until) } = *stretch;
+        Self { phase: phase.name(), time_ns: from, duration_ns: until.saturating_sub(from) }
+    }
+}
+
+/// Writes an RPC with all that is known of it, and a line feed. `names` are those of files.
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn write_json(
+    out: &mut impl io::Write,
+    rpc: &ExplainedRpc,
+    files: &Files,
+    names: &mut FileNames,
+) -> io::Result<()> {
+    let mut findings = Findings::json();
+    let messages = rpc.messages.iter().map(|one| raw(|out| messages::write_json(out, one, files)));
+    let found = rpc.findings.iter().map(|found| raw(|out| findings.finding(out, found, files)));
+    let after = rpc.after.iter().map(|one| raw(|out| events::write_json(out, one, files)));
+    let parts = ExplainedParts {
+        transaction: raw(|out| transactions::write_json(out, &rpc.transaction, files, names))?,
+        messages: messages.collect::<io::Result<_>>()?,
+        findings: found.collect::<io::Result<_>>()?,
+        events_after: after.collect::<io::Result<_>>()?,
+    };
+    write_record(out, &ExplainedObject::new(rpc, parts))
+}
+
+/// An object as it is written on a line of its own.
+fn raw(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<Box<RawValue>> {
+    let mut line = Vec::new();
+    write(&mut line)?;
+    Ok(serde_json::from_slice(&line)?)
+}

@@ -1,0 +1,125 @@
+//! Findings as JSON objects, one on a line.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::totals::{RuleTotals, Totals};
+use crate::check::Found;
+use crate::file::Files;
+use crate::output::record::place::PlaceObject;
+use crate::output::record::values::{EndObject, Hex32};
+use crate::output::record::{Record, write_record};
+
+pub(in crate::output) fn finding(
+    out: &mut impl io::Write,
+    found: &Found,
+    files: &Files,
+    in_baseline: bool,
+) -> io::Result<()> {
+    write_record(out, &FindingObject::new(found, files, in_baseline))
+}
+
+/// What became of the rules that were broken, or could not always be judged: a record for each.
+pub(in crate::output) fn rules(out: &mut impl io::Write, totals: &Totals) -> io::Result<()> {
+    totals.noteworthy().try_for_each(|totals| write_record(out, &RuleObject::new(totals)))
+}
+
+/// A rule that was broken.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct FindingObject<'a> {
+    /// The name of the rule: `check --explain` explains it.
+    rule: &'static str,
+    /// `error`, `warning` or `hazard`.
+    severity: &'static str,
+    #[serde(flatten)]
+    place: PlaceObject<'a>,
+    /// The address of the end that sent the frame.
+    sender: EndObject,
+    /// The address of the end that it was sent to.
+    receiver: EndObject,
+    /// Which of the two broke the rule: `sender`, `receiver`, or `either` if the capture does not show that.
+    blame: &'static str,
+    /// `rdma_xid` (RFC 8166 section 4.2.1), if the finding is about an RPC.
+    rdma_xid: Option<Hex32>,
+    /// Octets from the start of the Send to what is wrong, if it is in a Send.
+    offset_octets: Option<usize>,
+    /// Where the rule stands.
+    section: &'static str,
+    /// What is wrong, with the values.
+    message: &'a str,
+    /// The implementation that is known to do this; null if none is.
+    known: Option<&'static str>,
+    /// Whether the baseline (`--baseline`) has it.
+    in_baseline: bool,
+}
+
+impl Record for FindingObject<'_> {
+    const TYPE: &'static str = "finding";
+}
+
+impl<'a> FindingObject<'a> {
+    pub(in crate::output) fn new(found: &'a Found, files: &'a Files, in_baseline: bool) -> Self {
+        Self {
+            rule: found.rule.slug,
+            severity: found.severity.name(),
+            place: PlaceObject::new(found.stamp, found.connection, files),
+            sender: EndObject(found.from),
+            receiver: EndObject(found.to),
+            blame: found.blame.name(),
+            rdma_xid: found.xid.map(Hex32),
+            offset_octets: found.offset,
+            section: found.rule.section,
+            message: &found.message,
+            known: found.known().map(|known| known.implementation.name()),
+            in_baseline,
+        }
+    }
+}
+
+/// How many findings there were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct FindingTotals {
+    /// Findings of severity error, except for those that are excused.
+    pub errors: u64,
+    /// Findings of severity warning, with the same exceptions.
+    pub warnings: u64,
+    /// Findings of severity hazard, with the same exceptions.
+    pub hazards: u64,
+    /// Findings that are known of an implementation: they are among the others, unless they are excused.
+    pub known: u64,
+    /// Findings that the baseline has, and that are not among the others; null without a baseline.
+    pub baseline: Option<u64>,
+}
+
+/// What became of a rule that was broken, or could not always be judged.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct RuleObject {
+    /// The name of the rule: `check --explain` explains it.
+    rule: &'static str,
+    /// Findings of severity error, except for those that are excused (`--known`, `--baseline`).
+    errors: u64,
+    /// Findings of severity warning, with the same exceptions.
+    warnings: u64,
+    /// Findings of severity hazard, with the same exceptions.
+    hazards: u64,
+    /// How often the capture did not show whether the rule was kept.
+    not_judged: u64,
+    /// Findings that are known of an implementation: they are among the others, unless they are excused.
+    known: u64,
+}
+
+impl Record for RuleObject {
+    const TYPE: &'static str = "rule";
+}
+
+impl RuleObject {
+    const fn new(totals: &RuleTotals) -> Self {
+        let RuleTotals { rule, errors, warnings, hazards, not_judged, known, .. } = *totals;
+        Self { rule: rule.slug, errors, warnings, hazards, not_judged, known }
+    }
+}

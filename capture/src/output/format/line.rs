@@ -1,0 +1,153 @@
+//! Colours, and a line that knows how wide it is.
+
+use std::fmt::Write as _;
+use std::io;
+
+use anstyle::{AnsiColor, Style};
+use rpcrdma::rules::Severity;
+
+use super::screen::Screen;
+
+pub(in crate::output) const PLAIN: Style = Style::new();
+pub(in crate::output) const DIM: Style = Style::new().dimmed();
+pub(in crate::output) const NAME: Style = Style::new().bold();
+pub(in crate::output) const CALL: Style = AnsiColor::Cyan.on_default();
+pub(in crate::output) const REPLY: Style = AnsiColor::Green.on_default();
+pub(in crate::output) const CHUNK: Style = AnsiColor::Blue.on_default();
+pub(in crate::output) const WARNING: Style = AnsiColor::Yellow.on_default();
+pub(in crate::output) const FAULT: Style = AnsiColor::Red.on_default().bold();
+
+pub(in crate::output) const fn severity_style(severity: Severity) -> Style {
+    match severity {
+        Severity::Error => FAULT,
+        Severity::Warning => WARNING,
+        Severity::Hazard => PLAIN,
+    }
+}
+
+/// The words of a text in lines of so many columns.
+pub(in crate::output) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A line of text, at most `limit` columns wide; text that is too long ends in an ellipsis.
+#[derive(Debug)]
+pub(in crate::output) struct Line {
+    text: String,
+    width: usize,
+    limit: usize,
+    colour: bool,
+}
+
+impl Line {
+    pub(in crate::output) fn new(colour: bool, limit: usize) -> Self {
+        Self { text: String::with_capacity(160), width: 0, limit, colour }
+    }
+
+    /// The same line, without a limit.
+    pub(in crate::output) fn unlimited(self) -> Self {
+        Self { limit: usize::MAX, ..self }
+    }
+
+    /// The same line, not wider than the screen.
+    pub(in crate::output) fn within(self, screen: Screen) -> Self {
+        Self { limit: screen.within(self.limit), ..self }
+    }
+
+    /// Columns that are left.
+    pub(in crate::output) const fn room(&self) -> usize {
+        self.limit.saturating_sub(self.width)
+    }
+
+    /// Adds text, and spaces up to `width` columns after it.
+    pub(in crate::output) fn column(&mut self, style: Style, text: &str, width: usize) {
+        let length = text.chars().count();
+        self.push(style, text);
+        self.push(PLAIN, &" ".repeat(width.saturating_sub(length)));
+    }
+
+    /// Adds text, and spaces up to `width` columns, but at least one.
+    pub(in crate::output) fn column_apart(&mut self, style: Style, text: &str, width: usize) {
+        self.column(style, text, width.max(text.chars().count() + 1));
+    }
+
+    /// Adds text.
+    pub(in crate::output) fn push(&mut self, style: Style, text: &str) {
+        self.push_within(style, text, self.room());
+    }
+
+    /// Adds text, at most `room` columns of it.
+    pub(in crate::output) fn push_within(&mut self, style: Style, text: &str, room: usize) {
+        let length = text.chars().count();
+        if length == 0 || room == 0 {
+            return;
+        }
+        let is_styled = self.colour && !style.is_plain();
+        if is_styled {
+            // Writing to a string cannot fail.
+            let _written = write!(self.text, "{style}");
+        }
+        if length <= room {
+            self.text.push_str(text);
+        } else {
+            self.text.extend(text.chars().take(room.saturating_sub(1)));
+            self.text.push('…');
+        }
+        self.width += length.min(room);
+        if is_styled {
+            let _written = write!(self.text, "{style:#}");
+        }
+    }
+
+    /// Writes the line without the spaces at its end.
+    pub(in crate::output) fn write(mut self, out: &mut impl io::Write) -> io::Result<()> {
+        self.text.truncate(self.text.trim_end().len());
+        self.text.push('\n');
+        out.write_all(self.text.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(line: Line) -> String {
+        let mut out = Vec::new();
+        line.write(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_line_is_never_wider_than_its_limit() {
+        let mut line = Line::new(false, 10);
+        line.column(PLAIN, "a→b", 5);
+        line.push_within(PLAIN, "12345", 3);
+        line.push(FAULT, "6789");
+        assert_eq!(written(line), "a→b  12…6…\n");
+    }
+
+    #[test]
+    fn colour_takes_no_room() {
+        let mut line = Line::new(true, 4);
+        line.push(FAULT, "ab");
+        line.push(PLAIN, "cd");
+        assert_eq!(written(line), "\u{1b}[1m\u{1b}[31mab\u{1b}[0mcd\n");
+    }
+
+    #[test]
+    fn a_text_is_wrapped_between_words() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("longer-than-that", 7), ["longer-than-that"]);
+        assert!(wrapped("", 7).is_empty());
+    }
+}

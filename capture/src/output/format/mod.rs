@@ -1,0 +1,12 @@
+//! How text is written: numbers, times, and lines for a screen.
+
+#[cfg(any(feature = "parquet", feature = "text"))]
+pub(super) mod date;
+#[cfg(feature = "text")]
+pub(super) mod line;
+#[cfg(feature = "text")]
+pub(super) mod number;
+#[cfg(feature = "text")]
+pub mod screen;
+#[cfg(feature = "text")]
+pub mod time;

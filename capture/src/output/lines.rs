@@ -1,0 +1,143 @@
+//! Lines of text about messages, RPCs and signs of loss, in columns that they share. What follows these columns is with each
+//! answer, in its `text.rs`.
+
+use crate::carrier::operation::Stamp;
+use crate::file::{Files, Time};
+use crate::link::Address;
+use crate::output::format::line::{DIM, Line, PLAIN};
+use crate::output::format::screen::Screen;
+use crate::output::format::time::{ShownTimes, TimeForm};
+
+/// The most columns of a line, with IPv4 addresses and one file.
+pub(super) const WIDTH: usize = 120;
+/// Columns of seconds since the first frame.
+const SECONDS: usize = 11;
+/// Columns of the widest pair of IPv4 addresses.
+const IPV4_PAIR: usize = 33;
+
+/// Writes lines to one output, in columns that get wider if they must: messages, RPCs, and signs of loss.
+#[derive(Debug)]
+pub struct Lines {
+    pub(super) columns: Columns,
+}
+
+/// The columns that every line begins with.
+#[derive(Debug)]
+pub(super) struct Columns {
+    pub(super) screen: Screen,
+    pub(super) times: ShownTimes,
+    /// Columns of the widest pair of addresses.
+    pub(super) pair: usize,
+}
+
+impl Columns {
+    pub(super) const fn new(screen: Screen, start: Time) -> Self {
+        Self { screen, times: ShownTimes::new(TimeForm::Since, 0).starting_at(start), pair: 0 }
+    }
+
+    /// Sets the time of the first frame.
+    pub(super) const fn starts_at(&mut self, start: Time) {
+        self.times = self.times.starting_at(start);
+    }
+
+    /// Sets what is shown of times.
+    pub(super) const fn show_times(&mut self, times: ShownTimes) {
+        self.times = times.starting_at(self.times.start);
+    }
+
+    /// A line of text, indented by `indent` columns.
+    pub(super) fn text(&self, indent: usize) -> Line {
+        let mut line = Line::new(self.screen.colour, usize::MAX);
+        line.push(PLAIN, &" ".repeat(indent));
+        line
+    }
+
+    /// Makes the pair of addresses fit, and returns it.
+    pub(super) fn pair(&mut self, (from, to): (Address, Address)) -> String {
+        let pair = format!("{from} → {to}");
+        self.pair = self.pair.max(pair.chars().count());
+        pair
+    }
+
+    /// An empty line, as wide as it may be.
+    pub(super) fn line(&self, files: &Files, places: usize) -> Line {
+        let times = self.times.heading().len() - SECONDS;
+        Line::new(
+            self.screen.colour,
+            WIDTH + times + self.pair.saturating_sub(IPV4_PAIR) + places * place_columns(files),
+        )
+    }
+
+    /// Begins a line: frame, seconds, connection, and who sent it to whom.
+    pub(super) fn begin(&mut self, at: &At, files: &Files) -> Line {
+        let pair = self.pair(at.ends);
+        let mut line = self.line(files, 1);
+        line.push(DIM, &format!("{:>6} ", at.stamp.frame));
+        place(&mut line, Some(at.stamp.frame), files);
+        self.rest(&mut line, at, Some(&pair));
+        line
+    }
+
+    /// Begins the heading over such lines, of which `at` is the first.
+    pub(super) fn heading(&mut self, at: &At, files: &Files) -> Line {
+        self.pair(at.ends);
+        let mut line = self.line(files, 1);
+        line.push(DIM, " frame ");
+        line.column(DIM, if files.width() > 0 { "in file" } else { "" }, place_columns(files));
+        line.push(DIM, self.times.heading());
+        line.push(DIM, "  C ");
+        line.column(DIM, "from → to", self.pair + 2);
+        line
+    }
+
+    pub(super) fn rest(&self, line: &mut Line, at: &At, pair: Option<&str>) {
+        line.push(DIM, &format!("{} {:>2} ", self.times.column(at.stamp.time), at.connection));
+        if let Some(pair) = pair {
+            line.column(PLAIN, pair, self.pair + 2);
+        }
+    }
+}
+
+/// The message or transaction that a line is about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) stamp: Stamp,
+    pub(super) connection: u32,
+    pub(super) ends: (Address, Address),
+}
+
+/// If there are several files: that of the frame, and the frame's number in it.
+pub(super) fn place(line: &mut Line, frame: Option<u64>, files: &Files) {
+    if files.width() > 0 {
+        let place = frame.and_then(|frame| files.place(frame)).unwrap_or_else(|| "-".to_owned());
+        line.column(DIM, &place, place_columns(files));
+    }
+}
+
+/// Columns of [`place`].
+pub(super) const fn place_columns(files: &Files) -> usize {
+    if files.width() == 0 { 0 } else { files.width() + 1 }
+}
+
+/// Adds notes to the end of a line.
+pub(super) fn add(line: &mut Line, notes: &[(anstyle::Style, String)]) {
+    for (style, note) in notes {
+        line.push(PLAIN, "  ");
+        line.push(*style, note);
+    }
+}
+
+impl Lines {
+    /// Lines for a screen; times are shown as seconds since `start`.
+    #[must_use]
+    pub const fn new(screen: Screen, start: Time) -> Self {
+        Self { columns: Columns::new(screen, start) }
+    }
+
+    /// The same with times in this form.
+    #[must_use]
+    pub const fn with_times(mut self, times: ShownTimes) -> Self {
+        self.columns.show_times(times);
+        self
+    }
+}

@@ -1,0 +1,102 @@
+//! What is wrong with a message, and which part of it the capture lacks.
+
+use rpcrdma::error::{DecodeError, Role};
+use serde::Serialize;
+
+use crate::check::send::Finding;
+use crate::output::record::values::ShownObject;
+use crate::rpc::header::{Dialect, Reaction};
+use crate::rpc::message::{Captured, Message};
+
+/// What is wrong with a header, where, and what its receiver has to do.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct Malformed {
+    /// The kind of the fault.
+    kind: &'static str,
+    /// Octets from the start of the Send to it.
+    offset_octets: usize,
+    /// What either role has to do on receiving it.
+    reaction: Reactions,
+}
+
+/// What the receiver of a faulty message has to do, by its role.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Reactions {
+    /// If the message came to the requester.
+    requester: ShownObject<Reaction>,
+    /// If it came to the responder.
+    responder: ShownObject<Reaction>,
+}
+
+/// A rule that a message breaks.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct SendFindingObject {
+    /// The name of the rule: `check --explain` explains it.
+    rule: &'static str,
+    /// `error`, `warning` or `hazard`.
+    severity: &'static str,
+    /// Octets from the start of the Send to what is wrong.
+    offset_octets: usize,
+    /// Where the rule stands.
+    section: &'static str,
+    /// What is wrong, with the values.
+    message: String,
+    /// What either role has to do on receiving it; null if nothing is asked of it.
+    reaction: Option<Reactions>,
+}
+
+impl SendFindingObject {
+    pub(in crate::output) fn new(finding: Finding) -> Self {
+        let Finding { rule, severity, offset, message, responder, requester } = finding;
+        let reaction = requester.zip(responder);
+        let reaction = reaction.map(|(requester, responder)| Reactions {
+            requester: ShownObject(requester),
+            responder: ShownObject(responder),
+        });
+        Self {
+            rule: rule.slug,
+            severity: severity.name(),
+            offset_octets: offset,
+            section: rule.section,
+            message,
+            reaction,
+        }
+    }
+}
+
+impl Malformed {
+    pub(in crate::output) const fn new(error: DecodeError, dialect: Dialect) -> Self {
+        let reaction = Reactions {
+            requester: ShownObject(Reaction::to(error, dialect, Role::Requester)),
+            responder: ShownObject(Reaction::to(error, dialect, Role::Responder)),
+        };
+        Self { kind: error.kind.name(), offset_octets: error.offset, reaction }
+    }
+}
+
+/// The part of a message that the capture lacks.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct Incomplete {
+    /// Octets of the message that the capture holds.
+    captured_octets: usize,
+    /// What is missing: `start`, `end`, `snaplen` (frames were cut), or `earlier` (messages with earlier parts of its Payload
+    /// stream).
+    missing: &'static str,
+}
+
+impl Incomplete {
+    pub(in crate::output) fn new(message: &Message) -> Option<Self> {
+        let missing = match message.captured {
+            Captured::Whole if message.earlier_missing().is_some() => "earlier",
+            Captured::Whole => return None,
+            Captured::Cut => "snaplen",
+            Captured::Head => "end",
+            Captured::Tail => "start",
+        };
+        Some(Self { captured_octets: message.octets.len(), missing })
+    }
+}

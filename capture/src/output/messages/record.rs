@@ -1,0 +1,233 @@
+//! A message: a Send, and where and when it was seen.
+
+use std::io;
+
+use rpcrdma::error::DecodeError;
+use rpcrdma::lists::Chunks;
+use rpcrdma::v1::ErrorReply;
+use serde::Serialize;
+
+use super::chunks::{Plain, Reads, Writes};
+use super::error::ErrorObject;
+use super::faults::{Incomplete, Malformed, SendFindingObject};
+use super::fields::readable;
+use super::salvaged::Salvaged;
+use super::v1::MsgpObject;
+use super::v2::VersionTwoObject;
+use crate::check::send::findings;
+use crate::file::Files;
+use crate::output::record::called::RpcObject;
+use crate::output::record::place::{EndsObject, MirrorSessionObject, PlaceObject};
+use crate::output::record::values::{Hex32, NameObject};
+use crate::output::record::{Record, write_record};
+use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
+use crate::rpc::message::{Captured, Message};
+
+/// A Send on a connection that carries RPC-over-RDMA.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct MessageObject<'a> {
+    #[serde(flatten)]
+    place: PlaceObject<'a>,
+    #[serde(flatten)]
+    ends: EndsObject,
+    /// The session of the mirror that its last frame was captured through; null if no encapsulation around it has a number.
+    mirror_session: Option<MirrorSessionObject>,
+    /// How often it had been sent before, in vain.
+    retransmitted: u32,
+    #[serde(flatten)]
+    send: SendObject<'a>,
+}
+
+impl Record for MessageObject<'_> {
+    const TYPE: &'static str = "message";
+}
+
+impl<'a> MessageObject<'a> {
+    pub(in crate::output) fn new(message: &'a Message, files: &'a Files, send: SendObject<'a>) -> Self {
+        Self {
+            place: PlaceObject::new(message.stamp, message.connection, files),
+            ends: EndsObject::of_message((message.from, message.to), message.direction()),
+            mirror_session: message.mirror_session.map(MirrorSessionObject::new),
+            retransmitted: message.retransmitted,
+            send,
+        }
+    }
+}
+
+/// A Send that is not from a capture, such as one typed in by hand.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct HeaderObject<'a> {
+    #[serde(flatten)]
+    send: SendObject<'a>,
+    /// The rules that it breaks. Those that messages of a capture break are reported by `check`.
+    findings: Vec<SendFindingObject>,
+}
+
+impl Record for HeaderObject<'_> {
+    const TYPE: &'static str = "header";
+}
+
+impl<'a> HeaderObject<'a> {
+    pub(in crate::output) fn new(message: &Message, send: SendObject<'a>) -> Self {
+        Self { send, findings: findings(message).into_iter().map(SendFindingObject::new).collect() }
+    }
+}
+
+/// What is in a Send.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct SendObject<'a> {
+    /// `rdma_xid` (RFC 8166 section 4.2.1); null if the Send, or what the capture holds of it, ends before. The next three are null
+    /// if it ends before the last of them.
+    rdma_xid: Option<Hex32>,
+    /// `rdma_vers`: the version of RPC-over-RDMA.
+    rdma_vers: Option<u32>,
+    /// `rdma_credit`: the credits that are requested or granted.
+    rdma_credit: Option<u32>,
+    /// The name of `rdma_proc`, or its number in digits. Null in version 2.
+    rdma_proc: Option<NameObject>,
+    /// Octets of the transport header; null if it cannot be read.
+    header_octets: Option<usize>,
+    /// Octets of the Payload stream after the header; null if that is not known.
+    payload_octets: Option<usize>,
+    /// Octets after a message that has no Payload stream.
+    trailing_octets: Option<usize>,
+    /// The Read list (RFC 8166 section 3.4), its segments grouped into Read chunks.
+    reads: Reads<'a>,
+    /// The Write list.
+    writes: Writes<'a>,
+    /// The Reply chunk.
+    reply: Option<Plain<'a>>,
+    /// The body of an RDMA_ERROR.
+    error: Option<ErrorObject>,
+    /// The handle that the Send invalidates, if it is a Send With Invalidate.
+    invalidates: Option<Hex32>,
+    /// What only an RDMA_MSGP has.
+    msgp: Option<MsgpObject>,
+    /// What only a message of version 2 has.
+    version_2: Option<VersionTwoObject<'a>>,
+    /// What is wrong with the header, if it cannot be read.
+    malformed: Option<Malformed>,
+    /// What the capture lacks of the message.
+    incomplete: Option<Incomplete>,
+    /// The RPC message in it, if that can be read.
+    rpc: Option<RpcObject<'a>>,
+}
+
+impl<'a> SendObject<'a> {
+    /// A message whose header can be read.
+    pub(in crate::output) fn new(message: &'a Message, decoded: &Decoded<'a>) -> Self {
+        let chunks = decoded.header.chunks().unwrap_or_default();
+        Self::with(message, Some(decoded.header), Lengths::new(message, decoded), chunks)
+    }
+
+    /// A message whose header cannot be read. `octets` are those that can be, and `chunks` are in them.
+    pub(in crate::output) fn unreadable(message: &'a Message, octets: &[u8], chunks: Chunks<'a>) -> Self {
+        let lengths = match (message.error(), ErrorReply::decode(octets)) {
+            // An RDMA_ERROR of another version is not a version 1 header, but has the same layout.
+            (Some(AnyErrorBody::V1(_)), Ok((error, _))) => Lengths::without_payload(message, error.encoded_len()),
+            _ => Lengths::default(),
+        };
+        let malformed = message.is_malformed().map(|error: DecodeError| Malformed::new(error, message.dialect));
+        Self { malformed, ..Self::with(message, None, lengths, chunks) }
+    }
+
+    fn with(message: &'a Message, header: Option<Header<'a>>, lengths: Lengths, chunks: Chunks<'a>) -> Self {
+        let prefix = message.prefix();
+        let is_version_1 = message.dialect == Dialect::Version1;
+        let (v1, v2) = match header {
+            Some(Header::V1(header)) => (Some(header), None),
+            Some(Header::V2(header)) => (None, Some(header)),
+            None => (None, None),
+        };
+        let procedure = prefix.map(|prefix| prefix.procedure).filter(|_| is_version_1);
+        Self {
+            rdma_xid: message.rdma_xid().map(Hex32),
+            rdma_vers: prefix.map(|prefix| prefix.version),
+            rdma_credit: prefix.map(|prefix| prefix.credit),
+            rdma_proc: procedure.map(|procedure| NameObject { name: procedure.name(), number: procedure.0 }),
+            header_octets: lengths.header,
+            payload_octets: lengths.payload,
+            trailing_octets: lengths.trailing,
+            reads: Reads(chunks.reads),
+            writes: Writes(chunks.writes),
+            reply: chunks.reply.map(Plain::new),
+            error: message.error().map(ErrorObject::new),
+            invalidates: message.invalidates.map(Hex32),
+            msgp: v1.and_then(|header| MsgpObject::new(message, &header)),
+            version_2: VersionTwoObject::new(message, v2),
+            malformed: None,
+            incomplete: Incomplete::new(message),
+            rpc: message.rpc.as_ref().map(RpcObject::new),
+        }
+    }
+}
+
+/// Octets of the parts of a Send, if they are known.
+#[derive(Default)]
+struct Lengths {
+    header: Option<usize>,
+    payload: Option<usize>,
+    trailing: Option<usize>,
+}
+
+impl Lengths {
+    fn new(message: &Message, decoded: &Decoded<'_>) -> Self {
+        let header = Some(decoded.header_length);
+        if message.captured == Captured::Head {
+            return Self { header, ..Self::default() };
+        }
+        match decoded.header.place() {
+            PayloadPlace::Inline | PayloadPlace::Part => {
+                let rest = message.length.saturating_sub(decoded.header_length);
+                Self { header, payload: Some(rest), trailing: None }
+            }
+            PayloadPlace::Chunk | PayloadPlace::Nowhere => Self::without_payload(message, decoded.header_length),
+        }
+    }
+
+    /// Those of a Send without a Payload stream after its header. `trailing` is what follows the header anyway, if that is
+    /// known.
+    fn without_payload(message: &Message, header: usize) -> Self {
+        let rest = message.length.saturating_sub(header);
+        let trailing = Some(rest).filter(|rest| *rest > 0 && message.captured != Captured::Head);
+        Self { header: Some(header), payload: Some(0), trailing }
+    }
+}
+
+/// Writes a message and a line feed.
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn write_json(out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
+    with_message(message, files, |record| write_record(out, record))
+}
+
+/// Calls `act` with the record of a message.
+pub(in crate::output) fn with_message<T>(
+    message: &Message,
+    files: &Files,
+    act: impl FnOnce(&MessageObject<'_>) -> T,
+) -> T {
+    with_send(message, |send| act(&MessageObject::new(message, files, send)))
+}
+
+/// Writes a message that is not from a capture, such as one typed in by hand: without frame, time, connection and
+/// addresses.
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn write_lone_json(out: &mut impl io::Write, message: &Message) -> io::Result<()> {
+    with_send(message, |send| write_record(out, &HeaderObject::new(message, send)))
+}
+
+/// Calls `act` with what is in a Send.
+fn with_send<T>(message: &Message, act: impl FnOnce(SendObject<'_>) -> T) -> T {
+    if let Ok(decoded) = message.decode() {
+        return act(SendObject::new(message, &decoded));
+    }
+    let octets = readable(message);
+    Salvaged::from_octets(message.dialect, octets).with(|chunks| act(SendObject::unreadable(message, octets, *chunks)))
+}

@@ -1,0 +1,64 @@
+//! A Terminate message.
+
+use std::io;
+
+use serde::Serialize;
+
+use crate::event::Terminated;
+use crate::file::Files;
+use crate::output::record::place::PlaceObject;
+use crate::output::record::values::EndObject;
+use crate::output::record::{Record, write_record};
+
+/// A Terminate message, by which an end of an iWARP connection ends it (RFC 5040 section 4.8).
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct TerminateObject<'a> {
+    #[serde(flatten)]
+    place: PlaceObject<'a>,
+    /// The address of the end that ended the connection.
+    sender: EndObject,
+    /// The address of the other end, whose segment was wrong.
+    receiver: EndObject,
+    /// The layer that found the error: 0 RDMAP, 1 DDP, 2 MPA.
+    layer: u8,
+    /// The type of the error, as that layer counts them.
+    error_type: u8,
+    /// The code of the error within its type.
+    code: u8,
+    /// The length of the DDP segment that was wrong, if the message has it.
+    segment_octets: Option<u16>,
+    /// The kind of message that the segment belongs to, if the message has its header.
+    message: Option<&'static str>,
+    /// All of that in words.
+    text: String,
+}
+
+impl Record for TerminateObject<'_> {
+    const TYPE: &'static str = "terminate";
+}
+
+impl<'a> TerminateObject<'a> {
+    pub(in crate::output) fn new(terminated: &Terminated, files: &'a Files) -> Self {
+        let Terminated { stamp, connection, from, to, terminate } = *terminated;
+        Self {
+            place: PlaceObject::new(stamp, connection, files),
+            sender: EndObject(from),
+            receiver: EndObject(to),
+            layer: terminate.layer,
+            error_type: terminate.error_type,
+            code: terminate.code,
+            segment_octets: terminate.length,
+            message: terminate.message,
+            text: terminate.to_string(),
+        }
+    }
+}
+
+/// Writes a Terminate and a line feed.
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn write_terminate_json(out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
+    write_record(out, &TerminateObject::new(terminated, files))
+}

@@ -1,0 +1,146 @@
+//! The words that only a message of version 2 has.
+
+use rpcrdma::v2::{self, Credit, Family, HeaderV2, Property, PropertySet, PropertyValue, ReverseDirection, family_a};
+use serde::{Serialize, Serializer};
+
+use super::chunks::Reads;
+#[cfg(feature = "schema")]
+use crate::output::record::described::described;
+use crate::output::record::values::{Hex32, HexOctets, NameObject, ShownObject};
+use crate::rpc::header::Dialect;
+use crate::rpc::message::{Dropped, Message};
+
+/// What only a message of version 2 has (draft-ietf-nfsv4-rpcrdma-version-two).
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct VersionTwoObject<'a> {
+    /// The name of `rdma_htype`, or its number in digits.
+    rdma_htype: NameObject,
+    /// The wire format: `A` that of drafts -00 to -02, `B` that of -03 to -07. Null if it is not known.
+    family: Option<&'static str>,
+    /// What `rdma_credit` says.
+    credit: Option<CreditsObject>,
+    /// `rdma_flags`: the names of those that are set, and the others as a number. Null in family B.
+    rdma_flags: Option<FlagNames>,
+    /// `rdma_remaining`: octets of the Payload stream that follow in other messages.
+    rdma_remaining: Option<u32>,
+    /// `rdma_inv_handle`: the handle that the responder may invalidate.
+    rdma_inv_handle: Option<Hex32>,
+    /// The Call chunk.
+    call: Option<Reads<'a>>,
+    /// The transport properties.
+    properties: Option<Properties<'a>>,
+    /// Octets of the Payload stream in the messages before this one.
+    earlier_octets: u64,
+    /// Why the octets of the Payload stream before this message were dropped, if they were.
+    dropped: Option<ShownObject<Dropped>>,
+}
+
+impl<'a> VersionTwoObject<'a> {
+    /// Those of a message with this header, if it can be read; `None` if the message is of version 1.
+    pub(in crate::output) fn new(message: &Message, header: Option<HeaderV2<'a>>) -> Option<Self> {
+        let family = match message.dialect {
+            Dialect::Version1 => return None,
+            Dialect::Version2(family) => Some(family),
+            Dialect::Version2Unknown => None,
+        };
+        let prefix = message.prefix();
+        let flags = header.and_then(|header| match header {
+            HeaderV2::A(header) => Some(FlagNames(header.flags)),
+            HeaderV2::B(_) => None,
+        });
+        let remaining = header.and_then(|header| match header {
+            HeaderV2::A(_) => None,
+            HeaderV2::B(header) => header.remaining(),
+        });
+        Some(Self {
+            rdma_htype: NameObject { name: message.type_name(), number: prefix.map_or(0, |prefix| prefix.procedure.0) },
+            family: family.map(|family| match family {
+                Family::A => "A",
+                Family::B => "B",
+            }),
+            credit: prefix.map(|prefix| CreditsObject::new(Credit(prefix.credit), family)),
+            rdma_flags: flags,
+            rdma_remaining: remaining,
+            rdma_inv_handle: header.and_then(|header| header.inv_handle()).map(Hex32),
+            call: header.and_then(|header| header.call_chunk()).map(Reads),
+            properties: header.and_then(|header| header.properties()).map(Properties),
+            earlier_octets: message.earlier_length(),
+            dropped: message.dropped.map(ShownObject),
+        })
+    }
+}
+
+/// The two halves of `rdma_credit` (draft -01, "Credits").
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct CreditsObject {
+    /// Credits granted.
+    granted: u16,
+    /// The most credits that may be asked for.
+    maximum: u16,
+    /// The word as drafts -06 and -07 read it, if they may be in use: nothing shows which of the two is right.
+    limit: Option<u32>,
+}
+
+impl CreditsObject {
+    fn new(credit: Credit, family: Option<Family>) -> Self {
+        let limit = (family != Some(Family::A)).then(|| credit.limit());
+        Self { granted: credit.granted(), maximum: credit.maximum(), limit }
+    }
+}
+
+struct FlagNames(family_a::HeaderFlags);
+
+impl Serialize for FlagNames {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let named = self.0.iter_names().map(|(name, _)| name.to_owned());
+        let rest = self
+            .0
+            .difference(family_a::HeaderFlags::RESPONSE | family_a::HeaderFlags::MORE | family_a::HeaderFlags::TPMORE);
+        let rest = (!rest.is_empty()).then(|| format!("{:#010x}", rest.bits()));
+        serializer.collect_seq(named.chain(rest))
+    }
+}
+
+struct Properties<'a>(PropertySet<'a>);
+
+impl Serialize for Properties<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(PropertyObject::new))
+    }
+}
+
+/// A transport property. Where number and octets are both null, its value is the default.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct PropertyObject<'a> {
+    /// Its number.
+    id: u32,
+    /// Its name, if it has one.
+    name: Option<&'static str>,
+    /// Its value, if that is a number.
+    number: Option<u32>,
+    /// What the number stands for, if it has a name.
+    meaning: Option<&'static str>,
+    /// Its value in hexadecimal digits, if that is not a number.
+    octets: Option<HexOctets<'a>>,
+}
+
+impl<'a> PropertyObject<'a> {
+    fn new(property: Property<'a>) -> Self {
+        let (number, octets) = match property.value {
+            PropertyValue::Default => (None, None),
+            PropertyValue::Uint32(value) => (Some(value), None),
+            PropertyValue::Opaque(octets) | PropertyValue::Unknown(octets) => (None, Some(HexOctets(octets))),
+        };
+        let is_reverse = property.id == v2::PropertyId::BRS;
+        let meaning = number.filter(|_| is_reverse).and_then(|number| ReverseDirection(number).name());
+        Self { id: property.id.0, name: property.id.name(), number, meaning, octets }
+    }
+}
+
+#[cfg(feature = "schema")]
+described!(FlagNames as Vec<String>);
+#[cfg(feature = "schema")]
+described!(Properties<'_> as Vec<PropertyObject<'static>>);

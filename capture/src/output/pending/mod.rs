@@ -1,0 +1,336 @@
+//! Calls without a reply: how long they have waited, and who owes what.
+
+#[cfg(feature = "json")]
+pub(super) mod record;
+
+use std::collections::BinaryHeap;
+use std::io;
+
+#[cfg(feature = "json")]
+pub use record::write_json;
+
+use crate::carrier::operation::{Side, Stamp};
+use crate::file::{Files, Time};
+use crate::link::Address;
+use crate::nfs::{Callback, CompoundOperation, Procedure};
+use crate::output::called::{called_within, operations_within};
+use crate::output::format::line::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
+use crate::output::format::time::ShownTimes;
+use crate::rpc::credits::CreditLimit;
+use crate::rpc::known::{Direction, Rpc, Security};
+use crate::rpc::message::Message;
+use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
+
+/// Columns of a line.
+const WIDTH: usize = 80;
+/// Columns before what is owed.
+const INDENT: usize = 13;
+/// Columns of what is called.
+const CALLED: usize = 43;
+/// The most calls that are kept.
+const KEPT: usize = 10_000;
+
+/// The oldest calls without a reply.
+#[derive(Debug, Default)]
+pub struct Pending {
+    kept: BinaryHeap<PendingCall>,
+    newer: u64,
+    repeated: u64,
+}
+
+/// A call without a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PendingCall {
+    /// Number of the connection.
+    pub connection: u32,
+    /// `rdma_xid`.
+    pub xid: u32,
+    /// Which end called.
+    pub requester: Side,
+    /// Address of the requester.
+    pub from: Address,
+    /// Address of the responder.
+    pub to: Address,
+    /// The frame that completed the call.
+    pub call: Stamp,
+    /// Whether the server called the client (RFC 8167).
+    pub reverse: bool,
+    /// Whether the program is that of NFSv4's callbacks, and how that is known.
+    pub callback: Callback,
+    /// What is called.
+    pub procedure: Option<Procedure>,
+    /// The name of what is called.
+    pub name: Option<&'static str>,
+    /// The operations of an NFSv4 COMPOUND.
+    pub operations: Vec<CompoundOperation>,
+    /// How RPCSEC_GSS protects it.
+    pub security: Option<Security>,
+    /// What is called, as it is printed.
+    called: String,
+    /// How it waits.
+    pub waiting: Waiting,
+}
+
+impl Ord for PendingCall {
+    /// By age: the older is the lesser.
+    fn cmp(&self, other: &Self) -> core::cmp::Ordering {
+        let place = |call: &Self| (call.call.time, call.call.frame, call.connection, call.xid);
+        place(self).cmp(&place(other))
+    }
+}
+
+impl PartialOrd for PendingCall {
+    fn partial_cmp(&self, other: &Self) -> Option<core::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Pending {
+    /// Takes an RPC: a call without a reply is kept, unless it was sent again under its XID and so is no longer waited for.
+    pub fn take(&mut self, transaction: &Transaction) {
+        let Transaction { connection, xid, requester, from, to, name, .. } = *transaction;
+        let Transaction { reverse, callback, procedure, security, .. } = *transaction;
+        let (Some(waiting), Some(call)) = (transaction.waiting, &transaction.call) else { return };
+        if waiting.end == WaitEnd::Repeated {
+            self.repeated += 1;
+            return;
+        }
+        self.kept.push(PendingCall {
+            connection,
+            xid,
+            requester,
+            from,
+            to,
+            call: call.stamp,
+            reverse,
+            callback,
+            procedure,
+            name,
+            operations: transaction.operations.clone(),
+            security,
+            called: called_within(CALLED, transaction),
+            waiting,
+        });
+        if self.kept.len() > KEPT {
+            self.kept.pop();
+            self.newer += 1;
+        }
+    }
+
+    /// Calls that were left out because there were so many older ones.
+    #[must_use]
+    pub const fn newer(&self) -> u64 {
+        self.newer
+    }
+
+    /// Calls that were left out because others were sent under their XIDs.
+    #[must_use]
+    pub const fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    /// Those that were kept, the oldest first.
+    #[must_use]
+    pub fn into_calls(self) -> Vec<PendingCall> {
+        self.kept.into_sorted_vec()
+    }
+}
+
+/// Writes the headings of the columns of [`lines`].
+///
+/// # Errors
+/// Those of `out`.
+pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+    let mut line = Line::new(colour, WIDTH);
+    line.push(DIM, "  age, seconds   call  C rdma_xid   RPC");
+    line.write(out)
+}
+
+/// Writes a call in lines of at most 80 columns: its age at the `last` frame of the capture, the frame that completed it,
+/// its connection, `rdma_xid` and what it calls; then what is owed, and what either end did last.
+///
+/// # Errors
+/// Those of `out`.
+pub fn lines(
+    out: &mut impl io::Write,
+    call: &PendingCall,
+    (last, files): (Time, &Files),
+    (colour, times): (bool, ShownTimes),
+) -> io::Result<()> {
+    let mut line = Line::new(colour, WIDTH);
+    let age = Time(call.age(last)).to_string();
+    line.push(PLAIN, &format!("{:>14} ", age.get(..age.len().saturating_sub(3)).unwrap_or(&age)));
+    line.push(DIM, &format!("{:>6} {:>2} ", call.call.frame, call.connection));
+    line.push(PLAIN, &format!("{:#010x} ", call.xid));
+    line.push(NAME, &call.called);
+    line.write(out)?;
+    let style = if matches!(call.waiting.owed, Owed::Unknown(_)) { WARNING } else { PLAIN };
+    let called = times.clock_if_shown(call.call.time).map(|time| (PLAIN, format!("called at {time}")));
+    for (style, text) in called.into_iter().chain([(style, call.owed()), (DIM, call.last_steps(files))]) {
+        for text in wrapped(&text, WIDTH - INDENT) {
+            let mut line = Line::new(colour, WIDTH).unlimited();
+            line.push(PLAIN, &" ".repeat(INDENT));
+            line.push(style, &text);
+            line.write(out)?;
+        }
+    }
+    Ok(())
+}
+
+impl PendingCall {
+    /// A call that waits while the capture is being read; `None` if the message is no call. Who owes what is known only when the
+    /// capture ends.
+    #[must_use]
+    pub fn of_message(message: &Message) -> Option<Self> {
+        let (rpc, (requester, credits)) = (message.rpc.as_ref()?, message.credit_use?);
+        let Rpc { reverse, callback, procedure, name, security, .. } = *rpc;
+        let waiting = Waiting {
+            reply_delivery: None,
+            end: WaitEnd::Capture,
+            requester: (Step::Call, message.stamp),
+            responder: None,
+            delivery: Delivery::Unknown,
+            owed: Owed::Unknown(OwedUnknown::StillRead),
+            credits,
+        };
+        (rpc.direction == Direction::Call).then(|| Self {
+            connection: message.connection,
+            xid: message.xid(),
+            requester,
+            from: message.from,
+            to: message.to,
+            call: message.stamp,
+            reverse,
+            callback,
+            procedure,
+            name,
+            operations: rpc.operations.clone(),
+            security,
+            called: operations_within(CALLED, name, procedure, &rpc.operations),
+            waiting,
+        })
+    }
+
+    /// Nanoseconds from the call to the `last` frame of the capture.
+    #[must_use]
+    pub const fn age(&self, last: Time) -> u64 {
+        last.0.saturating_sub(self.call.time.0)
+    }
+
+    /// The end that owes something.
+    #[must_use]
+    pub const fn debtor(&self) -> Option<Address> {
+        match self.waiting.owed {
+            Owed::Reply | Owed::ReplyAgain(_) | Owed::Acknowledgement(_) => Some(self.to),
+            Owed::Call(_) | Owed::ReadResponse(_) | Owed::ReadReply => Some(self.from),
+            Owed::ReplyArrival(_) | Owed::Nothing | Owed::Unknown(_) => None,
+        }
+    }
+
+    /// Whether the requester can send no other call until the responder answers one: it has used all its credits. `None` if that
+    /// is not known.
+    #[must_use]
+    pub fn owes_credit(&self) -> Option<bool> {
+        if self.waiting.end != WaitEnd::Capture {
+            return Some(false);
+        }
+        match self.waiting.credits.limit {
+            CreditLimit::Below => Some(false),
+            CreditLimit::Reached => Some(true),
+            CreditLimit::Unknown => None,
+        }
+    }
+
+    /// What is called, as it is printed.
+    #[cfg(feature = "report")]
+    pub(in crate::output) fn called(&self) -> &str {
+        &self.called
+    }
+
+    /// Who owes what.
+    pub(in crate::output) fn owed(&self) -> String {
+        let Self { from, to, .. } = self;
+        let owed = match self.waiting.owed {
+            Owed::Reply => self.owed_reply(),
+            Owed::Call(Refusal { kind, stamp }) => format!(
+                "{from} owes the call once more: {to} refused it ({} in frame {}), and {from} did not send it again",
+                kind.name(),
+                stamp.frame
+            ),
+            Owed::Acknowledgement(times) => format!(
+                "{to} never acknowledged the call, which {from} sent {times} times: {to} cannot be reached, or its \
+                 acknowledgements are lost"
+            ),
+            Owed::ReplyAgain(Refusal { kind, stamp }) => format!(
+                "{to} owes the reply once more: {from} refused it ({} in frame {}), and {to} did not send it again",
+                kind.name(),
+                stamp.frame
+            ),
+            Owed::ReplyArrival(times) => format!(
+                "not known whether the reply arrived: {to} sent it {times} times, and {from} never acknowledged it"
+            ),
+            Owed::ReadResponse(octets) => {
+                format!("{from} owes {octets} octets of RDMA Read responses when the capture ends")
+            }
+            Owed::ReadReply => format!("{from} owes the RDMA Read of the reply, which {to} provides in its memory"),
+            Owed::Nothing => self.owed_no_longer(),
+            Owed::Unknown(OwedUnknown::DirectionMissing) => {
+                format!("not known whether it was answered: the capture holds no packet of {to}")
+            }
+            Owed::Unknown(reason) => format!("not known who owes what: {reason}"),
+        };
+        let WaitEnd::Disconnected { by, stamp } = self.waiting.end else { return owed };
+        let by = if by == self.requester { from } else { to };
+        format!("{owed}; {by} ended the connection in frame {}", stamp.frame)
+    }
+
+    /// The wait is over. If the reply was sent, it is known what became of it.
+    fn owed_no_longer(&self) -> String {
+        let Self { from, to, .. } = self;
+        match self.waiting.reply_delivery {
+            Some(Delivery::Refused(Refusal { kind, stamp })) => format!(
+                "will not be answered: {from} refused the reply ({} in frame {}), and {to} did not send it again",
+                kind.name(),
+                stamp.frame
+            ),
+            Some(Delivery::Unacknowledged { times }) => format!(
+                "not known whether the reply arrived: {to} sent it {times} times, and {from} never acknowledged it"
+            ),
+            _ => "will not be answered".to_owned(),
+        }
+    }
+
+    /// The reply is owed: by a responder that has the call, as far as the capture shows.
+    fn owed_reply(&self) -> String {
+        let Self { from, to, .. } = self;
+        let accepted = if self.waiting.delivery == Delivery::Accepted { " has the call and" } else { "" };
+        let mut owed = format!("{to}{accepted} owes the reply when the capture ends");
+        if self.owes_credit() == Some(true) {
+            let calls = match self.waiting.credits.waiting {
+                1 => "its call has the only one".to_owned(),
+                waiting => format!("its {waiting} calls that wait have them all"),
+            };
+            owed.push_str(&format!(", and with it a credit: {from} has none left, {calls}"));
+        }
+        if accepted.is_empty() {
+            owed.push_str("; the capture does not show that the call arrived");
+        }
+        owed
+    }
+
+    fn last_steps(&self, files: &Files) -> String {
+        let Self { from, to, .. } = self;
+        let step = |end: &Address, (step, stamp): (Step, Stamp)| {
+            let place = files.place(stamp.frame).map(|place| format!(" ({place})")).unwrap_or_default();
+            format!("{} in frame {}{place} by {end}", step.name(), stamp.frame)
+        };
+        let nothing = || match self.waiting.is_direction_missing() {
+            true => format!("nothing captured by {to}"),
+            false => format!("nothing for it by {to}"),
+        };
+        let responder = self.waiting.responder.map_or_else(nothing, |last| step(to, last));
+        format!("last: {}; {responder}", step(from, self.waiting.requester))
+    }
+}

@@ -1,0 +1,150 @@
+//! A call without a reply.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::PendingCall;
+use crate::carrier::operation::Stamp;
+use crate::file::{Files, Time};
+use crate::output::record::called::CalledObject;
+use crate::output::record::values::{EndObject, Hex32};
+use crate::output::record::{Record, write_record};
+use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd};
+
+/// A call without a reply.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct PendingObject<'a> {
+    /// The number of the connection, from 1.
+    connection: u32,
+    /// `rdma_xid` (RFC 8166 section 4.2.1).
+    rdma_xid: Hex32,
+    /// The address of the end that sent the call.
+    requester: EndObject,
+    /// The address of the end that the call was sent to.
+    responder: EndObject,
+    /// The number of the frame that completed the call, from 1.
+    call_frame: u64,
+    /// The file that holds that frame.
+    call_file: Option<&'a str>,
+    /// The number of the frame in that file.
+    call_file_frame: Option<u64>,
+    /// When the call was complete, in nanoseconds since 1970-01-01 00:00 UTC.
+    time_ns: u64,
+    /// Nanoseconds from then to the last frame of the capture.
+    age_ns: u64,
+    #[serde(flatten)]
+    called: CalledObject<'a>,
+    /// Arrival of the call at the responder: `accepted`, `refused` (and not sent again), `unacknowledged` (sent more than once)
+    /// or `unknown`.
+    delivery: &'static str,
+    /// Arrival of the reply, if it was sent: `refused` (and not sent again) or `unacknowledged` (sent more than once).
+    reply_delivery: Option<&'static str>,
+    /// What is owed: `reply`, `reply again` (it was refused), `call` (it was refused), `acknowledgement` (of a call that was sent
+    /// more than once), `RDMA Read response`, `RDMA Read of the reply`, `nothing` or `unknown`.
+    owed: &'static str,
+    /// The address of the end that owes it.
+    owed_by: Option<EndObject>,
+    /// The number of the frame in which the message that has to be sent again was refused.
+    refused_frame: Option<u64>,
+    /// Octets of RDMA Read responses that are owed.
+    owed_octets: Option<u64>,
+    /// Why it is not known what is owed.
+    owed_unknown: Option<String>,
+    /// Whether a credit is owed with it: the calls of the requester that wait have all of them. Null if that is not known.
+    owes_credit: Option<bool>,
+    /// The number of the frame that ended the connection, if one did.
+    disconnect_frame: Option<u64>,
+    /// What the requester did last for the RPC.
+    requester_last: StepObject,
+    /// What the responder did last for it; null if it did nothing.
+    responder_last: Option<StepObject>,
+}
+
+impl Record for PendingObject<'_> {
+    const TYPE: &'static str = "pending";
+}
+
+impl<'a> PendingObject<'a> {
+    pub(in crate::output) fn new(pending: &'a PendingCall, last: Time, files: &'a Files) -> Self {
+        let (call_file, call_file_frame) = files.locate(pending.call.frame).unzip();
+        let waiting = pending.waiting;
+        let (owed, octets, unknown) = match waiting.owed {
+            Owed::Reply => ("reply", None, None),
+            Owed::Call(_) => ("call", None, None),
+            Owed::Acknowledgement(_) => ("acknowledgement", None, None),
+            Owed::ReplyAgain(_) => ("reply again", None, None),
+            Owed::ReadReply => ("RDMA Read of the reply", None, None),
+            Owed::ReadResponse(octets) => ("RDMA Read response", Some(octets), None),
+            Owed::Nothing => ("nothing", None, None),
+            Owed::ReplyArrival(times) => {
+                let reason = format!("the reply was sent {times} times and never acknowledged");
+                ("unknown", None, Some(reason))
+            }
+            Owed::Unknown(reason) => ("unknown", None, Some(reason.to_string())),
+        };
+        let refused = match (waiting.reply_delivery, waiting.delivery) {
+            (Some(Delivery::Refused(refusal)), _) | (_, Delivery::Refused(refusal)) => Some(refusal.stamp.frame),
+            _ => None,
+        };
+        let disconnected = match waiting.end {
+            WaitEnd::Disconnected { stamp, .. } => Some(stamp.frame),
+            _ => None,
+        };
+        Self {
+            connection: pending.connection,
+            rdma_xid: Hex32(pending.xid),
+            requester: EndObject(pending.from),
+            responder: EndObject(pending.to),
+            call_frame: pending.call.frame,
+            call_file,
+            call_file_frame,
+            time_ns: pending.call.time.0,
+            age_ns: pending.age(last),
+            called: CalledObject::new(
+                (pending.reverse, pending.callback),
+                (pending.procedure, pending.name),
+                &pending.operations,
+                pending.security,
+            ),
+            delivery: waiting.delivery.name(),
+            reply_delivery: waiting.reply_delivery.map(Delivery::name),
+            owed,
+            refused_frame: refused,
+            owed_by: pending.debtor().map(EndObject),
+            owed_octets: octets,
+            owed_unknown: unknown,
+            owes_credit: pending.owes_credit(),
+            disconnect_frame: disconnected,
+            requester_last: StepObject::new(waiting.requester),
+            responder_last: waiting.responder.map(StepObject::new),
+        }
+    }
+}
+
+/// What an end did last for the RPC.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct StepObject {
+    /// `call`, `RDMA Read request`, `RDMA Read response`, `RDMA Write` or `reply`.
+    step: &'static str,
+    /// The number of the frame that shows it.
+    frame: u64,
+    /// When that was captured, in nanoseconds since 1970-01-01 00:00 UTC.
+    time_ns: u64,
+}
+
+impl StepObject {
+    fn new((step, stamp): (Step, Stamp)) -> Self {
+        Self { step: step.name(), frame: stamp.frame, time_ns: stamp.time.0 }
+    }
+}
+
+/// Writes a call without a reply and a line feed; `last` is the time of the last frame.
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn write_json(out: &mut impl io::Write, call: &PendingCall, last: Time, files: &Files) -> io::Result<()> {
+    write_record(out, &PendingObject::new(call, last, files))
+}

@@ -1,0 +1,141 @@
+//! The RPC message in a Send, and what all objects say of an RPC.
+
+use serde::Serialize;
+
+use super::values::{EachObject, NumberedObject};
+use crate::nfs::{Callback, CompoundOperation, Procedure, status};
+use crate::output::operation_name::OperationName;
+use crate::rpc::known::{Direction, Rpc, Security, Status};
+use crate::rpc::transaction::Transaction;
+
+/// An RPC message.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct RpcObject<'a> {
+    /// `call` or `reply`.
+    direction: &'static str,
+    #[serde(flatten)]
+    called: CalledObject<'a>,
+    #[serde(flatten)]
+    ended: EndedObject,
+}
+
+/// What an RPC calls.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct CalledObject<'a> {
+    /// Whether the server calls the client (RFC 8167).
+    reverse: bool,
+    /// Whether the program is only taken for that of NFSv4's callbacks: the capture does not show that the client announced it.
+    program_guessed: bool,
+    /// The number of the program (RFC 5531 section 9); null if the capture does not hold the call.
+    program: Option<u32>,
+    /// The version of the program.
+    version: Option<u32>,
+    /// The number of the procedure.
+    procedure: Option<u32>,
+    /// The name of the procedure, such as `NFSv4 COMPOUND`, if it is known.
+    name: Option<&'static str>,
+    /// What the RPC is counted by: the procedure, or the operation that a COMPOUND is about, such as `NFSv4 READ`.
+    operation: OperationName,
+    /// The operations of an NFSv4 COMPOUND, those of the reply and those of the call that were not reached; null for other
+    /// procedures, and under RPCSEC_GSS privacy, which seals them.
+    operations: Option<EachObject<'a, CompoundOperation, CompoundObject>>,
+    /// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or its control procedure; null for other flavors.
+    security: Option<&'static str>,
+}
+
+/// How an RPC ended.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct EndedObject {
+    /// `accept_stat`, `reject_stat` or `auth_stat` (RFC 5531 section 9), or the `rdma_err` of an RDMA_ERROR (RFC 8166 section
+    /// 4.5); null without a reply.
+    status: Option<NumberedObject>,
+    /// The status with which the results begin, if the procedure has one, such as `nfsstat4`.
+    nfs_status: Option<NumberedObject>,
+}
+
+/// An operation of a COMPOUND.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct CompoundObject {
+    /// Its name without `OP_`; `unknown` if the number is.
+    name: &'static str,
+    /// Its number.
+    number: u32,
+    /// How it ended (`nfsstat4`); null in a call, or if it was not reached.
+    status: Option<NumberedObject>,
+}
+
+impl<'a> RpcObject<'a> {
+    pub(in crate::output) fn new(rpc: &'a Rpc) -> Self {
+        let direction = match rpc.direction {
+            Direction::Call => "call",
+            Direction::Reply => "reply",
+        };
+        Self {
+            direction,
+            called: CalledObject::new(
+                (rpc.reverse, rpc.callback),
+                (rpc.procedure, rpc.name),
+                &rpc.operations,
+                rpc.security,
+            ),
+            ended: EndedObject::new(rpc.status, rpc.procedure, rpc.callback),
+        }
+    }
+}
+
+impl<'a> CalledObject<'a> {
+    pub(in crate::output) fn of_transaction(transaction: &'a Transaction) -> Self {
+        let Transaction { reverse, callback, procedure, name, operations, security, .. } = transaction;
+        Self::new((*reverse, *callback), (*procedure, *name), operations, *security)
+    }
+
+    pub(in crate::output) fn new(
+        (reverse, callback): (bool, Callback),
+        (procedure, name): (Option<Procedure>, Option<&'static str>),
+        operations: &'a [CompoundOperation],
+        security: Option<Security>,
+    ) -> Self {
+        let is_compound = name.is_some_and(|name| name.ends_with("COMPOUND"));
+        let is_sealed = security == Some(Security::Privacy);
+        Self {
+            reverse,
+            program_guessed: callback == Callback::Guessed,
+            program: procedure.map(|procedure| procedure.program),
+            version: procedure.map(|procedure| procedure.version),
+            procedure: procedure.map(|procedure| procedure.procedure),
+            name,
+            operation: OperationName::new(procedure, name, operations),
+            operations: (is_compound && !is_sealed).then(|| EachObject::new(operations)),
+            security: security.map(Security::name),
+        }
+    }
+}
+
+impl EndedObject {
+    pub(in crate::output) fn new(ended: Option<Status>, procedure: Option<Procedure>, callback: Callback) -> Self {
+        let nfs_status = match ended {
+            Some(Status::Success(number)) => number,
+            _ => None,
+        };
+        let name = |number| procedure.and_then(|procedure| status::name(&procedure, callback.is_callback(), number));
+        Self {
+            status: ended.map(|status| NumberedObject { name: Some(status.name()), number: status.number() }),
+            nfs_status: nfs_status.map(|number| NumberedObject { name: name(number), number }),
+        }
+    }
+}
+
+impl From<&CompoundOperation> for CompoundObject {
+    fn from(operation: &CompoundOperation) -> Self {
+        let CompoundOperation { code, name, status, .. } = *operation;
+        let status = status.map(|number| NumberedObject { name: status::nfs4_name(number), number });
+        Self { name, number: code, status }
+    }
+}
+
+#[cfg(feature = "schema")]
+super::described::described!(OperationName as String);

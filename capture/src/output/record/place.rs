@@ -1,0 +1,84 @@
+//! Where and when something was seen.
+
+use serde::Serialize;
+
+use super::values::EndObject;
+use crate::carrier::operation::Stamp;
+use crate::file::Files;
+use crate::link::{Address, MirrorSession};
+use crate::rpc::known::Direction;
+
+/// The frame that shows something.
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct PlaceObject<'a> {
+    /// The number of the frame, from 1. If the capture consists of several files, they are numbered consecutively.
+    frame: u64,
+    /// The file that holds the frame.
+    file: Option<&'a str>,
+    /// The number of the frame in its file, from 1.
+    file_frame: Option<u64>,
+    /// When the frame was captured, in nanoseconds since 1970-01-01 00:00 UTC.
+    time_ns: u64,
+    /// The number of the connection, from 1.
+    connection: u32,
+}
+
+impl<'a> PlaceObject<'a> {
+    pub(in crate::output) fn new(stamp: Stamp, connection: u32, files: &'a Files) -> Self {
+        let (file, file_frame) = files.locate(stamp.frame).unzip();
+        Self { frame: stamp.frame, file, file_frame, time_ns: stamp.time.0, connection }
+    }
+}
+
+/// Who sent a frame to whom, and which of them called in the RPC that it is for.
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct EndsObject {
+    /// The address of the end that sent the frame.
+    from: EndObject,
+    /// The address of the end that it was sent to.
+    to: EndObject,
+    /// The address of the end that sent the call; null if that is not known.
+    requester: Option<EndObject>,
+    /// The address of the end that the call was sent to; null if that is not known.
+    responder: Option<EndObject>,
+}
+
+impl EndsObject {
+    /// Those of a message.
+    pub(in crate::output) fn of_message((from, to): (Address, Address), direction: Option<Direction>) -> Self {
+        let requester = direction.map(|direction| match direction {
+            Direction::Call => from,
+            Direction::Reply => to,
+        });
+        Self::new((from, to), requester)
+    }
+
+    /// Those of a frame for an RPC with this requester.
+    pub(in crate::output) fn new((from, to): (Address, Address), requester: Option<Address>) -> Self {
+        let responder = requester.map(|requester| if requester == from { to } else { from });
+        Self {
+            from: EndObject(from),
+            to: EndObject(to),
+            requester: requester.map(EndObject),
+            responder: responder.map(EndObject),
+        }
+    }
+}
+
+/// The session of a mirror.
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct MirrorSessionObject {
+    /// The outermost encapsulation with a number: `ERSPAN`, `VXLAN` or `Geneve`.
+    encapsulation: &'static str,
+    /// The session ID of ERSPAN, or the virtual network identifier (VNI) of VXLAN and Geneve.
+    id: u32,
+}
+
+impl MirrorSessionObject {
+    pub(in crate::output) const fn new(session: MirrorSession) -> Self {
+        Self { encapsulation: session.encapsulation.name(), id: session.id }
+    }
+}

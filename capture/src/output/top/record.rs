@@ -1,0 +1,120 @@
+//! RPCs counted together.
+
+use std::borrow::Cow;
+use std::io;
+
+use serde::Serialize;
+
+use super::{TopCounts, TopKey, TopReport};
+use crate::output::file_names::{hash, readable};
+use crate::output::record::values::{EndObject, HexOctets};
+use crate::output::record::{Record, write_record};
+
+/// RPCs that have something in common.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct TopObject<'a> {
+    /// What they have in common: `client`, `server`, `operation`, `handle`, `name`, `status` or `connection`.
+    by: &'static str,
+    #[serde(flatten)]
+    key: KeyObject<'a>,
+    /// RPCs.
+    calls: u64,
+    /// Those without a reply.
+    unanswered: u64,
+    /// Those that failed.
+    failed: u64,
+    /// Octets of file data in their results, however they were sent.
+    octets_read: u64,
+    /// Octets of file data in their arguments.
+    octets_written: u64,
+    /// Those of which the call or the reply was not rebuilt, so that its file data is not counted.
+    not_rebuilt: u64,
+    /// Nanoseconds that half of them did not exceed, to one in a hundred; null if no latency is known.
+    p50_ns: Option<u64>,
+    /// Nanoseconds that 99 of 100 did not exceed.
+    p99_ns: Option<u64>,
+    /// Their latencies in nanoseconds, added up.
+    latency_sum_ns: u64,
+    /// Their share of the time of all RPCs, from 0 to 1.
+    share: f64,
+}
+
+/// Which value of it they have.
+#[derive(Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct KeyObject<'a> {
+    /// The value; for a handle, its CRC-32. Octets of a name that are no UTF-8 are written as `\xff`. Null if the RPCs do not show
+    /// one, or have several.
+    key: Option<Cow<'a, str>>,
+    /// By handle: its octets in hexadecimal digits.
+    handle: Option<HexOctets<'a>>,
+    /// By handle: the address of the server that it is from.
+    server: Option<EndObject>,
+    /// By handle: the name by which the file was looked up, opened or created, if the capture shows that.
+    file_name: Option<Cow<'a, str>>,
+    /// How many values the RPCs have that are counted together as others; null in all other rows.
+    others: Option<u64>,
+}
+
+impl Record for TopObject<'_> {
+    const TYPE: &'static str = "top";
+}
+
+impl<'a> TopObject<'a> {
+    pub(in crate::output) fn all(report: &'a TopReport) -> impl Iterator<Item = Self> + 'a {
+        let rows = report.rows.iter().map(|(key, counts)| Self::new(report, KeyObject::new(report, key), counts));
+        let keys = report.others.keys;
+        let others = (keys > 0).then(|| {
+            let key = KeyObject { others: Some(keys), ..KeyObject::default() };
+            Self::new(report, key, &report.others.counts)
+        });
+        rows.chain(others)
+    }
+
+    fn new(report: &TopReport, key: KeyObject<'a>, counts: &TopCounts) -> Self {
+        Self {
+            by: report.by.name(),
+            key,
+            calls: counts.calls,
+            unanswered: counts.unanswered,
+            failed: counts.failed,
+            octets_read: counts.octets_read,
+            octets_written: counts.octets_written,
+            not_rebuilt: counts.not_rebuilt,
+            p50_ns: counts.percentile(50),
+            p99_ns: counts.percentile(99),
+            latency_sum_ns: counts.time,
+            share: report.share(counts),
+        }
+    }
+}
+
+impl<'a> KeyObject<'a> {
+    fn new(report: &'a TopReport, key: &'a TopKey) -> Self {
+        let of = |text: String| Self { key: Some(text.into()), ..Self::default() };
+        match key {
+            TopKey::Address(address) => of(address.to_string()),
+            TopKey::Connection(number) => of(number.to_string()),
+            TopKey::Text(text) => Self { key: Some(text.into()), ..Self::default() },
+            TopKey::Name(name) => Self { key: Some(readable(name)), ..Self::default() },
+            TopKey::File(server, handle) => Self {
+                handle: Some(HexOctets(handle)),
+                server: Some(EndObject(*server)),
+                file_name: report.names.name(*server, handle).map(readable),
+                ..of(format!("{:#010x}", hash(handle)))
+            },
+            TopKey::None => Self::default(),
+        }
+    }
+}
+
+impl TopReport {
+    /// Writes RPCs that are counted together, a line for each key.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
+        TopObject::all(self).try_for_each(|object| write_record(out, &object))
+    }
+}

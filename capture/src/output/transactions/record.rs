@@ -1,0 +1,264 @@
+//! An RPC with both its messages.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::arguments::ArgumentsObject;
+use crate::file::Files;
+use crate::output::file_names::{FileNames, server};
+use crate::output::record::called::{CalledObject, EndedObject};
+use crate::output::record::values::{EndObject, Hex32, ShownObject};
+use crate::output::record::{Record, write_record};
+use crate::rpc::credits::CreditWaitUnknown;
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::phases::{NotTimed, Phases};
+use crate::rpc::recovery::{Recovery, RecoveryUnknown};
+use crate::rpc::transaction::{Form, Half, Transaction};
+
+/// An RPC: a call and its reply.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(in crate::output) struct TransactionObject<'a> {
+    /// The number of the connection, from 1.
+    connection: u32,
+    /// `rdma_xid` (RFC 8166 section 4.2.1).
+    rdma_xid: Hex32,
+    /// The address of the end that sent the call.
+    requester: EndObject,
+    /// The address of the end that the call was sent to.
+    responder: EndObject,
+    /// The number of the frame that completed the call, from 1; null if the capture does not hold the call.
+    call_frame: Option<u64>,
+    /// The file that holds that frame.
+    call_file: Option<&'a str>,
+    /// The number of the frame in that file.
+    call_file_frame: Option<u64>,
+    /// The number of the frame that completed the reply, in the copy that the requester accepted, if the capture shows which; null
+    /// if the capture does not hold the reply, or it did not arrive.
+    reply_frame: Option<u64>,
+    /// The file that holds that frame.
+    reply_file: Option<&'a str>,
+    /// The number of the frame in that file.
+    reply_file_frame: Option<u64>,
+    /// When the call was complete, in nanoseconds since 1970-01-01 00:00 UTC; without the call, when the reply was.
+    time_ns: Option<u64>,
+    /// Nanoseconds from the first packet of the call to the last packet of the reply, in the copy that the requester accepted;
+    /// null if the capture does not show that (`phases_missing` says why), or without a reply.
+    latency_ns: Option<u64>,
+    /// Where that time went: the phases add up to it.
+    phases: Option<PhasesObject>,
+    /// Why the phases are not known.
+    phases_missing: Option<ShownObject<NotTimed>>,
+    /// How much of the time was spent because packets were lost.
+    recovery: Option<RecoveryObject<'a>>,
+    /// Why that is not known.
+    recovery_missing: Option<ShownObject<RecoveryUnknown>>,
+    /// For how many nanoseconds before the call no credit was free, up to the reply that let it go: as many calls of the requester
+    /// waited as it had been granted.
+    credit_wait_ns: Option<u64>,
+    /// Why that is not known.
+    credit_wait_missing: Option<ShownObject<CreditWaitUnknown>>,
+    #[serde(flatten)]
+    called: CalledObject<'a>,
+    /// What the operations are asked to do; null if that is not known, or if none of them names anything.
+    arguments: Option<Vec<ArgumentsObject<'a>>>,
+    /// The call; null if the capture does not hold it.
+    call: Option<HalfObject>,
+    /// The reply; null if the capture does not hold it.
+    reply: Option<HalfObject>,
+    /// Octets that the responder pulled from Read chunks.
+    rdma_read_octets: u64,
+    /// Octets that the responder put into Write chunks and the Reply chunk.
+    rdma_write_octets: u64,
+    #[serde(flatten)]
+    ended: EndedObject,
+}
+
+impl Record for TransactionObject<'_> {
+    const TYPE: &'static str = "transaction";
+}
+
+impl<'a> TransactionObject<'a> {
+    pub(in crate::output) fn new(
+        transaction: &'a Transaction,
+        arguments: Option<Vec<ArgumentsObject<'a>>>,
+        files: &'a Files,
+    ) -> Self {
+        let Transaction { call, reply, .. } = transaction;
+        let locate = |half: &Option<Half>| half.as_ref().and_then(|half| files.locate(half.stamp.frame)).unzip();
+        let ((call_file, call_file_frame), (reply_file, reply_file_frame)) = (locate(call), locate(reply));
+        Self {
+            connection: transaction.connection,
+            rdma_xid: Hex32(transaction.xid),
+            requester: EndObject(transaction.from),
+            responder: EndObject(transaction.to),
+            call_frame: call.as_ref().map(|half| half.stamp.frame),
+            call_file,
+            call_file_frame,
+            reply_frame: reply.as_ref().map(|half| half.stamp.frame),
+            reply_file,
+            reply_file_frame,
+            time_ns: call.as_ref().or(reply.as_ref()).map(|half| half.stamp.time.0),
+            latency_ns: transaction.latency(),
+            phases: transaction.phases.ok().map(PhasesObject::new),
+            phases_missing: transaction.phases.err().map(ShownObject),
+            recovery: transaction.recovery.as_ref().ok().map(RecoveryObject::new),
+            recovery_missing: transaction.recovery.as_ref().err().copied().map(ShownObject),
+            credit_wait_ns: transaction.credit_wait.ok(),
+            credit_wait_missing: transaction.credit_wait.err().map(ShownObject),
+            called: CalledObject::of_transaction(transaction),
+            arguments,
+            call: call.as_ref().map(HalfObject::new),
+            reply: reply.as_ref().map(HalfObject::new),
+            rdma_read_octets: transaction.read_octets,
+            rdma_write_octets: transaction.write_octets,
+            ended: EndedObject::new(transaction.status, transaction.procedure, transaction.callback),
+        }
+    }
+}
+
+/// Where the time of an RPC went, in nanoseconds.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct PhasesObject {
+    /// The packets of the call.
+    call_ns: u64,
+    /// No packet; the next was due from the responder.
+    responder_ns: u64,
+    /// RDMA Reads: from the first request to the last response.
+    pull_ns: u64,
+    /// RDMA Writes.
+    push_ns: u64,
+    /// The packets of the reply.
+    reply_ns: u64,
+    /// No packet; the next was due from the requester.
+    requester_ns: u64,
+}
+
+impl PhasesObject {
+    const fn new(phases: Phases) -> Self {
+        let Phases { call, responder, pull, push, reply, requester } = phases;
+        Self {
+            call_ns: call,
+            responder_ns: responder,
+            pull_ns: pull,
+            push_ns: push,
+            reply_ns: reply,
+            requester_ns: requester,
+        }
+    }
+}
+
+/// What was done because packets were lost, or seemed to be.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct RecoveryObject<'a> {
+    /// Nanoseconds of the latency that were spent on it.
+    ns: u64,
+    /// How often a sender waited for an acknowledgement in vain.
+    timeouts: u64,
+    /// How often an RDMA Read request was sent again because a response was missing.
+    implied_naks: u64,
+    /// How often packets were sent again, and the capture does not show why.
+    causes_not_seen: u64,
+    /// Packets that were sent again.
+    resent_packets: u64,
+    /// Negative acknowledgements; for TCP, holes that duplicate acknowledgements reported.
+    naks: u64,
+    /// "Receiver not ready".
+    rnr_naks: u64,
+    /// Nanoseconds that these asked the sender to wait.
+    rnr_wait_ns: u64,
+    /// The numbers of the frames that show this, the first 64 of them.
+    frames: &'a [u64],
+    /// How many more frames there were.
+    frames_left_out: u64,
+}
+
+impl<'a> RecoveryObject<'a> {
+    fn new(recovery: &'a Recovery) -> Self {
+        let Recovery { timeouts, implied_naks, causes_not_seen, resent_packets, .. } = *recovery;
+        let Recovery { naks, rnr_naks, frames_left_out, .. } = *recovery;
+        Self {
+            ns: recovery.phases.total(),
+            timeouts,
+            implied_naks,
+            causes_not_seen,
+            resent_packets,
+            naks,
+            rnr_naks,
+            rnr_wait_ns: recovery.rnr_wait,
+            frames: recovery.frames.as_slice(),
+            frames_left_out,
+        }
+    }
+}
+
+/// A call or a reply within an RPC.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct HalfObject {
+    /// How it was sent (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
+    form: &'static str,
+    /// Octets of the Payload stream that were in the Send.
+    inline_octets: usize,
+    /// Whether the whole RPC message could be put together.
+    rebuilt: bool,
+    /// Octets of the whole RPC message; null if it was not rebuilt.
+    length_octets: Option<usize>,
+    /// Why it was not rebuilt.
+    reason: Option<ShownObject<NotRebuilt>>,
+}
+
+impl HalfObject {
+    fn new(half: &Half) -> Self {
+        let (length_octets, reason) = match &half.message {
+            Ok(rebuilt) => (Some(rebuilt.len()), None),
+            Err(reason) => (None, Some(ShownObject(*reason))),
+        };
+        Self {
+            form: form(half.form),
+            inline_octets: half.inline,
+            rebuilt: length_octets.is_some(),
+            length_octets,
+            reason,
+        }
+    }
+}
+
+/// How an RPC message was sent, as RFC 8166 section 3.5 names it.
+const fn form(form: Form) -> &'static str {
+    match form {
+        Form::Short => "short",
+        Form::Chunked => "chunked",
+        Form::Long => "long",
+        Form::Continued => "continued",
+    }
+}
+
+/// Writes a transaction and a line feed. `names` learns the names of files from it, and has those of earlier ones.
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn write_json(
+    out: &mut impl io::Write,
+    transaction: &Transaction,
+    files: &Files,
+    names: &mut FileNames,
+) -> io::Result<()> {
+    with_transaction(transaction, files, names, |record| write_record(out, record))
+}
+
+/// Calls `act` with the record of a transaction, once `names` has learnt from it.
+pub(in crate::output) fn with_transaction<T>(
+    transaction: &Transaction,
+    files: &Files,
+    names: &mut FileNames,
+    act: impl FnOnce(&TransactionObject<'_>) -> T,
+) -> T {
+    let arguments = transaction.arguments();
+    names.learn(transaction, &arguments);
+    let arguments = ArgumentsObject::all(&arguments, server(transaction), names);
+    act(&TransactionObject::new(transaction, arguments, files))
+}

@@ -1,0 +1,131 @@
+//! RPCs as lines of text in columns.
+
+use std::io;
+
+use crate::file::Files;
+use crate::output::called::{called_within, ended};
+use crate::output::format::line::{CHUNK, DIM, NAME, PLAIN, WARNING, wrapped};
+use crate::output::format::number::exact_milliseconds;
+use crate::output::lines::{At, Columns, Lines, add, place, place_columns};
+use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::transaction::{Half, Transaction};
+
+/// Columns before the reason for which an RPC was not rebuilt.
+const REASON: usize = 14;
+/// Columns of the octets moved by RDMA.
+const MOVED: usize = 19;
+/// The fewest columns for what is called, before the operations that lead to another are left out.
+const CALLED: usize = 27;
+
+/// The place of a transaction.
+fn at(transaction: &Transaction) -> At {
+    let Transaction { connection, from, to, call, reply, .. } = transaction;
+    let stamp = call.as_ref().or(reply.as_ref()).map(|half| half.stamp).unwrap_or_default();
+    At { stamp, connection: *connection, ends: (*from, *to) }
+}
+
+/// The columns of a transaction that a narrow screen has no room for.
+#[derive(Clone, Copy)]
+struct TransactionColumns {
+    /// Requester and responder; without them the number of the connection says who they are.
+    ends: bool,
+    /// Octets moved by RDMA Read and by RDMA Write.
+    moved: bool,
+}
+
+impl Columns {
+    /// The columns of transactions that there is room for.
+    fn of_transactions(&self, files: &Files) -> TransactionColumns {
+        let times = self.times.heading().chars().count();
+        // Two frames, the connection, the XID and the latency.
+        let least = 2 * (7 + place_columns(files)) + times + 4 + 11 + 10 + 1 + CALLED;
+        let ends = least + self.pair + 2;
+        TransactionColumns { ends: self.screen.fits(ends), moved: self.screen.fits(ends + MOVED) }
+    }
+}
+
+impl Lines {
+    /// Writes the headings of the columns of [`transaction`](Self::transaction), above the `first` transaction.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn transaction_heading(
+        &mut self,
+        out: &mut impl io::Write,
+        first: &Transaction,
+        files: &Files,
+    ) -> io::Result<()> {
+        self.columns.pair(at(first).ends);
+        let shown = self.columns.of_transactions(files);
+        let mut line = self.columns.line(files, 2).within(self.columns.screen);
+        line.push(DIM, "  call  reply ");
+        for name in ["call in file", "reply in file"] {
+            line.column(DIM, if files.width() > 0 { name } else { "" }, place_columns(files));
+        }
+        line.push(DIM, self.columns.times.heading());
+        line.push(DIM, "  C ");
+        if shown.ends {
+            line.column(DIM, "requester → responder", self.columns.pair + 2);
+        }
+        line.push(DIM, "rdma_xid          ms ");
+        line.push(DIM, if shown.moved { "RDMA Read    Write  RPC" } else { " RPC" });
+        line.write(out)
+    }
+
+    /// Writes a transaction and, if it was not rebuilt, lines below it that say why.
+    ///
+    /// The columns: frame of the call and of the reply, seconds, connection, requester and responder, `rdma_xid`,
+    /// latency in milliseconds, octets moved by RDMA Read and by RDMA Write, what was called, and how it ended unless
+    /// that is success. If a capture consists of several files, the places of both frames in their files follow the
+    /// frames. If a list of operations is too long, those that lead to another are left out. A narrow screen shows no octets
+    /// moved, and a narrower one no requester and responder either.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn transaction(
+        &mut self,
+        out: &mut impl io::Write,
+        transaction: &Transaction,
+        files: &Files,
+    ) -> io::Result<()> {
+        let Transaction { xid, call, reply, .. } = transaction;
+        let at = at(transaction);
+        let pair = self.columns.pair(at.ends);
+        let shown = self.columns.of_transactions(files);
+        let mut line = self.columns.line(files, 2).within(self.columns.screen);
+        let frames = [call, reply].map(|half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame));
+        for frame in frames {
+            line.push(DIM, &format!("{:>6} ", frame.map_or("-".to_owned(), |frame| frame.to_string())));
+        }
+        for frame in frames {
+            place(&mut line, frame, files);
+        }
+        self.columns.rest(&mut line, &at, Some(pair.as_str()).filter(|_| shown.ends));
+        let latency = transaction.latency().map_or("-".to_owned(), exact_milliseconds);
+        line.push(PLAIN, &format!("{xid:#010x} {latency:>9} "));
+        if shown.moved {
+            line.push(CHUNK, &format!("{:>9} {:>8} ", transaction.read_octets, transaction.write_octets));
+        }
+        line.push(PLAIN, " ");
+        let notes = ended(transaction);
+        let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
+        let room = line.room().saturating_sub(width);
+        line.push_within(NAME, &called_within(room.max(CALLED), transaction), room);
+        add(&mut line, &notes);
+        line.write(out)?;
+        for (which, half) in [("call", call), ("reply", reply)] {
+            if let Some(Half { message: Err(reason), .. }) = half
+                && !matches!(reason, NotRebuilt::Error(_))
+            {
+                let reason = format!("{which} not rebuilt: {reason}");
+                let room = self.columns.line(files, 2).within(self.columns.screen).room();
+                for text in wrapped(&reason, room.saturating_sub(REASON)) {
+                    let mut line = self.columns.text(REASON);
+                    line.push(WARNING, &text);
+                    line.write(out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
