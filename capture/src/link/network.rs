@@ -1,7 +1,7 @@
 //! What the link layer carries.
 
 use super::mirror::MirrorSession;
-use super::other::{CUT as CUT_FRAME, Other};
+use super::other::{self, Other};
 use crate::file::LinkType;
 
 /// What the link layer carries, from the first octet of its header to the end of what was captured.
@@ -24,7 +24,7 @@ pub(crate) enum Network<'a> {
 }
 
 /// A frame that ends before its headers do.
-pub(super) const CUT: Network<'static> = Network::Other(CUT_FRAME);
+pub(super) const CUT: Network<'static> = Network::Other(other::CUT);
 
 impl<'a> Network<'a> {
     /// Something that is not read, with a name.
