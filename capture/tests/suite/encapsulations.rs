@@ -192,6 +192,12 @@ fn the_session_of_a_mirror_is_shown_and_no_part_of_a_connection() {
     let file = File::new("session-none", &transcode::encapsulate(&records, GreEthernet));
     assert!(stdout(&run(&["decode", "--json", file.path()])).contains(r#""mirror_session":null"#));
 
+    // A mirror of a virtual network: the session of the mirror is outside.
+    let nested = transcode::encapsulate(&transcode::encapsulate(&records, Vxlan), ErspanII);
+    let found = dissect(&nested);
+    assert!(found.messages.len() > 10);
+    assert!(found.messages.iter().all(|message| message.mirror_session.unwrap().to_string() == "ERSPAN session 7"));
+
     // Each direction in a session of its own.
     let mut records = transcode::encapsulate(&records, ErspanII);
     for record in records.iter_mut().filter(|record| record.data[50..62] > record.data[56..68]) {
