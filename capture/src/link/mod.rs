@@ -3,7 +3,7 @@
 //!
 //! There are two steps: the link layer says which network layer begins where, and the network layer says where the
 //! InfiniBand transport begins. Checking an ICRC needs only the first step, because the ICRC covers the network layer.
-//! If that finds neither InfiniBand nor TCP, [`encapsulation`] looks for a network layer further inside, so frames
+//! If that finds neither InfiniBand nor TCP, `encapsulation.rs` looks for a network layer further inside, so frames
 //! without an encapsulation pay nothing for it.
 //!
 //! Lengths come from the headers, never from the frame: Ethernet pads short frames, ERF pads records, and captures and
