@@ -23,7 +23,7 @@ use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
 use crate::session::{Context, Session};
 
-/// The kinds of frames that are counted apart. What follows from the capture's numbers has no other bound.
+/// Maximum number of kinds of frames that are counted apart. The numbers in a capture have no other bound.
 const OTHERS: usize = 32;
 const TCP: Other = Other::Named("TCP");
 const FOREIGN_TCP: Other = Other::Named("TCP on a service port, without iWARP");

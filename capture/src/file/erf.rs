@@ -38,7 +38,7 @@ const SECONDS: core::ops::Range<u32> = 946_684_800..4_102_444_800;
 const APART: u32 = 86_400;
 
 /// The header of a record.
-struct Header {
+struct RecordHeader {
     seconds: u32,
     fraction: u32,
     kind: u8,
@@ -46,7 +46,7 @@ struct Header {
     on_wire: usize,
 }
 
-impl Header {
+impl RecordHeader {
     fn decode(octets: &[u8]) -> Option<Self> {
         let [f0, f1, f2, f3, s0, s1, s2, s3, kind, _, l0, l1, _, _, w0, w1] = *octets.first_chunk::<HEADER_LEN>()?;
         Some(Self {
@@ -90,7 +90,7 @@ pub(super) fn is_erf<R: Read>(buffer: &mut Buffer<R>) -> Result<bool, FileError>
             // One record is plausible by chance, unless the file ends with it.
             return Ok(first.is_some() && buffer.available().len() == at);
         }
-        let Some(header) = buffer.available().get(at..).and_then(Header::decode) else { return Ok(false) };
+        let Some(header) = buffer.available().get(at..).and_then(RecordHeader::decode) else { return Ok(false) };
         let first = *first.get_or_insert(header.seconds);
         if !header.is_plausible() || header.seconds.abs_diff(first) > APART {
             return Ok(false);
@@ -108,7 +108,7 @@ pub(super) fn next<R: Read>(buffer: &mut Buffer<R>) -> Result<Option<Record>, Fi
     if buffer.available().is_empty() {
         return Ok(None);
     }
-    let header = Header::decode(buffer.available()).ok_or_else(ends_inside)?;
+    let header = RecordHeader::decode(buffer.available()).ok_or_else(ends_inside)?;
     if header.length < HEADER_LEN {
         return Err(FileError::new(offset, Problem::Damaged("a record is shorter than its header")));
     }

@@ -6,8 +6,8 @@
 //! IP          IPv4, IPv6, GRE (Ethernet, IP, MPLS, ERSPAN), EtherIP, MPLS, Ethernet
 //! UDP         VXLAN, VXLAN-GPE, Geneve, MPLS, TZSP
 //! ```
-//! Each has a file, which returns what is inside; this one says which file is asked. Outer addresses are never those of a
-//! peer, so nothing but the innermost network layer is left in the end.
+//! Each has a file with a function that returns its content; this file chooses the function. The outer headers are dropped:
+//! their addresses never become a peer's.
 
 use super::ipv4::Ipv4;
 use super::ipv6::Ipv6;
@@ -70,7 +70,7 @@ pub(crate) fn innermost(network: Network<'_>) -> Innermost<'_> {
     innermost
 }
 
-/// What is inside of `network`; none if that is no encapsulation.
+/// Opens an encapsulation. Returns `None` if `network` is not one.
 fn inside(network: Network<'_>) -> Option<Inside<'_>> {
     match network {
         Network::Ipv4(octets) => ipv4(octets),
@@ -81,7 +81,7 @@ fn inside(network: Network<'_>) -> Option<Inside<'_>> {
     }
 }
 
-/// What is inside a frame of a rarer link type, or of one inside an encapsulation.
+/// Opens a frame of a rarer link type, or of a link type inside an encapsulation.
 fn link(number: LinkType, octets: &[u8]) -> Network<'_> {
     match number {
         loopback::NULL | loopback::LOOP => loopback::inside(octets),
@@ -95,7 +95,7 @@ fn link(number: LinkType, octets: &[u8]) -> Network<'_> {
     }
 }
 
-/// What is inside the payload after an ethertype.
+/// Opens the payload after an ethertype.
 fn ethertype(number: [u8; 2], octets: &[u8]) -> Option<Inside<'_>> {
     let network = match number {
         [0..=5, _] => llc::inside(octets),
@@ -130,13 +130,13 @@ fn ipv6(octets: &[u8]) -> Option<Inside<'_>> {
     }
 }
 
-/// The octets that belong to a packet. What follows them, such as the check sequence of a frame, must not be taken for
-/// the end of an inner packet that a mirror has cut.
+/// Cuts `octets` to the length of a packet. Octets behind it, such as a frame check sequence, must not pass for the end of an
+/// inner packet that a mirror has cut.
 fn within(octets: &[u8], length: usize) -> &[u8] {
     octets.get(..length).unwrap_or(octets)
 }
 
-/// What is inside the payload of an IP packet that had `length` octets on the wire.
+/// Opens the payload of an IP packet; `length` is its length on the wire.
 fn protocol(number: u8, octets: &[u8], length: usize) -> Option<Inside<'_>> {
     Some(match number {
         IPV4 => Network::Ipv4(octets).into(),
@@ -153,7 +153,7 @@ fn protocol(number: u8, octets: &[u8], length: usize) -> Option<Inside<'_>> {
     })
 }
 
-/// What is inside a datagram.
+/// Opens the payload of a UDP datagram.
 fn datagram(port: u16, octets: &[u8]) -> Option<Inside<'_>> {
     Some(match port {
         VXLAN | OLD_VXLAN => vxlan::inside(octets),

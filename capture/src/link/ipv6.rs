@@ -90,3 +90,30 @@ pub(super) fn decode(octets: &[u8]) -> Content<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// To the segment 2001:db8::1, and behind that to 2001:db8::2.
+    fn routed(kind: u8, left: u8) -> Vec<u8> {
+        let address = |last: u8| [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last];
+        let routing = [17, 4, kind, left, 1, 0, 0, 0];
+        let header = [0x60, 0, 0, 0, 0, 48, ROUTING, 64];
+        [&header[..], &address(9), &address(1), &routing, &address(2), &address(1), &[0xee; 8]].concat()
+    }
+
+    #[test]
+    fn a_packet_on_its_way_along_segments_is_for_the_last_one() {
+        for (kind, left, last) in [(SEGMENTS, 1, 2), (SEGMENTS, 0, 1), (3, 1, 1)] {
+            let octets = routed(kind, left);
+            let ip = Ipv6::decode(&octets).unwrap();
+            assert_eq!((ip.destination[15], ip.source[15]), (last, 9), "routing type {kind}, {left} left");
+            assert_eq!((ip.next_header, ip.payload, ip.payload_length), (17, &[0xee; 8][..], 8));
+        }
+        let mut none = routed(SEGMENTS, 1);
+        // A routing header of 8 octets has no room for a segment.
+        none[41] = 0;
+        assert_eq!(Ipv6::decode(&none).unwrap().destination[15], 1);
+    }
+}

@@ -4,7 +4,7 @@ use super::network::Network;
 use super::{cooked, erf, ethernet};
 use crate::file::LinkType;
 
-/// What a frame of the link type carries.
+/// Finds the network layer in a frame of the link type.
 #[inline]
 pub(super) fn decode(link: LinkType, octets: &[u8]) -> Network<'_> {
     match link {

@@ -60,7 +60,7 @@ const FRAMES: usize = 1 << 13;
 /// The sessions that the last frames came through. Only frames that have one take room.
 #[derive(Debug, Default)]
 pub(crate) struct RecentSessions {
-    /// By the number of the frame, modulo [`FRAMES`].
+    /// By the number of the frame, modulo `FRAMES`.
     frames: Vec<Option<(u64, MirrorSession)>>,
 }
 

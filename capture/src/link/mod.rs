@@ -3,7 +3,7 @@
 //!
 //! There are two steps: the link layer says which network layer begins where, and the network layer says where the
 //! InfiniBand transport begins. Checking an ICRC needs only the first step, because the ICRC covers the network layer.
-//! If that finds neither InfiniBand nor TCP, [`encapsulation`] looks for a network layer further inside, so frames
+//! If that finds neither InfiniBand nor TCP, `encapsulation.rs` looks for a network layer further inside, so frames
 //! without an encapsulation pay nothing for it.
 //!
 //! Lengths come from the headers, never from the frame: Ethernet pads short frames, ERF pads records, and captures and
@@ -70,20 +70,20 @@ pub(crate) struct Sighted<'a> {
     pub(crate) session: Option<MirrorSession>,
 }
 
-/// What `frame` carries. It may be an encapsulation.
+/// Finds the network layer of `frame`, which may be an encapsulation.
 #[inline]
 pub(crate) fn network<'a>(frame: &Frame<'a>) -> Network<'a> {
     link_type::decode(frame.link, frame.data)
 }
 
-/// What `frame` holds. Never an error, because a capture holds whatever passed by.
+/// Returns the content of `frame`. There are no errors, because a capture holds whatever passed by.
 #[inline]
 #[must_use]
 pub fn decode<'a>(frame: &Frame<'a>) -> Content<'a> {
     sighted(frame).content
 }
 
-/// What `frame` holds, and how that was captured.
+/// Decodes `frame`, and notes how it was captured.
 #[inline]
 pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> Sighted<'a> {
     let network = network(frame);
@@ -93,7 +93,7 @@ pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> Sighted<'a> {
     }
 }
 
-/// What a network layer holds, without looking into encapsulations.
+/// Decodes a network layer, without opening encapsulations.
 #[inline]
 fn content(network: Network<'_>) -> Content<'_> {
     match network {
@@ -107,7 +107,7 @@ fn content(network: Network<'_>) -> Content<'_> {
     }
 }
 
-/// What a network layer holds that itself holds neither InfiniBand nor TCP, in a frame of `octets` octets.
+/// Looks for a packet in the encapsulations of a frame of `octets` octets.
 #[cold]
 #[inline(never)]
 fn inside(network: Network<'_>, octets: usize) -> Sighted<'_> {

@@ -1,10 +1,10 @@
-//! What the link layer carries.
+//! Payload of the link layer.
 
 use super::mirror::MirrorSession;
-use super::other::{CUT as CUT_FRAME, Other};
+use super::other::{self, Other};
 use crate::file::LinkType;
 
-/// What the link layer carries, from the first octet of its header to the end of what was captured.
+/// Payload of the link layer: from the first octet of the network header to the last captured octet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Network<'a> {
     /// IPv4.
@@ -24,7 +24,7 @@ pub(crate) enum Network<'a> {
 }
 
 /// A frame that ends before its headers do.
-pub(super) const CUT: Network<'static> = Network::Other(CUT_FRAME);
+pub(super) const CUT: Network<'static> = Network::Other(other::CUT);
 
 impl<'a> Network<'a> {
     /// Something that is not read, with a name.
@@ -43,7 +43,7 @@ impl<'a> Network<'a> {
     }
 }
 
-/// What is inside an encapsulation.
+/// Content of an encapsulation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inside<'a> {
     pub(super) network: Network<'a>,

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// What a frame holds besides InfiniBand and TCP, as it is counted.
+/// Content of a frame besides InfiniBand and TCP, as it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Other {

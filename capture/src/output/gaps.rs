@@ -202,7 +202,7 @@ fn why_without_rdma(summary: &Summary) -> Cow<'static, str> {
     match most {
         Some((other, count)) if other.may_encapsulate() => format!(
             "{count} of {} frames are {other}, which is not read; if the RDMA packets are inside, remove what is in front of \
-             them, here 42 octets: editcap -C 42 -L IN OUT (-T ether if an Ethernet frame begins there, -T rawip if IP does)",
+             them; if that is 42 octets: editcap -C 42 -L IN OUT (with -T ether if Ethernet begins there, or -T rawip)",
             summary.frames
         )
         .into(),

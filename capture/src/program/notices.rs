@@ -37,6 +37,8 @@ pub(super) enum Select {
     Both,
 }
 
+/// Kinds of frames that the line about those left alone names, at most.
+const LISTED: usize = 10;
 /// The most connections whose missing direction gets a line of its own.
 const DIRECTIONS: usize = 3;
 
@@ -398,8 +400,17 @@ fn clock(steps: ClockSteps) -> String {
     format!("{steps}: times across that are wrong")
 }
 
+/// Names with their counts: all of them, or the most frequent.
 fn list(counts: &[(impl Display, u64)]) -> String {
-    counts.iter().map(|(name, count)| format!("{name} ({count})")).collect::<Vec<_>>().join(", ")
+    let mut counts: Vec<_> = counts.iter().collect();
+    if counts.len() > LISTED {
+        counts.sort_by_key(|(_, count)| core::cmp::Reverse(*count));
+    }
+    let (listed, rest) = counts.split_at(counts.len().min(LISTED));
+    let mut listed: Vec<_> = listed.iter().map(|(name, count)| format!("{name} ({count})")).collect();
+    let left_out: u64 = rest.iter().map(|(_, count)| count).sum();
+    listed.extend((left_out > 0).then(|| format!("others ({left_out})")));
+    listed.join(", ")
 }
 
 fn bad(summary: &Summary) -> u64 {

@@ -192,6 +192,12 @@ fn the_session_of_a_mirror_is_shown_and_no_part_of_a_connection() {
     let file = File::new("session-none", &transcode::encapsulate(&records, GreEthernet));
     assert!(stdout(&run(&["decode", "--json", file.path()])).contains(r#""mirror_session":null"#));
 
+    // A mirror of a virtual network: the session of the mirror is outside.
+    let nested = transcode::encapsulate(&transcode::encapsulate(&records, Vxlan), ErspanII);
+    let found = dissect(&nested);
+    assert!(found.messages.len() > 10);
+    assert!(found.messages.iter().all(|message| message.mirror_session.unwrap().to_string() == "ERSPAN session 7"));
+
     // Each direction in a session of its own.
     let mut records = transcode::encapsulate(&records, ErspanII);
     for record in records.iter_mut().filter(|record| record.data[50..62] > record.data[56..68]) {
@@ -257,7 +263,12 @@ fn few_numbers_are_counted_apart() {
         record.data[36..38].copy_from_slice(&[0xff, 0xff]);
         record
     });
-    let summary = dissect(&records.collect::<Vec<_>>()).summary;
+    let records: Vec<Record> = records.collect();
+    let file = File::new("ports", &records);
+    let said = run(&["decode", file.path()]);
+    let line = "ignored: other frames: further UDP ports (68), UDP port 1024 (1), UDP port 1025 (1),";
+    assert!(stderr(&said).contains(line) && stderr(&said).contains(", UDP port 1032 (1), others (23)\n"));
+    let summary = dissect(&records).summary;
     let others: Vec<String> = summary.others.iter().map(|(other, count)| format!("{other}: {count}")).collect();
     assert_eq!(others.len(), 33);
     assert_eq!((&others[31][..], &others[32][..]), ("UDP port 1055: 1", "further UDP ports: 68"));

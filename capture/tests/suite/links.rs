@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rpcrdma_capture::link::{Content, Other, Packet, decode};
 use rpcrdma_capture::{Address, Carrier, CrcVerdict, Frame, LinkType, Time, verify_crc};
 
-use crate::transcode::{self, Erf, Padding, ROCE_CAPTURES, Record};
+use crate::transcode::{self, ENCAPSULATIONS, Erf, Padding, ROCE_CAPTURES, Record};
 
 fn frame(record: &Record) -> Frame<'_> {
     Frame {
@@ -302,9 +302,10 @@ fn hostile_frames_are_survived() {
         ),
         transcode::to_erf(&original, Erf { extension_headers: 1, padding: Padding::None }),
         v1,
-        original,
+        original.clone(),
     ];
-    for record in kinds.iter().flatten() {
+    let encapsulated = ENCAPSULATIONS.map(|how| transcode::encapsulate(&original, how));
+    for record in kinds.iter().chain(&encapsulated).flatten() {
         for length in 0..record.data.len() {
             let mut cut = record.clone();
             cut.data.truncate(length);

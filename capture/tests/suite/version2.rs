@@ -488,7 +488,7 @@ fn transport_properties_are_shown() {
         let expected = json!({
             "type": "message", "schema": 1, "frame": 8, "file": null, "file_frame": null, "time_ns": 8000,
             "connection": 1, "from": "192.0.2.1", "to": "192.0.2.2", "requester": null, "responder": null,
-            "retransmitted": 0, "rdma_xid": "0x00000032", "rdma_vers": 2, "rdma_credit": 4_194_336, "rdma_proc": null,
+            "mirror_session": null, "retransmitted": 0, "rdma_xid": "0x00000032", "rdma_vers": 2, "rdma_credit": 4_194_336, "rdma_proc": null,
             "header_octets": message.octets.len(), "payload_octets": 0, "trailing_octets": null, "reads": [],
             "writes": [], "reply": null, "error": null, "invalidates": null, "msgp": null,
             "version_2": {

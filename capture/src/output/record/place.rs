@@ -67,7 +67,7 @@ impl EndsObject {
     }
 }
 
-/// The session of a mirror.
+/// Session of a mirror.
 #[derive(Clone, Copy, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct MirrorSessionObject {
