@@ -570,7 +570,7 @@ fn the_place_of_capture_says_on_which_side_the_loss_was() {
     let evidence = diagnose(&frames).causes[0].evidence.join(" ");
     assert!(
         evidence.contains(
-            "20 packets from 192.0.2.13 to 192.0.2.2 were sent again. The loss was behind the place of capture, or an \
+            "20 packets from 192.0.2.13 to 192.0.2.2 were sent again. The loss was after the place of capture, or an \
              acknowledgement was lost."
         ),
         "{evidence}"

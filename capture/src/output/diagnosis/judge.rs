@@ -6,7 +6,7 @@ use super::cause::{Cause, CauseOwner, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, V
 use super::facts::{Broken, Facts, SentAgain};
 use super::record::DiagnosedCause;
 use super::tally::Tally;
-use super::waits::{Silence, Waits};
+use super::waits::{ResponderStep, Silence, Waits};
 use crate::dissector::Summary;
 use crate::link::Address;
 use crate::output::format::number::{counted, duration, grouped};
@@ -26,6 +26,23 @@ pub(super) struct Judgement<'a> {
     pub(super) summary: &'a Summary,
     /// The names of the files, quoted for a shell.
     pub(super) files: &'a str,
+}
+
+/// The last step of a responder that waits, and what did not follow.
+const fn after(step: ResponderStep) -> &'static str {
+    match step {
+        ResponderStep::Request => "The responder asked for data by RDMA Read, and the requester did not send it.",
+        ResponderStep::Refusal => "The responder's adapter refused the call, and the requester did not send it again.",
+        ResponderStep::Reply => "The responder sent its reply, and the requester did not accept it.",
+        ResponderStep::ProvidedReply => {
+            "The responder provided a reply in Read chunks, and the requester did not read it."
+        }
+    }
+}
+
+/// The name of an operation among failures.
+fn kind(operation: &str) -> &str {
+    if operation == "unknown" { "unreadable calls" } else { operation }
 }
 
 /// A cause, and how much speaks for giving it early.
@@ -184,7 +201,7 @@ impl Judgement<'_> {
             return None;
         }
         let evidence = format!(
-            "{} cut, and {} of {} are incomplete for it: capture at least 256 octets of each packet (tcpdump -s 256).",
+            "{} cut, and {} of {} are incomplete because of that: capture at least 256 octets of each packet (tcpdump -s 256).",
             were(self.summary.cut, "frame"),
             grouped(incomplete),
             counted(messages, "message"),
@@ -259,11 +276,13 @@ impl Judgement<'_> {
     }
 
     fn requester_silent(&self) -> Option<Weighed> {
-        let evidence =
-            "The last step was the responder's: it asked for data by RDMA Read, refused the call, or sent a \
-                        reply again and again. The requester did not follow, or its packets were lost before the place of \
-                        capture."
-                .to_owned();
+        let steps = &self.silence.steps;
+        let step = |(step, calls): (&ResponderStep, &u64)| match steps.len() {
+            1 => after(*step).to_owned(),
+            _ => format!("{}: {}", counted(*calls, "call"), after(*step)),
+        };
+        let steps: Vec<String> = steps.iter().map(step).collect();
+        let evidence = format!("{} Or its packets were lost before the place of capture.", steps.join(" "));
         let tally = &self.silence.requester_silent;
         self.unanswered(Cause::RequesterSilent, CauseOwner::Requester, tally, &evidence)
     }
@@ -329,11 +348,11 @@ impl Judgement<'_> {
             let mut text = format!("{packets} from {from} to {to} {are} sent again.");
             let (behind, ahead) = (grouped(captured_before), grouped(lost_before));
             match (captured_before, lost_before) {
-                (1.., 0) => text.push_str(" The loss was behind the place of capture, or an acknowledgement was lost."),
-                (0, _) => text.push_str(" The loss was ahead of the place of capture."),
+                (1.., 0) => text.push_str(" The loss was after the place of capture, or an acknowledgement was lost."),
+                (0, _) => text.push_str(" The loss was before the place of capture."),
                 _ => text.push_str(&format!(
-                    " For {behind} of them the loss was behind the place of capture, or an acknowledgement was lost; for \
-                     {ahead} it was ahead of it."
+                    " For {behind} of them the loss was after the place of capture, or an acknowledgement was lost; for \
+                     {ahead} it was before it."
                 )),
             }
             text
@@ -379,7 +398,10 @@ impl Judgement<'_> {
         )];
         evidence.extend(way.map(str::to_owned));
         let operation = tally.operation().and_then(|name| name.rsplit(' ').next());
-        let command = operation.map_or("slow".to_owned(), |operation| format!("slow --op {operation}"));
+        let mut command = operation.map_or("slow".to_owned(), |operation| format!("slow --op {operation}"));
+        if let Some(client) = tally.client().filter(|_| self.waits.clients().len() > 1) {
+            command.push_str(&format!(" --client {client}"));
+        }
         let cause = self.cause(cause, Some(owner), evidence, &command);
         Some(Weighed { is_first: false, cause: self.timed(cause, tally) })
     }
@@ -455,7 +477,7 @@ impl Judgement<'_> {
         let named = failures
             .iter()
             .take(NAMED)
-            .map(|((operation, status), count)| format!("{operation} with {} {}", status.name, times(**count)));
+            .map(|((operation, status), count)| format!("{} with {} {}", kind(operation), status.name, times(**count)));
         let mut list = named.collect::<Vec<_>>().join(", ");
         if failures.len() > NAMED {
             list.push_str(&format!(", and {} more", counted((failures.len() - NAMED) as u64, "kind")));
@@ -480,8 +502,8 @@ impl Judgement<'_> {
         }
         if let Some((frame, by)) = refusals.first() {
             evidence.push(format!(
-                "{by} refused an operation of the other end for good, first in frame {frame}: that used memory or a Receive \
-                 that is too small or not there."
+                "{by} refused an operation of the other end for good, first in frame {frame}: an RDMA operation outside \
+                 registered memory, or a Send for which no Receive is large enough."
             ));
         }
         let died = &self.silence.died;

@@ -49,12 +49,13 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
     if diagnosis.connections == 0 {
         return Vec::new();
     }
-    let end = |one: &Option<String>, count: usize, name: &str| match one {
-        Some(address) => format!("{name} {address}"),
-        None => counted(count as u64, name),
+    // The causes below use the words of the protocol.
+    let end = |one: &Option<String>, count: usize, name: &str, role: &str| match one {
+        Some(address) => format!("{name} {address} ({role})"),
+        None => format!("{} ({role}s)", counted(count as u64, name)),
     };
-    let (client, server) =
-        (end(&diagnosis.client, diagnosis.clients, "client"), end(&diagnosis.server, diagnosis.servers, "server"));
+    let client = end(&diagnosis.client, diagnosis.clients, "client", "requester");
+    let server = end(&diagnosis.server, diagnosis.servers, "server", "responder");
     let connections = counted(diagnosis.connections, "connection");
     let place = match &diagnosis.captured_at[..] {
         [] => String::new(),

@@ -1,6 +1,6 @@
 //! Waiting times by cause, added up while a capture is read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::{Cause, PER_OCTET, SLOW, UNANSWERED};
 use super::tally::{RpcSubject, Tally};
@@ -21,10 +21,25 @@ const UNANSWERED_KEPT: usize = 10_000;
 /// The most clients and servers that are counted.
 const ENDS: usize = 10_000;
 
+/// The last step of a responder that waits for its requester.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum ResponderStep {
+    /// It requested data by RDMA Read.
+    Request,
+    /// It refused the call.
+    Refusal,
+    /// It sent its reply, which was refused or not acknowledged.
+    Reply,
+    /// It sent a reply in Read chunks that the requester has to read.
+    ProvidedReply,
+}
+
 /// A call without a reply.
 #[derive(Clone, Debug)]
 struct UnansweredCall {
     cause: Cause,
+    /// What the responder did last, if it waits.
+    step: Option<ResponderStep>,
     began: Time,
     /// The time at which it stopped waiting; that of the last frame if nothing.
     ended: Option<Time>,
@@ -87,6 +102,8 @@ pub(super) struct Silence {
     pub(super) responder_silent: Tally,
     pub(super) responder_unreachable: Tally,
     pub(super) requester_silent: Tally,
+    /// Calls of `requester_silent` by the last step of their responder.
+    pub(super) steps: BTreeMap<ResponderStep, u64>,
     /// Calls that ended with their connection, on which the protocol was broken.
     pub(super) died: Tally,
     /// Calls of `responder_silent` that may not have arrived.
@@ -191,7 +208,7 @@ impl Waits {
             WaitEnd::Repeated => return,
             WaitEnd::Connection | WaitEnd::GivenUp => return self.undecided += 1,
         };
-        let Some(cause) = owing(waiting) else { return self.undecided += 1 };
+        let Some((cause, step)) = owing(waiting) else { return self.undecided += 1 };
         if self.unanswered.len() == UNANSWERED_KEPT {
             self.unanswered_left_out += 1;
             return;
@@ -201,6 +218,7 @@ impl Waits {
         let subject = rpc.subject();
         self.unanswered.push(UnansweredCall {
             cause,
+            step,
             began: began.time,
             ended,
             connection,
@@ -213,7 +231,7 @@ impl Waits {
     /// no longer; `is_fatal` says that an end broke the protocol on it.
     pub(super) fn silence(&self, last: Time, is_fatal: impl Fn(u32) -> bool) -> Silence {
         let (mut silence, least) = (Silence::default(), self.longest.saturating_mul(2).max(UNANSWERED));
-        for UnansweredCall { cause, began, ended, connection, is_arrival_unknown, subject } in &self.unanswered {
+        for UnansweredCall { cause, step, began, ended, connection, is_arrival_unknown, subject } in &self.unanswered {
             let age = ended.unwrap_or(last).0.saturating_sub(began.0);
             silence.age = silence.age.saturating_add(age);
             if age < least && ended.is_none() {
@@ -223,7 +241,10 @@ impl Waits {
             let tally = match cause {
                 _ if ended.is_some() && is_fatal(*connection) => &mut silence.died,
                 Cause::ResponderUnreachable => &mut silence.responder_unreachable,
-                Cause::RequesterSilent => &mut silence.requester_silent,
+                Cause::RequesterSilent => {
+                    step.iter().for_each(|step| *silence.steps.entry(*step).or_default() += 1);
+                    &mut silence.requester_silent
+                }
                 _ => {
                     silence.arrival_unknown += u64::from(*is_arrival_unknown);
                     &mut silence.responder_silent
@@ -268,21 +289,31 @@ impl KnownRpc<'_> {
     }
 }
 
-/// The cause for which a call has no reply, as far as the capture shows.
-const fn owing(waiting: &Waiting) -> Option<Cause> {
+/// The cause for which a call has no reply, as far as the capture shows, and the last step of a responder that waits.
+const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
     // If the connection ended, nothing is owed any longer, but the last step shows who waited.
     let is_over = matches!(waiting.owed, Owed::Nothing);
     let asked = matches!(waiting.responder, Some((Step::ReadRequest, _)));
-    if matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. })) || is_over && asked {
-        return Some(Cause::RequesterSilent);
+    if matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. })) {
+        return waits(ResponderStep::Reply);
+    }
+    if is_over && asked {
+        return waits(ResponderStep::Request);
     }
     match (waiting.owed, waiting.delivery) {
         (Owed::Acknowledgement(_), _) | (Owed::Nothing, Delivery::Unacknowledged { .. }) => {
-            Some(Cause::ResponderUnreachable)
+            Some((Cause::ResponderUnreachable, None))
         }
-        (Owed::Call(_) | Owed::ReplyArrival(_) | Owed::ReadReply | Owed::ReadResponse(_), _)
-        | (Owed::Nothing, Delivery::Refused(_)) => Some(Cause::RequesterSilent),
-        (Owed::Reply | Owed::ReplyAgain(_) | Owed::Nothing, _) => Some(Cause::ResponderSilent),
+        (Owed::Call(_), _) | (Owed::Nothing, Delivery::Refused(_)) => waits(ResponderStep::Refusal),
+        (Owed::ReplyArrival(_), _) => waits(ResponderStep::Reply),
+        (Owed::ReadReply, _) => waits(ResponderStep::ProvidedReply),
+        (Owed::ReadResponse(_), _) => waits(ResponderStep::Request),
+        (Owed::Reply | Owed::ReplyAgain(_) | Owed::Nothing, _) => Some((Cause::ResponderSilent, None)),
         (Owed::Unknown(_), _) => None,
     }
+}
+
+/// The responder waits for its requester after this step.
+const fn waits(step: ResponderStep) -> Option<(Cause, Option<ResponderStep>)> {
+    Some((Cause::RequesterSilent, Some(step)))
 }
