@@ -83,6 +83,7 @@ impl RecordHeader {
 }
 
 /// Recognises the format; nothing is used.
+#[cold]
 pub(super) fn is_erf<R: Read>(buffer: &mut Buffer<R>) -> Result<bool, FileError> {
     let (mut at, mut first) = (0, None);
     for _ in 0..RECORDS {
@@ -101,6 +102,8 @@ pub(super) fn is_erf<R: Read>(buffer: &mut Buffer<R>) -> Result<bool, FileError>
 }
 
 /// The next record; none at the end of the file.
+#[cold]
+#[inline(never)]
 pub(super) fn next<R: Read>(buffer: &mut Buffer<R>) -> Result<Option<Record>, FileError> {
     let offset = buffer.offset();
     let ends_inside = || FileError::new(offset, Problem::EndsInside("a record"));

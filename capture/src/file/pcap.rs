@@ -22,8 +22,8 @@ use super::record::{OctetOrder, Record, check_length};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
-/// Of Kuznetzov's format.
-const LONG_RECORD_HEADER_LEN: usize = 24;
+/// Octets that Kuznetzov's format adds to it.
+const MORE_HEADER_LEN: usize = 8;
 const MICROSECONDS: u32 = 0xa1b2_c3d4;
 const NANOSECONDS: u32 = 0xa1b2_3c4d;
 const KUZNETZOV: u32 = 0xa1b2_cd34;
@@ -38,15 +38,16 @@ pub(super) struct Pcap {
     unit: u64,
     link: LinkType,
     fcs_length: u32,
-    record_header_length: usize,
+    /// Octets of a record header after those of the usual one.
+    more_header_length: usize,
 }
 
-/// Octet order, time unit and octets of a record header of a file that begins with `magic`; none if it is not a pcap file.
+/// Octet order, time unit and further octets of a record header of a file that begins with `magic`; none if it is not a pcap file.
 fn recognise(magic: [u8; 4]) -> Option<(OctetOrder, u64, usize)> {
     [OctetOrder::Little, OctetOrder::Big].into_iter().find_map(|order| match order.u32(magic) {
-        MICROSECONDS => Some((order, 1000, RECORD_HEADER_LEN)),
-        NANOSECONDS => Some((order, 1, RECORD_HEADER_LEN)),
-        KUZNETZOV => Some((order, 1000, LONG_RECORD_HEADER_LEN)),
+        MICROSECONDS => Some((order, 1000, 0)),
+        NANOSECONDS => Some((order, 1, 0)),
+        KUZNETZOV => Some((order, 1000, MORE_HEADER_LEN)),
         _ => None,
     })
 }
@@ -54,11 +55,8 @@ fn recognise(magic: [u8; 4]) -> Option<(OctetOrder, u64, usize)> {
 impl Pcap {
     /// The file header, or none if the file has another format; then nothing is used.
     pub(super) fn open<R: Read>(buffer: &mut Buffer<R>) -> Result<Option<Self>, FileError> {
-        let Some((order, unit, record_header_length)) =
-            buffer.available().first_chunk().and_then(|magic| recognise(*magic))
-        else {
-            return Ok(None);
-        };
+        let recognised = buffer.available().first_chunk().and_then(|magic| recognise(*magic));
+        let Some((order, unit, more_header_length)) = recognised else { return Ok(None) };
         if !buffer.fill(FILE_HEADER_LEN)? {
             return Err(FileError::new(0, Problem::EndsInside("the file header")));
         }
@@ -66,14 +64,14 @@ impl Pcap {
         let word = order.u32([a, b, c, d]);
         buffer.take(FILE_HEADER_LEN);
         let fcs_length = if word & FCS_PRESENT != 0 { (word >> 28) * 2 } else { 0 };
-        Ok(Some(Self { order, unit, link: LinkType(word as u16), fcs_length, record_header_length }))
+        Ok(Some(Self { order, unit, link: LinkType(word as u16), fcs_length, more_header_length }))
     }
 
     /// The next record; none at the end of the file.
     #[inline]
     pub(super) fn next<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<Option<Record>, FileError> {
         let offset = buffer.offset();
-        if !buffer.fill(self.record_header_length)? {
+        if !buffer.fill(RECORD_HEADER_LEN)? {
             let left = buffer.available().is_empty();
             return if left { Ok(None) } else { Err(FileError::new(offset, Problem::EndsInside("a record"))) };
         }
@@ -82,13 +80,14 @@ impl Pcap {
         let [seconds, fraction, captured, length] =
             [seconds, fraction, captured, length].map(|word| self.order.u32(word));
         let count = check_length(captured, offset)?;
-        if !buffer.fill(self.record_header_length.saturating_add(count))? {
+        let count = count.saturating_add(self.more_header_length);
+        if !buffer.fill(RECORD_HEADER_LEN.saturating_add(count))? {
             return Err(FileError::new(offset, Problem::EndsInside("a record")));
         }
-        buffer.take(self.record_header_length);
+        buffer.take(RECORD_HEADER_LEN);
         let time = u64::from(seconds) * 1_000_000_000 + u64::from(fraction) * self.unit;
-        Ok(Some(
-            Record { time: Time(time), link: self.link, data: buffer.take(count), length }.without_fcs(self.fcs_length),
-        ))
+        let mut data = buffer.take(count);
+        data.start = data.start.saturating_add(self.more_header_length);
+        Ok(Some(Record { time: Time(time), link: self.link, data, length }.without_fcs(self.fcs_length)))
     }
 }

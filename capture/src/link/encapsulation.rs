@@ -141,7 +141,7 @@ fn protocol(number: u8, octets: &[u8], length: usize) -> Option<Inside<'_>> {
     Some(match number {
         IPV4 => Network::Ipv4(octets).into(),
         IPV6 => Network::Ipv6(octets).into(),
-        ETHERNET => ethernet::decode(octets).into(),
+        ETHERNET => ethernet::inside(octets).into(),
         ETHER_IP => ether_ip::inside(octets).into(),
         MPLS => mpls::inside(octets).into(),
         GRE => gre::inside(octets),

@@ -33,7 +33,7 @@ fn session(high: u8, low: u8) -> Option<MirrorSession> {
 pub(super) fn inside(octets: &[u8]) -> Inside<'_> {
     let Some((header, frame)) = octets.split_first_chunk::<LEN>() else { return CUT.into() };
     match *header {
-        [0x10..=0x1f, _, s0, s1, ..] => Inside { network: ethernet::decode(frame), session: session(s0, s1) },
+        [0x10..=0x1f, _, s0, s1, ..] => Inside { network: ethernet::inside(frame), session: session(s0, s1) },
         _ => UNKNOWN.into(),
     }
 }
@@ -47,7 +47,7 @@ pub(super) fn inside_iii(octets: &[u8]) -> Inside<'_> {
         frame = after;
     }
     let network = match kind >> 2 & 0x1f {
-        ETHERNET => ethernet::decode(frame),
+        ETHERNET => ethernet::inside(frame),
         IP => Network::ip(frame),
         _ => Network::named("unknown ERSPAN type of frame"),
     };

@@ -11,7 +11,7 @@ use super::network::{CUT, Network};
 /// The frame inside.
 pub(super) fn inside(octets: &[u8]) -> Network<'_> {
     match *octets {
-        [0x30..=0x3f, _, ref frame @ ..] => ethernet::decode(frame),
+        [0x30..=0x3f, _, ref frame @ ..] => ethernet::inside(frame),
         [_, _, ..] => Network::named("unknown EtherIP version"),
         _ => CUT,
     }

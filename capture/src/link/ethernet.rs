@@ -23,21 +23,32 @@ const ROCE: [u8; 2] = [0x89, 0x15];
 /// Used for stacked tags before 802.1ad had its own.
 const OLD_PROVIDER_VLAN: [u8; 2] = [0x91, 0x00];
 
-/// What the Ethernet frame `octets` carries.
-#[inline]
+/// Finds the network layer in a frame. Nearly all frames pass here, so this is part of the caller.
+#[inline(always)]
 pub(super) fn decode(octets: &[u8]) -> Network<'_> {
-    octets.get(ADDRESSES_LEN..).map_or(CUT, ethertype)
+    match octets.get(ADDRESSES_LEN..).and_then(<[u8]>::split_first_chunk) {
+        Some((ethertype, payload)) => untagged(*ethertype, payload),
+        None => CUT,
+    }
 }
 
-/// What follows the ethertype that `octets` begins with.
-#[inline]
+/// The same for a frame inside an encapsulation.
+pub(super) fn inside(octets: &[u8]) -> Network<'_> {
+    decode(octets)
+}
+
+/// Finds the network layer after the ethertype that `octets` begins with.
 pub(super) fn ethertype(octets: &[u8]) -> Network<'_> {
     octets.split_first_chunk().map_or(CUT, |(ethertype, payload)| tagged(*ethertype, payload))
 }
 
-/// What `payload` is after `ethertype`, which may be that of a tag.
-#[inline]
-pub(super) fn tagged(mut ethertype: [u8; 2], mut payload: &[u8]) -> Network<'_> {
+/// Finds the network layer in the payload after `ethertype`, which may be that of a tag.
+pub(super) fn tagged(ethertype: [u8; 2], payload: &[u8]) -> Network<'_> {
+    untagged(ethertype, payload)
+}
+
+#[inline(always)]
+fn untagged(mut ethertype: [u8; 2], mut payload: &[u8]) -> Network<'_> {
     while let VLAN | PROVIDER_VLAN | OLD_PROVIDER_VLAN = ethertype {
         let Some(([_, _, next @ ..], rest)) = payload.split_first_chunk::<4>() else { return CUT };
         (ethertype, payload) = (*next, rest);

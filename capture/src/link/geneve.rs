@@ -20,7 +20,7 @@ pub(super) fn inside(octets: &[u8]) -> Inside<'_> {
     }
     let Some(payload) = rest.get(usize::from(*words) * 4..) else { return CUT.into() };
     let network = match [*p0, *p1] {
-        gre::BRIDGED => ethernet::decode(payload),
+        gre::BRIDGED => ethernet::inside(payload),
         protocol => ethernet::tagged(protocol, payload),
     };
     let session = MirrorSession::new(MirrorEncapsulation::Geneve, u32::from_be_bytes([0, *n0, *n1, *n2]));

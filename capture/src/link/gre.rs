@@ -34,10 +34,10 @@ pub(super) fn inside(octets: &[u8]) -> Inside<'_> {
     let Some(payload) = rest.get(words * 4..) else { return CUT.into() };
     match *protocol {
         // Type I has no header of its own: that it has no sequence number tells it from type II.
-        ERSPAN if flags & SEQUENCE == 0 => ethernet::decode(payload).into(),
+        ERSPAN if flags & SEQUENCE == 0 => ethernet::inside(payload).into(),
         ERSPAN => erspan::inside(payload),
         ERSPAN_III => erspan::inside_iii(payload),
-        BRIDGED => ethernet::decode(payload).into(),
+        BRIDGED => ethernet::inside(payload).into(),
         protocol => ethernet::tagged(protocol, payload).into(),
     }
 }

@@ -72,7 +72,7 @@ impl<'a> Ipv4<'a> {
 }
 
 /// What an IPv4 packet holds.
-#[inline]
+#[inline(always)]
 pub(super) fn decode(octets: &[u8]) -> Content<'_> {
     match Ipv4::decode(octets) {
         Err(name) => Content::Other(name.into()),

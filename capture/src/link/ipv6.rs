@@ -43,7 +43,7 @@ impl<'a> Ipv6<'a> {
     pub(super) const FRAGMENT: u8 = 44;
 
     /// The header that `octets` begins with, or why there is none.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn decode(octets: &'a [u8]) -> Result<Self, &'static str> {
         const CUT: &str = "frame cut inside its headers";
         let ([version, _, _, _, l0, l1, next_header, _], rest) = octets.split_first_chunk().ok_or(CUT)?;
@@ -79,7 +79,7 @@ fn last_segment(routing: &[u8]) -> Option<[u8; 16]> {
 }
 
 /// What an IPv6 packet holds.
-#[inline]
+#[inline(always)]
 pub(super) fn decode(octets: &[u8]) -> Content<'_> {
     match Ipv6::decode(octets) {
         Err(name) => Content::Other(name.into()),

@@ -5,7 +5,7 @@ use super::{cooked, erf, ethernet};
 use crate::file::LinkType;
 
 /// Finds the network layer in a frame of the link type.
-#[inline]
+#[inline(always)]
 pub(super) fn decode(link: LinkType, octets: &[u8]) -> Network<'_> {
     match link {
         LinkType(1) => ethernet::decode(octets),

@@ -94,7 +94,7 @@ pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> Sighted<'a> {
 }
 
 /// Decodes a network layer, without opening encapsulations.
-#[inline]
+#[inline(always)]
 fn content(network: Network<'_>) -> Content<'_> {
     match network {
         Network::Ipv4(octets) => ipv4::decode(octets),

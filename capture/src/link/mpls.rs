@@ -34,9 +34,9 @@ fn payload(octets: &[u8]) -> Network<'_> {
     match *octets {
         [] => CUT,
         [0x40..=0x4f, ..] if is_ipv4(octets) => Network::Ipv4(octets),
-        _ if is_frame(octets) => ethernet::decode(octets),
+        _ if is_frame(octets) => ethernet::inside(octets),
         [0x60..=0x6f, ..] => Network::Ipv6(octets),
-        [0x00..=0x0f, _, _, _, ref frame @ ..] if is_frame(frame) => ethernet::decode(frame),
+        [0x00..=0x0f, _, _, _, ref frame @ ..] if is_frame(frame) => ethernet::inside(frame),
         _ => Network::named("MPLS with neither IP nor Ethernet"),
     }
 }
@@ -49,7 +49,7 @@ fn is_ipv4(octets: &[u8]) -> bool {
 /// `true` if an Ethernet frame with something that is read begins with `octets`.
 fn is_frame(octets: &[u8]) -> bool {
     matches!(
-        ethernet::decode(octets),
+        ethernet::inside(octets),
         Network::Ipv4([0x40..=0x4f, ..]) | Network::Ipv6([0x60..=0x6f, ..]) | Network::Grh([0x60..=0x6f, ..])
     )
 }

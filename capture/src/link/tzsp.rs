@@ -33,7 +33,7 @@ pub(super) fn inside(octets: &[u8]) -> Network<'_> {
         };
     };
     match u16::from_be_bytes([*p0, *p1]) {
-        ETHERNET => ethernet::decode(frame),
+        ETHERNET => ethernet::inside(frame),
         protocol => Network::Other(Other::TzspProtocol(protocol)),
     }
 }

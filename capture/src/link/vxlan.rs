@@ -24,7 +24,7 @@ const MPLS: u8 = 5;
 
 /// The frame inside.
 pub(super) fn inside(octets: &[u8]) -> Inside<'_> {
-    decode(octets, |_, frame| ethernet::decode(frame))
+    decode(octets, |_, frame| ethernet::inside(frame))
 }
 
 /// The frame or packet inside of GPE.
@@ -32,7 +32,7 @@ pub(super) fn inside_gpe(octets: &[u8]) -> Inside<'_> {
     decode(octets, |protocol, payload| match protocol {
         IPV4 => Network::Ipv4(payload),
         IPV6 => Network::Ipv6(payload),
-        ETHERNET => ethernet::decode(payload),
+        ETHERNET => ethernet::inside(payload),
         MPLS => mpls::inside(payload),
         _ => Network::Other(Other::GpeProtocol(protocol)),
     })
