@@ -126,11 +126,12 @@ impl Session {
         let memory = self.memory.get(owner);
         let mut handles = call.segments.iter().map(|segment| segment.handle);
         let found = handles.find_map(|handle| Some((handle, memory.is_shared(handle, self.last_call)?)));
-        if let Some((handle, other)) = found
-            && let Some(other) = self.calls.get(&other).and_then(|call| call.message.prefix())
+        if let Some((handle, id)) = found
+            && let Some(other) = self.calls.get(&id).and_then(|call| call.message.prefix())
         {
-            // If a reply was missed, the other call no longer waits.
-            let known = self.lost == Sides::default();
+            // If its reply was missed, the other call no longer waits.
+            let is_after = |lost: Option<u64>| lost.is_some_and(|last_call| last_call >= id);
+            let known = !is_after(self.lost.active) && !is_after(self.lost.passive);
             let kind = MemoryUseKind::Shared { xid, with: other.xid, sent: call.sent };
             self.tell(owner, call.message.stamp, handle, kind, known, context);
         }

@@ -262,6 +262,9 @@ impl Ordering {
         let arrivals = self.arrivals;
         let stream = self.streams.get_mut(from.other());
         let number = extend(stream.next, packet.sequence);
+        if stream.next.is_none() && packet.syndrome.is_some() {
+            stream.answered = Some(stream.answered.map_or(number, |before| before.min(number)));
+        }
         let arrived = match packet.syndrome {
             None if packet.operation == PacketKind::ReadResponse => number,
             None => return,
@@ -620,8 +623,11 @@ impl Ordering {
         let stream = self.streams.get_mut(arrival.from);
         let mtu = self.mtu;
         let next = stream.expected(number, mtu);
+        // Requests before the first were answered, so the capture lacks them.
+        let is_after_others = stream.answered.take().is_some_and(|answered| answered < number);
         // No response was captured that would show the path MTU, so requests among them may be missing.
-        if arrival.packet.operation != PacketKind::ReadRequest && std::mem::take(&mut stream.guessed) {
+        let is_guessed = arrival.packet.operation != PacketKind::ReadRequest && std::mem::take(&mut stream.guessed);
+        if is_after_others || is_guessed {
             self.lose(arrival.from, (arrival.stamp, 0), sink);
         }
         let counts = self.counts.get_mut(arrival.from);
@@ -902,6 +908,16 @@ mod tests {
                 assert_eq!(ordering.give(Side::Passive, READ_MIDDLE, 1, &[0; 1024]), 0);
             }
             assert_eq!(ordering.give(Side::Active, SEND, 40, &[]), u64::from(!is_shown));
+        }
+    }
+
+    #[test]
+    fn an_acknowledgement_before_the_first_request_shows_that_the_capture_lacks_one() {
+        for (first, lacks) in [(8, 1), (7, 0)] {
+            let mut ordering = Ordering::default();
+            assert_eq!(ordering.give(Side::Active, ACKNOWLEDGE, 7, &[0x1f, 0, 0, 0]), 0);
+            assert_eq!(ordering.give(Side::Passive, SEND, first, &[]), lacks);
+            assert_eq!(ordering.give(Side::Passive, SEND, first + 1, &[]), 0);
         }
     }
 

@@ -83,6 +83,8 @@ pub(super) struct RequestStream {
     pub(super) awaited: AwaitedAcknowledgements,
     /// First number and length of a Read request whose number of responses is unknown, because the path MTU is.
     pub(super) unmeasured: Option<(u64, u32)>,
+    /// The lowest number that was acknowledged or refused before its first request was captured.
+    pub(super) answered: Option<u64>,
     /// True if the number of responses to a Read request was guessed, and nothing has shown the path MTU since.
     pub(super) guessed: bool,
 }
