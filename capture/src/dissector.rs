@@ -260,7 +260,7 @@ impl Dissector {
 }
 
 impl Summary {
-    /// Whether a frame's checksums are right, as far as it has complete ones.
+    /// Returns true if a frame's checksums are right, as far as it has complete ones.
     fn verify(&mut self, frame: &Frame<'_>) -> bool {
         let Some(verdict) = crc::verify_crc(frame) else { return true };
         self.verified += 1;

@@ -45,7 +45,7 @@ pub struct Opened {
     pub number: u32,
     /// What is known of it.
     pub connection: Connection,
-    /// Whether its set-up was seen, and everything after it.
+    /// True if its set-up was seen, and everything after it.
     pub whole: bool,
 }
 
@@ -101,7 +101,7 @@ pub struct MemoryUse {
     pub handle: u32,
     /// What was done.
     pub kind: MemoryUseKind,
-    /// Whether everything that its owner advertised is known; otherwise the memory may be in a call that is not.
+    /// True if everything that its owner advertised is known; otherwise the memory may be in a call that is not.
     pub known: bool,
 }
 

@@ -21,7 +21,7 @@ impl Account {
         *held = now;
     }
 
-    /// Whether more is held than allowed.
+    /// Returns true if more is held than allowed.
     #[must_use]
     pub(crate) const fn is_exceeded(&self) -> bool {
         self.held > self.limit

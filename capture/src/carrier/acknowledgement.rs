@@ -5,7 +5,7 @@
 
 use crate::file::Time;
 
-/// How many times are kept for the median: the first ones.
+/// Number of times kept for the median: the first ones.
 const KEPT: usize = 32;
 /// So many of either end are enough to tell.
 const ENOUGH: u64 = 8;
@@ -19,7 +19,7 @@ const TIMES: u64 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Acknowledgements {
-    /// How many there are.
+    /// Their number.
     pub count: u64,
     /// The least time, in nanoseconds.
     pub least: u64,
@@ -28,8 +28,8 @@ pub struct Acknowledgements {
 }
 
 impl Acknowledgements {
-    /// Whether these are of the end next to where packets were captured, and the others of an end beyond a network. If the two
-    /// are not clearly apart, that is not known.
+    /// Returns true if these are of the end next to where packets were captured, and the others of an end beyond a
+    /// network. If the two are not clearly apart, that is not known.
     pub(crate) const fn are_nearer_than(&self, other: &Self) -> bool {
         self.count >= ENOUGH
             && other.count >= ENOUGH

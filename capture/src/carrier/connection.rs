@@ -34,9 +34,9 @@ pub struct Connection {
     pub service: Option<u64>,
     /// What each end announced in its message of connection set-up, if that was seen.
     pub announced: Sides<Option<Announced>>,
-    /// Whether connection set-up was seen: both the request and its reply.
+    /// True if connection set-up was seen: both the request and its reply.
     pub set_up: bool,
-    /// Whether both ends of the connection are known.
+    /// True if both ends of the connection are known.
     pub paired: bool,
     /// Which end was the first to end the connection, and when, if that was seen.
     pub disconnected: Option<(Side, Stamp)>,
@@ -75,7 +75,7 @@ pub enum Shown {
 pub(crate) struct Consumer<'a> {
     /// What was captured of it.
     pub octets: &'a [u8],
-    /// Whether the capture cut it: there was more on the wire.
+    /// True if the capture cut it: there was more on the wire.
     pub is_cut: bool,
 }
 
@@ -208,7 +208,7 @@ impl Connection {
         both.map(|(active, passive)| Agreement::new(Some(active), Some(passive)))
     }
 
-    /// Whether an end sent RFC 8797 private data, so that the connection is one for RPC-over-RDMA.
+    /// Returns true if an end sent RFC 8797 private data, so that the connection is one for RPC-over-RDMA.
     #[must_use]
     pub fn is_announced(&self) -> bool {
         let is_present = |announced: Option<Announced>| {

@@ -74,8 +74,8 @@ impl RecentPackets {
         hasher.finish().max(1)
     }
 
-    /// Whether a packet of this content was captured before and was not sent again since. `is_asked` says whether something
-    /// has asked for it since a time.
+    /// Returns true if a packet of this content was captured before and was not sent again since. `is_asked` says
+    /// whether something has asked for it since a time.
     #[inline]
     pub(super) fn is_copy(
         &mut self,
@@ -110,7 +110,7 @@ impl RecentPackets {
 }
 
 impl RecentPacket {
-    /// Whether a packet of the same content is a copy, which is then counted.
+    /// Returns true if a packet of the same content is a copy, which is then counted.
     #[cold]
     fn is_repeated_by(
         &mut self,

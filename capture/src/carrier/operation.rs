@@ -75,7 +75,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Whether the sender is known to have received what the other end sent at that `place`.
+    /// Returns true if the sender is known to have received what the other end sent at that `place`.
     #[must_use]
     pub fn has_received(self, place: u64) -> bool {
         self.received.is_some_and(|received| received >= place)
@@ -133,7 +133,7 @@ pub(crate) struct Operation<'a> {
     pub stamp: Stamp,
     /// The frame that first held octets of it: `stamp`, unless its receiver refused an earlier copy, or it spans frames.
     pub began: Stamp,
-    /// How many times the content of that frame was sent before, in vain.
+    /// Number of earlier copies of the content of that frame, which did not arrive.
     pub retransmitted: u32,
     /// If that frame is a copy that was sent later: when the content was first sent, or what follows it.
     pub first_sent: Option<Time>,
@@ -172,7 +172,7 @@ pub(crate) enum OperationKind<'a> {
         data: &'a [u8],
         /// Octets the data had on the wire.
         length: usize,
-        /// Whether it is the first part of an RDMA Write.
+        /// True if it is the first part of an RDMA Write.
         first: bool,
     },
     /// This end asks for data from the other end's memory.

@@ -55,23 +55,23 @@ impl RecoveryKind {
         }
     }
 
-    /// Whether it says of a packet that carries something that this came before.
+    /// Returns true if it says of a packet that carries something that this came before.
     pub(crate) const fn is_of_packet(self) -> bool {
         matches!(self, Self::SentAgain | Self::Replaced)
     }
 
-    /// Whether it says why the packet that follows it was sent again.
+    /// Returns true if it says why the packet that follows it was sent again.
     #[must_use]
     pub const fn is_cause(self) -> bool {
         matches!(self, Self::TimedOut { .. } | Self::ImpliedNak | Self::CauseNotSeen)
     }
 
-    /// Whether the receiver refused a packet with it, and what follows that.
+    /// Returns true if the receiver refused a packet with it, and what follows that.
     pub(crate) const fn is_refusal(self) -> bool {
         matches!(self, Self::SequenceError | Self::NotReady { .. } | Self::Failed)
     }
 
-    /// Whether it shows a packet that was sent again.
+    /// Returns true if it shows a packet that was sent again.
     #[must_use]
     pub const fn is_sent_again(self) -> bool {
         matches!(self, Self::SentAgain | Self::Replaced)

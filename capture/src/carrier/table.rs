@@ -48,7 +48,7 @@ impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
         self.clock
     }
 
-    /// Whether there are no connections.
+    /// Returns true if there are no connections.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -182,7 +182,7 @@ pub(super) struct Subject<'a> {
     pub(super) walked: Option<&'a Walked>,
     /// Which ends announced remote invalidation; `None` if that is not known, or was reported before.
     pub(super) may_invalidate: Option<Sides<bool>>,
-    /// Whether the call that it answers is itself wrong, or may not be what it answers.
+    /// True if the call that it answers is itself wrong, or may not be what it answers.
     pub(super) faulty: bool,
 }
 
@@ -413,8 +413,8 @@ fn write_roundup(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     padding_written(subject, walked, report)
 }
 
-/// Whether the word in place of a READLINK's length is the end of the link with its padding, and thus larger than any
-/// link that the Write chunk has room for. Then the chunk begins at the length of the link, not after it.
+/// Returns true if the word in place of a READLINK's length is the end of the link with its padding, and thus larger
+/// than any link that the Write chunk has room for. Then the chunk begins at the length of the link, not after it.
 fn is_end_of_link(subject: &Subject<'_>, (index, length): (usize, u64), word: u32) -> bool {
     let operation = subject.message.rpc.as_ref().and_then(|rpc| rpc.operations.last());
     let room = subject.offered().and_then(|offered| offered.writes.iter().nth(index)).map(|chunk| chunk.length());

@@ -78,7 +78,7 @@ impl Files {
         if self.widest == 0 { 0 } else { self.widest + 1 + Self::DIGITS }
     }
 
-    /// How many files were begun.
+    /// Number of files that were begun.
     #[must_use]
     pub const fn begun(&self) -> usize {
         self.begun.len()

@@ -69,7 +69,7 @@ impl<R: Read> Read for Uninterrupted<R> {
     }
 }
 
-/// Whether a skippable Zstandard frame begins here, which holds nothing to decode (RFC 8878 section 3.1.2). The
+/// Returns true if a skippable Zstandard frame begins here, which holds nothing to decode (RFC 8878 section 3.1.2). The
 /// parallel compressors begin with one.
 fn is_skippable(start: &[u8]) -> bool {
     matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])

@@ -45,7 +45,7 @@ impl FileError {
         Self { file: String::new(), offset, problem }
     }
 
-    /// Whether this is a damaged capture file that was read up to the damage; otherwise none of it can be read.
+    /// Returns true if this is a damaged capture file that was read up to the damage; otherwise none of it can be read.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         !matches!(

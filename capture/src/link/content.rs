@@ -30,7 +30,7 @@ pub struct Packet<'a> {
     pub destination: Address,
     /// From the Base Transport Header up to but not including the ICRC, as far as it was captured.
     pub octets: &'a [u8],
-    /// How many octets that had on the wire; more than `octets` holds if the capture cut the frame.
+    /// Number of octets that had on the wire; more than `octets` holds if the capture cut the frame.
     pub length: usize,
 }
 

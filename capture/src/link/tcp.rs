@@ -43,7 +43,7 @@ pub struct TcpSegment<'a> {
     pub(crate) options: &'a [u8],
     /// What is carried, as far as it was captured.
     pub octets: &'a [u8],
-    /// How many octets that had on the wire.
+    /// Number of octets that had on the wire.
     pub length: usize,
 }
 
@@ -115,19 +115,19 @@ impl<'a> TcpSegment<'a> {
         [(self.sequence as u64) << 32 | acknowledges, flags, self.length as u64]
     }
 
-    /// Whether it begins a connection: the number is then that of the octet before the first.
+    /// Returns true if it begins a connection: the number is then that of the octet before the first.
     #[must_use]
     pub const fn is_synchronizing(&self) -> bool {
         self.flags & SYN != 0
     }
 
-    /// Whether the sender has no more to send.
+    /// Returns true if the sender has no more to send.
     #[must_use]
     pub const fn is_final(&self) -> bool {
         self.flags & FIN != 0
     }
 
-    /// Whether it resets the connection.
+    /// Returns true if it resets the connection.
     #[must_use]
     pub const fn is_reset(&self) -> bool {
         self.flags & RST != 0

@@ -41,7 +41,7 @@ pub(super) enum Item {
 
 /// An offset in a file.
 pub(super) const OFFSET: Item = Item::Marked(Mark::Offset, &HYPER);
-/// How many octets of a file.
+/// The most octets of a file.
 pub(super) const COUNT: Item = Item::Marked(Mark::Count, &WORD);
 /// The name of a file in its directory.
 pub(super) const NAME: Item = Item::Marked(Mark::Name, &Item::Opaque);
@@ -82,7 +82,7 @@ pub(super) enum Results {
 }
 
 impl Results {
-    /// Whether a result here may be moved to a Write chunk. No protocol has such an item deeper than this.
+    /// Returns true if a result here may be moved to a Write chunk. No protocol has such an item deeper than this.
     pub(super) fn may_be_reduced(&self) -> bool {
         self.items().iter().any(|item| matches!(item, Item::Data))
     }

@@ -94,7 +94,7 @@ impl Callback {
     /// The transient program numbers.
     pub const TRANSIENT: RangeInclusive<u32> = 0x4000_0000..=0x5fff_ffff;
 
-    /// Whether it is taken for the callback program.
+    /// Returns true if it is taken for the callback program.
     #[must_use]
     pub const fn is_callback(self) -> bool {
         !matches!(self, Self::No)
@@ -181,7 +181,8 @@ pub(crate) fn marked_results(
     procedure.row(callback).map(|row| walker.marked_results(row)).unwrap_or_default()
 }
 
-/// Whether a result of a procedure may be reduced, according to its table; for a COMPOUND, one of these operations.
+/// Returns true if a result of a procedure may be reduced, according to its table; for a COMPOUND, one of these
+/// operations.
 pub(crate) fn may_reduce_results(
     procedure: Procedure,
     callback: bool,

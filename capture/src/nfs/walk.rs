@@ -58,7 +58,7 @@ impl CompoundOperation {
         "CB_GETATTR",
     ];
 
-    /// Whether it only leads up to the operation that its COMPOUND is about.
+    /// Returns true if it only leads up to the operation that its COMPOUND is about.
     #[must_use]
     pub fn leads(&self) -> bool {
         Self::LEADING.contains(&self.name)
@@ -74,7 +74,7 @@ pub(crate) enum Mark {
     Name,
     /// An offset in a file: four octets or eight.
     Offset,
-    /// How many octets of a file: a word.
+    /// The most octets of a file: a word.
     Count,
     /// A `stateid4`.
     Stateid,

@@ -91,8 +91,8 @@ impl<'a> ReducedChunks<'a> {
     }
 }
 
-/// Whether a chunk is as long as an item, with or without its padding. RFC 8166 section 3.4.5.2 leaves the choice to a
-/// requester; RFC 5666 also left it to a responder.
+/// Returns true if a chunk is as long as an item, with or without its padding. RFC 8166 section 3.4.5.2 leaves the
+/// choice to a requester; RFC 5666 also left it to a responder.
 fn holds(chunk: u64, item: u32) -> bool {
     let padded = u64::from(item).next_multiple_of(4);
     chunk == u64::from(item) || chunk == padded

@@ -57,7 +57,7 @@ impl CsvTable {
     /// Writes the names of the columns.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn heading(&self, out: &mut impl io::Write) -> io::Result<()> {
         let columns = self.columns.iter().chain(self.of_each.iter().flatten());
         row(out, columns.map(|column| column.name.clone()))
@@ -66,7 +66,7 @@ impl CsvTable {
     /// Writes the rows of the records that `write` writes as JSON.
     ///
     /// # Errors
-    /// Those of `out` and of `write`, or if that writes something else.
+    /// Any error from writing to `out` and of `write`, or if that writes something else.
     pub fn record(
         &self,
         out: &mut impl io::Write,

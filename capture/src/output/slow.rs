@@ -98,7 +98,7 @@ impl Slowest {
         self.unanswered
     }
 
-    /// Whether none was slow enough.
+    /// Returns true if none was slow enough.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
@@ -107,7 +107,7 @@ impl Slowest {
     /// Writes them, the slowest first.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn write(self, out: &mut impl io::Write) -> io::Result<()> {
         self.kept.into_sorted_vec().iter().try_for_each(|Reverse(slow)| out.write_all(&slow.shown))
     }

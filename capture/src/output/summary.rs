@@ -20,15 +20,15 @@ pub struct CommandSummary {
     pub command: &'static str,
     /// Its exit status.
     pub exit_status: u8,
-    /// Whether it was ended by Ctrl-C or SIGTERM: the records before are the results until then.
+    /// True if it was ended by Ctrl-C or SIGTERM: the records before are the results until then.
     pub interrupted: bool,
     /// The captures that were read: one, or the two of `compare`, or none for `header`.
     pub captures: Vec<CaptureSummary>,
-    /// How many findings `check` has; null for other commands.
+    /// Number of findings `check` has; null for other commands.
     pub findings: Option<FindingTotals>,
-    /// Whether `compare` found a regression; null for other commands.
+    /// True if `compare` found a regression; null for other commands.
     pub regression: Option<bool>,
-    /// Whether `header` swapped the octets of each word of its dump; null for other commands.
+    /// True if `header` swapped the octets of each word of its dump; null for other commands.
     pub octets_swapped: Option<bool>,
     /// What the command left out on its own account.
     pub left_out: LeftOut,
@@ -45,7 +45,7 @@ impl CommandSummary {
     /// Writes it and a line feed.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
         write_record(out, self)
     }
@@ -77,7 +77,7 @@ impl CapturesSummary {
     /// Writes it and a line feed.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
         write_record(out, self)
     }
@@ -113,7 +113,7 @@ pub struct LeftOut {
 pub struct CaptureSummary {
     /// Its files, in the order in which they were read.
     pub files: Vec<String>,
-    /// Whether that is another order than the one in which they were given: that of their first frames.
+    /// True if that is another order than the one in which they were given: that of their first frames.
     pub reordered: bool,
     /// The frames.
     pub frames: u64,
@@ -181,7 +181,7 @@ pub struct PlaceCount {
     pub captured_at: &'static str,
     /// How that is known: it was `given`, or `inferred` from the acknowledgements of both ends.
     pub captured_at_known: &'static str,
-    /// How many connections.
+    /// Number of connections.
     pub connections: u64,
 }
 
@@ -265,7 +265,7 @@ pub struct Damage {
 pub struct UnreadFile {
     /// Its name, as it was given.
     pub file: String,
-    /// Whether it was read up to here; otherwise none of it could be read.
+    /// True if it was read up to here; otherwise none of it could be read.
     pub partly_read: bool,
     /// Octets of the file, uncompressed, before the record that could not be read.
     pub offset_octets: u64,

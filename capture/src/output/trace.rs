@@ -66,7 +66,7 @@ impl<W: Write> Tracer<W> {
     /// Starts a file.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
         Ok(Self { out, start: None, lanes: BTreeMap::new(), traced: 0, is_first: true })
@@ -75,7 +75,7 @@ impl<W: Write> Tracer<W> {
     /// Takes an RPC. One whose latency is not known has no slice.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn transaction(&mut self, transaction: &Transaction) -> io::Result<()> {
         let (Some(latency), Some(began)) = (transaction.latency(), transaction.began) else { return Ok(()) };
         let start = *self.start.get_or_insert(began.time);
@@ -121,7 +121,7 @@ impl<W: Write> Tracer<W> {
     /// Ends the file. Returns it, and how many RPCs are in it.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn finish(mut self) -> io::Result<(W, u64)> {
         self.out.write_all(b"\n]}\n")?;
         self.out.flush()?;

@@ -27,7 +27,7 @@ pub(super) struct Inputs {
     only: Option<File>,
     /// Octets of them.
     length: u64,
-    /// Whether their order differs from the given one.
+    /// True if their order differs from the given one.
     pub(super) reordered: bool,
 }
 
@@ -186,7 +186,7 @@ struct OpenedInput {
 
 struct OpenedInputs {
     file: File,
-    /// Whether it may make its reader wait, like a pipe.
+    /// True if it may make its reader wait, like a pipe.
     is_live: bool,
 }
 

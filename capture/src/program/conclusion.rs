@@ -11,7 +11,7 @@ use crate::output::summary::{CommandSummary, LeftOut};
 /// The end of a command.
 pub(super) struct Conclusion {
     summary: CommandSummary,
-    /// Whether it ends with a record.
+    /// True if it ends with a record.
     is_record: bool,
     quiet: bool,
 }

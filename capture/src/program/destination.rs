@@ -18,7 +18,7 @@ const ZSTANDARD_FRAME: usize = 4 << 20;
 /// Where to write, and in what format.
 pub(super) struct Destination<'a> {
     path: &'a Path,
-    /// Whether pcapng is written, and not pcap.
+    /// True if pcapng is written, and not pcap.
     pcapng: bool,
     compression: Option<WrittenCompression>,
 }
@@ -50,7 +50,7 @@ impl<'a> Destination<'a> {
         Ok(Self { path, pcapng, compression })
     }
 
-    /// Whether the name is that of a pcapng file.
+    /// Returns true if the name is that of a pcapng file.
     pub(super) const fn is_pcapng(&self) -> bool {
         self.pcapng
     }

@@ -88,12 +88,12 @@ impl<'a> Filters<'a> {
         given.into_iter().filter(|(_, values)| !values.is_empty()).collect()
     }
 
-    /// Whether it takes the end of an RPC to tell what of it is wanted.
+    /// Returns true if it takes the end of an RPC to tell what of it is wanted.
     pub(super) const fn ask_for_rpcs(&self) -> bool {
         self.names_rpcs() || self.slower_than.is_some()
     }
 
-    /// Whether it takes the RPC of a finding to tell whether the finding is wanted.
+    /// Returns true if it takes the RPC of a finding to tell whether the finding is wanted.
     pub(super) const fn select_findings_by_rpc(&self) -> bool {
         self.ask_for_rpcs() || self.input.names_ends()
     }
@@ -157,7 +157,7 @@ impl<'a> Filters<'a> {
         }
     }
 
-    /// Whether RPCs are asked for by what they are, and how they ended.
+    /// Returns true if RPCs are asked for by what they are, and how they ended.
     const fn names_rpcs(&self) -> bool {
         !self.input.op.is_empty() || !self.input.status.is_empty()
     }
@@ -208,7 +208,7 @@ impl InputArguments {
         self.connection.is_empty() || number.is_some_and(|number| self.connection.contains(&number))
     }
 
-    /// Whether it is asked for by its ends.
+    /// Returns true if it is asked for by its ends.
     const fn names_ends(&self) -> bool {
         !self.client.is_empty() || !self.server.is_empty()
     }
@@ -312,14 +312,14 @@ impl<'a> Filtered<'a> {
         Self { ends, procedure, callback, name, operations, status }
     }
 
-    /// Whether it calls a procedure or operation of this name.
+    /// Returns true if it calls a procedure or operation of this name.
     fn calls(&self, name: &str) -> bool {
         let is_named = |own: &str| own.eq_ignore_ascii_case(name);
         let procedure = self.name.is_some_and(|own| is_named(own) || own.rsplit(' ').next().is_some_and(is_named));
         procedure || self.operations.iter().any(|operation| is_named(operation.name))
     }
 
-    /// Whether this is what it ended with, by name or number.
+    /// Returns true if this is what it ended with, by name or number.
     fn ended_with(&self, status: Status, name: &str) -> bool {
         let is_named = |own: &str| own.eq_ignore_ascii_case(name);
         let code = match status {

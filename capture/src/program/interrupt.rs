@@ -82,7 +82,7 @@ mod unix {
             Ok(Self(Arc::new(inner)))
         }
 
-        /// Whether a signal came.
+        /// Returns true if a signal came.
         pub(crate) fn is_signalled(&self) -> bool {
             self.0.signalled.load(Ordering::Relaxed)
         }
@@ -94,7 +94,7 @@ mod unix {
             let _written = (&self.0.wake).write(&[0]);
         }
 
-        /// Whether reading has to end.
+        /// Returns true if reading has to end.
         pub(crate) fn is_raised(&self) -> bool {
             self.is_signalled() || self.0.stopped.load(Ordering::Relaxed)
         }

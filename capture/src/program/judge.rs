@@ -58,7 +58,7 @@ impl<'a> Judge<'a> {
         (count > 0).then_some(text).inspect(|text| say(text))
     }
 
-    /// How many these are.
+    /// Their number.
     pub(super) const fn left_out(&self) -> u64 {
         self.undecided.left_out
     }

@@ -8,7 +8,7 @@ use clap_mangen::Man;
 /// Writes the manual page of `program`, or of its command `name`.
 ///
 /// # Errors
-/// Those of `out`; `NotFound` if there is no such command.
+/// Any error from writing to `out`; `NotFound` if there is no such command.
 pub(super) fn write(mut program: Command, name: Option<&str>, out: &mut impl Write) -> io::Result<()> {
     program.build();
     let command = match name {

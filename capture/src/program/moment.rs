@@ -37,7 +37,7 @@ impl Moment {
         }
     }
 
-    /// Whether it is before the first frame although it has no date; then something else was meant.
+    /// Returns true if it is before the first frame although it has no date; then something else was meant.
     pub(super) fn is_astray(self, first: Time) -> bool {
         matches!(self, Self::Seconds(_) | Self::TimeOfDay { .. }) && self.at(first) < first
     }

@@ -375,7 +375,7 @@ impl Notices {
     }
 }
 
-/// Whether the capture does not hold all of an RPC. A server that refuses a call need not pull its Read chunks.
+/// Returns true if the capture does not hold all of an RPC. A server that refuses a call need not pull its Read chunks.
 fn is_incomplete(transaction: &Transaction) -> bool {
     let lacks = |half: &Option<Half>| {
         half.as_ref().is_some_and(|half| matches!(half.message, Err(NotRebuilt::Send | NotRebuilt::Chunk { .. })))

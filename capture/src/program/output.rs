@@ -65,7 +65,7 @@ pub(super) fn write(octets: &[u8]) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Whether what is written has colours.
+/// Returns true if what is written has colours.
 pub(super) fn is_coloured(color: Color) -> bool {
     match color {
         Color::Always => true,

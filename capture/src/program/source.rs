@@ -28,13 +28,13 @@ const IDLE: Duration = Duration::from_millis(100);
 pub(super) struct Show {
     pub(super) notices: bool,
     pub(super) bar: bool,
-    /// Whether events that were not asked for are given too, because what was asked for follows from them.
+    /// True if events that were not asked for are given too, because what was asked for follows from them.
     pub(super) all: bool,
-    /// Whether frames before `--since` and after `--until` are ignored.
+    /// True if frames before `--since` and after `--until` are ignored.
     pub(super) between: bool,
-    /// Whether the frames themselves are given too, each before what is found in it.
+    /// True if the frames themselves are given too, each before what is found in it.
     pub(super) frames: bool,
-    /// Whether phases of RPCs are shown, so that it matters where they were captured.
+    /// True if phases of RPCs are shown, so that it matters where they were captured.
     pub(super) phases: bool,
     /// `true` to give [`Given::Idle`] while a stream is silent.
     pub(super) idle: bool,
@@ -69,7 +69,7 @@ pub(super) struct Known<'a> {
     /// Time of its first frame.
     pub(super) first: Time,
     pub(super) files: &'a Files,
-    /// Whether the filters let pass what is given.
+    /// True if the filters let pass what is given.
     pub(super) is_wanted: bool,
 }
 
@@ -78,7 +78,7 @@ pub(super) struct Done {
     pub(super) notices: Notices,
     pub(super) summary: Summary,
     pub(super) files: Files,
-    /// Whether RPCs were put together.
+    /// True if RPCs were put together.
     has_rpcs: bool,
 }
 

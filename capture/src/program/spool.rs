@@ -182,7 +182,7 @@ impl SpoolState {
     }
 }
 
-/// Whether what this thread prints may have to wait.
+/// Returns true if what this thread prints may have to wait.
 pub(super) fn is_spooled() -> bool {
     PLACE.with_borrow(Option::is_some)
 }

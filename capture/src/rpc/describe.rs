@@ -29,7 +29,7 @@ const ANNOUNCED: usize = 4;
 /// The direction of a call, and what is known about callbacks.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Way {
-    /// Whether the server calls the client.
+    /// True if the server calls the client.
     pub(crate) reverse: bool,
     /// The program numbers that the client has announced for its callbacks, the latest first.
     announced: [Option<u32>; ANNOUNCED],

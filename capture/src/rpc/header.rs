@@ -126,10 +126,10 @@ impl Dialect {
 /// Octets of an ERR_VERS in the layout of family A.
 const ERR_VERS_OF_FAMILY_A: usize = 32;
 
-/// Whether this is an ERR_VERS of version 1, and not an error of version 2. Family A has another layout, in which an ERR_VERS has
-/// 32 octets: a Send of that length is in it. In any other, what follows either has no meaning, so the reading that leaves less
-/// of it wins. Family B has the same layout, but an end that speaks version 2 does not leave it out of the versions that it
-/// supports.
+/// Returns true if this is an ERR_VERS of version 1, and not an error of version 2. Family A has another layout, in
+/// which an ERR_VERS has 32 octets: a Send of that length is in it. In any other, what follows either has no meaning,
+/// so the reading that leaves less of it wins. Family B has the same layout, but an end that speaks version 2 does not
+/// leave it out of the versions that it supports.
 fn is_refusal_of_version_1(family: Family, octets: &[u8]) -> bool {
     let Ok((reply, rest)) = v1::ErrorReply::decode(octets) else { return false };
     let v1::ErrorBody::Vers { low, high } = reply.error() else { return false };

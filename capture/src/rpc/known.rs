@@ -18,7 +18,7 @@ pub enum Direction {
 pub struct Rpc {
     /// Whether it asks or answers.
     pub direction: Direction,
-    /// Whether it is a call from the server to the client, or the reply to one (RFC 8167).
+    /// True if it is a call from the server to the client, or the reply to one (RFC 8167).
     pub reverse: bool,
     /// Whether the program is that of NFSv4's callbacks, and how that is known.
     pub callback: Callback,

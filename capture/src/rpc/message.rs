@@ -49,7 +49,7 @@ pub struct Message {
     /// Its requester, with the calls of that end that wait after it, and the credits for them. `None` if it is neither a call nor
     /// a reply.
     pub credit_use: Option<(Side, CreditUse)>,
-    /// How many times it had been sent before, in vain.
+    /// Number of earlier copies that did not arrive.
     pub retransmitted: u32,
     /// The version and wire format in which it is read.
     pub dialect: Dialect,
@@ -93,7 +93,7 @@ pub struct Detail {
     pub answers: Option<Answered>,
     /// How the RPC message of a reply begins, if that was in the Reply chunk and is complete.
     pub long: Option<Beginning>,
-    /// Whether calls of the connection were given up that may still be answered.
+    /// True if calls of the connection were given up that may still be answered.
     pub forgotten: bool,
 }
 
@@ -112,7 +112,7 @@ pub struct Answered {
     pub call: Message,
     /// Its arguments, if anything is known about them.
     pub walked: Option<Walked>,
-    /// Whether they became known only after it was sent: those of a long call, whose chunk was read later.
+    /// True if they became known only after it was sent: those of a long call, whose chunk was read later.
     pub walked_late: bool,
     /// For each segment of its header, in Read list, Write list and Reply chunk, what the responder had read or written
     /// when it answered. `None` if that is not all known.
@@ -179,7 +179,7 @@ pub(crate) fn readable(captured: Captured, octets: &[u8]) -> &[u8] {
     if captured == Captured::Tail { &[] } else { octets }
 }
 
-/// How many messages an end permits the other to send in version 2.
+/// Messages that an end permits the other to send in version 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Permitted {
     /// So many more (drafts -00 to -04, "Granting Credits").
@@ -271,7 +271,7 @@ impl Message {
         self.prefix().filter(|_| self.dialect == Dialect::Version1).map(|prefix| prefix.credit)
     }
 
-    /// How many messages the receiver may send, of whatever kind, according to a message of version 2.
+    /// Messages of any kind that a message of version 2 permits its receiver to send.
     #[must_use]
     pub fn permitted(&self) -> Option<Permitted> {
         let credit = self.prefix()?.credit;
@@ -340,7 +340,7 @@ impl Message {
         decoded.header.place() == PayloadPlace::Inline && !says && MessageType::peek(&self.stream(&decoded)).is_none()
     }
 
-    /// Whether it is about the connection and no RPC, as version 2 has them: credits and transport properties.
+    /// Returns true if it is about the connection and no RPC, as version 2 has them: credits and transport properties.
     pub(crate) fn belongs_to_no_rpc(&self) -> bool {
         self.decode().is_ok_and(|decoded| match decoded.header {
             Header::V1(_) => false,

@@ -59,7 +59,7 @@ impl Msgp {
         })
     }
 
-    /// Whether the payload has no room for an item that is padded.
+    /// Returns true if the payload has no room for an item that is padded.
     const fn pads_nothing(self, payload: &[u8]) -> bool {
         self.thresh as usize > payload.len()
     }

@@ -35,7 +35,7 @@ pub struct Recovery {
     pub rnr_wait: u64,
     /// The frames of all these, but no more than the first 64.
     pub frames: Vec<u64>,
-    /// How many frames that leaves out.
+    /// Number of frames that leaves out.
     pub frames_left_out: u64,
 }
 

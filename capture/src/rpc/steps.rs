@@ -27,13 +27,13 @@ pub enum StepsWanted {
 }
 
 impl StepsWanted {
-    /// Whether those of any RPC are kept.
+    /// Returns true if steps of any RPC are kept.
     #[must_use]
     pub fn is_any(&self) -> bool {
         *self != Self::None
     }
 
-    /// Whether those of an RPC with this `rdma_xid` are kept.
+    /// Returns true if steps of an RPC with this `rdma_xid` are kept.
     #[must_use]
     pub fn includes(&self, xid: u32) -> bool {
         match self {
@@ -55,13 +55,13 @@ pub struct PacketRun {
     pub step: Option<Step>,
     /// What they show about packets that were lost.
     pub recovery: Option<RecoveryKind>,
-    /// Whether their receiver threw them away, because it had missed a packet before them; they were sent again later.
+    /// True if their receiver threw them away, because it had missed a packet before them; they were sent again later.
     pub is_discarded: bool,
     /// The first of them.
     pub first: Stamp,
     /// The last of them.
     pub last: Stamp,
-    /// How many there are.
+    /// Their number.
     pub packets: u64,
     /// Octets that they brought, or, if they are RDMA Read requests, asked for.
     pub octets: u64,
@@ -83,7 +83,7 @@ impl PacketRun {
         }
     }
 
-    /// Whether it is about a packet, and does not stand for itself.
+    /// Returns true if it is about a packet, and does not stand for itself.
     fn is_of_packet(&self) -> bool {
         self.recovery.is_none_or(RecoveryKind::is_of_packet)
     }
@@ -99,7 +99,7 @@ impl PacketRun {
         (self.first.frame, rank)
     }
 
-    /// Whether this says something about that packet.
+    /// Returns true if this says something about that packet.
     fn is_about(&self, packet: &Self) -> bool {
         self.is_of_packet()
             && packet.is_of_packet()
@@ -114,7 +114,7 @@ impl PacketRun {
         self.octets = self.octets.saturating_add(other.octets);
     }
 
-    /// Whether packets that come next can be counted with these.
+    /// Returns true if packets that come next can be counted with these.
     fn continues(&self, before: &Self, gap: u64) -> bool {
         let kind = |run: &Self| (run.from, run.step, run.recovery, run.is_discarded);
         let since = self.first.time.0.saturating_sub(before.last.time.0);

@@ -28,7 +28,7 @@ pub struct Transaction {
     pub from: Address,
     /// Address of the responder.
     pub to: Address,
-    /// Whether the server called the client (RFC 8167).
+    /// True if the server called the client (RFC 8167).
     pub reverse: bool,
     /// Whether the program is that of NFSv4's callbacks, and how that is known.
     pub callback: Callback,
@@ -124,13 +124,13 @@ impl Rebuilt {
         self.pieces.iter()
     }
 
-    /// How many octets it has.
+    /// Its length in octets.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Whether it has none.
+    /// Returns true if it has none.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.pieces.is_empty()

@@ -55,7 +55,7 @@ pub(crate) struct Assembled {
 /// The Send that one end is sending.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
-    /// Whether the packets of a Send are kept apart.
+    /// True if the packets of a Send are kept apart.
     pub(super) keeps_parts: bool,
     current: Option<Assembled>,
 }

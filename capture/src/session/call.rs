@@ -26,7 +26,7 @@ pub(crate) struct CallSegment {
     pub(crate) handle: u32,
     pub(crate) offset: u64,
     pub(crate) length: u32,
-    /// Whether what is moved is kept, not only counted.
+    /// True if what is moved is kept, not only counted.
     pub(crate) is_kept: bool,
     pub(crate) data: Extents,
     /// What was moved of it, if that is followed.
@@ -59,17 +59,17 @@ pub(crate) struct Call {
     /// Octets that the responder asked for with RDMA Read.
     pub(crate) asked_octets: u64,
     pub(crate) read_octets: u64,
-    /// Whether the capture lacks some of the data that came for these requests.
+    /// True if the capture lacks some of the data that came for these requests.
     pub(super) lacks_response: bool,
     pub(crate) write_octets: u64,
-    /// Whether what was held was released.
+    /// True if what was held was released.
     pub(crate) overflowed: bool,
-    /// Whether something was moved of which only a reply can show that it was for this call.
+    /// True if something was moved of which only a reply can show that it was for this call.
     pub(crate) is_doubtful: bool,
-    /// Whether a call with its XID was sent before it and not answered: what the other end moved for one may be for the
+    /// True if a call with its XID was sent before it and not answered: what the other end moved for one may be for the
     /// other.
     pub(crate) is_repeated: bool,
-    /// Whether its sender's adapter refused access to memory while data of it was still to come.
+    /// True if its sender's adapter refused access to memory while data of it was still to come.
     is_refused: bool,
     /// `true` if its responder's adapter acknowledged it.
     pub(super) is_accepted: bool,
@@ -209,8 +209,8 @@ impl Call {
         *held = *held + segment.moved.held() - before;
     }
 
-    /// Whether there is no RPC message in it, nor in memory that the responder could read, so that none of it can be
-    /// carried out.
+    /// Returns true if there is no RPC message in it, nor in memory that the responder could read, so that none of it
+    /// can be carried out.
     pub(crate) fn is_empty(&self) -> bool {
         self.message.captured == Captured::Whole && self.called.is_none() && self.read_segments == 0
     }
@@ -220,7 +220,7 @@ impl Call {
         !self.is_empty() && self.answers.is_none() && !self.is_reply()
     }
 
-    /// Whether this is that call once more: all is the same except for the credits that it asks for.
+    /// Returns true if this is that call once more: all is the same except for the credits that it asks for.
     pub(super) fn is_copy_of(&self, before: &Self) -> bool {
         let (mine, theirs) = (&self.message, &before.message);
         let is_whole = mine.captured == Captured::Whole && theirs.captured == Captured::Whole;
@@ -442,8 +442,8 @@ impl Call {
         Answered { call, walked, walked_late, moved, long }
     }
 
-    /// Whether this was taken for a long call but is a long reply that its responder provides, as what was pulled
-    /// shows. The call that it answers is not in the capture.
+    /// Returns true if this was taken for a long call but is a long reply that its responder provides, as what was
+    /// pulled shows. The call that it answers is not in the capture.
     pub(crate) fn is_reply(&self) -> bool {
         let is_long = || self.message.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Chunk);
         let pulls = || self.long_payload(8).and_then(|payload| MessageType::peek(&payload));

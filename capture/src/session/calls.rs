@@ -62,8 +62,8 @@ impl Session {
         message
     }
 
-    /// Whether a call waits in place of another with its XID, which is then given up. A call that can be carried out
-    /// does not make way for one that cannot.
+    /// Returns true if a call waits in place of another with its XID, which is then given up. A call that can be
+    /// carried out does not make way for one that cannot.
     pub(super) fn replaces(&mut self, call: &mut Call, context: &mut Context<'_>) -> bool {
         let xids = self.xids.get(call.message.sender);
         let before = call.message.rdma_xid().and_then(|xid| xids.get(&xid)).copied();

@@ -68,8 +68,8 @@ impl Session {
         }
     }
 
-    /// Whether this is a reply to a call that was not seen, or whose arguments were requested but not seen: these may
-    /// be late.
+    /// Returns true if this is a reply to a call that was not seen, or whose arguments were requested but not seen:
+    /// these may be late.
     pub(super) fn is_early(&self, from: Side, send: &[u8]) -> bool {
         if self.number.is_none() {
             return false;
@@ -101,8 +101,8 @@ impl Session {
                 .is_ok_and(|prefix| self.may_refuse_call(from, prefix.xid) && !self.waits(from.other(), prefix.xid))
     }
 
-    /// Whether a Send may answer, as far as its first packet shows. [`direction`](Self::direction) says of a whole message
-    /// what it is, by the calls that wait; here the call may be what is still to come.
+    /// Returns true if a Send may answer, as far as its first packet shows. [`direction`](Self::direction) says of a
+    /// whole message what it is, by the calls that wait; here the call may be what is still to come.
     fn may_reply(&self, from: Side, decoded: &Decoded<'_>) -> bool {
         match decoded.header {
             Header::V1(header) => match header.body {
@@ -118,7 +118,8 @@ impl Session {
         }
     }
 
-    /// Whether an error of this end is for a call, and not for a message that belongs to no RPC: nothing waits for that.
+    /// Returns true if an error of this end is for a call, and not for a message that belongs to no RPC: nothing waits
+    /// for that.
     fn may_refuse_call(&self, from: Side, xid: u32) -> bool {
         self.client == Some(from.other()) && *self.without_rpc.get(from.other()) != Some(xid)
     }
@@ -129,13 +130,13 @@ impl Session {
         call.is_none_or(Call::is_pulled)
     }
 
-    /// Whether a call of an end waits, and has offered this Reply chunk.
+    /// Returns true if a call of an end waits, and has offered this Reply chunk.
     fn offers(&self, requester: Side, xid: u32, chunk: &WriteChunk<'_>) -> bool {
         let call = self.xids.get(requester).get(&xid).and_then(|id| self.calls.get(id));
         call.is_some_and(|call| call.offers(chunk))
     }
 
-    /// Whether a call of an end waits.
+    /// Returns true if a call of an end waits.
     pub(super) fn waits(&self, requester: Side, xid: u32) -> bool {
         self.xids.get(requester).contains_key(&xid)
     }

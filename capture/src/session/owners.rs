@@ -68,7 +68,7 @@ pub(super) struct Recoveries {
     again: Sides<BTreeMap<(u64, Side), u32>>,
     /// Signs of which it is not known which RPC they are about.
     pub(super) unassigned: u64,
-    /// Whether anyone asks.
+    /// True if anyone asks.
     pub(super) is_wanted: bool,
 }
 

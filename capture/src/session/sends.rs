@@ -119,8 +119,8 @@ impl Session {
     }
 }
 
-/// Whether a Send can only be RPC-over-RDMA: a header that is right in every word, and either the beginning of an RPC
-/// message with the header's XID, or exactly the chunks of a long message.
+/// Returns true if a Send can only be RPC-over-RDMA: a header that is right in every word, and either the beginning of
+/// an RPC message with the header's XID, or exactly the chunks of a long message.
 fn is_rpc_over_rdma(octets: &[u8]) -> bool {
     let Ok(decoded) = Decoded::decode(Dialect::of(octets, true, &mut None), octets) else { return false };
     let Ok(prefix) = Prefix::decode(octets) else { return false };

@@ -24,7 +24,7 @@ pub(super) struct Sequence {
     pub(super) first: u64,
     /// The packets of its parts so far, if they are kept.
     parts: Vec<SendPart>,
-    /// Whether what the end sent before is known.
+    /// True if what the end sent before is known.
     follows: bool,
     /// Why `octets` is not everything.
     missing: Option<NotRebuilt>,

@@ -34,11 +34,11 @@ pub(super) const READS: usize = 256;
 
 /// What a session needs from outside.
 pub(crate) struct Context<'a> {
-    /// Whether RPCs are put back together, not only messages.
+    /// True if RPCs are put back together, not only messages.
     pub(crate) transactions: bool,
-    /// Whether more than messages and RPCs is reported.
+    /// True if more than messages and RPCs is reported.
     pub(crate) operations: bool,
-    /// Whether signs of loss are reported.
+    /// True if signs of loss are reported.
     pub(crate) recovery: bool,
     /// Of which RPCs it is kept what both ends did.
     pub(crate) steps: &'a StepsWanted,
@@ -67,7 +67,7 @@ pub(crate) struct Session {
     pub(super) way: Way,
     /// The wire format of version 2 on this connection, once known.
     pub(crate) family: Option<Family>,
-    /// Whether version 2 was seen, but not its wire format.
+    /// True if version 2 was seen, but not its wire format.
     pub(super) undecided: bool,
     /// The XID of the last message of each end that belongs to no RPC, or to one that it began and did not complete (version
     /// 2): an error may refuse that one.

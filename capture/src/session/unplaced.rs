@@ -60,7 +60,7 @@ impl Unplaced {
         self.strays.push_back(stray);
     }
 
-    /// Whether something that was missed or could not be placed may be for a call that begins to wait only now.
+    /// Returns true if something that was missed or could not be placed may be for a call that begins to wait only now.
     pub(super) fn may_be_for(&self, call: &Call) -> bool {
         let frame = call.message.stamp.frame;
         // The call was held up, and what was captured after it was not.

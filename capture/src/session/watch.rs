@@ -15,7 +15,7 @@ const FORMERS: usize = 64;
 /// What is remembered to report how memory is used (`Context::operations`).
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    /// Whether something came that was not examined, because the connection was not recognised.
+    /// True if something came that was not examined, because the connection was not recognised.
     pub(super) passed_over: bool,
     /// A call was given up that its responder may still serve, and nothing else is known of it.
     pub(super) given_up: bool,

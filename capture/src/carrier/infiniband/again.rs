@@ -56,8 +56,9 @@ impl RequestStream {
         }
     }
 
-    /// Whether a timer has just expired that had been started before the packet which is sent again. Soft RoCE starts its timer
-    /// with a request, and lets it run when that is acknowledged; a timer of Linux is late by up to an eighth.
+    /// Returns true if a timer has just expired that had been started before the packet which is sent again. Soft RoCE
+    /// starts its timer with a request, and lets it run when that is acknowledged; a timer of Linux is late by up to an
+    /// eighth.
     fn has_expired(&self, silence: u64) -> bool {
         let Some(timeout) = self.ack_timeout else { return false };
         let ran = self.last_time.0.saturating_sub(self.started.0);
@@ -72,19 +73,19 @@ impl RequestStream {
         }
     }
 
-    /// Whether something asked for this request again.
+    /// Returns true if something asked for this request again.
     pub(super) fn is_request_asked(&self, packet: &Transport<'_>) -> bool {
         let number = extend(self.next, packet.sequence);
         self.is_asked(number) || packet.operation == PacketKind::ReadRequest && self.misses_response(number)
     }
 
-    /// Whether the response of this sequence number was asked for again.
+    /// Returns true if the response of this sequence number was asked for again.
     pub(super) fn is_response_asked(&self, sequence: u32) -> bool {
         let number = extend(self.next, sequence);
         self.asked_again(number).is_some_and(|from| number >= from)
     }
 
-    /// Whether the receiver asked for this request again, or for one before it that was sent again just now.
+    /// Returns true if the receiver asked for this request again, or for one before it that was sent again just now.
     fn is_asked(&self, number: u64) -> bool {
         [self.asked, self.run].into_iter().flatten().any(|from| number >= from)
     }
@@ -129,8 +130,8 @@ impl RequestStream {
         }
     }
 
-    /// Whether a later response, or another acknowledgement of a later request, came before the response of this number, as far
-    /// as its receiver may have seen: an implied negative acknowledgement.
+    /// Returns true if a later response, or another acknowledgement of a later request, came before the response of
+    /// this number, as far as its receiver may have seen: an implied negative acknowledgement.
     fn misses_response(&self, number: u64) -> bool {
         self.acknowledged.is_some_and(|acknowledged| acknowledged > number)
     }

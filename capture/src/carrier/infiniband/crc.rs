@@ -35,14 +35,14 @@ const NO_LRH: [u8; 8] = [0xff; 8];
 /// Which checks of a packet are right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrcVerdict {
-    /// Whether the ICRC is right.
+    /// True if the ICRC is right.
     pub icrc: bool,
-    /// Whether the VCRC is right; none if the packet has none (RoCE) or the capture left it out.
+    /// True if the VCRC is right; none if the packet has none (RoCE) or the capture left it out.
     pub vcrc: Option<bool>,
 }
 
 impl CrcVerdict {
-    /// Whether nothing is wrong.
+    /// Returns true if nothing is wrong.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.icrc && self.vcrc != Some(false)

@@ -115,7 +115,8 @@ impl Ordering {
         self.streams.get(from).next.map(|next| (next & 0xff_ffff) as u32)
     }
 
-    /// Whether a packet is a copy: the capture holds it, and it was not sent again since. Copies are counted, and then left out.
+    /// Returns true if a packet is a copy: the capture holds it, and it was not sent again since. Copies are counted,
+    /// and then left out.
     pub(super) fn is_copy(
         &mut self,
         (from, time, sighting): (Side, Time, Sighting),
@@ -330,7 +331,7 @@ impl Ordering {
         }
     }
 
-    /// Whether the acknowledgement of a request came before it.
+    /// Returns true if the acknowledgement of a request came before it.
     fn acknowledged_before(&self, arrival: &Arrival<'_>) -> bool {
         let (number, next) = self.number(arrival);
         let highest = self.streams.get(arrival.from).arrived.map(|(highest, _)| highest);
@@ -405,7 +406,7 @@ impl Ordering {
         (extend(next, arrival.packet.sequence), next)
     }
 
-    /// Whether this is a request whose number has passed.
+    /// Returns true if this is a request whose number has passed.
     fn is_repetition(&self, arrival: &Arrival<'_>) -> bool {
         let (number, next) = self.number(arrival);
         next.is_some_and(|next| number < next)
@@ -494,7 +495,7 @@ impl Ordering {
         delivered
     }
 
-    /// Whether what is held has waited long enough, or has become too much.
+    /// Returns true if what is held has waited long enough, or has become too much.
     fn is_overdue(&self) -> bool {
         let waited = match self.waits_for {
             Some((_, Early::Hole(side))) => {

@@ -129,7 +129,7 @@ impl<S> QueuePairs<S> {
         }
     }
 
-    /// Whether a message of connection management was captured before: it is a copy.
+    /// Returns true if a message of connection management was captured before: it is a copy.
     fn is_managed(&mut self, (stamp, sighting): (Stamp, Sighting), transport: &Transport<'_>) -> bool {
         let words = [transport.queue_pair.into(), transport.length as u64, 0];
         let content = self.recent.digest((0, Side::Active), words, transport.data, sighting);
@@ -522,12 +522,12 @@ impl<S> QueuePairEntry<S> {
         ordering.finish(&mut ToSession { handler, connection, session });
     }
 
-    /// Whether this end's message of connection set-up was seen, under this name.
+    /// Returns true if this end's message of connection set-up was seen, under this name.
     const fn has_said(&self, end: Side, name: u32) -> bool {
         self.name == name && self.connection.announced.get(end).is_some()
     }
 
-    /// Whether the connection has only just begun, so that a request with the same names is the same request,
+    /// Returns true if the connection has only just begun, so that a request with the same names is the same request,
     /// retransmitted or captured again.
     const fn is_young(&self, clock: u64) -> bool {
         self.ordering.counts.active.packets == 0 || clock - self.opened < YOUNG

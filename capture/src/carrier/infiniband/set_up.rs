@@ -82,7 +82,7 @@ impl SetUpHalf {
 }
 
 impl SetUp {
-    /// Whether the flow goes to a queue pair that this set-up names.
+    /// Returns true if the flow goes to a queue pair that this set-up names.
     fn concerns(&self, flow: Flow) -> bool {
         let names = |half: Option<SetUpHalf>, source, destination| {
             half.is_some_and(|half| flow == Flow { source, destination, queue_pair: half.queue_pair })

@@ -109,7 +109,7 @@ impl RequestStream {
         self.reads.iter_mut().map(wrong).sum()
     }
 
-    /// Whether something was sent at `next` or after it, while `next` itself is missing.
+    /// Returns true if something was sent at `next` or after it, while `next` itself is missing.
     pub(super) fn has_hole(&self) -> bool {
         self.next.is_some_and(|next| {
             let there = self.held.keys().chain(self.refused.packets.keys());
@@ -169,7 +169,7 @@ impl RequestStream {
         self.holes.push_back((first, end));
     }
 
-    /// Whether this is a packet of a hole that was given up; it is then taken out of the hole.
+    /// Returns true if this is a packet of a hole that was given up; it is then taken out of the hole.
     pub(super) fn is_late(&mut self, number: u64) -> bool {
         let Some(place) = self.holes.iter().position(|(first, end)| (*first..*end).contains(&number)) else {
             return false;
@@ -184,7 +184,7 @@ impl RequestStream {
         true
     }
 
-    /// How many numbers a request takes: one for each packet of the answer to a Read request.
+    /// Packet numbers of a request: one for each packet of the answer to a Read request.
     pub(super) fn span(&mut self, number: u64, packet: &Transport<'_>, mtu: Option<u32>) -> u64 {
         let (PacketKind::ReadRequest, Some(target)) = (packet.operation, packet.target) else { return 1 };
         // Without a path MTU, the answer takes at most as many as with the smallest one.

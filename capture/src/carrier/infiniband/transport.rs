@@ -70,11 +70,11 @@ pub(crate) struct Transport<'a> {
     pub opcode: u8,
     /// What it does.
     pub operation: PacketKind,
-    /// Whether the packet begins its message.
+    /// True if the packet begins its message.
     pub first: bool,
-    /// Whether the packet ends its message.
+    /// True if the packet ends its message.
     pub last: bool,
-    /// Whether the sender asks for an acknowledgement.
+    /// True if the sender asks for an acknowledgement.
     pub asks: bool,
     /// The receiver's queue pair.
     pub queue_pair: u32,
@@ -88,7 +88,7 @@ pub(crate) struct Transport<'a> {
     pub invalidates: Option<u32>,
     /// The data, as far as it was captured.
     pub data: &'a [u8],
-    /// How many octets of data the packet had on the wire.
+    /// Octets of data in the packet, on the wire.
     pub length: usize,
 }
 
@@ -178,8 +178,8 @@ impl<'a> Transport<'a> {
         Ok(())
     }
 
-    /// Whether the packet takes a number from its own sender's sequence; other packets carry the number that they
-    /// answer.
+    /// Returns true if the packet takes a number from its own sender's sequence; other packets carry the number that
+    /// they answer.
     #[must_use]
     pub(crate) const fn is_request(&self) -> bool {
         matches!(self.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadRequest | PacketKind::Atomic)

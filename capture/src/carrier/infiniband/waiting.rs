@@ -36,18 +36,19 @@ impl WaitingFlow {
         self.octets + self.packets.len() * size_of::<Kept>()
     }
 
-    /// Whether more waits than is allowed.
+    /// Returns true if more waits than is allowed.
     pub(super) const fn is_full(&self) -> bool {
         self.packets.len() > PACKETS || self.octets > OCTETS
     }
 
-    /// Whether the requests that wait here are the first of a connection that begins with this number.
+    /// Returns true if the requests that wait here are the first of a connection that begins with this number.
     pub(super) fn begins_at(&self, sequence: u32) -> bool {
         let mut requests = self.packets.iter().filter(|kept| kept.span > 0);
         requests.all(|kept| is_within(kept.sequence, sequence, PACKETS as u32))
     }
 
-    /// Whether a packet of `flow` answers a request that waits here, or is a request to which an answer waits here.
+    /// Returns true if a packet of `flow` answers a request that waits here, or is a request to which an answer waits
+    /// here.
     pub(super) fn answers(&self, flow: &Flow, packet: &Kept) -> bool {
         self.flow.source == flow.destination
             && self.flow.destination == flow.source
@@ -59,12 +60,12 @@ impl WaitingFlow {
     }
 }
 
-/// Whether `answer` is one of the `span` numbers from `request` on.
+/// Returns true if `answer` is one of the `span` numbers from `request` on.
 pub(super) fn is_within(answer: u32, request: u32, span: u32) -> bool {
     (answer.wrapping_sub(request) & 0xff_ffff) < span
 }
 
-/// How many numbers a request may take; 0 for an answer.
+/// The most packet numbers of a request; 0 for an answer.
 pub(super) fn span(transport: &Transport<'_>) -> u32 {
     match (transport.is_request(), transport.operation, transport.target) {
         (false, ..) => 0,

@@ -27,7 +27,7 @@ pub(super) struct Again {
     run: Option<u64>,
     /// What the other end acknowledged last, and its window, if the segment was nothing but that.
     acknowledged: Option<(u64, u16)>,
-    /// How many times after the first.
+    /// Number of times after the first.
     duplicates: u8,
 }
 
@@ -115,7 +115,7 @@ impl Again {
         }
     }
 
-    /// Whether this end has sent data since then.
+    /// Returns true if this end has sent data since then.
     pub(super) fn has_sent_since(&self, since: Time) -> bool {
         self.last_time > since
     }
@@ -125,7 +125,7 @@ impl Again {
         self.run = None;
     }
 
-    /// Whether the other end asked for this, or this end is sending again what is before it.
+    /// Returns true if the other end asked for this, or this end is sending again what is before it.
     pub(super) fn is_asked(&self, place: u64) -> bool {
         self.asked.is_some_and(|(first, end)| (first..end).contains(&place)) || self.run.is_some_and(|run| place >= run)
     }

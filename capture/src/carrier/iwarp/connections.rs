@@ -46,11 +46,11 @@ pub(crate) struct Checked {
 /// Which connections to follow, and what to leave out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
-    /// Whether the segment goes to a service port: its connection is then also followed from its middle.
+    /// True if the segment goes to a service port: its connection is then also followed from its middle.
     pub to_service: bool,
     /// The same, if it comes from one.
     pub from_service: bool,
-    /// Whether to leave out FPDUs with a wrong CRC, as a receiver does.
+    /// True to leave out FPDUs with a wrong CRC, as a receiver does.
     pub verify_crc: bool,
 }
 
@@ -81,7 +81,7 @@ struct IwarpConnection<S> {
     framings: Sides<Framing>,
     rdmap: Rdmap,
     said: Sides<Option<SetupTerms>>,
-    /// Whether iWARP was found in it.
+    /// True if iWARP was found in it.
     is_iwarp: bool,
     /// Orphans, and Terminates.
     counts: Sides<Counts>,
@@ -282,9 +282,9 @@ impl<S> TcpEntry<S> {
         }
     }
 
-    /// Whether a segment begins another connection between the same ports, or belongs to one that began unseen. A SYN
-    /// may be captured late. A set-up frame fills its segment, and is not one if octets of this connection are expected
-    /// there.
+    /// Returns true if a segment begins another connection between the same ports, or belongs to one that began unseen.
+    /// A SYN may be captured late. A set-up frame fills its segment, and is not one if octets of this connection are
+    /// expected there.
     fn is_replaced_by(&self, from: Side, segment: &TcpSegment<'_>) -> bool {
         let reassembly = &self.reassembly;
         let is_setup = Setup::length(segment.octets) == Some(segment.length);

@@ -84,7 +84,7 @@ impl Opcode {
         }
     }
 
-    /// Whether its messages are tagged.
+    /// Returns true if its messages are tagged.
     #[must_use]
     pub(crate) const fn is_tagged(self) -> bool {
         matches!(self, Self::WRITE | Self::READ_RESPONSE)
@@ -123,7 +123,7 @@ pub(crate) enum Placement {
 pub(crate) struct DdpSegment<'a> {
     /// What its message does.
     pub opcode: Opcode,
-    /// Whether it is the last of its message.
+    /// True if it is the last of its message.
     pub last: bool,
     /// Where its data goes.
     pub placement: Placement,

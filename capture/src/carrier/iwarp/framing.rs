@@ -34,7 +34,7 @@ pub(super) enum Framed<'a> {
         began: Stamp,
         /// Where the FPDU is.
         places: Places,
-        /// Whether a CRC is in force and wrong.
+        /// True if a CRC is in force and wrong.
         is_wrong: bool,
     },
     /// What this end sent next is lost, or cannot be delimited.
@@ -113,7 +113,7 @@ pub(super) struct Framing {
     /// Where the markers are, if that is known.
     markers: Option<Markers>,
     crc: CrcUse,
-    /// Whether the current FPDU was found by its looks and has not been confirmed.
+    /// True if the current FPDU was found by its looks and has not been confirmed.
     is_doubtful: bool,
     /// Where the current frame begins.
     start: u64,
@@ -296,7 +296,7 @@ impl Framing {
         verdict
     }
 
-    /// Whether what looks like an FPDU is one.
+    /// Returns true if what looks like an FPDU is one.
     fn is_confirmed(&self, crc: FpduCrc, end: u64, (after, left): (&[u8], usize)) -> bool {
         self.crc.confirms(crc).unwrap_or_else(|| left == 0 || looks_right(self.assumed(), end, after))
     }
@@ -339,7 +339,7 @@ impl Framing {
         fitting.next().is_none().then_some(found)
     }
 
-    /// Whether a segment begins with a whole FPDU, if the markers are there.
+    /// Returns true if a segment begins with a whole FPDU, if the markers are there.
     fn fits(&self, piece: &Piece<'_>, markers: Markers) -> bool {
         if !looks_right(markers, piece.place, piece.octets) {
             return false;
@@ -358,13 +358,13 @@ impl Framing {
     }
 }
 
-/// Whether a stream that begins with `octets` may begin with a set-up frame.
+/// Returns true if a stream that begins with `octets` may begin with a set-up frame.
 fn could_be_setup(octets: &[u8]) -> bool {
     let key = octets.get(..16).unwrap_or(octets);
     [&b"MPA ID Req Frame"[..], b"MPA ID Rep Frame"].iter().any(|known| known.starts_with(key))
 }
 
-/// Whether `octets`, at `place`, begin with the headers of an FPDU.
+/// Returns true if `octets`, at `place`, begin with the headers of an FPDU.
 fn looks_right(markers: Markers, place: u64, octets: &[u8]) -> bool {
     let mut room = Vec::new();
     let octets = octets.get(..octets.len().min(JUDGED + 4)).unwrap_or_default();

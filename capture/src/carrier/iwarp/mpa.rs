@@ -39,7 +39,7 @@ static CRC32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 /// A frame that sets a connection up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Setup<'a> {
-    /// Whether it is a reply; otherwise it is a request.
+    /// True if it is a reply; otherwise it is a request.
     pub is_reply: bool,
     /// M: its receiver must put markers into what it sends.
     pub markers: bool,
@@ -59,7 +59,7 @@ impl<'a> Setup<'a> {
     /// Octets before the private data.
     pub(crate) const LEN: usize = SETUP_LEN;
 
-    /// Whether a stream that begins with `octets` begins with a set-up frame.
+    /// Returns true if a stream that begins with `octets` begins with a set-up frame.
     #[inline]
     #[must_use]
     pub(crate) fn is_begun_by(octets: &[u8]) -> bool {
@@ -157,7 +157,7 @@ impl Markers {
         places.map_while(|at| octets.get(at..)?.first_chunk().map(|marker| (at, *marker)))
     }
 
-    /// Whether each marker in the FPDU `octets`, which begins at `place`, says where the FPDU begins.
+    /// Returns true if each marker in the FPDU `octets`, which begins at `place`, says where the FPDU begins.
     #[must_use]
     pub(crate) fn are_right(self, place: u64, octets: &[u8]) -> bool {
         let before = self.before(place);
@@ -191,7 +191,7 @@ pub(crate) fn ulpdu(content: &[u8]) -> Option<(&[u8], usize)> {
     Some((rest.get(..length).unwrap_or(rest), length))
 }
 
-/// Whether the CRC at the end of a whole FPDU is right. It covers markers too (RFC 5044 section 4.4).
+/// Returns true if the CRC at the end of a whole FPDU is right. It covers markers too (RFC 5044 section 4.4).
 #[must_use]
 pub(crate) fn crc_is_right(fpdu: &[u8]) -> bool {
     fpdu.split_last_chunk().is_some_and(|(covered, crc)| CRC32C.checksum(covered) == u32::from_le_bytes(*crc))

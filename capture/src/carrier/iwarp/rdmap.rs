@@ -55,9 +55,9 @@ struct ReadState {
     length: u32,
     /// Where its FPDU ends in the requester's stream.
     end: u64,
-    /// Whether octets of the requester were lost since.
+    /// True if octets of the requester were lost since.
     requester_lost: bool,
-    /// Whether octets of the responder were lost since.
+    /// True if octets of the responder were lost since.
     responder_lost: bool,
 }
 
@@ -66,7 +66,7 @@ struct ReadState {
 struct Sender {
     /// The number of the next Send, and the octets of it that have come.
     send: Option<(u32, u32)>,
-    /// Whether an RDMA Write is in progress.
+    /// True if an RDMA Write is in progress.
     is_writing: bool,
     /// Its Read Requests, in order.
     reads: VecDeque<ReadState>,

@@ -48,9 +48,9 @@ pub(super) struct Piece<'a> {
     pub(super) place: u64,
     /// The octets, as far as they were captured.
     pub(super) octets: &'a [u8],
-    /// How many there were on the wire.
+    /// Their number on the wire.
     pub(super) length: usize,
-    /// Whether the segment begins with them.
+    /// True if the segment begins with them.
     pub(super) begins: bool,
     /// How far its sender had received what the other end sends.
     pub(super) acknowledges: Option<u64>,
@@ -130,23 +130,23 @@ impl Reassembly {
         self.arrivals
     }
 
-    /// Whether a stream of this end that begins at `sequence` may be the known one.
+    /// Returns true if a stream of this end that begins at `sequence` may be the known one.
     pub(super) fn begins_at(&self, from: Side, sequence: u32) -> bool {
         let stream = self.streams.get(from);
         stream.next.is_none() || stream.first as u32 == sequence
     }
 
-    /// Whether `sequence` is shortly before the first octet that is known of this end.
+    /// Returns true if `sequence` is shortly before the first octet that is known of this end.
     pub(super) fn is_before(&self, from: Side, sequence: u32) -> bool {
         (self.streams.get(from).first as u32).wrapping_sub(sequence) < SHORTLY
     }
 
-    /// Whether `sequence` is that of the next octet of an end.
+    /// Returns true if `sequence` is that of the next octet of an end.
     pub(super) fn is_next(&self, from: Side, sequence: u32) -> bool {
         self.streams.get(from).next.is_some_and(|next| next as u32 == sequence)
     }
 
-    /// Whether the segments of an end have belonged to another connection for some time.
+    /// Returns true if the segments of an end have belonged to another connection for some time.
     pub(super) fn is_outlived(&self, from: Side) -> bool {
         let stream = self.streams.get(from);
         stream.strays >= STRAYS || stream.repetitions >= REPETITIONS
@@ -166,7 +166,8 @@ impl Reassembly {
         counts
     }
 
-    /// Whether a segment is a copy: the capture holds it, and it was not sent again since. Copies are counted, and then left out.
+    /// Returns true if a segment is a copy: the capture holds it, and it was not sent again since. Copies are counted,
+    /// and then left out.
     pub(super) fn is_copy(
         &mut self,
         (from, time, sighting): (Side, Time, Sighting),
@@ -353,7 +354,7 @@ impl Reassembly {
         }
     }
 
-    /// Whether everything that the sender of a segment had received has been given.
+    /// Returns true if everything that the sender of a segment had received has been given.
     fn is_due(&self, from: Side, acknowledges: Option<u64>) -> bool {
         let stream = self.streams.get(from.other());
         let received = acknowledges.map(|place| place.min(stream.end.unwrap_or(u64::MAX)));
@@ -406,7 +407,7 @@ impl Reassembly {
         first.map(|(from, place, _)| (*from, *place))
     }
 
-    /// Whether a hole has waited long enough, or too much is held.
+    /// Returns true if a hole has waited long enough, or too much is held.
     fn is_overdue(&self) -> bool {
         let is_overdue = |from: Side| {
             let stream = self.streams.get(from);
@@ -458,7 +459,7 @@ impl TcpStream {
         (Some(highest) > self.next && !self.is_there()).then_some((highest, since))
     }
 
-    /// Whether the octet at a place is held.
+    /// Returns true if the octet at a place is held.
     fn holds(&self, place: u64) -> bool {
         let before = self.held.range(..=place).next_back();
         before.is_some_and(|(first, held)| place < first + held.length as u64)

@@ -116,7 +116,7 @@ impl History {
         }
     }
 
-    /// Whether a message that is no error is a request.
+    /// Returns true if a message that is no error is a request.
     fn asks(&self, message: &Message, sent: &SentV2<'_>, family: Family) -> bool {
         match &sent.decoded {
             Ok(decoded) => !decoded.header.is_grant() && decoded.header.is_response() != Some(true),
@@ -125,7 +125,7 @@ impl History {
     }
 }
 
-/// Whether a message that cannot be read is an error or a reply, as far as it can be.
+/// Returns true if a message that cannot be read is an error or a reply, as far as it can be.
 fn seems_to_answer(sent: &SentV2<'_>, family: Family) -> bool {
     let Some(prefix) = sent.prefix else { return false };
     let is_error = prefix.procedure == Procedure::RDMA_ERROR;

@@ -84,7 +84,7 @@ impl History {
         }
     }
 
-    /// Whether an end is known to have the version in which a reaction is due.
+    /// Returns true if an end is known to have the version in which a reaction is due.
     const fn knows(&self, responder: Side, due: Reaction) -> bool {
         match due {
             Reaction::V1(_) => true,

@@ -148,7 +148,8 @@ impl History {
         }
     }
 
-    /// Whether a message is an RDMA_ERROR that answers nothing: then only its sender shows what it should have been.
+    /// Returns true if a message is an RDMA_ERROR that answers nothing: then only its sender shows what it should have
+    /// been.
     pub(super) fn is_stray_error(&self, message: &Message, detail: &Detail) -> bool {
         let answers = |xid| self.requests.get(message.sender.other()).waits(xid);
         detail.answers.is_none()
@@ -157,20 +158,20 @@ impl History {
     }
 }
 
-/// Whether its sender uses version 1. An RDMA_ERROR does not show it: it has the version of what it answers, whatever else
-/// its sender supports.
+/// Returns true if its sender uses version 1. An RDMA_ERROR does not show it: it has the version of what it answers,
+/// whatever else its sender supports.
 pub(super) fn is_of_version_1(message: &Message) -> bool {
     let is_of_1 = |prefix: Prefix| prefix.version == v1::VERSION && prefix.procedure != Procedure::RDMA_ERROR;
     message.prefix().is_some_and(is_of_1)
 }
 
-/// Whether it refuses version 2, in the layout of version 1.
+/// Returns true if it refuses version 2, in the layout of version 1.
 fn is_refusal(message: &Message) -> bool {
     let is_2 = message.prefix().is_some_and(|prefix| prefix.version == v2::VERSION);
     is_2 && matches!(message.error(), Some(AnyErrorBody::V1(v1::ErrorBody::Vers { .. })))
 }
 
-/// Whether a message of another version would be a call if it were of version 1.
+/// Returns true if a message of another version would be a call if it were of version 1.
 pub(super) fn calls_in_version_1(message: &Message) -> bool {
     let mut octets = message.octets.clone();
     if let Some(version) = octets.get_mut(4..8) {

@@ -96,7 +96,7 @@ impl History {
         }
     }
 
-    /// Whether a message is the first that the client sent.
+    /// Returns true if a message is the first that the client sent.
     fn is_first(&self, sender: Side, began: bool, book: &mut Book) -> bool {
         let is_known = self.whole && !self.lost.get(sender);
         if !is_known && !began && self.client.is_none_or(|client| client == sender) {
@@ -106,12 +106,12 @@ impl History {
     }
 }
 
-/// Whether a message is an error that refuses the version: its sender need not use version 2.
+/// Returns true if a message is an error that refuses the version: its sender need not use version 2.
 fn refuses_version(message: &Message) -> bool {
     matches!(message.error(), Some(AnyErrorBody::V2(ErrorBodyV2::Vers { .. })))
 }
 
-/// Whether the sender's Payload stream goes on after a message; `goes_on` says whether it went on before.
+/// Returns true if the sender's Payload stream goes on after a message; `goes_on` says whether it went on before.
 fn still_goes_on(message: &Message, goes_on: bool) -> bool {
     match message.decode().map(|decoded| decoded.header.place()) {
         // A message that is dropped ends nothing that was begun.

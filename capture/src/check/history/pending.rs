@@ -14,7 +14,7 @@ pub(super) struct PendingFinding {
     /// The end whose Sends prove it.
     pub(super) proof: Side,
     pub(super) order: OrderProof,
-    /// Whether a Send of that end has come since.
+    /// True if a Send of that end has come since.
     pub(super) proven: bool,
     /// Handle and offset of the memory that nothing seemed to advertise.
     pub(super) memory: Option<(u32, u64)>,

@@ -90,7 +90,7 @@ impl History {
     }
 }
 
-/// Whether the sender of a message is known to have received what the other end sent at that `place`.
+/// Returns true if the sender of a message is known to have received what the other end sent at that `place`.
 pub(super) fn has_received(message: &Message, place: u64) -> bool {
     message.detail.as_ref().is_some_and(|detail| detail.progress.has_received(place))
 }

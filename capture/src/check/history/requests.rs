@@ -97,9 +97,9 @@ struct Unanswered {
     sends: Vec<Request>,
     /// Those beyond them, which are only counted.
     beyond: u32,
-    /// Whether a credit is taken. A call that is sent again takes no other one.
+    /// True if a credit is taken. A call that is sent again takes no other one.
     holds_credit: bool,
-    /// Whether a call under this XID was answered, or may have been.
+    /// True if a call under this XID was answered, or may have been.
     call_answered: bool,
     /// Sends whose chunk lists could be read.
     readable: u32,
@@ -122,7 +122,7 @@ impl Request {
         }
     }
 
-    /// Whether its receiver answers it.
+    /// Returns true if its receiver answers it.
     const fn is_answered(&self) -> bool {
         !matches!(self, Self::Faulty(_, due) if due.is_discard())
     }
@@ -163,7 +163,7 @@ impl Requests {
         })
     }
 
-    /// Whether something was sent under this XID that may be answered.
+    /// Returns true if something was sent under this XID that may be answered.
     pub(super) fn waits(&self, xid: u32) -> bool {
         self.waiting.contains_key(&xid)
     }
@@ -187,7 +187,7 @@ impl Requests {
         self.unclear.insert(xid);
     }
 
-    /// Whether an answer may be for a Send that nothing shows to be a request.
+    /// Returns true if an answer may be for a Send that nothing shows to be a request.
     pub(super) fn take_unclear(&mut self, xid: u32) -> bool {
         self.unclear.remove(&xid)
     }
@@ -266,7 +266,7 @@ impl Response {
         }
     }
 
-    /// Whether it is what is due.
+    /// Returns true if it is what is due.
     fn is(self, due: Reaction) -> bool {
         match (self, due) {
             (Self::Refusal(v1::ErrorBody::Chunk), Reaction::V1(due)) => due == error::Reaction::ErrChunk,
@@ -276,9 +276,9 @@ impl Response {
         }
     }
 
-    /// Whether it may be right although something else is due. That a responder lacks something does not show in a capture,
-    /// and an extension may add errors; draft -00 gave some of the numbers of -01 and -02 to other errors, in the same wire
-    /// format; and a responder of version 1 refuses version 2.
+    /// Returns true if it may be right although something else is due. That a responder lacks something does not show
+    /// in a capture, and an extension may add errors; draft -00 gave some of the numbers of -01 and -02 to other
+    /// errors, in the same wire format; and a responder of version 1 refuses version 2.
     const fn may_be_right(self, due: Reaction) -> bool {
         match (self, due) {
             (Self::Reply, _) | (Self::Refusal(_), Reaction::V1(_)) => false,
@@ -288,7 +288,7 @@ impl Response {
     }
 }
 
-/// Whether an error of version 2 is about the form of a request.
+/// Returns true if an error of version 2 is about the form of a request.
 const fn is_of_form(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::BAD_XDR | ErrorCode::BAD_PROPVAL | ErrorCode::INVAL_HTYPE | ErrorCode::INVAL_CONT)
 }

@@ -63,7 +63,7 @@ impl History {
         first.map(|(rule, _)| rule)
     }
 
-    /// Whether a message of another version would be a call of the server's if it were of version 1.
+    /// Returns true if a message of another version would be a call of the server's if it were of version 1.
     pub(super) fn is_reverse_call(&self, message: &Message) -> bool {
         let is_other = message.prefix().is_some_and(|prefix| prefix.version != v1::VERSION);
         let calls = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Call);
@@ -235,14 +235,14 @@ pub(super) fn xid_of(message: &Message, sent: &Sent<'_>) -> XidOf {
     }
 }
 
-/// Whether the RPC message in a Send is a reply. A Send that cannot be read, or has no RPC message, may be a call as
-/// well.
+/// Returns true if the RPC message in a Send is a reply. A Send that cannot be read, or has no RPC message, may be a
+/// call as well.
 pub(super) fn is_reply(sent: &Sent<'_>) -> bool {
     let payload = sent.decoded.as_ref().map(|message| message.payload).unwrap_or_default();
     MessageType::peek(payload).is_some_and(|(_, kind)| kind == MessageType::REPLY)
 }
 
-/// Whether a Send has chunks that can hold a reply.
+/// Returns true if a Send has chunks that can hold a reply.
 pub(super) fn has_long_reply(sent: &Sent<'_>) -> bool {
     let is_provided = sent.decoded.as_ref().is_ok_and(is_long_call);
     is_nomsg(sent.decoded.as_ref().ok()) && (is_provided || has_reply_chunk(sent))

@@ -21,7 +21,7 @@ pub(crate) struct History {
     /// What the ends announced, if the set-up was seen but not judged yet.
     pub(super) announced: Option<Sides<Option<Announced>>>,
     pub(super) set_up: bool,
-    /// Whether it was seen from its start.
+    /// True if it was seen from its start.
     pub(super) whole: bool,
     /// The end that is the client, once known.
     pub(super) client: Option<Side>,
@@ -36,14 +36,14 @@ pub(crate) struct History {
     pub(super) suspect: Sides<bool>,
     /// Whether an end sent something that could not be read completely, so it may have advertised unknown memory.
     pub(super) unreadable: Sides<bool>,
-    /// Whether the dissector gave up a call that may still be answered.
+    /// True if the dissector gave up a call that may still be answered.
     pub(super) forgotten: bool,
-    /// Whether the client sent a message of version 1.
+    /// True if the client sent a message of version 1.
     pub(super) spoke: bool,
-    /// Whether a message of version 1 was read: whatever follows is then judged by its rules.
+    /// True if a message of version 1 was read: whatever follows is then judged by its rules.
     pub(super) version_1: bool,
     pub(super) version_2: Version2,
-    /// Whether it was reported that remote invalidation was not agreed.
+    /// True if it was reported that remote invalidation was not agreed.
     pub(super) told: bool,
     /// Whether a message came into the middle of a sequence (version 2), by the end that sent it.
     pub(super) interrupted: Sides<bool>,
@@ -51,11 +51,11 @@ pub(crate) struct History {
     pub(super) requests: Sides<Requests>,
     /// The frame of the last Send of each end.
     pub(super) last: Sides<Stamp>,
-    /// Whether a Send was given after one that was captured later, so it is not known which of the two ends was first.
+    /// True if a Send was given after one that was captured later, so it is not known which of the two ends was first.
     pub(super) is_disordered: bool,
-    /// Whether replies come in responder-provided Read chunks.
+    /// True if replies come in responder-provided Read chunks.
     pub(super) reliable: bool,
-    /// Whether a requester has read such a reply, or said so: then both ends support them.
+    /// True if a requester has read such a reply, or said so: then both ends support them.
     pub(super) is_agreed: bool,
     pub(super) pulled: Vec<Pulled>,
     pub(super) pending: Vec<PendingFinding>,
@@ -100,13 +100,13 @@ impl History {
         }
     }
 
-    /// Whether the set-up is still to be judged now that the connection has ended. Version 2 has transport properties
-    /// instead of private data.
+    /// Returns true if the set-up is still to be judged now that the connection has ended. Version 2 has transport
+    /// properties instead of private data.
     pub(crate) const fn owes_set_up(&self) -> bool {
         (self.announced.is_some() || !self.set_up) && (self.version_1 || !self.version_2.spoken)
     }
 
-    /// Whether nothing of the connection was missed.
+    /// Returns true if nothing of the connection was missed.
     pub(super) fn is_whole(&self) -> bool {
         self.whole && self.lost == Sides::default() && !self.forgotten
     }

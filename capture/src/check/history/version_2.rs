@@ -9,7 +9,7 @@ use crate::carrier::operation::Sides;
 /// What is kept about a connection for the rules of version 2.
 #[derive(Debug)]
 pub(super) struct Version2 {
-    /// Whether a message of version 2 was seen.
+    /// True if a message of version 2 was seen.
     pub(super) spoken: bool,
     /// Whether a message of an end in one of the wire formats of version 2 was read.
     pub(super) speaks: Sides<bool>,
@@ -35,9 +35,9 @@ impl Version2 {
         self.speaks.active && self.speaks.passive
     }
 
-    /// Whether a message of another version is an error that answers one of that version on a connection of version 2, where both
-    /// ends have spoken that. It has the version of what it answers (-07 section 7.3), and the layout of version 2, or that of
-    /// version 1: an `ERR_VERS`.
+    /// Returns true if a message of another version is an error that answers one of that version on a connection of
+    /// version 2, where both ends have spoken that. It has the version of what it answers (-07 section 7.3), and the
+    /// layout of version 2, or that of version 1: an `ERR_VERS`.
     pub(super) fn answers_other_version(&self, octets: &[u8]) -> bool {
         let is_other = Prefix::decode(octets).is_ok_and(|prefix| prefix.version != v2::VERSION);
         let is_whole = |rest: &[u8]| rest.is_empty();

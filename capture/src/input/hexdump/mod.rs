@@ -32,7 +32,7 @@ const LIMIT: usize = 1 << 20;
 pub struct HexDump {
     /// The octets.
     pub octets: Vec<u8>,
-    /// Whether its words were in the order of a little-endian host, and were reversed.
+    /// True if its words were in the order of a little-endian host, and were reversed.
     pub reversed: bool,
 }
 
@@ -153,7 +153,7 @@ static LAYOUTS: [Layout; 3] = [
 #[derive(Debug)]
 struct DumpLine<'a> {
     offset: Option<DumpText<'a>>,
-    /// Whether it stands for repetitions of the line before it.
+    /// True if it stands for repetitions of the line before it.
     repeats: bool,
     groups: Vec<DumpText<'a>>,
 }
@@ -362,7 +362,7 @@ fn ordered(octets: Vec<u8>, word: usize) -> HexDump {
 /// Octets while they are being put together.
 struct DumpOctets<'a> {
     octets: Vec<u8>,
-    /// Whether spaces may separate digits anywhere.
+    /// True if spaces may separate digits anywhere.
     is_plain: bool,
     /// The first digit of an incomplete octet, and its group.
     half: Option<(u8, DumpText<'a>)>,

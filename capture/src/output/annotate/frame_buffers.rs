@@ -40,7 +40,7 @@ impl KeptFrame {
         self.number
     }
 
-    /// How many octets were kept.
+    /// Number of octets that were kept.
     pub(crate) const fn len(&self) -> usize {
         self.octets.end - self.octets.start
     }

@@ -68,7 +68,7 @@ pub struct Annotator<W: Write> {
     held: VecDeque<HeldFrame>,
     /// The octets of those frames.
     buffers: FrameBuffers,
-    /// How many they are.
+    /// Their number.
     octets: usize,
     /// Comments on frames that were written before.
     late: Vec<String>,
@@ -365,7 +365,7 @@ fn recovered_comment(text: &mut String, recovered: &Recovered) -> fmt::Result {
     }
 }
 
-/// How many times a packet was sent.
+/// Number of copies of a packet that were sent.
 struct Nth(Option<u32>);
 
 impl fmt::Display for Nth {

@@ -150,11 +150,11 @@ impl Comparison {
         self.left_out
     }
 
-    /// Writes a JSON object and a line feed for the totals, for each operation, and for each rule that is broken in either
-    /// capture.
+    /// Writes a JSON object and a line feed for the totals, for each operation, and for each rule that is broken in
+    /// either capture.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
         write_record(out, &self.total)?;
         self.operations.iter().try_for_each(|operation| write_record(out, operation))?;

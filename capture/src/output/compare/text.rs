@@ -24,7 +24,7 @@ impl Comparison {
     /// Writes a table, in lines of at most 120 columns.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
         self.total.write_text(out, colour)?;
         let mut line = Line::new(colour, WIDTH);

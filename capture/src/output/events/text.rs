@@ -18,18 +18,18 @@ impl Lines {
     /// Writes the headings of the columns of [`recovered`](Self::recovered), above the `first`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn recovered_heading(&mut self, out: &mut impl io::Write, first: &Recovered, files: &Files) -> io::Result<()> {
         let mut line = self.columns.heading(&at(first), files);
         line.push(DIM, "rdma_xid   event");
         line.write(out)
     }
 
-    /// Writes a sign that something was lost: frame, seconds, connection, who sent it to whom, `rdma_xid` of what it is about,
-    /// and what it is.
+    /// Writes a sign that something was lost: frame, seconds, connection, who sent it to whom, `rdma_xid` of what it is
+    /// about, and what it is.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn recovered(&mut self, out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
         let mut line = self.columns.begin(&at(recovered), files);
         line.column(PLAIN, &recovered.xid.map(|xid| format!("{xid:#010x}")).unwrap_or_default(), 11);

@@ -55,7 +55,7 @@ impl ExplainedRpc {
         halves.chain(steps.as_deref().and_then(last)).max().unwrap_or_default()
     }
 
-    /// Whether a frame is between its first and its last.
+    /// Returns true if a frame is between its first and its last.
     fn spans(&self, frame: u64) -> bool {
         (self.began()..=self.ended()).contains(&frame)
     }

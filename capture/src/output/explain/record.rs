@@ -124,7 +124,7 @@ struct PacketRunObject {
     wait_ns: Option<u64>,
     /// The receiver threw them away, because it had missed a packet before them.
     discarded: bool,
-    /// How many packets.
+    /// Number of packets.
     packets: u64,
     /// Octets of data that they carry.
     octets: u64,
@@ -176,7 +176,7 @@ struct StretchObject {
     phase: &'static str,
     /// When it begins, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
-    /// How many nanoseconds it takes.
+    /// Nanoseconds that it takes.
     duration_ns: u64,
 }
 

@@ -28,11 +28,11 @@ const MILLISECONDS: usize = 11;
 /// Columns of the name of a phase.
 const NAMES: usize = 12;
 
-/// Writes an RPC in at most `width` columns, but for the fields of its messages; `names` are those of files. Fewer than 80
-/// columns count as 80, and more than 120 as 120.
+/// Writes an RPC in at most `width` columns, but for the fields of its messages; `names` are those of files. Fewer than
+/// 80 columns count as 80, and more than 120 as 120.
 ///
 /// # Errors
-/// Those of `out`.
+/// Any error from writing to `out`.
 pub fn lines(
     out: &mut impl io::Write,
     rpc: &ExplainedRpc,

@@ -91,7 +91,7 @@ impl Baseline {
         }
     }
 
-    /// Whether it has a finding like this one.
+    /// Returns true if it has a finding like this one.
     #[must_use]
     pub fn contains(&self, found: &Found) -> bool {
         self.0.contains(&(found.rule.slug, found.severity, found.broken_by()))

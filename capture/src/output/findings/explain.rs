@@ -14,7 +14,7 @@ use crate::output::lines::WIDTH;
 /// Writes what a rule says and why, as text.
 ///
 /// # Errors
-/// Those of `out`.
+/// Any error from writing to `out`.
 pub fn explain(out: &mut impl io::Write, rule: &Rule, colour: bool) -> io::Result<()> {
     let mut line = Line::new(colour, usize::MAX);
     line.push(NAME, rule.slug);
@@ -53,7 +53,7 @@ pub fn explain(out: &mut impl io::Write, rule: &Rule, colour: bool) -> io::Resul
 /// Writes the names of `rules` and what each says, as text.
 ///
 /// # Errors
-/// Those of `out`.
+/// Any error from writing to `out`.
 pub fn list(out: &mut impl io::Write, rules: impl Iterator<Item = &'static Rule>, colour: bool) -> io::Result<()> {
     for rule in rules {
         let indent = SLUG + 2 + SEVERITY + 2;

@@ -126,7 +126,7 @@ impl Findings {
     /// Writes a finding, unless it says what another said before.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
         let taken = self.take(found);
         match &mut self.form {
@@ -182,7 +182,7 @@ impl Findings {
         self.counts.iter().find(|counted| core::ptr::eq(counted.rule, rule))
     }
 
-    /// How many findings there were.
+    /// Number of findings there were.
     #[cfg(feature = "json")]
     #[must_use]
     pub fn totals(&self) -> FindingTotals {
@@ -202,7 +202,7 @@ impl Findings {
     /// Writes the outcome for each rule that was broken or could not always be judged.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn summary(&self, out: &mut impl io::Write, counts: impl Iterator<Item = Count>) -> io::Result<()> {
         let totals = Totals { rules: counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect() };
         match &self.form {

@@ -51,7 +51,7 @@ pub(in crate::output) struct FindingObject<'a> {
     message: &'a str,
     /// The implementation that is known to do this; null if none is.
     known: Option<&'static str>,
-    /// Whether the baseline (`--baseline`) has it.
+    /// True if the baseline (`--baseline`) has it.
     in_baseline: bool,
 }
 
@@ -78,7 +78,7 @@ impl<'a> FindingObject<'a> {
     }
 }
 
-/// How many findings there were.
+/// Number of findings there were.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]

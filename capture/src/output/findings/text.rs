@@ -30,7 +30,7 @@ const REMEMBERED: usize = 1024;
 #[derive(Debug)]
 pub(super) struct FindingsText {
     columns: Columns,
-    /// Whether the first line was written.
+    /// True if the first line was written.
     begun: bool,
     said: HashSet<Said>,
     folded: u64,
@@ -145,7 +145,7 @@ impl FindingsText {
         line.write(out)
     }
 
-    /// How many findings were not written, and why.
+    /// Findings that were not written, and why.
     fn left_out(&self, out: &mut impl io::Write, excused: &Excused) -> io::Result<()> {
         if self.folded > 0 {
             let mut line = self.columns.text(0);

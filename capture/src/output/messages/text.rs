@@ -25,7 +25,7 @@ impl Lines {
     /// Writes the headings of the columns of [`message`](Self::message), above the `first` message.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn message_heading(&mut self, out: &mut impl io::Write, first: &Message, files: &Files) -> io::Result<()> {
         let mut line = self.columns.heading(&at(first), files);
         line.push(DIM, "proc  rdma_xid  inline       RPC, chunks");
@@ -39,7 +39,7 @@ impl Lines {
     /// unusual. If a capture consists of several files, the frame's place in its file follows the frame.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn message(&mut self, out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
         let mut line = self.columns.begin(&at(message), files);
         self.header(&mut line, message);
@@ -58,7 +58,7 @@ impl Lines {
     /// Writes a Terminate, in the columns of a message: what it says follows its name.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn terminated(&mut self, out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
         let Terminated { stamp, connection, from, to, terminate } = *terminated;
         let mut line = self.columns.begin(&At { stamp, connection, ends: (from, to) }, files).unlimited();

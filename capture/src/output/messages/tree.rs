@@ -28,7 +28,7 @@ const WIDTH: usize = 120;
 /// fails, it says where, and what the receivers have to do (RFC 8166 section 4.5).
 ///
 /// # Errors
-/// Those of `out`.
+/// Any error from writing to `out`.
 pub fn write(out: &mut impl io::Write, message: &Message, colour: bool) -> io::Result<()> {
     let mut tree = Tree { out, colour };
     let mut result = Ok(());

@@ -67,7 +67,7 @@ impl ParquetTable {
         &self.target
     }
 
-    /// Whether it has no rows yet.
+    /// Returns true if it has no rows yet.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.parts.written().rows == 0

@@ -55,7 +55,7 @@ pub struct PendingCall {
     pub to: Address,
     /// The frame that completed the call.
     pub call: Stamp,
-    /// Whether the server called the client (RFC 8167).
+    /// True if the server called the client (RFC 8167).
     pub reverse: bool,
     /// Whether the program is that of NFSv4's callbacks, and how that is known.
     pub callback: Callback,
@@ -141,18 +141,18 @@ impl Pending {
 /// Writes the headings of the columns of [`lines`].
 ///
 /// # Errors
-/// Those of `out`.
+/// Any error from writing to `out`.
 pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
     let mut line = Line::new(colour, WIDTH);
     line.push(DIM, "  age, seconds   call  C rdma_xid   RPC");
     line.write(out)
 }
 
-/// Writes a call in lines of at most 80 columns: its age at the `last` frame of the capture, the frame that completed it,
-/// its connection, `rdma_xid` and what it calls; then what is owed, and what either end did last.
+/// Writes a call in lines of at most 80 columns: its age at the `last` frame of the capture, the frame that completed
+/// it, its connection, `rdma_xid` and what it calls; then what is owed, and what either end did last.
 ///
 /// # Errors
-/// Those of `out`.
+/// Any error from writing to `out`.
 pub fn lines(
     out: &mut impl io::Write,
     call: &PendingCall,

@@ -52,7 +52,8 @@ pub(in crate::output) struct PendingObject<'a> {
     owed_octets: Option<u64>,
     /// Why it is not known what is owed.
     owed_unknown: Option<String>,
-    /// Whether a credit is owed with it: the calls of the requester that wait have all of them. Null if that is not known.
+    /// True if a credit is owed with it: the calls of the requester that wait have all of them. Null if that is not
+    /// known.
     owes_credit: Option<bool>,
     /// The number of the frame that ended the connection, if one did.
     disconnect_frame: Option<u64>,

@@ -24,9 +24,10 @@ pub(in crate::output) struct RpcObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct CalledObject<'a> {
-    /// Whether the server calls the client (RFC 8167).
+    /// True if the server calls the client (RFC 8167).
     reverse: bool,
-    /// Whether the program is only taken for that of NFSv4's callbacks: the capture does not show that the client announced it.
+    /// True if the program is only taken for that of NFSv4's callbacks: the capture does not show that the client
+    /// announced it.
     program_guessed: bool,
     /// The number of the program (RFC 5531 section 9); null if the capture does not hold the call.
     program: Option<u32>,

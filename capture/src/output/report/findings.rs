@@ -65,7 +65,7 @@ impl FindingsByPeer {
         findings
     }
 
-    /// How many findings are of this severity.
+    /// Number of findings of this severity.
     pub(super) fn of(&self, severity: Severity) -> u64 {
         self.counts.values().filter(|finding| finding.severity == severity).map(|finding| finding.count).sum()
     }

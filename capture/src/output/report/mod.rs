@@ -170,7 +170,7 @@ impl CaptureReport {
     /// Writes the page. `notes` are what else is to be known of the capture, for example what it lacks.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn write(self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
         let Self {
             name,

@@ -51,7 +51,7 @@ impl InFlight {
         self.waiting
     }
 
-    /// Whether a requester has as many calls waiting as it has credits.
+    /// Returns true if a requester has as many calls waiting as it has credits.
     pub(super) const fn is_at_limit(&self) -> bool {
         self.at_limit > 0
     }

@@ -209,7 +209,7 @@ impl IntervalStatistics {
     /// Writes the numbers as a JSON object and a line feed.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
         write_record(out, self)
     }

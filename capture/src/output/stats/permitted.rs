@@ -20,7 +20,7 @@ impl PermittedMessages {
         *place = Some((by, messages));
     }
 
-    /// How many that end has permitted, if it has sent anything.
+    /// Number of that end has permitted, if it has sent anything.
     pub(super) fn by(&self, end: Address) -> Option<u64> {
         self.0.iter().flatten().find(|(address, _)| *address == end).map(|(_, messages)| *messages)
     }

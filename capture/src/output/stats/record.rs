@@ -143,7 +143,7 @@ pub struct ConnectionStatistics {
     pub carrier: &'static str,
     /// The requested port, if the capture holds the set-up.
     pub port: Option<u16>,
-    /// Whether the capture holds the set-up; otherwise it begins in the middle of the connection.
+    /// True if the capture holds the set-up; otherwise it begins in the middle of the connection.
     pub set_up: bool,
     /// Where its packets were captured: at the `requester`, at the `responder`, or `between` them, if that is known.
     pub captured_at: Option<&'static str>,
@@ -157,7 +157,7 @@ pub struct ConnectionStatistics {
     pub passive: EndReport,
     /// The inline thresholds, if the capture holds the set-up (RFC 8797 section 4.2).
     pub inline: Option<Inline>,
-    /// Whether both ends said that memory may be invalidated remotely (RFC 8797 section 4.1).
+    /// True if both ends said that memory may be invalidated remotely (RFC 8797 section 4.1).
     pub remote_invalidation: Option<bool>,
     /// Messages it carried.
     pub messages: u64,
@@ -179,7 +179,7 @@ pub struct EndReport {
     pub queue_pair: Option<String>,
     /// Its TCP port, for iWARP.
     pub tcp_port: Option<u16>,
-    /// Whether it said that its memory may be invalidated remotely; `None` if the capture lacks the set-up.
+    /// True if it said that its memory may be invalidated remotely; `None` if the capture lacks the set-up.
     pub remote_invalidation: Option<bool>,
     /// Packets it sent.
     pub packets: u64,
@@ -207,7 +207,7 @@ pub struct EndReport {
     pub missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
     pub orphans: u64,
-    /// How many times it was measured how long it took to acknowledge.
+    /// Number of measurements of the time to acknowledge.
     pub acknowledgements: u64,
     /// The least of these times.
     pub acknowledgement_least_ns: Option<u64>,
@@ -268,7 +268,7 @@ pub struct RejectedStatistics {
     pub port: Option<u16>,
     /// InfiniBand's reason code; iWARP has none.
     pub reason: Option<u16>,
-    /// How many there were.
+    /// Their number.
     pub count: u64,
 }
 
@@ -330,7 +330,7 @@ pub struct ChunkStatistics {
     pub reply_returned: ChunkTotals,
 }
 
-/// How many chunks.
+/// Number of chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -374,7 +374,7 @@ pub struct RpcStatistics {
     pub calls_sent: Forms,
     /// How replies were sent.
     pub replies_sent: Forms,
-    /// How many would need no chunks if inline thresholds were larger.
+    /// Number of would need no chunks if inline thresholds were larger.
     pub fit_inline: InlineFits,
     /// What was moved for them.
     #[cfg_attr(feature = "json", serde(flatten))]
@@ -483,7 +483,7 @@ pub struct StatusStatistics {
     pub operation: String,
     /// How it ended.
     pub status: StatusName,
-    /// How many did.
+    /// Number of did.
     pub count: u64,
 }
 
@@ -497,7 +497,7 @@ impl Statistics {
     /// Writes the numbers as a JSON object and a line feed.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
         write_record(out, self)
     }

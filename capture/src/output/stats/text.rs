@@ -304,7 +304,7 @@ pub(crate) fn twice(copies: u64, packets: u64) -> String {
 /// Writes the headings of the columns of [`IntervalStatistics::write_text`].
 ///
 /// # Errors
-/// Those of `out`.
+/// Any error from writing to `out`.
 pub fn interval_heading(out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
     let mut line = Line::new(screen.colour, INTERVAL_WIDTH);
     line.push(DIM, "     seconds     RPCs no reply   failed");

@@ -159,7 +159,7 @@ pub struct Top {
 /// RPCs of keys that are not counted apart.
 #[derive(Clone, Debug, Default)]
 pub struct TopOthers {
-    /// How many keys they had. One that came back after its RPCs were counted here is counted again.
+    /// Number of their keys. One that came back after its RPCs were counted here is counted again.
     pub keys: u64,
     /// Their counts.
     pub counts: TopCounts,

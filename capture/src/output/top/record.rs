@@ -53,7 +53,7 @@ struct KeyObject<'a> {
     server: Option<EndObject>,
     /// By handle: the name by which the file was looked up, opened or created, if the capture shows that.
     file_name: Option<Cow<'a, str>>,
-    /// How many values the RPCs have that are counted together as others; null in all other rows.
+    /// Number of values of RPCs that are counted together as others; null in all other rows.
     others: Option<u64>,
 }
 

@@ -24,7 +24,7 @@ pub(in crate::output) struct ArgumentsObject<'a> {
     new_file_name: Option<Cow<'a, str>>,
     /// Where in the file it begins, in octets.
     offset: Option<u64>,
-    /// How many octets are to be read, written or committed.
+    /// Octets to be read, written or committed.
     count: Option<u32>,
     /// Its `stateid4`, in hexadecimal digits; the first, if it has several.
     stateid: Option<HexOctets<'a>>,

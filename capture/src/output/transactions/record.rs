@@ -172,7 +172,7 @@ struct RecoveryObject<'a> {
     rnr_wait_ns: u64,
     /// The numbers of the frames that show this, the first 64 of them.
     frames: &'a [u64],
-    /// How many more frames there were.
+    /// Number of more frames there were.
     frames_left_out: u64,
 }
 
@@ -203,7 +203,7 @@ struct HalfObject {
     form: &'static str,
     /// Octets of the Payload stream that were in the Send.
     inline_octets: usize,
-    /// Whether the whole RPC message could be put together.
+    /// True if the whole RPC message could be put together.
     rebuilt: bool,
     /// Octets of the whole RPC message; null if it was not rebuilt.
     length_octets: Option<usize>,

@@ -48,7 +48,7 @@ impl Lines {
     /// Writes the headings of the columns of [`transaction`](Self::transaction), above the `first` transaction.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn transaction_heading(
         &mut self,
         out: &mut impl io::Write,
@@ -81,7 +81,7 @@ impl Lines {
     /// moved, and a narrower one no requester and responder either.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn transaction(
         &mut self,
         out: &mut impl io::Write,

@@ -142,7 +142,7 @@ impl<C: Separable> SeparateCaptures<'_, C> {
     }
 }
 
-/// How many captures ended with each exit status.
+/// Captures by exit status.
 #[derive(Default)]
 struct Outcomes {
     /// 0: nothing is wrong.
