@@ -41,7 +41,7 @@ pub(super) enum Item {
 
 /// An offset in a file.
 pub(super) const OFFSET: Item = Item::Marked(Mark::Offset, &HYPER);
-/// The most octets of a file.
+/// A count of octets of a file.
 pub(super) const COUNT: Item = Item::Marked(Mark::Count, &WORD);
 /// The name of a file in its directory.
 pub(super) const NAME: Item = Item::Marked(Mark::Name, &Item::Opaque);

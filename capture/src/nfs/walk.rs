@@ -74,7 +74,7 @@ pub(crate) enum Mark {
     Name,
     /// An offset in a file: four octets or eight.
     Offset,
-    /// The most octets of a file: a word.
+    /// A count of octets of a file: a word.
     Count,
     /// A `stateid4`.
     Stateid,

@@ -7,8 +7,7 @@
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
 //!   [`explain`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
 //!   (Wireshark) and [`report`] (HTML);
-//! - [`summary`], the record that ends the output of each command; and what is made of all records: [`schema`], [`csv`] and
-//!   [`parquet`].
+//! - [`summary`], the record that ends the output of each command; and from all records [`schema`], [`csv`] and `parquet`.
 //!
 //! Records are behind the feature `json`, text behind `text`. Each answer that brings a package with it is behind the feature of
 //! that name.
