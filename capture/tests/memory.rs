@@ -24,7 +24,7 @@ const LIMIT: usize = 16 << 20;
 /// there while a table or a vector grows.
 const PEAK: usize = 72 << 20;
 
-/// What one connection sends, all of it in vain.
+/// Packets of one connection, none of which arrives.
 type Attack = fn(&mut Wire) -> Vec<Packet>;
 
 const ATTACKS: &[(&str, Attack)] = &[

@@ -91,7 +91,7 @@ pub struct Counts {
     pub duplicates: u64,
     /// Packets that were retransmitted, and that the capture does not hold from before.
     pub replaced: u64,
-    /// Times that this end waited for an acknowledgement in vain.
+    /// Times that this end got no acknowledgement.
     pub timeouts: u64,
     /// Times that this end sent an RDMA Read request again because a response was missing.
     pub implied_naks: u64,

@@ -16,7 +16,7 @@ pub(crate) enum Taken {
 
 /// Takes connections and their operations.
 pub(crate) trait Handler {
-    /// What is kept about a connection while it lasts.
+    /// Per-connection state.
     type Session;
     /// A connection begins.
     fn opened(&mut self, connection: &Connection) -> Self::Session;

@@ -16,10 +16,10 @@ pub enum RecoveryKind {
     /// A packet was sent again, and the capture does not hold it from before: it was lost on its way to where it would have
     /// been captured.
     Replaced,
-    /// The packet that follows was sent again because its sender waited for an acknowledgement in vain: at least for the local
-    /// ACK timeout that the connection request announced; if it announced none, and over TCP, for 30 ms.
+    /// The packet that follows was sent again because its sender got no acknowledgement for at least the local ACK timeout of
+    /// the connection request; if that announced none, and over TCP, for 30 ms.
     TimedOut {
-        /// For so many nanoseconds its sender had sent nothing, or had got no acknowledgement.
+        /// Nanoseconds for which its sender had sent nothing, or had got no acknowledgement.
         silence: u64,
     },
     /// The RDMA Read request that follows was sent again because a response to it was missing, and something after that had

@@ -85,7 +85,7 @@ impl<R: Read> Buffer<R> {
         FileError::new(self.offset, problem)
     }
 
-    /// Marks the next `count` octets, which are available, as used and names their place: it stays until the next `fill`.
+    /// Consumes `count` buffered octets and returns their range, which is valid until the next `fill`.
     #[inline]
     pub(super) fn take(&mut self, count: usize) -> Range<usize> {
         let from = self.start;

@@ -1,7 +1,7 @@
 //! Writing what was found. Each answer is a folder or a file: what it counts in `mod.rs`, its record in `record.rs`, its text in
 //! `text.rs`. What several share comes before them:
 //!
-//! - [`format`]: numbers, times, and lines for a screen; `record`: what all records share;
+//! - `format`: numbers, times, and lines for a screen; `record`: what all records share;
 //! - `lines`, `called`, `operation_name`, [`file_names`], [`gaps`], `reason`: what several answers say of a message, an RPC or a
 //!   capture;
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],

@@ -63,9 +63,9 @@ pub struct CapturesSummary {
     pub wrong: usize,
     /// Those that cannot be read: exit status 2.
     pub unusable: usize,
-    /// Those that were not read to the end, because of Ctrl-C or SIGTERM: exit status 130.
+    /// Captures interrupted by Ctrl-C or SIGTERM (exit status 130).
     pub interrupted: usize,
-    /// Those that were not begun, for the same reason.
+    /// Captures not begun for the same reason.
     pub not_read: usize,
 }
 
@@ -100,9 +100,9 @@ pub struct LeftOut {
     pub undecided_findings: u64,
     /// Of `explain`: RPCs beyond as many as are shown.
     pub unexplained_rpcs: u64,
-    /// Of `explain`: findings and signs of loss beyond as many as are kept.
+    /// Findings and signs of loss that exceeded the limit (`explain`).
     pub unkept_findings_and_events: u64,
-    /// Of `compare`: RPCs of operations beyond as many as are told apart.
+    /// RPCs of operations that exceeded the limit (`compare`).
     pub other_operations_rpcs: u64,
 }
 

@@ -43,18 +43,18 @@ pub(super) struct InputArguments {
     /// Show nothing after this time
     #[arg(long, value_name = "TIME")]
     pub(super) until: Option<Moment>,
-    /// Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not
-    /// show which end that is, either may have it. May be repeated
+    /// Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from
+    /// server, either end matches. May be repeated
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(super) client: Vec<Address>,
-    /// Show only what has this address as its server; may be repeated
+    /// Show only RPCs of this server; may be repeated
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(super) server: Vec<Address>,
-    /// Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was
-    /// called is left out
+    /// Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose
+    /// procedure is unknown are omitted
     #[arg(long, value_name = "NAME")]
     pub(super) op: Vec<String>,
-    /// Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or
+    /// Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or
     /// RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated
     #[arg(long, value_name = "STATUS")]
     pub(super) status: Vec<String>,

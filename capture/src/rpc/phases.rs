@@ -41,7 +41,7 @@ impl Phase {
 
 /// The time of an RPC by phase, in nanoseconds, as it was where the packets were captured.
 ///
-/// A packet that is sent again after it was captured ends no phase: the time that it takes to send a call again counts for
+/// Retransmitting a captured packet does not start a new phase: time spent retransmitting a call counts for
 /// [`Phase::Responder`], not for [`Phase::Call`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {

@@ -17,7 +17,7 @@ pub struct Recovery {
     /// What of each phase was spent on it: for each packet that was sent again, the time since it was first sent, as far as no
     /// other packet of the RPC came in between.
     pub phases: Phases,
-    /// How often a sender waited for an acknowledgement in vain.
+    /// Times that a sender got no acknowledgement.
     pub timeouts: u64,
     /// How often an RDMA Read request was sent again because a response was missing.
     pub implied_naks: u64,

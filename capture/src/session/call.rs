@@ -34,7 +34,7 @@ pub(crate) struct CallSegment {
 }
 
 impl CallSegment {
-    /// Octets of memory that what was moved takes.
+    /// Memory used for moved data, in octets.
     pub(crate) fn held(&self) -> usize {
         self.data.held() + self.moved.held()
     }
@@ -262,7 +262,7 @@ impl Call {
     /// Octets of memory that a segment takes, here and in the list of what is advertised.
     const SEGMENT: usize = size_of::<CallSegment>() + 64;
 
-    /// Octets of memory that what was moved takes.
+    /// Memory used for moved data, in octets.
     fn moved(&self) -> usize {
         self.segments.iter().map(CallSegment::held).sum()
     }

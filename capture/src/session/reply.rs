@@ -18,8 +18,8 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Puts a reply together. Without the call, only what is in the Send is known. What was moved for the call becomes part of
-    /// the reply.
+    /// Rebuilds a reply. Without its call, only the octets of the Send are known. The data that was moved for the call becomes
+    /// part of the reply.
     pub(crate) fn new(message: &Message, mut call: Option<&mut Call>) -> Self {
         let Ok(decoded) = message.decode() else {
             let error = message.error().map_or_else(|| message.unreadable(), NotRebuilt::Error);

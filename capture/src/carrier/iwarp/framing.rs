@@ -9,7 +9,7 @@
 //! If the capture lacks the set-up, it is not known whether there are markers and CRCs. Then every FPDU has to pass
 //! that test until one is as long as the distance between two markers, or until markers are found in exactly one place.
 //!
-//! A CRC that is in force and wrong is always counted; with `verify_crc` the FPDU is also left out, as a receiver does.
+//! Wrong CRCs are always counted. With `verify_crc`, the FPDU is also dropped, as a receiver would.
 //! If no CRC is in force, the field is ignored.
 
 use super::ddp::DdpSegment;

@@ -4,7 +4,7 @@
 //! remains is to notice what is missing between Sends, and to find the request that a Read Response answers.
 //!
 //! A Read Response names the requester's memory, not the request, and the requester may use that memory again for
-//! another request. It is taken to answer the latest request for that memory that its segment acknowledges. If octets
+//! another request. It is matched to the latest acknowledged request for that memory. If octets
 //! of both ends were lost since that request, the end of the first answer and the second request may both have been
 //! missed; then the response is left out.
 

@@ -1,4 +1,4 @@
-//! What is kept about a connection, and the rules that need it.
+//! Per-connection state, and the rules that need it.
 //!
 //! # Findings that wait
 //! A finding that rests on something not being there (no call for this reply, no call with this memory, no reply yet

@@ -31,7 +31,7 @@ const FAULTY: usize = 64;
 /// The most Sends of an end that may be requests or answers.
 const UNCLEAR: usize = 64;
 
-/// Not a rule about what may be sent, but about what a responder owes to a requester that breaks such a rule.
+/// This rule is about the responder's reaction to an invalid request.
 pub(super) static ANSWER: Rule = Rule {
     slug: "answer",
     severity: Severity::Error,

@@ -1,4 +1,4 @@
-//! What is kept about a connection.
+//! Per-connection state of the checker.
 
 use rpcrdma::private_data::{Agreement, Flags};
 use rpcrdma::rules::Credits;

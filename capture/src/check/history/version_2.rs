@@ -6,7 +6,7 @@ use rpcrdma::{v1, v2};
 
 use crate::carrier::operation::Sides;
 
-/// What is kept about a connection for the rules of version 2.
+/// Per-connection state for the rules of version 2.
 #[derive(Debug)]
 pub(super) struct Version2 {
     /// True if a message of version 2 was seen.

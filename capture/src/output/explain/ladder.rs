@@ -38,7 +38,7 @@ pub(in crate::output) enum RungKind {
     Data,
     /// An acknowledgement.
     Acknowledgement,
-    /// What was sent in vain, or again, and what reports that.
+    /// Packets that were lost or sent again, and reports of loss.
     Loss,
     /// Packets that are not shown.
     LeftOut,

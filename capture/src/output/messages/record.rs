@@ -33,7 +33,7 @@ pub(in crate::output) struct MessageObject<'a> {
     ends: EndsObject,
     /// The session of the mirror that its last frame was captured through; null if no encapsulation around it has a number.
     mirror_session: Option<MirrorSessionObject>,
-    /// How often it had been sent before, in vain.
+    /// Number of earlier copies that did not arrive.
     retransmitted: u32,
     #[serde(flatten)]
     send: SendObject<'a>,

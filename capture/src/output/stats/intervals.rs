@@ -68,7 +68,8 @@ pub struct IntervalStatistics {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CallsInFlight {
-    /// The nanoseconds that each of them waited in it, added up. Divided by its length, this is the mean of how many waited.
+    /// Sum of the time that each call waited during the interval, in nanoseconds. Divided by the interval's length, it gives the
+    /// mean number of waiting calls.
     pub latency_sum_ns: u64,
     /// The most at a time.
     pub max: u64,

@@ -189,7 +189,7 @@ pub struct EndReport {
     pub duplicates: u64,
     /// Packets it sent again that the capture does not hold from before.
     pub replaced: u64,
-    /// Times it waited for an acknowledgement in vain.
+    /// Times that it got no acknowledgement.
     pub timeouts: u64,
     /// Times it sent an RDMA Read request again because a response was missing.
     pub implied_naks: u64,
@@ -306,7 +306,7 @@ pub struct MessageStatistics {
     pub incomplete: u64,
     /// Those that invalidate memory remotely.
     pub invalidating: u64,
-    /// Retransmissions of messages, in vain or unnecessary.
+    /// Retransmissions of messages, needed or not.
     pub retransmitted: u64,
 }
 

@@ -271,7 +271,7 @@ impl Statistics {
 fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io::Result<()> {
     let address = &end.address;
     for (count, name, why) in [
-        (end.timeouts, "time-out", "waited for an acknowledgement in vain"),
+        (end.timeouts, "time-out", "got no acknowledgement"),
         (end.implied_naks, "implied NAK", "asked again for an RDMA Read, because a response was missing"),
         (end.causes_not_seen, "cause not seen", "sent packets again, and the capture does not show why"),
     ] {

@@ -156,7 +156,7 @@ impl PhasesObject {
 struct RecoveryObject<'a> {
     /// Nanoseconds of the latency that were spent on it.
     ns: u64,
-    /// How often a sender waited for an acknowledgement in vain.
+    /// Times that a sender got no acknowledgement.
     timeouts: u64,
     /// How often an RDMA Read request was sent again because a response was missing.
     implied_naks: u64,

@@ -20,8 +20,8 @@ const EVENTS_HELP: &str = "\
 Each line is one of:
   sent again               a packet that the capture holds from before
   sent again, lost before  a packet that the capture does not hold from before
-  time-out                 the sender of the packet in the next line had waited in vain, at least
-                           for the local ACK timeout that the connection request announced, or for
+  time-out                 the sender of the packet in the next line got no acknowledgement for at
+                           least the local ACK timeout that the connection request announced, or
                            30 ms (iWARP, or if the capture lacks the request)
   implied NAK              a response to the RDMA Read request in the next line was missing
   cause not seen           nothing in the capture says why the next line's packet was sent again

@@ -94,7 +94,7 @@ pub(super) struct Arguments {
     /// When to use colour
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", display_order = LAST)]
     color: Color,
-    /// Print nothing but errors on standard error
+    /// Print only errors to standard error
     #[arg(long, short, global = true, display_order = LAST)]
     quiet: bool,
 }

@@ -25,8 +25,8 @@ The phases of an RPC, as seen where the packets were captured. They add up to it
   push       RDMA Writes, from the first to the last
   reply      the reply's Send, from its first packet to its last
   requester  the same, due from the requester: the reply is in Read chunks that it has to read
-A packet that is sent again after it was captured ends no phase: the time that it takes to send a
-call again counts as responder, not as call. Packets that were lost before they were captured, or
+Retransmitting a captured packet does not start a new phase: time spent retransmitting a call
+counts as responder time. Packets that were lost before they were captured, or
 waited behind packets of other RPCs, make the phase before them longer.
 What was sent again for an RPC is said in the place of what happened in the phase that took
 longest, if that was most of it, and otherwise in a line of its own. Recovery lasts from the first
