@@ -13,6 +13,8 @@ use crate::rpc::phases::{Phase, Phases};
 const HEIGHT: f64 = 100.0;
 /// The most labels of the time axis, but for one.
 const TICKS: u64 = 5;
+/// The part of the width at its edges where a label below the middle of its tick would be cut off on a narrow screen.
+const EDGE: f64 = 0.12;
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
 /// Milliseconds that are round lengths between two labels, up to a week.
@@ -268,7 +270,8 @@ fn plot(
                     }
                     div.times aria-hidden="true" {
                         @for (place, text) in ticks(series) {
-                            span style={ "left:" (format!("{:.2}", place * 100.0)) "%" } { (text) }
+                            span.begin[place < EDGE].end[place > 1.0 - EDGE]
+                                style={ "left:" (format!("{:.2}", place * 100.0)) "%" } { (text) }
                         }
                     }
                 }
