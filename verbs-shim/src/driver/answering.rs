@@ -12,7 +12,7 @@ use rpcrdma::segment::Segment;
 use rpcrdma::v2::ErrorBodyV2;
 
 use super::buffers::{Buffers, Sent};
-use super::gate::Gate;
+use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
 use super::owner::{AnswerMemory, Of, Owner, Source};
 use super::port::{Port, Posted, Provider};
@@ -233,11 +233,11 @@ impl<V: Provider> Answering<V> {
         port: &Port<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
-        gate: &mut Gate<'_>,
+        flow_control: &mut FlowControl<'_>,
     ) -> Result<bool, Ended> {
         let occupied = self.responder.occupied();
         // The call that is answered gives up what it occupied.
-        if let Some(permitted) = gate.permitted_replies(occupied.saturating_sub(1)) {
+        if let Some(permitted) = flow_control.permitted_replies(occupied.saturating_sub(1)) {
             self.responder.permit(permitted);
         }
         let output = match self.responder.poll(&mut buffers.header) {
@@ -257,7 +257,7 @@ impl<V: Provider> Answering<V> {
             Output::Write { call, from, target } => self.write(port, buffers, jobs, (call, from, target))?,
             Output::Send { call, header, payload, invalidate, is_last } => {
                 let (sent, stream) = carried(&mut self.of_call, &mut self.answers, (call, is_last))?;
-                gate.pass(occupied.saturating_sub(u32::from(is_last)), &mut buffers.header);
+                flow_control.write_credits(occupied.saturating_sub(u32::from(is_last)), &mut buffers.header);
                 buffers.send(port, (header, payload, stream.unwrap_or(&Stream::default())), (sent, invalidate))?;
             }
             Output::Register { call, length } => self.provide(port, jobs, call, length)?,

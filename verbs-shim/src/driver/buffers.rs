@@ -25,8 +25,8 @@ pub(crate) struct Buffers<V: Verbs> {
     /// What each posted Send carries.
     pub(super) sent: Vec<Sent>,
     idle: Vec<u32>,
-    /// How many more requests may be posted.
-    room: usize,
+    /// Number of work requests that may still be posted to the send queue.
+    send_queue_free: usize,
     /// Receives that are posted and not complete.
     pending: u32,
     /// Octets of each buffer.
@@ -51,7 +51,7 @@ impl<V: Verbs> Buffers<V> {
         receives: usize,
         sends: usize,
         sizes: (u32, u32),
-        room: usize,
+        send_queue_depth: usize,
     ) -> Result<Self, Error> {
         let (send_size, receive_size) = (sizes.0 as usize, sizes.1 as usize);
         let register = |octets: usize, access| Ok(port.verbs.register(&port.domain, vec![0; octets], access)?);
@@ -65,7 +65,7 @@ impl<V: Verbs> Buffers<V> {
             sends: (0..sends).map(|_| register(send_size, Access::empty())).collect::<Result<_, Error>>()?,
             sent: vec![Sent::Nothing; sends],
             idle: (0..sends as u32).rev().collect(),
-            room,
+            send_queue_free: send_queue_depth,
             pending: 0,
             receive_size,
             header: vec![0; send_size],
@@ -78,12 +78,12 @@ impl<V: Verbs> Buffers<V> {
 
     /// Whether one more work request can be posted, whether a Send or not.
     pub(super) fn are_ready(&self) -> bool {
-        self.room > 0 && !self.idle.is_empty()
+        self.send_queue_free > 0 && !self.idle.is_empty()
     }
 
     /// A work request is complete.
     pub(super) fn completed(&mut self) {
-        self.room += 1;
+        self.send_queue_free += 1;
     }
 
     pub(super) fn post_receive(&mut self, port: &Port<V>, receive: u32) -> Result<(), Error> {
@@ -102,8 +102,8 @@ impl<V: Verbs> Buffers<V> {
         self.pending = self.pending.saturating_sub(1);
     }
 
-    /// How many messages can be received in version 2: one Receive is kept for an asynchronous grant.
-    pub(super) const fn room(&self) -> u32 {
+    /// Number of messages that can be received in version 2: one Receive is kept for an asynchronous grant.
+    pub(super) const fn receivable(&self) -> u32 {
         self.pending.saturating_sub(1)
     }
 
@@ -174,7 +174,7 @@ impl<V: Verbs> Buffers<V> {
             *place = sent;
         }
         port.verbs.post(&port.queue_pair, work)?;
-        self.room -= 1;
+        self.send_queue_free -= 1;
         Ok(())
     }
 
@@ -196,7 +196,7 @@ impl<V: Verbs> Buffers<V> {
         let remote = Remote::from(remote);
         let operation = if read { Operation::Read(remote) } else { Operation::Write(remote) };
         port.verbs.post(&port.queue_pair, crate::verbs::Work::new(id.to_id(), operation, local))?;
-        self.room -= 1;
+        self.send_queue_free -= 1;
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
-use super::gate::Gate;
+use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
 use super::line::{Line, LinePlace, Turn};
 use super::owner::{CallMemory, Home, Owner};
@@ -341,13 +341,13 @@ impl<V: Provider> Calling<V> {
         port: &Port<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
-        gate: &mut Gate<'_>,
+        flow_control: &mut FlowControl<'_>,
         (occupied, owed): (u32, Option<u32>),
     ) -> Result<bool, Ended> {
         if self.pull_held(port, buffers)? {
             return Ok(true);
         }
-        if let Some(permitted) = gate.permitted_calls(occupied, owed, self.requester.awaited_replies()) {
+        if let Some(permitted) = flow_control.permitted_calls(occupied, owed, self.requester.awaited_replies()) {
             self.requester.permit(permitted);
         }
         let output = match self.requester.poll(&mut buffers.header) {
@@ -361,7 +361,7 @@ impl<V: Provider> Calling<V> {
             Output::Send { call, header, payload } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
-                gate.pass(occupied, &mut buffers.header);
+                flow_control.write_credits(occupied, &mut buffers.header);
                 buffers.send(port, (header, payload, &ticket.call.stream), (Sent::Call(call), None))?;
                 ticket.progress = Progress::Sent;
             }

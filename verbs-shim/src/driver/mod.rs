@@ -43,7 +43,7 @@
 pub(crate) mod answering;
 mod buffers;
 mod calling;
-mod gate;
+mod flow_control;
 mod jobs;
 pub(crate) mod line;
 pub(crate) mod negotiation;

@@ -22,8 +22,8 @@ pub(super) fn send_control<V: Provider>(
     if channel.is_silent() {
         return Ok(false);
     }
-    let room = buffers.room().saturating_sub(occupied());
-    match channel.poll(room, &mut buffers.header) {
+    let receivable = buffers.receivable().saturating_sub(occupied());
+    match channel.poll(receivable, &mut buffers.header) {
         Ok(None) => Ok(false),
         Ok(Some(length)) => {
             buffers.send(port, (length, iter::empty(), &Stream::default()), (Sent::Nothing, None))?;

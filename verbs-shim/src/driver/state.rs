@@ -12,7 +12,7 @@ use rpcrdma::endpoint::{Channel, Direction, Terms, Version};
 use super::answering::{Answering, Asked};
 use super::buffers::{Buffers, Sent};
 use super::calling::Calling;
-use super::gate::Gate;
+use super::flow_control::FlowControl;
 use super::jobs::{Done, Job, Jobs};
 use super::line::{LinePlace, Turn};
 use super::negotiation::send_control;
@@ -232,16 +232,16 @@ impl<V: Provider> ConnectionState<V> {
         let Self { buffers, channel, calling, answering, jobs, waiting, .. } = self;
         let is_version_1 = channel.negotiation() == Negotiation::Agreed(Version::One);
         let occupied = answering.as_ref().filter(|_| !is_version_1).map_or(0, Answering::occupied);
-        let mut gate = Gate::new(channel, buffers.room());
+        let mut flow_control = FlowControl::new(channel, buffers.receivable());
         let owed = answering.as_ref().map(|answering| {
             let calls = waiting.iter().filter(|arrived| !buffers.is_copy(arrived.receive)).count();
             answering.owed().saturating_add(calls as u32)
         });
-        if calling.step(port, buffers, jobs, &mut gate, (occupied, owed))? {
+        if calling.step(port, buffers, jobs, &mut flow_control, (occupied, owed))? {
             return Ok(true);
         }
         if let Some(answering) = answering
-            && answering.step(port, buffers, jobs, &mut gate)?
+            && answering.step(port, buffers, jobs, &mut flow_control)?
         {
             return Ok(true);
         }
@@ -517,8 +517,10 @@ impl<V: Provider> ConnectionState<V> {
         let Self { buffers, channel, calling, answering, jobs, arrived, .. } = self;
         for Arrived { receive, length, invalidated } in mem::take(arrived) {
             // What is asked for is no longer of use.
-            let mut gate = Gate::new(channel, 0);
-            while matches!(calling.step(port, buffers, jobs, &mut gate, (0, None)), Ok(true) | Err(Ended::Peer)) {}
+            let mut flow_control = FlowControl::new(channel, 0);
+            while matches!(calling.step(port, buffers, jobs, &mut flow_control, (0, None)), Ok(true) | Err(Ended::Peer))
+            {
+            }
             let _ = buffers.look(port, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();
                 let is_reply = match channel.received(octets) {
