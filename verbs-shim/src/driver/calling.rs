@@ -12,9 +12,9 @@ use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 
 use super::buffers::{Buffers, Sent};
+use super::call_queue::{CallQueue, QueuePosition, WaitMode};
 use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
-use super::line::{Line, LinePlace, Turn};
 use super::owner::{CallMemory, Home, Owner};
 use super::port::{Port, Posted, Provider};
 use super::settings::{MAX_CALLS, Settings};
@@ -38,7 +38,7 @@ pub(crate) struct Calling<V: Verbs> {
     requester: Box<Requester<CALLS, SEGMENTS>>,
     tickets: Vec<Ticket<V::Region>>,
     free: Vec<usize>,
-    /// The ticket of the call in each place of the Requester.
+    /// Ticket of the call in each slot of the Requester.
     of_call: [usize; CALLS],
     /// Calls that were given up and have not ended, and how long each may wait for its reply, the oldest first.
     given_up: VecDeque<(Option<Instant>, CallId)>,
@@ -48,8 +48,8 @@ pub(crate) struct Calling<V: Verbs> {
     most_returned: usize,
     /// RDMA Reads of replies that wait until the room is registered: ticket, source, place in the room.
     held: VecDeque<(usize, Segment, u32)>,
-    /// Calls that wait for a place of the Requester.
-    line: Line,
+    /// Calls that wait for a free slot of the Requester.
+    queue: CallQueue,
     /// Whether a thread may be waiting for something that has happened.
     pub(super) news: bool,
     /// Wakers to wake when the connection is no longer locked.
@@ -129,7 +129,7 @@ impl<V: Provider> Calling<V> {
             returned: VecDeque::new(),
             most_returned: settings.returned,
             held: VecDeque::new(),
-            line: Line::default(),
+            queue: CallQueue::default(),
             news: false,
             woken: Vec::new(),
             spent: Vec::new(),
@@ -146,9 +146,9 @@ impl<V: Provider> Calling<V> {
         segments.into_iter().for_each(|limits| self.requester.limit_segments(limits));
     }
 
-    /// Waits in the line until [`agreed`](Self::agreed).
-    pub(super) fn wait(&mut self, place: &mut LinePlace, turn: Turn<'_>) {
-        self.spent.extend(self.line.wait(place, turn));
+    /// Waits in the queue until [`agreed`](Self::agreed).
+    pub(super) fn wait(&mut self, position: &mut QueuePosition, mode: WaitMode<'_>) {
+        self.spent.extend(self.queue.wait(position, mode));
     }
 
     /// It is known what the connection speaks, so calls can be made.
@@ -161,38 +161,38 @@ impl<V: Provider> Calling<V> {
         self.xid
     }
 
-    /// Begins a call, and takes it; none if there are as many as there can be, or others wait for that already. It has
-    /// its place in the line then, where it waits.
+    /// Begins a call, and takes it. Without a free slot, or behind others that wait for one, it enters the queue and
+    /// this returns `None`.
     pub(super) fn begin(
         &mut self,
         call: &mut Call,
-        place: &mut LinePlace,
-        turn: Turn<'_>,
+        position: &mut QueuePosition,
+        mode: WaitMode<'_>,
     ) -> Result<Option<usize>, CallError> {
-        let begun = if self.line.is_first(*place) { self.take(call) } else { Ok(None) };
+        let begun = if self.queue.is_first(*position) { self.take(call) } else { Ok(None) };
         if begun == Ok(None) {
-            self.spent.extend(self.line.wait(place, turn));
+            self.spent.extend(self.queue.wait(position, mode));
         } else {
-            self.leave(place);
+            self.leave(position);
         }
         begun
     }
 
-    /// Leaves the line, so that it is the next one's turn, if there is one.
-    pub(crate) fn leave(&mut self, place: &mut LinePlace) {
-        self.spent.extend(self.line.leave(place));
+    /// Leaves the queue, and wakes the next one if a slot is free.
+    pub(crate) fn leave(&mut self, position: &mut QueuePosition) {
+        self.spent.extend(self.queue.leave(position));
         self.wake_next();
     }
 
-    /// Wakes the call that takes the next place.
+    /// Wakes the call that gets the free slot.
     fn wake_next(&mut self) {
         if !self.requester.is_full() {
-            self.news |= self.line.begins_with_thread();
-            self.woken.extend(self.line.next());
+            self.news |= self.queue.begins_with_thread();
+            self.woken.extend(self.queue.next_waker());
         }
     }
 
-    /// Takes a call, if there is a place.
+    /// Takes a call, if a slot is free.
     fn take(&mut self, call: &mut Call) -> Result<Option<usize>, CallError> {
         let refused = |error| Err(CallError::Refused(error));
         let Some(length) = call.stream.places(&mut self.items) else {
@@ -229,8 +229,8 @@ impl<V: Provider> Calling<V> {
             self.tickets.push(Ticket::default());
             self.tickets.len() - 1
         });
-        if let (Some(ticket), Some(place)) = (self.tickets.get_mut(number), self.of_call.get_mut(id.index())) {
-            *place = number;
+        if let (Some(ticket), Some(slot)) = (self.tickets.get_mut(number), self.of_call.get_mut(id.index())) {
+            *slot = number;
             (ticket.xid, ticket.stage, ticket.progress) = (xid, CallStage::Open(id), Progress::NotSent);
             call.made_with(xid);
             mem::swap(&mut ticket.call, call);
@@ -313,7 +313,7 @@ impl<V: Provider> Calling<V> {
     /// A Send has come.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> Result<(), InputError> {
         let taken = self.requester.handle(Input::Received { receive, octets, invalidated });
-        // The reply to a call that was given up frees its place, and nothing else says so.
+        // The reply to a call that was given up frees its slot, and nothing else reports that.
         self.wake_next();
         taken
     }
@@ -331,11 +331,11 @@ impl<V: Provider> Calling<V> {
     pub(super) fn lost(&mut self, ended: Ended) {
         self.ended = Some(ended);
         let _ = self.requester.handle(Input::Disconnected);
-        self.woken.extend(self.line.all());
+        self.woken.extend(self.queue.all_wakers());
     }
 
-    /// Does the next thing that the Requester asks for, and says whether there was one. `occupied`: Receives less than are
-    /// posted. `owed`: replies that the other side waits for; none if it does not call.
+    /// Does the next thing that the Requester asks for, and says whether there was one. `occupied`: Receives less than
+    /// are posted. `owed`: replies that the other side waits for; none if it does not call.
     pub(super) fn step(
         &mut self,
         port: &Port<V>,

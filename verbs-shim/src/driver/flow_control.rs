@@ -16,8 +16,9 @@ impl<'a> FlowControl<'a> {
         Self { channel, receivable }
     }
 
-    /// Number of calls that may be sent now. `occupied`: Receives in use. `owed`: replies that this end still has to send;
-    /// `None` if it answers no calls. `awaited`: replies that it still expects. Returns `None` in version 1, which counts calls.
+    /// Number of calls that may be sent now. `occupied`: Receives in use. `owed`: replies that this end still has to
+    /// send; `None` if it answers no calls. `awaited`: replies that it still expects. Returns `None` in version 1,
+    /// which counts calls.
     pub(super) fn permitted_calls(&self, occupied: u32, owed: Option<u32>, awaited: u32) -> Option<u32> {
         let receivable = self.receivable.saturating_sub(occupied);
         self.is_version_2().then(|| match owed {

@@ -7,9 +7,9 @@
 //! [`Waiter`](crate::Waiter), attend to their connections (`thread` for futures, `endpoint::crew` for servers).
 //!
 //! A waiting thread sleeps until something comes or the first of its deadlines passes, and polls nothing in between.
-//! Another thread may meanwhile change what it waits for: end a deadline earlier, end its call, or make it first in
-//! line. The adapter does not tell it so; [`Verbs::interrupt`](crate::Verbs::interrupt) does, for the threads that are
-//! concerned only (`SharedConnection::release`).
+//! Another thread may meanwhile change what it waits for: end a deadline earlier, end its call, or make it first in the
+//! queue of calls. The adapter does not tell it so; [`Verbs::interrupt`](crate::Verbs::interrupt) does, for the threads
+//! that are concerned only (`SharedConnection::release`).
 //!
 //! Everything known about a connection is under one lock. Wakers run when nothing is locked, because they may do
 //! anything.
@@ -29,7 +29,7 @@
 //! # Calls that are given up
 //! To the other side, a call whose future was dropped or whose time is over is a call like any other, and it may still
 //! use the call's memory. Taking that memory away would make an RDMA Write fail and end the connection for all calls.
-//! So a call that was sent keeps its buffers, its credit and its place until its reply has come; then the buffers are
+//! So a call that was sent keeps its buffers, its credit and its slot until its reply has come; then the buffers are
 //! freed, or handed back by `Connection::returned`. If no reply comes within `SettingsBuilder::grace`, the connection
 //! ends: 64 calls that are never answered must not leave a client waiting for ever. The thread that attends to the
 //! connection keeps that time, from the first call that was given up. A reply that the other side is to pull stays
@@ -42,10 +42,10 @@
 
 pub(crate) mod answering;
 mod buffers;
+pub(crate) mod call_queue;
 mod calling;
 mod flow_control;
 mod jobs;
-pub(crate) mod line;
 pub(crate) mod negotiation;
 mod owner;
 pub(crate) mod port;

@@ -14,7 +14,7 @@ use rpcrdma::endpoint::{Channel, Terms, Version};
 
 use super::answering::{Answering, Asked};
 use super::buffers::Buffers;
-use super::line::{LinePlace, Turn};
+use super::call_queue::{QueuePosition, WaitMode};
 use super::port::{Port, Provider};
 use super::settings::Settings;
 use super::state::{ConnectionState, Lead};
@@ -26,7 +26,8 @@ use crate::trace;
 use crate::verbs::Armed;
 use crate::verbs::waiter::Watch;
 
-/// What connections, calls and requests hold. Dropping the last of them ends the connection, or leaves that to the driver.
+/// What connections, calls and requests hold. Dropping the last of them ends the connection, or leaves that to the
+/// driver.
 pub(crate) struct Owned<V: Provider> {
     shared: Arc<SharedConnection<V>>,
     /// Dropped after the one above, so that the driver drops the last, or finds that it is gone.
@@ -62,7 +63,8 @@ fn left(deadline: Option<Instant>, now: Instant) -> Duration {
 
 impl<V: Provider> Owned<V> {
     /// A connection that has just been set up with `peer`. `terms` are those of the calls that this end makes, and of
-    /// those that it answers, if it speaks version 1; calls with the XIDs `refused` have had a connection of the same peer end.
+    /// those that it answers, if it speaks version 1; calls with the XIDs `refused` have had a connection of the same
+    /// peer end.
     pub(crate) fn new(
         port: Port<V>,
         buffers: (Buffers<V>, Channel),
@@ -174,8 +176,8 @@ impl<V: Provider> SharedConnection<V> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does all pending jobs; if there are none, waits until something has happened, but no longer than this. One thread
-    /// waits for the adapter, the others for that one.
+    /// Does all pending jobs; if there are none, waits until something has happened, but no longer than this. One
+    /// thread waits for the adapter, the others for that one.
     pub(crate) fn progress<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
@@ -265,8 +267,8 @@ impl<V: Provider> SharedConnection<V> {
         self.release(state);
     }
 
-    /// Wakes the attendant of the connection when there is something to do, unless there already is; none if there never
-    /// will be.
+    /// Wakes the attendant of the connection when there is something to do, unless there already is; none if there
+    /// never will be.
     pub(crate) fn rest(&self, watch: &Watch) -> Option<Armed> {
         let mut state = self.lock();
         if state.closed {
@@ -317,19 +319,24 @@ impl<V: Provider> SharedConnection<V> {
         self.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
     }
 
-    /// Makes a call. It may have a place in the line already.
-    pub(crate) fn call(&self, call: &mut Call, place: LinePlace, deadline: Option<Instant>) -> Result<(), CallError> {
-        let ticket = self.begin(call, place, deadline)?;
+    /// Makes a call. It may already be in the queue.
+    pub(crate) fn call(
+        &self,
+        call: &mut Call,
+        position: QueuePosition,
+        deadline: Option<Instant>,
+    ) -> Result<(), CallError> {
+        let ticket = self.begin(call, position, deadline)?;
         trace::called(self.peer, call.xid());
         self.wait(ticket, call, deadline)
     }
 
-    /// Begins a call, when it is its turn.
-    fn begin(&self, call: &mut Call, place: LinePlace, deadline: Option<Instant>) -> Result<usize, CallError> {
-        let mut waits = WaitsInLine { shared: self, place };
+    /// Begins a call, as soon as a slot is free.
+    fn begin(&self, call: &mut Call, position: QueuePosition, deadline: Option<Instant>) -> Result<usize, CallError> {
+        let mut waits = InCallQueue { shared: self, position };
         let mut state = self.lock();
         loop {
-            let begun = state.begin(&self.port, call, &mut waits.place, Turn::Looking).transpose();
+            let begun = state.begin(&self.port, call, &mut waits.position, WaitMode::Thread).transpose();
             // The end of the connection is reported once the buffers of all calls are back.
             if let Some(begun) = begun
                 && (begun.is_ok() || !state.is_ending())
@@ -346,11 +353,11 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// Leaves the line.
-    pub(crate) fn leave(&self, place: &mut LinePlace) {
-        if place.is_some() {
+    /// Leaves the queue.
+    pub(crate) fn leave(&self, position: &mut QueuePosition) {
+        if position.is_some() {
             let mut state = self.lock();
-            state.calling.leave(place);
+            state.calling.leave(position);
             self.release(state);
         }
     }
@@ -409,21 +416,21 @@ impl<V: Provider> SharedConnection<V> {
     }
 }
 
-/// A thread that waits for its turn to call. However its wait ends, it is then the next one's turn.
-struct WaitsInLine<'a, V: Provider> {
+/// A thread in the queue of calls. However its wait ends, it then leaves the queue to the next one.
+struct InCallQueue<'a, V: Provider> {
     shared: &'a SharedConnection<V>,
-    place: LinePlace,
+    position: QueuePosition,
 }
 
-impl<V: Provider> Drop for WaitsInLine<'_, V> {
+impl<V: Provider> Drop for InCallQueue<'_, V> {
     fn drop(&mut self) {
-        self.shared.leave(&mut self.place);
+        self.shared.leave(&mut self.position);
     }
 }
 
 impl<V: Provider> Owned<V> {
-    /// Releases the lock, for a caller that may be a future, or a task that polls one. It must not take long, so the driver
-    /// does the jobs; a server's thread that looks after the connection does them itself.
+    /// Releases the lock, for a caller that may be a future, or a task that polls one. It must not take long, so the
+    /// driver does the jobs; a server's thread that looks after the connection does them itself.
     pub(crate) fn leave_work(&self, state: MutexGuard<'_, ConnectionState<V>>) {
         if !state.jobs.are_waiting() {
             self.release(state);
@@ -454,8 +461,8 @@ impl<V: Provider> Owned<V> {
         done
     }
 
-    /// What wakes the driver, which knows the connection from now on; none if there cannot be a driver. The lock ensures that
-    /// the driver is told only once.
+    /// What wakes the driver, which knows the connection from now on; none if there cannot be a driver. The lock
+    /// ensures that the driver is told only once.
     fn driver(&self, _locked: &MutexGuard<'_, ConnectionState<V>>) -> Option<&Watch> {
         if self.driver.get().is_none() {
             let weak: Weak<SharedConnection<V>> = Arc::downgrade(&self.shared);

@@ -11,10 +11,10 @@ use rpcrdma::endpoint::{Channel, Direction, Terms, Version};
 
 use super::answering::{Answering, Asked};
 use super::buffers::{Buffers, Sent};
+use super::call_queue::{QueuePosition, WaitMode};
 use super::calling::Calling;
 use super::flow_control::FlowControl;
 use super::jobs::{Done, Job, Jobs};
-use super::line::{LinePlace, Turn};
 use super::negotiation::send_control;
 use super::owner::Owner;
 use super::port::{Port, Posted, Provider};
@@ -38,8 +38,8 @@ pub(crate) struct ConnectionState<V: Provider> {
     pub(super) jobs: Jobs<V>,
     /// Filled Receives that the endpoints do not know of yet: they take one once everything that they ask for is done.
     pub(super) arrived: VecDeque<Arrived>,
-    /// Calls of version 2 that wait for a place among those that are answered, with their parts; also the first message of a
-    /// connection, until the Responder knows the terms.
+    /// Calls of version 2 that wait for a place among those that are answered, with their parts; also the first message
+    /// of a connection, until the Responder knows the terms.
     waiting: VecDeque<Arrived>,
     /// The most octets of them that are kept in copies.
     collected: usize,
@@ -98,9 +98,9 @@ enum GoesOn {
 }
 
 impl<V: Provider> ConnectionState<V> {
-    /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers, unless
-    /// `channel` finds that the connection speaks version 2; calls with the XIDs `refused` have had a connection of the
-    /// same peer end.
+    /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers,
+    /// unless `channel` finds that the connection speaks version 2; calls with the XIDs `refused` have had a connection
+    /// of the same peer end.
     pub(super) fn new(
         port: &Port<V>,
         (buffers, channel): (Buffers<V>, Channel),
@@ -329,9 +329,9 @@ impl<V: Provider> ConnectionState<V> {
         Ok(received)
     }
 
-    /// Has a Call, or a part of one, wait for a place. A Call keeps its Receive, and with it a credit; the part of a continued
-    /// one is copied out of it, as [`Arrival::CallPart`] asks, as long as the copies have no more octets than may be
-    /// collected.
+    /// Has a Call, or a part of one, wait for a place. A Call keeps its Receive, and with it a credit; the part of a
+    /// continued one is copied out of it, as [`Arrival::CallPart`] asks, as long as the copies have no more octets than
+    /// may be collected.
     fn wait(&mut self, port: &Port<V>, arrived: &Arrived, received: Arrival) -> Result<(), Ended> {
         let Arrived { mut receive, length, invalidated } = *arrived;
         if received == Arrival::CallPart && self.buffers.copied.saturating_add(length) <= self.collected {
@@ -367,25 +367,25 @@ impl<V: Provider> ConnectionState<V> {
         self.carry_out(port);
     }
 
-    /// Begins a call; none if there is no free place, or if others already wait for one. If the call is to wait, it then
-    /// has a place among them.
+    /// Begins a call. Returns `None` without a free slot, or behind others that wait for one; `mode` says if the call
+    /// then waits in the queue.
     pub(crate) fn begin(
         &mut self,
         port: &Port<V>,
         call: &mut Call,
-        place: &mut LinePlace,
-        turn: Turn<'_>,
+        position: &mut QueuePosition,
+        mode: WaitMode<'_>,
     ) -> Result<Option<usize>, CallError> {
         if let Some(ended) = &self.ended {
             let lost = CallError::Lost(ended.clone(), Progress::NotSent);
-            self.calling.leave(place);
+            self.calling.leave(position);
             return Err(lost);
         }
         if self.channel.negotiation() == Negotiation::Pending {
-            self.calling.wait(place, turn);
+            self.calling.wait(position, mode);
             return Ok(None);
         }
-        let ticket = self.calling.begin(call, place, turn)?;
+        let ticket = self.calling.begin(call, position, mode)?;
         self.carry_out(port);
         Ok(ticket)
     }

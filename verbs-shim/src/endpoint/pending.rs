@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::driver::line::{LinePlace, Turn};
+use crate::driver::call_queue::{QueuePosition, WaitMode};
 use crate::driver::port::Provider;
 use crate::driver::shared::Owned;
 use crate::message::call::{Call, CallError, Progress};
@@ -17,7 +17,7 @@ use crate::trace;
 /// outcome.
 ///
 /// Dropping it gives the call up, without harm to others. The other side does not know that: a call that was sent keeps
-/// its buffers and its place until its reply has come, for at most
+/// its buffers and its slot until its reply has come, for at most
 /// [`SettingsBuilder::grace`](crate::SettingsBuilder::grace); then the buffers are freed, or
 /// [returned](crate::Connection::returned).
 ///
@@ -59,8 +59,8 @@ pub struct Pending<V: Provider> {
     /// Present until it is begun, or if it is refused.
     call: Option<Call>,
     ticket: Option<usize>,
-    /// Its place in the line of calls that wait to begin.
-    place: LinePlace,
+    /// Its position in the queue of calls that wait to begin.
+    position: QueuePosition,
     refused: Option<CallError>,
     /// When a waiting thread gives it up.
     deadline: Option<Instant>,
@@ -70,16 +70,16 @@ impl<V: Provider> Pending<V> {
     /// Begins it, if there is room.
     pub(crate) fn new(shared: Arc<Owned<V>>, call: Call) -> Self {
         let deadline = shared.deadline();
-        let mut pending = Self { shared, call: Some(call), ticket: None, place: None, refused: None, deadline };
-        // It joins the line only once somebody waits for it; otherwise it could be first while nobody polls it.
-        pending.begin(Turn::Now);
+        let mut pending = Self { shared, call: Some(call), ticket: None, position: None, refused: None, deadline };
+        // It enters the queue only once somebody waits for it; otherwise it could be first while nobody polls it.
+        pending.begin(WaitMode::Never);
         pending
     }
 
-    fn begin(&mut self, turn: Turn<'_>) {
+    fn begin(&mut self, mode: WaitMode<'_>) {
         let Some(call) = &mut self.call else { return };
         let mut state = self.shared.lock();
-        match state.begin(self.shared.port(), call, &mut self.place, turn) {
+        match state.begin(self.shared.port(), call, &mut self.position, mode) {
             Ok(ticket) => self.ticket = ticket,
             Err(refused) => self.refused = Some(refused),
         }
@@ -102,7 +102,7 @@ impl<V: Provider> Pending<V> {
         let outcome = match (self.refused.take(), self.ticket.take()) {
             (Some(refused), _) => Err(refused),
             (None, Some(ticket)) => self.shared.wait(ticket, &mut call, self.deadline),
-            (None, None) => self.shared.call(&mut call, self.place.take(), self.deadline),
+            (None, None) => self.shared.call(&mut call, self.position.take(), self.deadline),
         };
         self.shared.watch_grace(&outcome);
         trace::returned(self.shared.peer(), call.xid(), &outcome);
@@ -122,7 +122,7 @@ impl<V: Provider> Future for Pending<V> {
             context.waker().wake_by_ref();
         }
         if this.ticket.is_none() && this.refused.is_none() {
-            this.begin(Turn::Woken(context.waker()));
+            this.begin(WaitMode::Future(context.waker()));
         }
         if let Some(refused) = this.refused.take() {
             let (call, outcome) = (this.call.take().unwrap_or_default(), Err(refused));
@@ -152,11 +152,11 @@ impl<V: Provider> Future for Pending<V> {
 
 impl<V: Provider> Drop for Pending<V> {
     fn drop(&mut self) {
-        if self.ticket.is_none() && self.call.is_none() && self.place.is_none() {
+        if self.ticket.is_none() && self.call.is_none() && self.position.is_none() {
             return;
         }
         let mut state = self.shared.lock();
-        state.calling().leave(&mut self.place);
+        state.calling().leave(&mut self.position);
         let (waker, has_grace) = match (self.ticket, self.call.take()) {
             (Some(ticket), _) => {
                 let waker = state.calling().forget(ticket);
