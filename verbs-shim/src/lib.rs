@@ -131,7 +131,7 @@ mod verbs;
 #[cfg(all(feature = "rdma", not(target_os = "linux")))]
 compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma-core");
 
-pub use driver::port::Provider;
+pub use driver::resources::Provider;
 pub use driver::settings::{MAX_CALLS, Settings, SettingsBuilder, SettingsError};
 pub use endpoint::client::Client;
 pub use endpoint::connection::Connection;

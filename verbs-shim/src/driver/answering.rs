@@ -15,7 +15,7 @@ use super::buffers::{Buffers, Sent};
 use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
 use super::owner::{AnswerMemory, Of, Owner, Source};
-use super::port::{Port, Posted, Provider};
+use super::resources::{Posted, Provider, Resources};
 use super::settings::{Delays, MAX_CALLS, READS, Settings};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::{Part, Stream};
@@ -230,7 +230,7 @@ impl<V: Provider> Answering<V> {
     /// Does the next thing that the Responder asks for, and says whether there was one.
     pub(super) fn step(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         flow_control: &mut FlowControl<'_>,
@@ -247,20 +247,20 @@ impl<V: Provider> Answering<V> {
             Err(_) => return Err(Ended::Internal(InternalFault::Header)),
         };
         match output {
-            Output::Release { receive } => buffers.release(port, receive)?,
+            Output::Release { receive } => buffers.release(resources, receive)?,
             Output::Place { call, receive, from, length, at } => {
                 let target = at as usize..at as usize + length as usize;
-                self.place(port, buffers, (receive, from), (call, target))?;
+                self.place(resources, buffers, (receive, from), (call, target))?;
             }
-            Output::Read { call, source, at } => self.read(port, buffers, jobs, (call, source, at))?,
-            Output::Deliver { call, message } => self.deliver(port, buffers, jobs, (call, message))?,
-            Output::Write { call, from, target } => self.write(port, buffers, jobs, (call, from, target))?,
+            Output::Read { call, source, at } => self.read(resources, buffers, jobs, (call, source, at))?,
+            Output::Deliver { call, message } => self.deliver(resources, buffers, jobs, (call, message))?,
+            Output::Write { call, from, target } => self.write(resources, buffers, jobs, (call, from, target))?,
             Output::Send { call, header, payload, invalidate, is_last } => {
                 let (sent, stream) = carried(&mut self.of_call, &mut self.answers, (call, is_last))?;
                 flow_control.write_credits(occupied.saturating_sub(u32::from(is_last)), &mut buffers.header);
-                buffers.send(port, (header, payload, stream.unwrap_or(&Stream::default())), (sent, invalidate))?;
+                buffers.send(resources, (header, payload, stream.unwrap_or(&Stream::default())), (sent, invalidate))?;
             }
-            Output::Register { call, length } => self.provide(port, jobs, call, length)?,
+            Output::Register { call, length } => self.provide(resources, jobs, call, length)?,
             Output::Invalidate { call, .. } => self.fence(jobs, call)?,
             // It has been told of nothing else that would end a connection.
             Output::Disconnect => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
@@ -271,7 +271,7 @@ impl<V: Provider> Answering<V> {
     /// Puts a part of a call where it belongs: that of a Send around what is pulled.
     fn place(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &Buffers<V>,
         (receive, from): (u32, usize),
         (call, target): (CallId, Range<usize>),
@@ -283,7 +283,7 @@ impl<V: Provider> Answering<V> {
             message.resize(target.end, 0);
         }
         let target = message.get_mut(target).ok_or(Ended::MISSING)?;
-        let copied = buffers.look(port, receive, |octets| {
+        let copied = buffers.look(resources, receive, |octets| {
             let source = octets.get(from..).and_then(|rest| rest.get(..target.len()));
             source.map(|source| target.copy_from_slice(source))
         })?;
@@ -299,14 +299,20 @@ impl<V: Provider> Answering<V> {
     }
 
     /// Starts to register a whole reply, for the other side to pull.
-    fn provide(&mut self, port: &Port<V>, jobs: &mut Jobs<V>, call: CallId, length: u32) -> Result<(), Ended> {
+    fn provide(
+        &mut self,
+        resources: &Resources<V>,
+        jobs: &mut Jobs<V>,
+        call: CallId,
+        length: u32,
+    ) -> Result<(), Ended> {
         let number = self.number(call).ok_or(Ended::MISSING)?;
         let answer = self.answer(number)?;
         // Of a single buffer, no more than the range may be exposed.
         let whole = |(part, local): &(Part, Range<usize>)| *local == (0..answer.reply.part_len(*part));
         let part = answer.reply.part(&(0..length)).filter(whole);
         let source = part.map_or(Source::Copy(0), |(part, _)| Source::Part(part));
-        let buffer = answer.take(port, source, length)?;
+        let buffer = answer.take(resources, source, length)?;
         self.register(jobs, AnswerMemory { answer: number, of: Of::Provided(source) }, buffer)
     }
 
@@ -319,7 +325,7 @@ impl<V: Provider> Answering<V> {
     /// Memory is registered, or cannot be.
     pub(super) fn registered(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         jobs: &mut Jobs<V>,
         owner: AnswerMemory,
         registered: Result<V::Region, NotRegistered>,
@@ -328,7 +334,7 @@ impl<V: Provider> Answering<V> {
         answer.away -= 1;
         let segment = match registered {
             Ok(region) => {
-                let segment = port.verbs.segment(&region);
+                let segment = resources.verbs.segment(&region);
                 answer.keep(owner.of, region);
                 Some(segment)
             }
@@ -504,7 +510,7 @@ impl<V: Provider> Answering<V> {
     /// Pulls a part of a call. The memory for it is registered first.
     fn read(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         (call, source, at): (CallId, Segment, u32),
@@ -517,7 +523,7 @@ impl<V: Provider> Answering<V> {
         if let Some(region) = &answer.pulled {
             answer.delay = AnswerDelay::Ahead;
             let local = Local { region, range: at as usize..at as usize + source.length as usize };
-            return Ok(buffers.transfer(port, (Posted::Read(id(number)?), true), source, local)?);
+            return Ok(buffers.transfer(resources, (Posted::Read(id(number)?), true), source, local)?);
         }
         let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
@@ -532,7 +538,7 @@ impl<V: Provider> Answering<V> {
     /// Writes a part of a reply. Its memory is registered first.
     fn write(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         (call, from, target): (CallId, u32, Segment),
@@ -549,12 +555,12 @@ impl<V: Provider> Answering<V> {
         };
         if let Some((_, region)) = answer.regions.iter().find(|(of, _)| *of == source) {
             let local = Local { region, range };
-            return Ok(buffers.transfer(port, (Posted::Write(id(number)?), false), target, local)?);
+            return Ok(buffers.transfer(resources, (Posted::Write(id(number)?), false), target, local)?);
         }
         let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
         } else {
-            let buffer = answer.take(port, source, target.length)?;
+            let buffer = answer.take(resources, source, target.length)?;
             self.register(jobs, AnswerMemory { answer: number, of: Of::Reply(source) }, buffer)?;
             Input::Postponed { call }
         };
@@ -564,7 +570,7 @@ impl<V: Provider> Answering<V> {
     /// A call is complete. If it was pulled, it is taken out of its region first.
     fn deliver(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &Buffers<V>,
         jobs: &mut Jobs<V>,
         (call, message): (CallId, CallMessage),
@@ -573,7 +579,7 @@ impl<V: Provider> Answering<V> {
         let answer = self.answer(number)?;
         match message {
             CallMessage::Inline { receive, from, length } => {
-                let copied = buffers.look(port, receive, |octets| {
+                let copied = buffers.look(resources, receive, |octets| {
                     let octets = octets.get(from..).and_then(|rest| rest.get(..length as usize))?;
                     answer.message.copy_from_slice(octets);
                     Some(())
@@ -671,15 +677,20 @@ impl<R> Answer<R> {
     }
 
     /// Takes a buffer of the reply, or makes one from this many of its octets.
-    fn take<V: Verbs<Region = R>>(&mut self, port: &Port<V>, source: Source, length: u32) -> Result<Vec<u8>, Error> {
+    fn take<V: Verbs<Region = R>>(
+        &mut self,
+        resources: &Resources<V>,
+        source: Source,
+        length: u32,
+    ) -> Result<Vec<u8>, Error> {
         match source {
             Source::Part(part) => Ok(self.reply.take(part)),
-            Source::Copy(from) => self.copy(port, &(from..from.saturating_add(length))),
+            Source::Copy(from) => self.copy(resources, &(from..from.saturating_add(length))),
         }
     }
 
     /// Copies a range of the reply, part of which may be in registered memory.
-    fn copy<V: Verbs<Region = R>>(&mut self, port: &Port<V>, range: &Range<u32>) -> Result<Vec<u8>, Error> {
+    fn copy<V: Verbs<Region = R>>(&mut self, resources: &Resources<V>, range: &Range<u32>) -> Result<Vec<u8>, Error> {
         let (mut copy, mut done) = (self.copies.pop().unwrap_or_default(), Ok(()));
         copy.clear();
         copy.reserve(range.len());
@@ -687,7 +698,7 @@ impl<R> Answer<R> {
             let take = |octets: &[u8]| copy.extend_from_slice(octets.get(within).unwrap_or_default());
             let source = part.map(Source::Part);
             match self.regions.iter().find(|(of, _)| source == Some(*of)) {
-                Some((_, region)) => done = done.clone().and(port.verbs.read(region, take)),
+                Some((_, region)) => done = done.clone().and(resources.verbs.read(region, take)),
                 None => take(self.reply.octets(part)),
             }
         });

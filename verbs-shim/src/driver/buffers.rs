@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use rpcrdma::endpoint::CallId;
 
-use super::port::{Port, Posted};
+use super::resources::{Posted, Resources};
 use crate::message::ended::Ended;
 use crate::message::stream::Stream;
 use crate::verbs::Error;
@@ -47,14 +47,15 @@ pub(super) enum Sent {
 impl<V: Verbs> Buffers<V> {
     /// Registers them, and posts the Receives.
     pub(super) fn new(
-        port: &Port<V>,
+        resources: &Resources<V>,
         receives: usize,
         sends: usize,
         sizes: (u32, u32),
         send_queue_depth: usize,
     ) -> Result<Self, Error> {
         let (send_size, receive_size) = (sizes.0 as usize, sizes.1 as usize);
-        let register = |octets: usize, access| Ok(port.verbs.register(&port.domain, vec![0; octets], access)?);
+        let register =
+            |octets: usize, access| Ok(resources.verbs.register(&resources.domain, vec![0; octets], access)?);
         let mut buffers = Self {
             receives: (0..receives)
                 .map(|_| register(receive_size, Access::LOCAL_WRITE))
@@ -71,7 +72,7 @@ impl<V: Verbs> Buffers<V> {
             header: vec![0; send_size],
         };
         for receive in 0..buffers.receives.len() as u32 {
-            buffers.post_receive(port, receive)?;
+            buffers.post_receive(resources, receive)?;
         }
         Ok(buffers)
     }
@@ -86,10 +87,10 @@ impl<V: Verbs> Buffers<V> {
         self.send_queue_free += 1;
     }
 
-    pub(super) fn post_receive(&mut self, port: &Port<V>, receive: u32) -> Result<(), Error> {
+    pub(super) fn post_receive(&mut self, resources: &Resources<V>, receive: u32) -> Result<(), Error> {
         let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
-        port.verbs.post_receive(
-            &port.queue_pair,
+        resources.verbs.post_receive(
+            &resources.queue_pair,
             Posted::Receive(receive).to_id(),
             Local::all(region, self.receive_size),
         )?;
@@ -108,14 +109,14 @@ impl<V: Verbs> Buffers<V> {
     }
 
     /// Posts the Receive of a message of this length again, and keeps a copy. Returns the name of that.
-    pub(super) fn copy(&mut self, port: &Port<V>, receive: u32, length: usize) -> Result<u32, Error> {
-        let octets = self.look(port, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())?;
+    pub(super) fn copy(&mut self, resources: &Resources<V>, receive: u32, length: usize) -> Result<u32, Error> {
+        let octets = self.look(resources, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())?;
         let name = self.next_copy;
         // After all others, the first ones are no longer there.
         self.next_copy = name.checked_add(1).unwrap_or(self.receives.len() as u32);
         self.copied += octets.len();
         self.copies.insert(name, octets);
-        self.post_receive(port, receive)?;
+        self.post_receive(resources, receive)?;
         Ok(name)
     }
 
@@ -125,34 +126,39 @@ impl<V: Verbs> Buffers<V> {
     }
 
     /// A message is no longer needed: posts its Receive again, or drops the copy.
-    pub(super) fn release(&mut self, port: &Port<V>, receive: u32) -> Result<(), Error> {
+    pub(super) fn release(&mut self, resources: &Resources<V>, receive: u32) -> Result<(), Error> {
         if self.is_copy(receive) {
             self.copied -= self.copies.remove(&receive).map_or(0, |octets| octets.len());
             return Ok(());
         }
-        self.post_receive(port, receive)
+        self.post_receive(resources, receive)
     }
 
     /// Looks at a received message.
-    pub(super) fn look<T>(&self, port: &Port<V>, receive: u32, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+    pub(super) fn look<T>(
+        &self,
+        resources: &Resources<V>,
+        receive: u32,
+        look: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Error> {
         if let Some(octets) = self.copies.get(&receive) {
             return Ok(look(octets));
         }
         let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
-        port.verbs.read(region, look)
+        resources.verbs.read(region, look)
     }
 
     /// Posts a Send of the first `header` octets of the header buffer and of these ranges of a stream.
     pub(super) fn send(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         (header, payload, stream): (usize, impl Iterator<Item = Range<u32>>, &Stream),
         (sent, invalidate): (Sent, Option<u32>),
     ) -> Result<(), Error> {
         let slot = self.idle.pop().ok_or(Error::QueueFull)?;
         let region = self.sends.get(slot as usize).ok_or(Error::Range)?;
         let mut filled = 0;
-        let fits = port.verbs.write(region, |buffer| {
+        let fits = resources.verbs.write(region, |buffer| {
             let mut put = |octets: &[u8]| {
                 if let Some(place) = buffer.get_mut(filled..filled + octets.len()) {
                     place.copy_from_slice(octets);
@@ -173,7 +179,7 @@ impl<V: Verbs> Buffers<V> {
         if let Some(place) = self.sent.get_mut(slot as usize) {
             *place = sent;
         }
-        port.verbs.post(&port.queue_pair, work)?;
+        resources.verbs.post(&resources.queue_pair, work)?;
         self.send_queue_free -= 1;
         Ok(())
     }
@@ -188,14 +194,14 @@ impl<V: Verbs> Buffers<V> {
     /// Posts an RDMA Read or Write for a part of this side's own region.
     pub(super) fn transfer(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         (id, read): (Posted, bool),
         remote: Segment,
         local: Local<'_, V::Region>,
     ) -> Result<(), Error> {
         let remote = Remote::from(remote);
         let operation = if read { Operation::Read(remote) } else { Operation::Write(remote) };
-        port.verbs.post(&port.queue_pair, crate::verbs::Work::new(id.to_id(), operation, local))?;
+        resources.verbs.post(&resources.queue_pair, crate::verbs::Work::new(id.to_id(), operation, local))?;
         self.send_queue_free -= 1;
         Ok(())
     }

@@ -16,7 +16,7 @@ use super::call_queue::{CallQueue, QueuePosition, WaitMode};
 use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
 use super::owner::{CallMemory, Home, Owner};
-use super::port::{Port, Posted, Provider};
+use super::resources::{Posted, Provider, Resources};
 use super::settings::{MAX_CALLS, Settings};
 use crate::Segment;
 use crate::message::call::{Call, CallError, Expects, Progress};
@@ -338,13 +338,13 @@ impl<V: Provider> Calling<V> {
     /// are posted. `owed`: replies that the other side waits for; none if it does not call.
     pub(super) fn step(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         flow_control: &mut FlowControl<'_>,
         (occupied, owed): (u32, Option<u32>),
     ) -> Result<bool, Ended> {
-        if self.pull_held(port, buffers)? {
+        if self.pull_held(resources, buffers)? {
             return Ok(true);
         }
         if let Some(permitted) = flow_control.permitted_calls(occupied, owed, self.requester.awaited_replies()) {
@@ -362,7 +362,7 @@ impl<V: Provider> Calling<V> {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
                 flow_control.write_credits(occupied, &mut buffers.header);
-                buffers.send(port, (header, payload, &ticket.call.stream), (Sent::Call(call), None))?;
+                buffers.send(resources, (header, payload, &ticket.call.stream), (Sent::Call(call), None))?;
                 ticket.progress = Progress::Sent;
             }
             Output::Invalidate { call, region, .. } => {
@@ -374,15 +374,15 @@ impl<V: Provider> Calling<V> {
             Output::Place { call, receive, from, length, at } => {
                 let number = self.number(call)?;
                 let part = from..from.saturating_add(length as usize);
-                self.ticket(number)?.place(port, buffers, (receive, part), at)?;
+                self.ticket(number)?.place(resources, buffers, (receive, part), at)?;
             }
-            Output::Release { receive } => buffers.post_receive(port, receive)?,
+            Output::Release { receive } => buffers.post_receive(resources, receive)?,
             Output::Done { call, end, results } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
                 ticket.call.received.extend_from_slice(results);
                 self.given_up.retain(|(_, id)| *id != call);
-                self.close(port, buffers, jobs, (number, end))?;
+                self.close(resources, buffers, jobs, (number, end))?;
             }
             Output::Read { call, source, at } => {
                 let number = self.number(call)?;
@@ -405,14 +405,14 @@ impl<V: Provider> Calling<V> {
 
     /// Reads the next part of a reply that the other side provides, if the room for it is registered, and says whether
     /// there was one.
-    fn pull_held(&mut self, port: &Port<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
+    fn pull_held(&mut self, resources: &Resources<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
         let room = |number: usize| self.tickets.get(number).and_then(|ticket| ticket.pulled.region());
         let Some(next) = self.held.iter().position(|(number, ..)| room(*number).is_some()) else { return Ok(false) };
         let (number, source, at) = self.held.remove(next).ok_or(Ended::MISSING)?;
         let region = self.tickets.get(number).and_then(|ticket| ticket.pulled.region()).ok_or(Ended::MISSING)?;
         let work = Posted::Pull(u32::try_from(number).map_err(|_| Ended::MISSING)?);
         let local = Local { region, range: at as usize..at as usize + source.length as usize };
-        buffers.transfer(port, (work, true), source, local)?;
+        buffers.transfer(resources, (work, true), source, local)?;
         Ok(true)
     }
 
@@ -462,7 +462,7 @@ impl<V: Provider> Calling<V> {
     /// Memory is registered, or cannot be.
     pub(super) fn registered(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         jobs: &mut Jobs<V>,
         owner: CallMemory,
         registered: Result<V::Region, NotRegistered>,
@@ -471,7 +471,7 @@ impl<V: Provider> Calling<V> {
         ticket.away -= 1;
         let segment = match registered {
             Ok(region) => {
-                let segment = port.verbs.segment(&region);
+                let segment = resources.verbs.segment(&region);
                 ticket.keep(owner, region);
                 Ok(segment)
             }
@@ -520,7 +520,7 @@ impl<V: Provider> Calling<V> {
     /// The Requester has finished with a call: takes back all memory that is still registered, or about to be.
     fn close(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         (number, end): (usize, End),
@@ -531,7 +531,7 @@ impl<V: Provider> Calling<V> {
             End::Reply { receive, payload } => {
                 // The Receive is needed for the reply to the next call.
                 let reply = if ticket.has_memory() { &mut ticket.inline } else { &mut ticket.call.reply };
-                let taken = take_reply(port, buffers, *receive, payload, reply);
+                let taken = take_reply(resources, buffers, *receive, payload, reply);
                 ticket.call.replied = 0..reply.len();
                 taken
             }
@@ -574,17 +574,17 @@ impl<V: Provider> Calling<V> {
 
 /// Copies a reply out of its Receive, and posts the Receive again.
 fn take_reply<V: Provider>(
-    port: &Port<V>,
+    resources: &Resources<V>,
     buffers: &mut Buffers<V>,
     receive: u32,
     payload: &Range<usize>,
     reply: &mut Vec<u8>,
 ) -> Result<(), Ended> {
     reply.clear();
-    buffers.look(port, receive, |octets| {
+    buffers.look(resources, receive, |octets| {
         reply.extend_from_slice(octets.get(payload.clone()).unwrap_or_default());
     })?;
-    match buffers.post_receive(port, receive).map_err(Ended::from) {
+    match buffers.post_receive(resources, receive).map_err(Ended::from) {
         // A connection that is over has no use for it.
         Ok(()) | Err(Ended::Peer) => Ok(()),
         Err(ended) => Err(ended),
@@ -693,7 +693,7 @@ impl<R> Ticket<R> {
     /// Puts a part of a reply behind those before it.
     fn place<V: Provider<Region = R>>(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &Buffers<V>,
         (receive, part): (u32, Range<usize>),
         at: u32,
@@ -701,7 +701,7 @@ impl<R> Ticket<R> {
         let parts = &mut self.parts;
         // Of an earlier call there may be more.
         parts.truncate(at as usize);
-        buffers.look(port, receive, |octets| parts.extend_from_slice(octets.get(part).unwrap_or_default()))?;
+        buffers.look(resources, receive, |octets| parts.extend_from_slice(octets.get(part).unwrap_or_default()))?;
         Ok(())
     }
 

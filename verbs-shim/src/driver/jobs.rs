@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::mem;
 
 use super::owner::Owner;
-use super::port::Port;
+use super::resources::Resources;
 use crate::verbs::Verbs;
 use crate::verbs::{Error, NotRegistered};
 
@@ -97,17 +97,18 @@ impl<V: Verbs> Default for Jobs<V> {
 
 impl<V: Verbs> Job<V> {
     /// Does the job, which takes long; nothing is locked meanwhile.
-    pub(super) fn run(self, port: &Port<V>) -> Done<V> {
-        let register =
-            |owner: Owner, buffer| Done::Registered(owner, port.verbs.register(&port.domain, buffer, owner.access()));
+    pub(super) fn run(self, resources: &Resources<V>) -> Done<V> {
+        let register = |owner: Owner, buffer| {
+            Done::Registered(owner, resources.verbs.register(&resources.domain, buffer, owner.access()))
+        };
         match self {
             Self::Register(owner, buffer) => register(owner, buffer),
-            Self::Deregister(owner, region) => Done::Deregistered(owner, port.verbs.deregister(region)),
-            Self::RegisterAgain(owner, region) => match port.verbs.deregister(region) {
+            Self::Deregister(owner, region) => Done::Deregistered(owner, resources.verbs.deregister(region)),
+            Self::RegisterAgain(owner, region) => match resources.verbs.deregister(region) {
                 Ok(buffer) => register(owner, buffer),
                 Err(error) => Done::Registered(owner, Err(NotRegistered { buffer: Vec::new(), error })),
             },
-            Self::Disconnect => Done::Disconnected(port.verbs.disconnect(&port.queue_pair)),
+            Self::Disconnect => Done::Disconnected(resources.verbs.disconnect(&resources.queue_pair)),
         }
     }
 }

@@ -48,7 +48,7 @@ mod flow_control;
 mod jobs;
 pub(crate) mod negotiation;
 mod owner;
-pub(crate) mod port;
+pub(crate) mod resources;
 pub(crate) mod settings;
 pub(crate) mod shared;
 mod state;

@@ -1,6 +1,6 @@
 //! Who owns registered memory.
 
-use super::port::SINK;
+use super::resources::SINK;
 use crate::message::stream::Part;
 use crate::verbs::Access;
 

@@ -10,7 +10,7 @@ use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::v2::{Properties, ReverseDirection};
 
 use super::buffers::Buffers;
-use super::port::{Port, Provider};
+use super::resources::{Provider, Resources};
 use crate::verbs::Depths;
 use crate::verbs::Error;
 
@@ -176,16 +176,16 @@ impl Settings {
     }
 
     /// A queue pair with its buffers, not connected.
-    pub(crate) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Port<V>, Buffers<V>), Error> {
+    pub(crate) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Resources<V>, Buffers<V>), Error> {
         /// RDMA Reads and Writes that are posted in addition to the Sends.
         const TRANSFERS: usize = 64;
         let (receives, sends) = self.messages();
         let depths = Depths { send: sends + TRANSFERS, receive: receives, reads: READS, ..Depths::default() };
         let domain = verbs.domain()?;
         let queue_pair = verbs.queue_pair(&domain, depths)?;
-        let port = Port { verbs: verbs.clone(), domain, queue_pair };
-        let buffers = Buffers::new(&port, receives, sends, (self.send_size, self.receive_size), depths.send)?;
-        Ok((port, buffers))
+        let resources = Resources { verbs: verbs.clone(), domain, queue_pair };
+        let buffers = Buffers::new(&resources, receives, sends, (self.send_size, self.receive_size), depths.send)?;
+        Ok((resources, buffers))
     }
 }
 

@@ -15,7 +15,7 @@ use rpcrdma::endpoint::{Channel, Terms, Version};
 use super::answering::{Answering, Asked};
 use super::buffers::Buffers;
 use super::call_queue::{QueuePosition, WaitMode};
-use super::port::{Port, Provider};
+use super::resources::{Provider, Resources};
 use super::settings::Settings;
 use super::state::{ConnectionState, Lead};
 use super::thread;
@@ -36,7 +36,7 @@ pub(crate) struct Owned<V: Provider> {
 
 /// A connection as all its users share it.
 pub(crate) struct SharedConnection<V: Provider> {
-    port: Port<V>,
+    resources: Resources<V>,
     state: Mutex<ConnectionState<V>>,
     changed: Condvar,
     peer: SocketAddr,
@@ -66,15 +66,15 @@ impl<V: Provider> Owned<V> {
     /// those that it answers, if it speaks version 1; calls with the XIDs `refused` have had a connection of the same
     /// peer end.
     pub(crate) fn new(
-        port: Port<V>,
+        resources: Resources<V>,
         buffers: (Buffers<V>, Channel),
         terms: (Terms, Terms),
         peer: SocketAddr,
         (settings, refused): (&Settings, &[u32]),
     ) -> Self {
-        let state = ConnectionState::new(&port, buffers, terms, settings, refused);
+        let state = ConnectionState::new(&resources, buffers, terms, settings, refused);
         let shared = Arc::new(SharedConnection {
-            port,
+            resources,
             state: Mutex::new(state),
             changed: Condvar::new(),
             peer,
@@ -202,7 +202,7 @@ impl<V: Provider> SharedConnection<V> {
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
             state.following -= 1;
         }
-        state.expire(&self.port);
+        state.expire(&self.resources);
         self.work(state)
     }
 
@@ -217,15 +217,15 @@ impl<V: Provider> SharedConnection<V> {
         state.lead = Lead::Somebody { ends };
         loop {
             drop(state);
-            let completion = self.port.verbs.completion(&self.port.queue_pair, longest);
+            let completion = self.resources.verbs.completion(&self.resources.queue_pair, longest);
             state = self.lock();
-            if !state.completed(&self.port, completion) {
+            if !state.completed(&self.resources, completion) {
                 break;
             }
             longest = Duration::ZERO;
         }
         state.lead = Lead::Nobody;
-        state.carry_out(&self.port);
+        state.carry_out(&self.resources);
         // It checks for itself what that has changed.
         state.take_news();
         state
@@ -252,9 +252,9 @@ impl<V: Provider> SharedConnection<V> {
             let mut jobs = state.jobs.take();
             while let Some(job) = jobs.pop_front() {
                 drop(state);
-                let done = job.run(&self.port);
+                let done = job.run(&self.resources);
                 state = self.lock();
-                state.done(&self.port, done);
+                state.done(&self.resources, done);
                 self.tell(&mut state);
             }
             state.jobs.keep(jobs);
@@ -280,7 +280,7 @@ impl<V: Provider> SharedConnection<V> {
         (state.attendant, state.looks_after) = (Some(watch.clone()), None);
         state.remind();
         drop(state);
-        let armed = self.port.verbs.watch(&self.port.queue_pair, watch.waiter(), watch.key());
+        let armed = self.resources.verbs.watch(&self.resources.queue_pair, watch.waiter(), watch.key());
         Some(armed.unwrap_or_else(|error| {
             let mut state = self.lock();
             state.end(Ended::Refused(error));
@@ -297,7 +297,7 @@ impl<V: Provider> SharedConnection<V> {
         }
         let news = state.take_news();
         if state.has_lead_look(news) {
-            self.port.verbs.interrupt(&self.port.queue_pair);
+            self.resources.verbs.interrupt(&self.resources.queue_pair);
         }
         if news && let Some(attendant) = &state.attendant {
             attendant.wake();
@@ -336,7 +336,7 @@ impl<V: Provider> SharedConnection<V> {
         let mut waits = InCallQueue { shared: self, position };
         let mut state = self.lock();
         loop {
-            let begun = state.begin(&self.port, call, &mut waits.position, WaitMode::Thread).transpose();
+            let begun = state.begin(&self.resources, call, &mut waits.position, WaitMode::Thread).transpose();
             // The end of the connection is reported once the buffers of all calls are back.
             if let Some(begun) = begun
                 && (begun.is_ok() || !state.is_ending())
@@ -386,7 +386,7 @@ impl<V: Provider> SharedConnection<V> {
         ticket: usize,
         call: &mut Call,
     ) -> Result<(), CallError> {
-        state.give_up(&self.port, ticket);
+        state.give_up(&self.resources, ticket);
         loop {
             if let Some(outcome) = state.calling.outcome(ticket, call) {
                 self.finish(state);
@@ -411,8 +411,8 @@ impl<V: Provider> SharedConnection<V> {
         self.peer
     }
 
-    pub(crate) const fn port(&self) -> &Port<V> {
-        &self.port
+    pub(crate) const fn resources(&self) -> &Resources<V> {
+        &self.resources
     }
 }
 
@@ -448,7 +448,7 @@ impl<V: Provider> Owned<V> {
     /// Answers a call of the other side.
     pub(crate) fn reply(&self, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
         let mut state = self.lock();
-        let done = state.reply(&self.port, asked, protected);
+        let done = state.reply(&self.resources, asked, protected);
         self.leave_work(state);
         done
     }
@@ -456,7 +456,7 @@ impl<V: Provider> Owned<V> {
     /// Forgets a call of the other side that has no reply.
     pub(crate) fn forget(&self, asked: &mut Asked) -> Result<(), ReplyFault> {
         let mut state = self.lock();
-        let done = state.forget(&self.port, asked);
+        let done = state.forget(&self.resources, asked);
         self.leave_work(state);
         done
     }

@@ -17,7 +17,7 @@ use super::flow_control::FlowControl;
 use super::jobs::{Done, Job, Jobs};
 use super::negotiation::send_control;
 use super::owner::Owner;
-use super::port::{Port, Posted, Provider};
+use super::resources::{Posted, Provider, Resources};
 use super::settings::Settings;
 use crate::message::call::{Call, CallError, Progress};
 use crate::message::ended::{Ended, PeerFault};
@@ -102,13 +102,13 @@ impl<V: Provider> ConnectionState<V> {
     /// unless `channel` finds that the connection speaks version 2; calls with the XIDs `refused` have had a connection
     /// of the same peer end.
     pub(super) fn new(
-        port: &Port<V>,
+        resources: &Resources<V>,
         (buffers, channel): (Buffers<V>, Channel),
         terms: (Terms, Terms),
         settings: &Settings,
         refused: &[u32],
     ) -> Self {
-        let message_size = port.verbs.message_size(&port.queue_pair);
+        let message_size = resources.verbs.message_size(&resources.queue_pair);
         let answering = || Answering::new(terms.1, settings, message_size, refused);
         let mut state = Self {
             buffers,
@@ -116,7 +116,7 @@ impl<V: Provider> ConnectionState<V> {
             answering: (settings.served > 0).then(answering),
             channel,
             terms: terms.0,
-            remote_invalidation: settings.remote_invalidation && port.verbs.remote_invalidation(),
+            remote_invalidation: settings.remote_invalidation && resources.verbs.remote_invalidation(),
             jobs: Jobs::default(),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
             waiting: VecDeque::new(),
@@ -153,7 +153,11 @@ impl<V: Provider> ConnectionState<V> {
     }
 
     /// Takes a completion, and says whether there may be another.
-    pub(super) fn completed(&mut self, port: &Port<V>, completion: Result<Option<Completion>, Error>) -> bool {
+    pub(super) fn completed(
+        &mut self,
+        resources: &Resources<V>,
+        completion: Result<Option<Completion>, Error>,
+    ) -> bool {
         match completion {
             Ok(None) => false,
             Ok(Some(completion)) => {
@@ -163,7 +167,7 @@ impl<V: Provider> ConnectionState<V> {
                 true
             }
             Err(Error::Disconnected) => {
-                self.close(port);
+                self.close(resources);
                 false
             }
             Err(error) => {
@@ -212,9 +216,9 @@ impl<V: Provider> ConnectionState<V> {
     }
 
     /// Does what the endpoints ask for, as long as there is room for it, and tells them what has come.
-    pub(crate) fn carry_out(&mut self, port: &Port<V>) {
+    pub(crate) fn carry_out(&mut self, resources: &Resources<V>) {
         while self.closed || self.buffers.are_ready() {
-            match self.step(port) {
+            match self.step(resources) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(ended) => {
@@ -225,8 +229,8 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    pub(super) fn step(&mut self, port: &Port<V>) -> Result<bool, Ended> {
-        if self.say(port)? {
+    pub(super) fn step(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
+        if self.say(resources)? {
             return Ok(true);
         }
         let Self { buffers, channel, calling, answering, jobs, waiting, .. } = self;
@@ -237,20 +241,20 @@ impl<V: Provider> ConnectionState<V> {
             let calls = waiting.iter().filter(|arrived| !buffers.is_copy(arrived.receive)).count();
             answering.owed().saturating_add(calls as u32)
         });
-        if calling.step(port, buffers, jobs, &mut flow_control, (occupied, owed))? {
+        if calling.step(resources, buffers, jobs, &mut flow_control, (occupied, owed))? {
             return Ok(true);
         }
         if let Some(answering) = answering
-            && answering.step(port, buffers, jobs, &mut flow_control)?
+            && answering.step(resources, buffers, jobs, &mut flow_control)?
         {
             return Ok(true);
         }
-        if self.answer_waiting(port)? {
+        if self.answer_waiting(resources)? {
             return Ok(true);
         }
         let Some(arrived) = self.arrived.pop_front() else { return Ok(false) };
         let version = self.version();
-        let received = self.take(port, &arrived)?;
+        let received = self.take(resources, &arrived)?;
         let is_agreed = self.version() != version;
         if is_agreed || received == Arrival::Properties {
             self.agree();
@@ -262,32 +266,33 @@ impl<V: Provider> ConnectionState<V> {
     }
 
     /// Gives the first call that waits for a place to the Responder, if there is one now, and says whether it did.
-    fn answer_waiting(&mut self, port: &Port<V>) -> Result<bool, Ended> {
+    fn answer_waiting(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
         let Some(answering) = self.answering.as_mut().filter(|answering| answering.has_place()) else {
             return Ok(false);
         };
         let Some(Arrived { receive, length, .. }) = self.waiting.pop_front() else { return Ok(false) };
-        self.buffers
-            .look(port, receive, |octets| answering.received(receive, octets.get(..length).unwrap_or_default()))??;
+        self.buffers.look(resources, receive, |octets| {
+            answering.received(receive, octets.get(..length).unwrap_or_default())
+        })??;
         Ok(true)
     }
 
     /// Sends the next message that belongs to no call, and says whether there was one.
-    fn say(&mut self, port: &Port<V>) -> Result<bool, Ended> {
+    fn say(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
         if self.closed {
             return Ok(false);
         }
         let Self { buffers, channel, answering, .. } = self;
         let occupied = || answering.as_ref().map_or(0, Answering::occupied);
-        send_control(port, buffers, channel, occupied)
+        send_control(resources, buffers, channel, occupied)
     }
 
     /// Hands a Send to whom it is for, and says who that is.
-    fn take(&mut self, port: &Port<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
+    fn take(&mut self, resources: &Resources<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
         let has_terms = self.version().is_some();
         let Self { buffers, channel, calling, answering, .. } = self;
         let Arrived { receive, length, invalidated } = *arrived;
-        let (received, goes_on) = buffers.look(port, receive, |octets| {
+        let (received, goes_on) = buffers.look(resources, receive, |octets| {
             let octets = octets.get(..length).unwrap_or_default();
             let received = channel.received(octets);
             let arrival = match received {
@@ -323,8 +328,8 @@ impl<V: Provider> ConnectionState<V> {
         })??;
         match goes_on {
             GoesOn::ToEndpoint => {}
-            GoesOn::Nowhere => buffers.post_receive(port, receive)?,
-            GoesOn::Waits => self.wait(port, arrived, received)?,
+            GoesOn::Nowhere => buffers.post_receive(resources, receive)?,
+            GoesOn::Waits => self.wait(resources, arrived, received)?,
         }
         Ok(received)
     }
@@ -332,31 +337,33 @@ impl<V: Provider> ConnectionState<V> {
     /// Has a Call, or a part of one, wait for a place. A Call keeps its Receive, and with it a credit; the part of a
     /// continued one is copied out of it, as [`Arrival::CallPart`] asks, as long as the copies have no more octets than
     /// may be collected.
-    fn wait(&mut self, port: &Port<V>, arrived: &Arrived, received: Arrival) -> Result<(), Ended> {
+    fn wait(&mut self, resources: &Resources<V>, arrived: &Arrived, received: Arrival) -> Result<(), Ended> {
         let Arrived { mut receive, length, invalidated } = *arrived;
         if received == Arrival::CallPart && self.buffers.copied.saturating_add(length) <= self.collected {
-            receive = self.buffers.copy(port, receive, length)?;
+            receive = self.buffers.copy(resources, receive, length)?;
         }
         self.waiting.push_back(Arrived { receive, length, invalidated });
         Ok(())
     }
 
     /// Tells the endpoints what came of a job, and does what they ask for then.
-    pub(super) fn done(&mut self, port: &Port<V>, done: Done<V>) {
+    pub(super) fn done(&mut self, resources: &Resources<V>, done: Done<V>) {
         let Self { calling, answering, jobs, .. } = self;
         jobs.end();
         let told = match (done, answering) {
-            (Done::Registered(Owner::Call(owner), registered), _) => calling.registered(port, jobs, owner, registered),
+            (Done::Registered(Owner::Call(owner), registered), _) => {
+                calling.registered(resources, jobs, owner, registered)
+            }
             (Done::Deregistered(Owner::Call(owner), buffer), _) => calling.deregistered(jobs, owner, buffer),
             (Done::Registered(Owner::Answer(owner), registered), Some(answering)) => {
-                answering.registered(port, jobs, owner, registered)
+                answering.registered(resources, jobs, owner, registered)
             }
             (Done::Deregistered(Owner::Answer(owner), buffer), Some(answering)) => {
                 answering.deregistered(jobs, owner, buffer)
             }
             (Done::Disconnected(Err(_)), _) => {
                 // Nothing will come that could be waited for.
-                self.close(port);
+                self.close(resources);
                 Ok(())
             }
             (Done::Disconnected(Ok(())) | Done::Registered(..) | Done::Deregistered(..), _) => Ok(()),
@@ -364,14 +371,14 @@ impl<V: Provider> ConnectionState<V> {
         if let Err(ended) = told {
             self.end(ended);
         }
-        self.carry_out(port);
+        self.carry_out(resources);
     }
 
     /// Begins a call. Returns `None` without a free slot, or behind others that wait for one; `mode` says if the call
     /// then waits in the queue.
     pub(crate) fn begin(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         call: &mut Call,
         position: &mut QueuePosition,
         mode: WaitMode<'_>,
@@ -386,15 +393,15 @@ impl<V: Provider> ConnectionState<V> {
             return Ok(None);
         }
         let ticket = self.calling.begin(call, position, mode)?;
-        self.carry_out(port);
+        self.carry_out(resources);
         Ok(ticket)
     }
 
     /// Gives a call up, and with it the connection if no time is left for its reply.
-    pub(crate) fn give_up(&mut self, port: &Port<V>, ticket: usize) {
+    pub(crate) fn give_up(&mut self, resources: &Resources<V>, ticket: usize) {
         self.calling.give_up(ticket);
-        self.carry_out(port);
-        self.expire(port);
+        self.carry_out(resources);
+        self.expire(resources);
     }
 
     /// Whether calls that were given up still wait for their replies.
@@ -434,7 +441,7 @@ impl<V: Provider> ConnectionState<V> {
     }
 
     /// Ends whatever has passed its deadline.
-    pub(super) fn expire(&mut self, port: &Port<V>) {
+    pub(super) fn expire(&mut self, resources: &Resources<V>) {
         let Some(ends) = self.next_end() else { return };
         let now = Instant::now();
         if now < ends {
@@ -446,7 +453,7 @@ impl<V: Provider> ConnectionState<V> {
         if self.grace_ends().is_some_and(|ends| ends <= now) {
             self.end(Ended::Unanswered);
         }
-        self.carry_out(port);
+        self.carry_out(resources);
     }
 
     /// Ends the connection. That it is over is known when its last completion was taken.
@@ -495,13 +502,13 @@ impl<V: Provider> ConnectionState<V> {
     }
 
     /// No completion will come any more: all calls come to their end.
-    pub(super) fn close(&mut self, port: &Port<V>) {
+    pub(super) fn close(&mut self, resources: &Resources<V>) {
         if self.closed {
             return;
         }
         self.closed = true;
         self.calling.news = true;
-        self.take_replies(port);
+        self.take_replies(resources);
         self.waiting.clear();
         let ended = self.ended.get_or_insert(Ended::Peer).clone();
         self.report_end();
@@ -509,19 +516,20 @@ impl<V: Provider> ConnectionState<V> {
         if let Some(answering) = &mut self.answering {
             answering.lost(&mut self.jobs);
         }
-        self.carry_out(port);
+        self.carry_out(resources);
     }
 
     /// Takes what came before the end. A reply is still good; nobody would receive the answer to a call.
-    pub(super) fn take_replies(&mut self, port: &Port<V>) {
+    pub(super) fn take_replies(&mut self, resources: &Resources<V>) {
         let Self { buffers, channel, calling, answering, jobs, arrived, .. } = self;
         for Arrived { receive, length, invalidated } in mem::take(arrived) {
             // What is asked for is no longer of use.
             let mut flow_control = FlowControl::new(channel, 0);
-            while matches!(calling.step(port, buffers, jobs, &mut flow_control, (0, None)), Ok(true) | Err(Ended::Peer))
-            {
-            }
-            let _ = buffers.look(port, receive, |octets| {
+            while matches!(
+                calling.step(resources, buffers, jobs, &mut flow_control, (0, None)),
+                Ok(true) | Err(Ended::Peer)
+            ) {}
+            let _ = buffers.look(resources, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();
                 let is_reply = match channel.received(octets) {
                     Arrival::Version1 => answering.is_none() || calling.direction(octets) == Direction::Reply,
@@ -539,19 +547,24 @@ impl<V: Provider> ConnectionState<V> {
     }
 
     /// Answers a call of the other side.
-    pub(crate) fn reply(&mut self, port: &Port<V>, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
+    pub(crate) fn reply(
+        &mut self,
+        resources: &Resources<V>,
+        asked: &mut Asked,
+        protected: bool,
+    ) -> Result<Form, ReplyFault> {
         let answering = self.answering.as_mut().ok_or(ReplyFault::NoCall)?;
         let done = answering.reply(asked, protected);
-        self.carry_out(port);
+        self.carry_out(resources);
         done
     }
 
     /// Forgets a call of the other side that has no reply.
-    pub(crate) fn forget(&mut self, port: &Port<V>, asked: &mut Asked) -> Result<(), ReplyFault> {
+    pub(crate) fn forget(&mut self, resources: &Resources<V>, asked: &mut Asked) -> Result<(), ReplyFault> {
         let Self { answering, jobs, .. } = self;
         let answering = answering.as_mut().ok_or(ReplyFault::NoCall)?;
         let done = answering.forget(jobs, asked);
-        self.carry_out(port);
+        self.carry_out(resources);
         done
     }
 }

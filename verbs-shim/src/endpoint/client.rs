@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::pending::Pending;

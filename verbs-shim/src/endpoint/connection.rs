@@ -9,7 +9,7 @@ use rpcrdma::endpoint::{Channel, Terms, Version, Versions};
 use rpcrdma::private_data::{Agreement, PrivateData};
 
 use crate::driver::negotiation::negotiate;
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
 use crate::driver::shared::Owned;
 use crate::endpoint::pending::Pending;
@@ -89,18 +89,18 @@ impl<V: Provider> Connection<V> {
     }
 
     fn attempt(verbs: &V, address: SocketAddr, settings: &Settings, versions: Versions) -> Result<Attempt<V>, Error> {
-        let (port, mut buffers) = settings.prepare(verbs)?;
+        let (resources, mut buffers) = settings.prepare(verbs)?;
         let ours = settings.private_data(verbs);
-        verbs.connect(&port.queue_pair, address, &ours.to_octets())?;
-        let theirs = verbs.connected(&port.queue_pair, settings.connect_timeout)?.ok_or(Error::TimedOut)?;
+        verbs.connect(&resources.queue_pair, address, &ours.to_octets())?;
+        let theirs = verbs.connected(&resources.queue_pair, settings.connect_timeout)?.ok_or(Error::TimedOut)?;
         let agreement = Agreement::new(Some(ours), PrivateData::find(&theirs));
         let (calls, answers) = (Terms::forward(&agreement), Terms::reverse(&agreement));
         let mut channel = Channel::client(versions, settings.client_properties());
         settings.authenticate(&mut channel);
-        negotiate(&port, &mut buffers, &mut channel, settings.connect_timeout)?;
+        negotiate(&resources, &mut buffers, &mut channel, settings.connect_timeout)?;
         match channel.negotiation() {
             Negotiation::Agreed(_) => {
-                let owned = Owned::new(port, (buffers, channel), (calls, answers), address, (settings, &[]));
+                let owned = Owned::new(resources, (buffers, channel), (calls, answers), address, (settings, &[]));
                 Ok(Attempt::Connected(Self::of(Arc::new(owned))))
             }
             Negotiation::Elsewhere(_) => Ok(Attempt::Version1),
@@ -114,15 +114,15 @@ impl<V: Provider> Connection<V> {
     }
 
     fn take(verbs: &V, request: V::Request, settings: &Settings, refused: &[u32]) -> Result<Self, Error> {
-        let (port, buffers) = settings.prepare(verbs)?;
+        let (resources, buffers) = settings.prepare(verbs)?;
         let ours = settings.private_data(verbs);
         let agreement = Agreement::new(PrivateData::find(verbs.private_data(&request)), Some(ours));
         let peer = verbs.peer(&request);
-        verbs.accept(request, &port.queue_pair, &ours.to_octets())?;
+        verbs.accept(request, &resources.queue_pair, &ours.to_octets())?;
         let (calls, answers) = (Terms::reverse(&agreement), Terms::forward(&agreement));
         let mut channel = Channel::server(settings.versions(), settings.server_properties());
         settings.authenticate(&mut channel);
-        Ok(Self::of(Arc::new(Owned::new(port, (buffers, channel), (calls, answers), peer, (settings, refused)))))
+        Ok(Self::of(Arc::new(Owned::new(resources, (buffers, channel), (calls, answers), peer, (settings, refused)))))
     }
 
     /// The end by which a request came.
@@ -176,7 +176,7 @@ impl<V: Provider> Connection<V> {
     /// Taking requests may block for as long as the adapter needs to register memory.
     #[must_use]
     pub fn queue_pair(&self) -> &V::QueuePair {
-        &self.shared.port().queue_pair
+        &self.shared.resources().queue_pair
     }
 
     /// The terms for the calls that this end makes: the inline thresholds, and whether memory is invalidated remotely.

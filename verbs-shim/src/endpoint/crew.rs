@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::server::{Server, Service, Stopper};
 use crate::endpoint::threads::Threads;

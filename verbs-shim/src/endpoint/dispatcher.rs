@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use rpcrdma::rpc::{self, AcceptStatus, Auth, AuthStatus, AuthSys, Denial, Flavor, Mismatch, ReplyBody};
 
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::endpoint::request::{Request, accept};
 use crate::endpoint::server::Service;
 use crate::message::stream::Stream;

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use crate::driver::call_queue::{QueuePosition, WaitMode};
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::driver::shared::Owned;
 use crate::message::call::{Call, CallError, Progress};
 use crate::trace;
@@ -79,7 +79,7 @@ impl<V: Provider> Pending<V> {
     fn begin(&mut self, mode: WaitMode<'_>) {
         let Some(call) = &mut self.call else { return };
         let mut state = self.shared.lock();
-        match state.begin(self.shared.port(), call, &mut self.position, mode) {
+        match state.begin(self.shared.resources(), call, &mut self.position, mode) {
             Ok(ticket) => self.ticket = ticket,
             Err(refused) => self.refused = Some(refused),
         }
@@ -160,7 +160,7 @@ impl<V: Provider> Drop for Pending<V> {
         let (waker, has_grace) = match (self.ticket, self.call.take()) {
             (Some(ticket), _) => {
                 let waker = state.calling().forget(ticket);
-                state.give_up(self.shared.port(), ticket);
+                state.give_up(self.shared.resources(), ticket);
                 (waker, state.has_grace())
             }
             (None, call) => {

@@ -10,7 +10,7 @@ use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::rpc::{self, AcceptStatus, Auth, ReplyBody};
 
 use crate::driver::answering::Asked;
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::driver::shared::Owned;
 use crate::endpoint::connection::Connection;
 use crate::message::ended::Ended;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::request::Request;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::driver::shared::Owned;
 use crate::endpoint::connection::Connection;
 
