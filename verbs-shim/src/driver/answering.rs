@@ -14,7 +14,7 @@ use rpcrdma::v2::ErrorBodyV2;
 use super::buffers::{Buffers, Sent};
 use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
-use super::owner::{AnswerMemory, Of, Owner, Source};
+use super::registration::{AnswerBuffer, AnswerRegistration, Registration, Source};
 use super::resources::{Posted, Provider, Resources};
 use super::settings::{Delays, MAX_CALLS, READS, Settings};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
@@ -313,12 +313,12 @@ impl<V: Provider> Answering<V> {
         let part = answer.reply.part(&(0..length)).filter(whole);
         let source = part.map_or(Source::Copy(0), |(part, _)| Source::Part(part));
         let buffer = answer.take(resources, source, length)?;
-        self.register(jobs, AnswerMemory { answer: number, of: Of::Provided(source) }, buffer)
+        self.register(jobs, AnswerRegistration { answer: number, kind: AnswerBuffer::Provided(source) }, buffer)
     }
 
-    fn register(&mut self, jobs: &mut Jobs<V>, owner: AnswerMemory, buffer: Vec<u8>) -> Result<(), Ended> {
-        self.answer(owner.answer)?.away += 1;
-        jobs.add(Job::Register(Owner::Answer(owner), buffer));
+    fn register(&mut self, jobs: &mut Jobs<V>, registration: AnswerRegistration, buffer: Vec<u8>) -> Result<(), Ended> {
+        self.answer(registration.answer)?.away += 1;
+        jobs.add(Job::Register(Registration::Answer(registration), buffer));
         Ok(())
     }
 
@@ -327,28 +327,28 @@ impl<V: Provider> Answering<V> {
         &mut self,
         resources: &Resources<V>,
         jobs: &mut Jobs<V>,
-        owner: AnswerMemory,
+        registration: AnswerRegistration,
         registered: Result<V::Region, NotRegistered>,
     ) -> Result<(), Ended> {
-        let answer = self.answer(owner.answer)?;
+        let answer = self.answer(registration.answer)?;
         answer.away -= 1;
         let segment = match registered {
             Ok(region) => {
                 let segment = resources.verbs.segment(&region);
-                answer.keep(owner.of, region);
+                answer.keep(registration.kind, region);
                 Some(segment)
             }
             Err(NotRegistered { buffer, .. }) => {
-                answer.put_back(owner.of, buffer);
+                answer.put_back(registration.kind, buffer);
                 None
             }
         };
-        match (answer.stage, answer.call, owner.of) {
-            (AnswerStage::Closing(_) | AnswerStage::Free, ..) | (_, None, _) => self.settle(jobs, owner.answer),
-            (AnswerStage::Open | AnswerStage::Refused, Some(call), Of::Provided(_)) => {
-                self.is_provided(jobs, owner, call, segment)?;
+        match (answer.stage, answer.call, registration.kind) {
+            (AnswerStage::Closing(_) | AnswerStage::Free, ..) | (_, None, _) => self.settle(jobs, registration.answer),
+            (AnswerStage::Open | AnswerStage::Refused, Some(call), AnswerBuffer::Provided(_)) => {
+                self.is_provided(jobs, registration, call, segment)?;
             }
-            (AnswerStage::Open | AnswerStage::Refused, Some(call), Of::Call | Of::Reply(_)) => {
+            (AnswerStage::Open | AnswerStage::Refused, Some(call), AnswerBuffer::Call | AnswerBuffer::Reply(_)) => {
                 answer.stage = if segment.is_some() { AnswerStage::Open } else { AnswerStage::Refused };
                 self.responder.handle(Input::Resumed { call })?;
             }
@@ -360,13 +360,13 @@ impl<V: Provider> Answering<V> {
     fn is_provided(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: AnswerMemory,
+        registration: AnswerRegistration,
         call: CallId,
         segment: Option<Segment>,
     ) -> Result<(), Ended> {
         let memory = segment.map(|segment| (segment.handle, segment.offset));
         let mut told = self.responder.handle(Input::Registered { call, memory });
-        let answer = self.answers.get_mut(owner.answer).ok_or(Ended::MISSING)?;
+        let answer = self.answers.get_mut(registration.answer).ok_or(Ended::MISSING)?;
         match told {
             Ok(()) if memory.is_some() => {
                 answer.provided = Some(Instant::now() + self.provides);
@@ -376,7 +376,7 @@ impl<V: Provider> Answering<V> {
                 let (_, region) = answer.regions.pop().ok_or(Ended::MISSING)?;
                 answer.tries += 1;
                 answer.away += 1;
-                jobs.add(Job::RegisterAgain(Owner::Answer(owner), region));
+                jobs.add(Job::RegisterAgain(Registration::Answer(registration), region));
                 told = Ok(());
             }
             Err(InputError::HandleInUse) => told = self.responder.handle(Input::Registered { call, memory: None }),
@@ -389,17 +389,17 @@ impl<V: Provider> Answering<V> {
     pub(super) fn deregistered(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: AnswerMemory,
+        registration: AnswerRegistration,
         buffer: Result<Vec<u8>, Error>,
     ) -> Result<(), Ended> {
-        let answer = self.answer(owner.answer)?;
+        let answer = self.answer(registration.answer)?;
         answer.away -= 1;
-        let returned = buffer.map(|buffer| answer.put_back(owner.of, buffer));
-        if let (AnswerStage::Open, Some(call), Of::Call) = (answer.stage, answer.call, owner.of) {
+        let returned = buffer.map(|buffer| answer.put_back(registration.kind, buffer));
+        if let (AnswerStage::Open, Some(call), AnswerBuffer::Call) = (answer.stage, answer.call, registration.kind) {
             returned?;
-            self.hand_over(owner.answer, call)
+            self.hand_over(registration.answer, call)
         } else {
-            self.settle(jobs, owner.answer);
+            self.settle(jobs, registration.answer);
             Ok(())
         }
     }
@@ -529,7 +529,7 @@ impl<V: Provider> Answering<V> {
             Input::NotPosted { call }
         } else {
             let message = mem::take(&mut answer.message);
-            self.register(jobs, AnswerMemory { answer: number, of: Of::Call }, message)?;
+            self.register(jobs, AnswerRegistration { answer: number, kind: AnswerBuffer::Call }, message)?;
             Input::Postponed { call }
         };
         Ok(self.responder.handle(next)?)
@@ -561,7 +561,7 @@ impl<V: Provider> Answering<V> {
             Input::NotPosted { call }
         } else {
             let buffer = answer.take(resources, source, target.length)?;
-            self.register(jobs, AnswerMemory { answer: number, of: Of::Reply(source) }, buffer)?;
+            self.register(jobs, AnswerRegistration { answer: number, kind: AnswerBuffer::Reply(source) }, buffer)?;
             Input::Postponed { call }
         };
         Ok(self.responder.handle(next)?)
@@ -659,18 +659,20 @@ impl<R> Answer<R> {
     }
 
     /// Keeps memory that is registered.
-    fn keep(&mut self, of: Of, region: R) {
-        match of {
-            Of::Call => self.pulled = Some(region),
-            Of::Reply(source) | Of::Provided(source) => self.regions.push((source, region)),
+    fn keep(&mut self, kind: AnswerBuffer, region: R) {
+        match kind {
+            AnswerBuffer::Call => self.pulled = Some(region),
+            AnswerBuffer::Reply(source) | AnswerBuffer::Provided(source) => self.regions.push((source, region)),
         }
     }
 
     /// Puts a buffer where it belongs.
-    fn put_back(&mut self, of: Of, buffer: Vec<u8>) {
-        match of {
-            Of::Call => self.message = buffer,
-            Of::Reply(Source::Part(part)) | Of::Provided(Source::Part(part)) => self.reply.put_back(part, buffer),
+    fn put_back(&mut self, kind: AnswerBuffer, buffer: Vec<u8>) {
+        match kind {
+            AnswerBuffer::Call => self.message = buffer,
+            AnswerBuffer::Reply(Source::Part(part)) | AnswerBuffer::Provided(Source::Part(part)) => {
+                self.reply.put_back(part, buffer)
+            }
             _ if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
             _ => {}
         }
@@ -709,7 +711,10 @@ impl<R> Answer<R> {
     fn take_back_call<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) -> bool {
         let Some(region) = self.pulled.take() else { return false };
         self.away += 1;
-        jobs.add(Job::Deregister(Owner::Answer(AnswerMemory { answer, of: Of::Call }), region));
+        jobs.add(Job::Deregister(
+            Registration::Answer(AnswerRegistration { answer, kind: AnswerBuffer::Call }),
+            region,
+        ));
         true
     }
 
@@ -718,8 +723,8 @@ impl<R> Answer<R> {
         self.take_back_call(jobs, answer);
         while let Some((source, region)) = self.regions.pop() {
             self.away += 1;
-            let owner = AnswerMemory { answer, of: Of::Reply(source) };
-            jobs.add(Job::Deregister(Owner::Answer(owner), region));
+            let registration = AnswerRegistration { answer, kind: AnswerBuffer::Reply(source) };
+            jobs.add(Job::Deregister(Registration::Answer(registration), region));
         }
     }
 }

@@ -15,7 +15,7 @@ use super::buffers::{Buffers, Sent};
 use super::call_queue::{CallQueue, QueuePosition, WaitMode};
 use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
-use super::owner::{CallMemory, Home, Owner};
+use super::registration::{CallBuffer, CallRegistration, Registration};
 use super::resources::{Posted, Provider, Resources};
 use super::settings::{MAX_CALLS, Settings};
 use crate::Segment;
@@ -46,7 +46,7 @@ pub(crate) struct Calling<V: Verbs> {
     /// Calls that were given up and have ended, at most `most_returned`.
     returned: VecDeque<Call>,
     most_returned: usize,
-    /// RDMA Reads of replies that wait until the room is registered: ticket, source, place in the room.
+    /// RDMA Reads of replies that wait until the buffer is registered: ticket, source, offset in the buffer.
     held: VecDeque<(usize, Segment, u32)>,
     /// Calls that wait for a free slot of the Requester.
     queue: CallQueue,
@@ -70,14 +70,14 @@ struct Ticket<R> {
     stage: CallStage,
     progress: Progress,
     /// Regions by number.
-    regions: Vec<Option<(R, Home)>>,
-    /// The room for a reply that is pulled.
-    pulled: Room<R>,
+    regions: Vec<Option<(R, CallBuffer)>>,
+    /// Buffer for a reply that is pulled.
+    pulled: PulledReply<R>,
     /// Buffers that are being registered or taken back.
     away: usize,
     /// How often the adapter has given a handle that is in use.
     tries: u8,
-    /// The reply, if it came while the room for it was registered.
+    /// The reply, if it came while its buffer was registered.
     inline: Vec<u8>,
     /// The parts of a continued reply.
     parts: Vec<u8>,
@@ -101,9 +101,9 @@ enum CallStage {
     Ended(Result<(), CallError>),
 }
 
-/// The room for a reply that is pulled.
+/// Buffer for a reply that is pulled.
 #[derive(Default)]
-enum Room<R> {
+enum PulledReply<R> {
     #[default]
     None,
     Registering,
@@ -386,7 +386,7 @@ impl<V: Provider> Calling<V> {
             }
             Output::Read { call, source, at } => {
                 let number = self.number(call)?;
-                self.ticket(number)?.make_room(jobs, number);
+                self.ticket(number)?.register_pulled_reply(jobs, number);
                 self.held.push_back((number, source, at));
             }
             // It has been told of nothing else that would end a connection.
@@ -403,13 +403,13 @@ impl<V: Provider> Calling<V> {
         self.tickets.get_mut(number).ok_or(Ended::MISSING)
     }
 
-    /// Reads the next part of a reply that the other side provides, if the room for it is registered, and says whether
-    /// there was one.
+    /// Reads the next part of a reply that the other side provides, if its buffer is registered. Returns false if
+    /// there was none.
     fn pull_held(&mut self, resources: &Resources<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
-        let room = |number: usize| self.tickets.get(number).and_then(|ticket| ticket.pulled.region());
-        let Some(next) = self.held.iter().position(|(number, ..)| room(*number).is_some()) else { return Ok(false) };
+        let region = |number: usize| self.tickets.get(number).and_then(|ticket| ticket.pulled.region());
+        let Some(next) = self.held.iter().position(|(number, ..)| region(*number).is_some()) else { return Ok(false) };
         let (number, source, at) = self.held.remove(next).ok_or(Ended::MISSING)?;
-        let region = self.tickets.get(number).and_then(|ticket| ticket.pulled.region()).ok_or(Ended::MISSING)?;
+        let region = region(number).ok_or(Ended::MISSING)?;
         let work = Posted::Pull(u32::try_from(number).map_err(|_| Ended::MISSING)?);
         let local = Local { region, range: at as usize..at as usize + source.length as usize };
         buffers.transfer(resources, (work, true), source, local)?;
@@ -426,10 +426,10 @@ impl<V: Provider> Calling<V> {
     fn register(&mut self, jobs: &mut Jobs<V>, call: CallId, region: u16, memory: &Memory) -> Result<(), Ended> {
         let ticket = self.number(call)?;
         match self.ticket(ticket)?.take(memory) {
-            Some((buffer, home)) => {
-                let owner = CallMemory { ticket, region: Some(region), home };
+            Some((buffer, kind)) => {
+                let registration = CallRegistration { ticket, region: Some(region), kind };
                 self.ticket(ticket)?.away += 1;
-                jobs.add(Job::Register(Owner::Call(owner), buffer));
+                jobs.add(Job::Register(Registration::Call(registration), buffer));
                 Ok(())
             }
             None => Ok(self.tell_registered(call, region, None)?),
@@ -445,13 +445,13 @@ impl<V: Provider> Calling<V> {
     fn offer(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: CallMemory,
+        registration: CallRegistration,
         (call, region): (CallId, u16),
         segment: Option<Segment>,
     ) -> Result<(), Ended> {
         match self.tell_registered(call, region, segment) {
-            Err(InputError::HandleInUse) if self.ticket(owner.ticket)?.tries < TRIES => {
-                self.ticket(owner.ticket)?.register_again(jobs, owner);
+            Err(InputError::HandleInUse) if self.ticket(registration.ticket)?.tries < TRIES => {
+                self.ticket(registration.ticket)?.register_again(jobs, registration);
                 Ok(())
             }
             Err(InputError::HandleInUse) => Ok(self.tell_registered(call, region, None)?),
@@ -464,31 +464,31 @@ impl<V: Provider> Calling<V> {
         &mut self,
         resources: &Resources<V>,
         jobs: &mut Jobs<V>,
-        owner: CallMemory,
+        registration: CallRegistration,
         registered: Result<V::Region, NotRegistered>,
     ) -> Result<(), Ended> {
-        let ticket = self.ticket(owner.ticket)?;
+        let ticket = self.ticket(registration.ticket)?;
         ticket.away -= 1;
         let segment = match registered {
             Ok(region) => {
                 let segment = resources.verbs.segment(&region);
-                ticket.keep(owner, region);
+                ticket.keep(registration, region);
                 Ok(segment)
             }
             Err(NotRegistered { buffer, error }) => {
-                ticket.put_back(owner, buffer);
+                ticket.put_back(registration, buffer);
                 Err(error)
             }
         };
-        match (&ticket.stage, owner.region) {
+        match (&ticket.stage, registration.region) {
             (CallStage::Open(call), Some(region)) => {
                 let call = *call;
-                self.offer(jobs, owner, (call, region), segment.ok())
+                self.offer(jobs, registration, (call, region), segment.ok())
             }
             // There is no other way to get a reply that is pulled.
             (CallStage::Open(_), None) => segment.map(drop).map_err(Ended::from),
             _ => {
-                self.settle(jobs, owner.ticket);
+                self.settle(jobs, registration.ticket);
                 Ok(())
             }
         }
@@ -498,20 +498,20 @@ impl<V: Provider> Calling<V> {
     pub(super) fn deregistered(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: CallMemory,
+        registration: CallRegistration,
         buffer: Result<Vec<u8>, Error>,
     ) -> Result<(), Ended> {
-        let ticket = self.ticket(owner.ticket)?;
+        let ticket = self.ticket(registration.ticket)?;
         ticket.away -= 1;
-        let returned = buffer.map(|buffer| ticket.put_back(owner, buffer)).map_err(Ended::from);
-        match (&ticket.stage, owner.region) {
+        let returned = buffer.map(|buffer| ticket.put_back(registration, buffer)).map_err(Ended::from);
+        match (&ticket.stage, registration.region) {
             (CallStage::Open(call), Some(region)) => {
                 let call = *call;
                 returned?;
                 Ok(self.requester.handle(Input::Invalidated { call, region })?)
             }
             _ => {
-                self.settle(jobs, owner.ticket);
+                self.settle(jobs, registration.ticket);
                 returned
             }
         }
@@ -601,7 +601,7 @@ impl CallStage {
     }
 }
 
-impl<R> Room<R> {
+impl<R> PulledReply<R> {
     const fn region(&self) -> Option<&R> {
         if let Self::Registered(region) = self { Some(region) } else { None }
     }
@@ -615,7 +615,7 @@ impl<R> Default for Ticket<R> {
             stage: CallStage::Free,
             progress: Progress::NotSent,
             regions: Vec::new(),
-            pulled: Room::None,
+            pulled: PulledReply::None,
             away: 0,
             tries: 0,
             inline: Vec::new(),
@@ -644,48 +644,51 @@ impl<R> Ticket<R> {
         self.away > 0 || self.regions.iter().any(Option::is_some)
     }
 
-    /// Registers the room for a reply that is pulled: as much as the Requester may use.
-    fn make_room<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
-        if !matches!(self.pulled, Room::None) {
+    /// Registers a buffer for a reply that is pulled, as long as the Requester may use.
+    fn register_pulled_reply<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
+        if !matches!(self.pulled, PulledReply::None) {
             return;
         }
-        // Results that come with the rest, because RPCSEC_GSS covers them, take that much more.
-        let results = self.call.results.iter().map(|room| room.len().next_multiple_of(4));
-        let room = results.fold((self.call.reply_length() as usize).next_multiple_of(4), usize::saturating_add);
+        // Results that come with the rest, because RPCSEC_GSS covers them, need that much more.
+        let results = self.call.results.iter().map(|result| result.len().next_multiple_of(4));
+        let length = results.fold((self.call.reply_length() as usize).next_multiple_of(4), usize::saturating_add);
         let mut reply = mem::take(&mut self.call.reply);
-        reply.resize(room, 0);
-        self.pulled = Room::Registering;
+        reply.resize(length, 0);
+        self.pulled = PulledReply::Registering;
         self.away += 1;
-        jobs.add(Job::Register(Owner::Call(CallMemory { ticket, region: None, home: Home::Reply }), reply));
+        jobs.add(Job::Register(
+            Registration::Call(CallRegistration { ticket, region: None, kind: CallBuffer::Reply }),
+            reply,
+        ));
     }
 
     /// The buffer that is this memory of the call, and no more.
-    fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, Home)> {
+    fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, CallBuffer)> {
         match memory {
             Memory::Argument(range) => {
                 let all = |(part, within): &(Part, Range<usize>)| {
                     within.start == 0 && within.end == self.call.stream.part_len(*part)
                 };
                 if let Some((part, _)) = self.call.stream.part(range).filter(all) {
-                    return Some((self.call.stream.take(part), Home::Message(part)));
+                    return Some((self.call.stream.take(part), CallBuffer::Message(part)));
                 }
                 let mut copy = self.copies.pop().unwrap_or_default();
                 copy.clear();
                 copy.reserve(range.len());
                 self.call.stream.gather(range, |octets| copy.extend_from_slice(octets));
-                Some((copy, Home::Copy))
+                Some((copy, CallBuffer::Copy))
             }
             Memory::Result(number, range) => {
                 let number = usize::from(*number);
-                let mut room = mem::take(self.call.results.get_mut(number)?);
+                let mut result = mem::take(self.call.results.get_mut(number)?);
                 // It has to be longer than before if the other side has asked for that.
-                room.resize(range.end as usize, 0);
-                Some((room, Home::Result(number)))
+                result.resize(range.end as usize, 0);
+                Some((result, CallBuffer::Result(number)))
             }
             Memory::Reply(range) => {
-                let mut room = mem::take(&mut self.call.reply);
-                room.resize(range.end as usize, 0);
-                Some((room, Home::Reply))
+                let mut reply = mem::take(&mut self.call.reply);
+                reply.resize(range.end as usize, 0);
+                Some((reply, CallBuffer::Reply))
             }
         }
     }
@@ -706,26 +709,26 @@ impl<R> Ticket<R> {
     }
 
     /// Keeps memory that is registered.
-    fn keep(&mut self, owner: CallMemory, memory: R) {
-        let Some(region) = owner.region.map(usize::from) else {
-            self.pulled = Room::Registered(memory);
+    fn keep(&mut self, registration: CallRegistration, memory: R) {
+        let Some(region) = registration.region.map(usize::from) else {
+            self.pulled = PulledReply::Registered(memory);
             return;
         };
         if self.regions.len() <= region {
             self.regions.resize_with(region + 1, || None);
         }
-        if let Some(place) = self.regions.get_mut(region) {
-            *place = Some((memory, owner.home));
+        if let Some(entry) = self.regions.get_mut(region) {
+            *entry = Some((memory, registration.kind));
         }
     }
 
     /// Ends a registration; false if there is none.
     fn take_back<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize, region: u16) -> bool {
-        let Some((memory, home)) = self.regions.get_mut(usize::from(region)).and_then(Option::take) else {
+        let Some((memory, kind)) = self.regions.get_mut(usize::from(region)).and_then(Option::take) else {
             return false;
         };
         self.away += 1;
-        jobs.add(Job::Deregister(Owner::Call(CallMemory { ticket, region: Some(region), home }), memory));
+        jobs.add(Job::Deregister(Registration::Call(CallRegistration { ticket, region: Some(region), kind }), memory));
         true
     }
 
@@ -734,34 +737,34 @@ impl<R> Ticket<R> {
         for region in (0..u16::MAX).take(self.regions.len()) {
             self.take_back(jobs, ticket, region);
         }
-        if let Room::Registered(room) = mem::take(&mut self.pulled) {
+        if let PulledReply::Registered(region) = mem::take(&mut self.pulled) {
             self.away += 1;
-            let owner = CallMemory { ticket, region: None, home: Home::Reply };
-            jobs.add(Job::Deregister(Owner::Call(owner), room));
+            let registration = CallRegistration { ticket, region: None, kind: CallBuffer::Reply };
+            jobs.add(Job::Deregister(Registration::Call(registration), region));
         }
     }
 
     /// Registers memory once more.
-    fn register_again<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, owner: CallMemory) {
-        let region = owner.region.and_then(|region| self.regions.get_mut(usize::from(region)));
+    fn register_again<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, registration: CallRegistration) {
+        let region = registration.region.and_then(|region| self.regions.get_mut(usize::from(region)));
         if let Some((memory, _)) = region.and_then(Option::take) {
             self.tries += 1;
             self.away += 1;
-            jobs.add(Job::RegisterAgain(Owner::Call(owner), memory));
+            jobs.add(Job::RegisterAgain(Registration::Call(registration), memory));
         }
     }
 
-    fn put_back(&mut self, owner: CallMemory, buffer: Vec<u8>) {
-        match owner.home {
-            Home::Message(part) => self.call.stream.put_back(part, buffer),
-            Home::Result(number) => {
-                if let Some(room) = self.call.results.get_mut(number) {
-                    *room = buffer;
+    fn put_back(&mut self, registration: CallRegistration, buffer: Vec<u8>) {
+        match registration.kind {
+            CallBuffer::Message(part) => self.call.stream.put_back(part, buffer),
+            CallBuffer::Result(number) => {
+                if let Some(result) = self.call.results.get_mut(number) {
+                    *result = buffer;
                 }
             }
-            Home::Reply => self.call.reply = buffer,
-            Home::Copy if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
-            Home::Copy => {}
+            CallBuffer::Reply => self.call.reply = buffer,
+            CallBuffer::Copy if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
+            CallBuffer::Copy => {}
         }
     }
 

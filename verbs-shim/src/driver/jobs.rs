@@ -21,7 +21,7 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use super::owner::Owner;
+use super::registration::Registration;
 use super::resources::Resources;
 use crate::verbs::Verbs;
 use crate::verbs::{Error, NotRegistered};
@@ -29,19 +29,19 @@ use crate::verbs::{Error, NotRegistered};
 /// A job to do while nothing is locked.
 pub(super) enum Job<V: Verbs> {
     /// Register a buffer.
-    Register(Owner, Vec<u8>),
+    Register(Registration, Vec<u8>),
     /// Take a buffer back.
-    Deregister(Owner, V::Region),
+    Deregister(Registration, V::Region),
     /// Register a buffer once more, because its handle is already in use.
-    RegisterAgain(Owner, V::Region),
+    RegisterAgain(Registration, V::Region),
     /// End the connection.
     Disconnect,
 }
 
 /// The outcome of a job.
 pub(super) enum Done<V: Verbs> {
-    Registered(Owner, Result<V::Region, NotRegistered>),
-    Deregistered(Owner, Result<Vec<u8>, Error>),
+    Registered(Registration, Result<V::Region, NotRegistered>),
+    Deregistered(Registration, Result<Vec<u8>, Error>),
     Disconnected(Result<(), Error>),
 }
 
@@ -98,15 +98,17 @@ impl<V: Verbs> Default for Jobs<V> {
 impl<V: Verbs> Job<V> {
     /// Does the job, which takes long; nothing is locked meanwhile.
     pub(super) fn run(self, resources: &Resources<V>) -> Done<V> {
-        let register = |owner: Owner, buffer| {
-            Done::Registered(owner, resources.verbs.register(&resources.domain, buffer, owner.access()))
+        let register = |registration: Registration, buffer| {
+            Done::Registered(registration, resources.verbs.register(&resources.domain, buffer, registration.access()))
         };
         match self {
-            Self::Register(owner, buffer) => register(owner, buffer),
-            Self::Deregister(owner, region) => Done::Deregistered(owner, resources.verbs.deregister(region)),
-            Self::RegisterAgain(owner, region) => match resources.verbs.deregister(region) {
-                Ok(buffer) => register(owner, buffer),
-                Err(error) => Done::Registered(owner, Err(NotRegistered { buffer: Vec::new(), error })),
+            Self::Register(registration, buffer) => register(registration, buffer),
+            Self::Deregister(registration, region) => {
+                Done::Deregistered(registration, resources.verbs.deregister(region))
+            }
+            Self::RegisterAgain(registration, region) => match resources.verbs.deregister(region) {
+                Ok(buffer) => register(registration, buffer),
+                Err(error) => Done::Registered(registration, Err(NotRegistered { buffer: Vec::new(), error })),
             },
             Self::Disconnect => Done::Disconnected(resources.verbs.disconnect(&resources.queue_pair)),
         }

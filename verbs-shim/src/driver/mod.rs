@@ -47,7 +47,7 @@ mod calling;
 mod flow_control;
 mod jobs;
 pub(crate) mod negotiation;
-mod owner;
+mod registration;
 pub(crate) mod resources;
 pub(crate) mod settings;
 pub(crate) mod shared;

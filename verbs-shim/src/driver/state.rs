@@ -16,7 +16,7 @@ use super::calling::Calling;
 use super::flow_control::FlowControl;
 use super::jobs::{Done, Job, Jobs};
 use super::negotiation::send_control;
-use super::owner::Owner;
+use super::registration::Registration;
 use super::resources::{Posted, Provider, Resources};
 use super::settings::Settings;
 use crate::message::call::{Call, CallError, Progress};
@@ -351,15 +351,17 @@ impl<V: Provider> ConnectionState<V> {
         let Self { calling, answering, jobs, .. } = self;
         jobs.end();
         let told = match (done, answering) {
-            (Done::Registered(Owner::Call(owner), registered), _) => {
-                calling.registered(resources, jobs, owner, registered)
+            (Done::Registered(Registration::Call(registration), registered), _) => {
+                calling.registered(resources, jobs, registration, registered)
             }
-            (Done::Deregistered(Owner::Call(owner), buffer), _) => calling.deregistered(jobs, owner, buffer),
-            (Done::Registered(Owner::Answer(owner), registered), Some(answering)) => {
-                answering.registered(resources, jobs, owner, registered)
+            (Done::Deregistered(Registration::Call(registration), buffer), _) => {
+                calling.deregistered(jobs, registration, buffer)
             }
-            (Done::Deregistered(Owner::Answer(owner), buffer), Some(answering)) => {
-                answering.deregistered(jobs, owner, buffer)
+            (Done::Registered(Registration::Answer(registration), registered), Some(answering)) => {
+                answering.registered(resources, jobs, registration, registered)
+            }
+            (Done::Deregistered(Registration::Answer(registration), buffer), Some(answering)) => {
+                answering.deregistered(jobs, registration, buffer)
             }
             (Done::Disconnected(Err(_)), _) => {
                 // Nothing will come that could be waited for.
