@@ -609,8 +609,8 @@ impl<V: Provider> Answering<V> {
 }
 
 /// What the Send of a reply carries. The Responder forgets the call then, unless the other side is to pull the reply;
-/// and nothing was kept of a call that was refused at once. A part of a continued reply is copied, so nothing depends on
-/// its Send.
+/// and nothing was kept of a call that was refused at once. A part of a continued reply is copied, so nothing depends
+/// on its Send.
 fn carried<'a, R>(
     of_call: &mut [Option<usize>],
     answers: &'a mut [Answer<R>],

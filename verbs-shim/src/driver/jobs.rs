@@ -5,16 +5,15 @@
 //!
 //! - Whoever asked for a job does it, rather than whichever thread comes along. A thread that calls, answers or waits
 //!   does all pending jobs before it waits. A thread that takes completions does the jobs that result from them, for
-//!   others' calls too, while another thread takes completions. In a server, that is the one thread that looks after
-//!   the connection.
+//!   others' calls too, while another thread takes completions. In a server, that is the one thread that serves the
+//!   connection.
 //! - A future's poll must not take that long, and neither may anything else that a task does between polls. So a call
 //!   that is started or dropped, and a request that is answered or dropped, leave their jobs to the driver's thread.
-//!   Only a server's thread that looks after the connection does these jobs itself: it runs `Service::call`, not a
-//!   task.
+//!   Only a server's thread that serves the connection does these jobs itself: it runs `Service::call`, not a task.
 //! - `Connection::request` and `Connection::disconnect` do their jobs themselves, and say so: they are not for tasks.
 //!   The driver could not do those of `request`, because nothing would then wake a program that waits for the
 //!   descriptor.
-//! - The driver's thread ends a connection that it attends to, or that a server has let go of, whoever holds it last.
+//! - The driver's thread ends a connection that it polls, or that a server has let go of, whoever holds it last.
 //! - When a job ends, whoever waits for its outcome is woken, whether it waits for another thread or for the adapter
 //!   ([`Verbs::interrupt`]).
 

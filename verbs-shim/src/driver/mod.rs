@@ -1,10 +1,11 @@
 //! A connection: the Requester and the Responder of one end, driven over an adapter.
 //!
-//! # Who takes completions
+//! # Polling threads
 //! A connection has no thread of its own. A thread that waits for a reply takes completions, one thread at a time. The
 //! others wait for that one, and when it has what it wants, one of them goes on. So the only call of a program is
 //! answered without a thread switch. Futures and servers cannot wait like that: threads that sleep in one place, a
-//! [`Waiter`](crate::Waiter), attend to their connections (`thread` for futures, `endpoint::crew` for servers).
+//! [`Waiter`](crate::Waiter), poll their connections in the background (`thread` for futures, `endpoint::crew` for
+//! servers).
 //!
 //! A waiting thread sleeps until something comes or the first of its deadlines passes, and polls nothing in between.
 //! Another thread may meanwhile change what it waits for: end a deadline earlier, end its call, or make it first in the
@@ -31,8 +32,8 @@
 //! use the call's memory. Taking that memory away would make an RDMA Write fail and end the connection for all calls.
 //! So a call that was sent keeps its buffers, its credit and its slot until its reply has come; then the buffers are
 //! freed, or handed back by `Connection::returned`. If no reply comes within `SettingsBuilder::grace`, the connection
-//! ends: 64 calls that are never answered must not leave a client waiting for ever. The thread that attends to the
-//! connection keeps that time, from the first call that was given up. A reply that the other side is to pull stays
+//! ends: 64 calls that are never answered must not leave a client waiting for ever. The background
+//! poller keeps that time, from the first call that was given up. A reply that the other side is to pull stays
 //! registered until `RDMA_DONE`; the thread that waits keeps that time.
 //!
 //! # What the other side can use up

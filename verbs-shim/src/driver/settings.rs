@@ -154,9 +154,9 @@ impl Settings {
 
     /// Receives and Sends of a connection.
     ///
-    /// Version 1 needs one of each for each call. In version 2 every message takes a credit, and in family A each has to
-    /// grant one that was not granted before, so half of the Receives are kept for that; one more is for an asynchronous
-    /// grant. Sends have room for transport properties, grants and errors.
+    /// Version 1 needs one of each for each call. In version 2 every message takes a credit, and in family A each has
+    /// to grant one that was not granted before, so half of the Receives are kept for that; one more is for an
+    /// asynchronous grant. Sends have room for transport properties, grants and errors.
     const fn messages(&self) -> (usize, usize) {
         /// The fewest Receives of version 2: two that may be granted, and two that are kept.
         const FEWEST: usize = 4;
@@ -206,7 +206,8 @@ impl SettingsBuilder {
     /// Receives that it posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
     ///
     /// In version 2, a client announces whether it answers calls, and in which formats, which follows from its
-    /// [`limits`](Self::limits). A server's call that the client has not said to answer ends with [`CallRefusal::NotAnswered`].
+    /// [`limits`](Self::limits). A server's call that the client has not said to answer ends with
+    /// [`CallRefusal::NotAnswered`].
     ///
     /// [`CallRefusal::NotAnswered`]: rpcrdma::endpoint::requester::CallRefusal::NotAnswered
     pub const fn served(mut self, calls: u32) -> Self {
@@ -232,28 +233,29 @@ impl SettingsBuilder {
         self
     }
 
-    /// The versions of RPC-over-RDMA: those that a client may begin with, or that a server accepts. Version 1 only, unless
-    /// this says otherwise.
+    /// The versions of RPC-over-RDMA: those that a client may begin with, or that a server accepts. Version 1 only,
+    /// unless this says otherwise.
     ///
-    /// A client begins with version 2 if it may, in the format of the latest draft that is among them. If it also may use
-    /// version 1, it falls back to that: on the same connection if the server refuses version 2, and on a new one if the
-    /// server ends the connection, or says nothing within [`connect_timeout`](Self::connect_timeout). To spare the next
-    /// connection that, remember what [`Connection::version`](crate::Connection::version) was.
+    /// A client begins with version 2 if it may, in the format of the latest draft that is among them. If it also may
+    /// use version 1, it falls back to that: on the same connection if the server refuses version 2, and on a new one
+    /// if the server ends the connection, or says nothing within [`connect_timeout`](Self::connect_timeout). To spare
+    /// the next connection that, remember what [`Connection::version`](crate::Connection::version) was.
     pub const fn versions(mut self, versions: Versions) -> Self {
         self.0.versions = versions;
         self
     }
 
-    /// In version 2: a call of at most this many octets that is too long for a Send is continued in others, with its data
-    /// items, rather than put in memory for the other side to read; and so is its reply. That spares registering memory, at
-    /// the price of copying. 0, the default, is never. A reply that fits nowhere else is continued in any case.
+    /// In version 2: a call of at most this many octets that is too long for a Send is continued in others, with its
+    /// data items, rather than put in memory for the other side to read; and so is its reply. That spares registering
+    /// memory, at the price of copying. 0, the default, is never. A reply that fits nowhere else is continued in any
+    /// case.
     pub const fn continued(mut self, octets: u32) -> Self {
         self.0.continued = octets;
         self
     }
 
-    /// The host authentication message that is sent with the transport properties of version 2: at most 512 octets, which mean
-    /// what both applications have agreed on. None if it is empty, which is the default.
+    /// The host authentication message that is sent with the transport properties of version 2: at most 512 octets,
+    /// which mean what both applications have agreed on. None if it is empty, which is the default.
     pub fn host_authentication(mut self, message: &[u8]) -> Self {
         self.0.host_authentication = message.to_vec();
         self
@@ -290,8 +292,8 @@ impl SettingsBuilder {
         self
     }
 
-    /// Waits this long before the RDMA Writes of a reply, like [`delay_reads`](Self::delay_reads): from when the service
-    /// answers until the first Write is posted. The other Writes follow without delay.
+    /// Waits this long before the RDMA Writes of a reply, like [`delay_reads`](Self::delay_reads): from when the
+    /// service answers until the first Write is posted. The other Writes follow without delay.
     pub const fn delay_writes(mut self, delay: Duration) -> Self {
         self.0.delays.write = delay;
         self

@@ -17,9 +17,9 @@ use super::buffers::Buffers;
 use super::call_queue::{QueuePosition, WaitMode};
 use super::resources::{Provider, Resources};
 use super::settings::Settings;
-use super::state::{ConnectionState, Lead};
+use super::state::{ConnectionState, Poller};
 use super::thread;
-use super::thread::{Driven, Left};
+use super::thread::{Driven, DroppedConnection};
 use crate::message::call::{Call, CallError, Progress};
 use crate::message::ended::Ended;
 use crate::trace;
@@ -31,7 +31,7 @@ use crate::verbs::waiter::Watch;
 pub(crate) struct Owned<V: Provider> {
     shared: Arc<SharedConnection<V>>,
     /// Dropped after the one above, so that the driver drops the last, or finds that it is gone.
-    left: Option<Left>,
+    dropped: Option<DroppedConnection>,
 }
 
 /// A connection as all its users share it.
@@ -41,23 +41,23 @@ pub(crate) struct SharedConnection<V: Provider> {
     changed: Condvar,
     peer: SocketAddr,
     timeout: Option<Duration>,
-    /// Who takes completions, even while no thread waits for anything.
-    attended: OnceLock<AttendedBy>,
+    /// Takes completions even while no thread waits for anything.
+    background_poller: OnceLock<BackgroundPoller>,
     /// Wakes the driver, once something has been left to it.
     driver: OnceLock<Watch>,
 }
 
-/// Who attends to a connection.
+/// Background poller of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AttendedBy {
-    /// The thread that futures have.
+enum BackgroundPoller {
+    /// The driver's thread, for futures.
     Driver,
     /// The threads of a server.
     Server,
 }
 
 /// How long it is until the deadline.
-fn left(deadline: Option<Instant>, now: Instant) -> Duration {
+fn time_left(deadline: Option<Instant>, now: Instant) -> Duration {
     deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
 }
 
@@ -79,10 +79,10 @@ impl<V: Provider> Owned<V> {
             changed: Condvar::new(),
             peer,
             timeout: settings.timeout,
-            attended: OnceLock::new(),
+            background_poller: OnceLock::new(),
             driver: OnceLock::new(),
         });
-        Self { shared, left: None }
+        Self { shared, dropped: None }
     }
 }
 
@@ -160,16 +160,16 @@ impl<V: Provider> SharedConnection<V> {
                     return Ok(None);
                 }
             }
-            state = self.progress(state, left(deadline, now));
+            state = self.progress(state, time_left(deadline, now));
             looked = true;
         }
     }
 
-    /// Declares that this thread of a server looks after the connection until it lets it [rest](Self::rest).
-    pub(crate) fn be_attended_by_server(&self) {
-        self.attended.get_or_init(|| AttendedBy::Server);
+    /// Declares that this thread of a server serves the connection, until it [arms](Self::arm) it.
+    pub(crate) fn begin_serving(&self) {
+        self.background_poller.get_or_init(|| BackgroundPoller::Server);
         let mut state = self.lock();
-        (state.attendant, state.looks_after) = (None, Some(current().id()));
+        (state.background_watch, state.server_thread) = (None, Some(current().id()));
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, ConnectionState<V>> {
@@ -188,19 +188,19 @@ impl<V: Provider> SharedConnection<V> {
         }
         let ends = state.next_end();
         let left = ends.map_or(longest, |ends| longest.min(ends.saturating_duration_since(Instant::now())));
-        if state.lead == Lead::Nobody && !state.closed {
-            state = self.lead(state, left, ends);
+        if state.poller == Poller::None && !state.closed {
+            state = self.poll(state, left, ends);
             if !longest.is_zero()
-                && let Some(attendant) = &state.attendant
+                && let Some(background_watch) = &state.background_watch
             {
-                // This thread has taken what the attendant would have been told of, and there may be calls that are not
-                // its own.
-                attendant.wake();
+                // This thread has taken completions of which the background poller would have been notified, and some
+                // may be for other calls.
+                background_watch.wake();
             }
         } else {
-            state.following += 1;
+            state.waiting_threads += 1;
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            state.following -= 1;
+            state.waiting_threads -= 1;
         }
         state.expire(&self.resources);
         self.work(state)
@@ -208,13 +208,13 @@ impl<V: Provider> SharedConnection<V> {
 
     /// Waits for the adapter, and takes what there is. Nothing is locked while the adapter is asked: that is when it
     /// destroys what is left of a connection that is over.
-    fn lead<'a>(
+    fn poll<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
         mut longest: Duration,
         ends: Option<Instant>,
     ) -> MutexGuard<'a, ConnectionState<V>> {
-        state.lead = Lead::Somebody { ends };
+        state.poller = Poller::Thread { deadline: ends };
         loop {
             drop(state);
             let completion = self.resources.verbs.completion(&self.resources.queue_pair, longest);
@@ -224,7 +224,7 @@ impl<V: Provider> SharedConnection<V> {
             }
             longest = Duration::ZERO;
         }
-        state.lead = Lead::Nobody;
+        state.poller = Poller::None;
         state.carry_out(&self.resources);
         // It checks for itself what that has changed.
         state.take_news();
@@ -234,7 +234,7 @@ impl<V: Provider> SharedConnection<V> {
     /// Reports what has changed, and does the pending jobs. Nothing is locked meanwhile.
     fn work<'a>(&'a self, mut state: MutexGuard<'a, ConnectionState<V>>) -> MutexGuard<'a, ConnectionState<V>> {
         loop {
-            self.tell(&mut state);
+            self.notify(&mut state);
             if let Some(ended) = state.take_report() {
                 // A subscriber may do anything.
                 drop(state);
@@ -255,7 +255,7 @@ impl<V: Provider> SharedConnection<V> {
                 let done = job.run(&self.resources);
                 state = self.lock();
                 state.done(&self.resources, done);
-                self.tell(&mut state);
+                self.notify(&mut state);
             }
             state.jobs.keep(jobs);
         }
@@ -267,9 +267,9 @@ impl<V: Provider> SharedConnection<V> {
         self.release(state);
     }
 
-    /// Wakes the attendant of the connection when there is something to do, unless there already is; none if there
-    /// never will be.
-    pub(crate) fn rest(&self, watch: &Watch) -> Option<Armed> {
+    /// Makes `watch` wake the background poller when there is something to do. Returns `Ready` if there already is, and
+    /// `None` if there never will be.
+    pub(crate) fn arm(&self, watch: &Watch) -> Option<Armed> {
         let mut state = self.lock();
         if state.closed {
             return None;
@@ -277,8 +277,8 @@ impl<V: Provider> SharedConnection<V> {
         if state.jobs.are_waiting() {
             return Some(Armed::Ready);
         }
-        (state.attendant, state.looks_after) = (Some(watch.clone()), None);
-        state.remind();
+        (state.background_watch, state.server_thread) = (Some(watch.clone()), None);
+        state.set_timer();
         drop(state);
         let armed = self.resources.verbs.watch(&self.resources.queue_pair, watch.waiter(), watch.key());
         Some(armed.unwrap_or_else(|error| {
@@ -289,25 +289,25 @@ impl<V: Provider> SharedConnection<V> {
         }))
     }
 
-    /// Tells other threads what has changed: those that wait for another thread, the one that waits for the adapter,
-    /// and whoever attends to the connection.
-    fn tell(&self, state: &mut ConnectionState<V>) {
-        if state.following > 0 {
+    /// Notifies other threads of a change: threads that wait for the polling thread, the polling thread itself, and the
+    /// background poller.
+    fn notify(&self, state: &mut ConnectionState<V>) {
+        if state.waiting_threads > 0 {
             self.changed.notify_all();
         }
         let news = state.take_news();
-        if state.has_lead_look(news) {
+        if state.must_interrupt_poller(news) {
             self.resources.verbs.interrupt(&self.resources.queue_pair);
         }
-        if news && let Some(attendant) = &state.attendant {
-            attendant.wake();
+        if news && let Some(background_watch) = &state.background_watch {
+            background_watch.wake();
         }
     }
 
     /// Reports what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
     pub(crate) fn release(&self, mut state: MutexGuard<'_, ConnectionState<V>>) {
-        self.tell(&mut state);
-        state.remind();
+        self.notify(&mut state);
+        state.set_timer();
         let woken = mem::take(&mut state.calling.woken);
         let _spent = mem::take(&mut state.calling.spent);
         drop(state);
@@ -349,7 +349,7 @@ impl<V: Provider> SharedConnection<V> {
                 drop(state);
                 return Err(CallError::TimedOut(Progress::NotSent));
             }
-            state = self.progress(state, left(deadline, now));
+            state = self.progress(state, time_left(deadline, now));
         }
     }
 
@@ -375,7 +375,7 @@ impl<V: Provider> SharedConnection<V> {
             let now = Instant::now();
             // Even then the reply may have come without anyone having looked.
             late = deadline.is_some_and(|deadline| deadline <= now);
-            state = self.progress(state, left(deadline, now));
+            state = self.progress(state, time_left(deadline, now));
         }
     }
 
@@ -430,11 +430,11 @@ impl<V: Provider> Drop for InCallQueue<'_, V> {
 
 impl<V: Provider> Owned<V> {
     /// Releases the lock, for a caller that may be a future, or a task that polls one. It must not take long, so the
-    /// driver does the jobs; a server's thread that looks after the connection does them itself.
+    /// driver does the jobs; a server's thread that serves the connection does them itself.
     pub(crate) fn leave_work(&self, state: MutexGuard<'_, ConnectionState<V>>) {
         if !state.jobs.are_waiting() {
             self.release(state);
-        } else if state.is_looked_after_by(current().id()) {
+        } else if state.is_served_by(current().id()) {
             self.finish(state);
         } else if let Some(driver) = self.driver(&state) {
             driver.wake();
@@ -471,14 +471,15 @@ impl<V: Provider> Owned<V> {
         self.driver.get()
     }
 
-    /// Ensures that someone takes completions from now on, because a future waits, which cannot; false if nobody does.
-    pub(crate) fn be_attended(&self) -> bool {
-        if self.attended.get().is_some() {
+    /// Ensures that the connection has a background poller from now on, because a future cannot take completions.
+    /// Returns false if there is no thread for it.
+    pub(crate) fn ensure_background_poller(&self) -> bool {
+        if self.background_poller.get().is_some() {
             return true;
         }
         let state = self.lock();
         let Some(driver) = self.driver(&state) else { return false };
-        self.attended.get_or_init(|| AttendedBy::Driver);
+        self.background_poller.get_or_init(|| BackgroundPoller::Driver);
         driver.wake();
         true
     }
@@ -487,7 +488,7 @@ impl<V: Provider> Owned<V> {
     pub(crate) fn watch_grace(&self, outcome: &Result<(), CallError>) {
         if matches!(outcome, Err(CallError::TimedOut(Progress::Sent))) {
             // If the operating system has no thread for that, every thread that waits watches the clock too.
-            self.be_attended();
+            self.ensure_background_poller();
         }
     }
 }
@@ -495,12 +496,12 @@ impl<V: Provider> Owned<V> {
 impl<V: Provider> Driven for SharedConnection<V> {
     fn drive(&self, watch: &Watch) {
         let mut state = self.lock();
-        if self.attended.get() != Some(&AttendedBy::Driver) {
+        if self.background_poller.get() != Some(&BackgroundPoller::Driver) {
             return self.finish(state);
         }
-        state.attendant = None;
+        state.background_watch = None;
         drop(self.progress(state, Duration::ZERO));
-        if self.rest(watch) == Some(Armed::Ready) {
+        if self.arm(watch) == Some(Armed::Ready) {
             // When it is this connection's turn again.
             watch.wake();
         }
@@ -527,20 +528,20 @@ impl<V: Provider> Drop for Owned<V> {
     /// does it itself, so that it does not exit before the other side is told.
     fn drop(&mut self) {
         let state = self.lock();
-        let driver = match self.attended.get() {
+        let driver = match self.background_poller.get() {
             None => None,
-            Some(AttendedBy::Server) if state.is_looked_after_by(current().id()) => None,
+            Some(BackgroundPoller::Server) if state.is_served_by(current().id()) => None,
             Some(_) => self.driver(&state),
         };
         drop(state);
         match driver {
             Some(driver) => {
                 let connection: Arc<SharedConnection<V>> = Arc::clone(&self.shared);
-                self.left = Some(Left::to_be_ended(connection, driver));
+                self.dropped = Some(DroppedConnection::to_be_ended(connection, driver));
             }
             None => {
                 self.disconnect();
-                self.left = self.driver.get().map(Left::ended);
+                self.dropped = self.driver.get().map(DroppedConnection::ended);
             }
         }
     }

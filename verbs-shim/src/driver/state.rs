@@ -43,9 +43,9 @@ pub(crate) struct ConnectionState<V: Provider> {
     waiting: VecDeque<Arrived>,
     /// The most octets of them that are kept in copies.
     collected: usize,
-    pub(super) lead: Lead,
-    /// Threads that wait for that one.
-    pub(super) following: usize,
+    pub(super) poller: Poller,
+    /// Number of threads that wait for the polling thread.
+    pub(super) waiting_threads: usize,
     pub(super) ended: Option<Ended>,
     pub(super) report: EndReport,
     /// The XID of the call of the other side whose memory could not be used.
@@ -54,19 +54,19 @@ pub(crate) struct ConnectionState<V: Provider> {
     pub(super) closed: bool,
     /// Completions that were taken.
     pub(super) taken: u64,
-    /// Whoever attends to the connection, while it waits for something to happen.
-    pub(super) attendant: Option<Watch>,
-    /// The thread of a server that looks after the connection.
-    pub(super) looks_after: Option<ThreadId>,
+    /// Wakes the background poller, while it sleeps.
+    pub(super) background_watch: Option<Watch>,
+    /// Thread of a server that serves the connection.
+    pub(super) server_thread: Option<ThreadId>,
 }
 
-/// The thread that waits for completions.
+/// Polling thread: takes completions from the adapter, and all other threads wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lead {
-    Nobody,
-    /// A thread. It wakes up by itself when the earliest deadline that it knew of passes.
-    Somebody {
-        ends: Option<Instant>,
+pub(super) enum Poller {
+    None,
+    /// A thread that sleeps until a completion arrives, or until the earliest deadline that was known when it began.
+    Thread {
+        deadline: Option<Instant>,
     },
 }
 
@@ -121,15 +121,15 @@ impl<V: Provider> ConnectionState<V> {
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
             waiting: VecDeque::new(),
             collected: settings.limits.collected as usize,
-            lead: Lead::Nobody,
-            following: 0,
+            poller: Poller::None,
+            waiting_threads: 0,
             ended: None,
             report: EndReport::Open,
             unusable: None,
             closed: false,
             taken: 0,
-            attendant: None,
-            looks_after: None,
+            background_watch: None,
+            server_thread: None,
         };
         state.agree();
         state
@@ -422,10 +422,10 @@ impl<V: Provider> ConnectionState<V> {
         self.calling.grace_ends().filter(|_| self.ended.is_none())
     }
 
-    /// Whether a thread that waits for completions has to look at what another one has done.
-    pub(super) fn has_lead_look(&self, news: bool) -> bool {
-        let Lead::Somebody { ends } = self.lead else { return false };
-        let is_sooner = |next: Instant| ends.is_none_or(|ends| next < ends);
+    /// Returns true if the polling thread has to wake up because of what another thread has done.
+    pub(super) fn must_interrupt_poller(&self, news: bool) -> bool {
+        let Poller::Thread { deadline } = self.poller else { return false };
+        let is_sooner = |next: Instant| deadline.is_none_or(|deadline| next < deadline);
         news || self.next_end().is_some_and(is_sooner)
     }
 
@@ -435,10 +435,10 @@ impl<V: Provider> ConnectionState<V> {
         mem::take(&mut self.calling.news) | answered
     }
 
-    /// Makes whoever attends to the connection look when the next deadline passes.
-    pub(super) fn remind(&self) {
-        if let (Some(attendant), Some(ends)) = (&self.attendant, self.next_end()) {
-            attendant.wake_at(ends);
+    /// Makes the background poller wake up when the next deadline passes.
+    pub(super) fn set_timer(&self) {
+        if let (Some(background_watch), Some(ends)) = (&self.background_watch, self.next_end()) {
+            background_watch.wake_at(ends);
         }
     }
 
@@ -493,9 +493,9 @@ impl<V: Provider> ConnectionState<V> {
         if let EndReport::Due(ended) = mem::replace(&mut self.report, EndReport::Made) { Some(ended) } else { None }
     }
 
-    /// Whether this is the thread of a server that looks after the connection: it may take its time.
-    pub(super) fn is_looked_after_by(&self, thread: ThreadId) -> bool {
-        self.looks_after == Some(thread)
+    /// Returns true if this is the thread of a server that serves the connection, which may block.
+    pub(super) fn is_served_by(&self, thread: ThreadId) -> bool {
+        self.server_thread == Some(thread)
     }
 
     /// Whether the connection is over, and something of it still to be taken back.

@@ -22,8 +22,8 @@ pub(crate) trait Driven: Send + Sync {
     fn end(&self);
 }
 
-/// A connection that nobody holds any more, for the driver: dropping this gives it to the driver.
-pub(crate) struct Left {
+/// A connection that nobody holds any more. Dropping this passes it to the driver.
+pub(crate) struct DroppedConnection {
     driver: Watch,
     /// None if the connection has been ended, and the driver only has to forget it.
     connection: Option<Arc<dyn Driven>>,
@@ -38,7 +38,7 @@ struct Driver {
 struct DriverTable {
     last: u64,
     connections: HashMap<u64, Weak<dyn Driven>>,
-    left: HashMap<u64, Arc<dyn Driven>>,
+    dropped: HashMap<u64, Arc<dyn Driven>>,
 }
 
 /// None until the first connection is driven, or if the operating system has no thread for it.
@@ -66,12 +66,12 @@ impl Driver {
         while let Ok(key) = self.waiter.wait(None) {
             let Some(key) = key else { continue };
             let mut table = self.table();
-            let left = table.left.remove(&key);
+            let dropped = table.dropped.remove(&key);
             let connection = table.connections.get(&key).and_then(Weak::upgrade);
             drop(table);
             // A waker that panics is gone, and the other futures are not to wait for ever.
-            if let Some(left) = left {
-                let _ = panic::catch_unwind(AssertUnwindSafe(|| left.end()));
+            if let Some(dropped) = dropped {
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| dropped.end()));
                 self.forget(key);
             } else if let Some(connection) = connection {
                 let watch = Watch::new(&self.waiter, key);
@@ -89,7 +89,7 @@ impl Driver {
     }
 }
 
-impl Left {
+impl DroppedConnection {
     /// For the driver to end and to destroy. `driver` wakes it for this connection.
     pub(crate) fn to_be_ended(connection: Arc<dyn Driven>, driver: &Watch) -> Self {
         Self { driver: driver.clone(), connection: Some(connection) }
@@ -101,11 +101,11 @@ impl Left {
     }
 }
 
-impl Drop for Left {
+impl Drop for DroppedConnection {
     fn drop(&mut self) {
         // There is a driver: it has driven this.
         if let (Some(connection), Ok(driver)) = (self.connection.take(), Driver::begin()) {
-            driver.table().left.insert(self.driver.key(), connection);
+            driver.table().dropped.insert(self.driver.key(), connection);
         }
         self.driver.wake();
     }

@@ -242,10 +242,10 @@ impl<V: Provider> Connection<V> {
         self.shared.unusable()
     }
 
-    /// Declares that somebody attends to the connection from now on: takes requests with [`request`](Self::request)
-    /// until there are none, and then lets it [`rest`](Self::rest).
-    pub(crate) fn attend(&self) {
-        self.shared.be_attended_by_server();
+    /// Declares that this thread of a server serves the connection: it takes requests with [`request`](Self::request)
+    /// until there are none, and then [arms](Self::arm) the connection.
+    pub(crate) fn begin_serving(&self) {
+        self.shared.begin_serving();
     }
 
     /// Completions that were taken so far, which shows whether a look has found any.
@@ -253,9 +253,9 @@ impl<V: Provider> Connection<V> {
         self.shared.taken()
     }
 
-    /// Tells whoever attends to the connection when there is something to do, unless there already is.
-    pub(crate) fn rest(&self, watch: &Watch) -> Armed {
-        match self.shared.rest(watch) {
+    /// Makes `watch` wake the server when there is something to do. Returns `Ready` if there already is.
+    pub(crate) fn arm(&self, watch: &Watch) -> Armed {
+        match self.shared.arm(watch) {
             // Another thread may just have found a call.
             Some(Armed::Quiet) if !self.shared.has_request() => Armed::Quiet,
             _ => Armed::Ready,

@@ -269,13 +269,13 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         }
         let leaving = Leaving { crew: self, key, served: &served };
         loop {
-            served.connection.attend();
+            served.connection.begin_serving();
             if let Err(ended) = served.serve(self.service, self.server.idle) {
                 self.server.remember_unusable(&served.connection);
                 self.service.ended(served.connection.peer(), &ended);
                 return;
             }
-            if served.rest(self.server.idle) == Armed::Quiet && served.leave() {
+            if served.arm(self.server.idle) == Armed::Quiet && served.leave() {
                 mem::forget(leaving);
                 return;
             }
@@ -374,13 +374,13 @@ impl<V: Provider> Served<V> {
     }
 
     /// Arranges for it to be looked after when there is something to do.
-    fn rest(&self, idle: Option<Duration>) -> Armed {
+    fn arm(&self, idle: Option<Duration>) -> Armed {
         let heard = *self.lock();
         if let (Some(longest), LastHeard::At(heard)) = (idle, heard)
             && let Some(ends) = heard.checked_add(longest)
         {
             self.watch.wake_at(ends);
         }
-        self.connection.rest(&self.watch)
+        self.connection.arm(&self.watch)
     }
 }

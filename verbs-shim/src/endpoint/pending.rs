@@ -115,7 +115,7 @@ impl<V: Provider> Future for Pending<V> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if !this.shared.be_attended() {
+        if !this.shared.ensure_background_poller() {
             // Nobody else takes completions, so this has to do it, again and again.
             let state = this.shared.lock();
             drop(this.shared.progress(state, Duration::ZERO));
@@ -171,7 +171,7 @@ impl<V: Provider> Drop for Pending<V> {
         self.shared.leave_work(state);
         drop(waker);
         if has_grace {
-            self.shared.be_attended();
+            self.shared.ensure_background_poller();
         }
     }
 }
