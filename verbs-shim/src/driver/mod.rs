@@ -4,7 +4,7 @@
 //! A connection has no thread of its own. A thread that waits for a reply takes completions, one thread at a time. The
 //! others wait for that one, and when it has what it wants, one of them goes on. So the only call of a program is
 //! answered without a thread switch. Futures and servers cannot wait like that: threads that sleep in one place, a
-//! [`Waiter`](crate::Waiter), poll their connections in the background (`thread` for futures, `endpoint::crew` for
+//! [`Waiter`](crate::Waiter), poll their connections in the background (`thread` for futures, `endpoint::thread_pool` for
 //! servers).
 //!
 //! A waiting thread sleeps until something comes or the first of its deadlines passes, and polls nothing in between.

@@ -2,10 +2,10 @@
 
 pub(crate) mod client;
 pub(crate) mod connection;
-mod crew;
 pub(crate) mod dispatcher;
 pub(crate) mod pending;
 pub(crate) mod request;
 pub(crate) mod server;
+mod thread_pool;
 mod threads;
 pub(crate) mod weak;
