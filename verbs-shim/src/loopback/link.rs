@@ -11,11 +11,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::bell::{Bell, Slept};
 use super::faults::{Fault, Strike};
 use super::management::Station;
 use super::memory::{self, CopyFault, Counters, Domain, Place, transfer};
 use super::side::Side;
+use super::wakeup::{WakeCause, Wakeup};
 use super::wire::{Numbers, Wire};
 use crate::verbs::Error;
 use crate::verbs::waiter::Watch;
@@ -40,7 +40,7 @@ pub(super) enum LinkPhase {
 pub(super) struct Link {
     state: Mutex<LinkState>,
     /// Its lock is taken last.
-    bell: Bell,
+    wakeup: Wakeup,
     /// Whether the active or the passive side has ended it.
     ended: [AtomicBool; 2],
 }
@@ -120,7 +120,7 @@ impl Link {
     pub(super) fn new(domain: Domain, depths: Depths, counters: Arc<Counters>) -> Self {
         let active = Some(Half::new(domain, depths));
         let state = LinkState { phase: LinkPhase::Idle, answer: None, active, passive: None, counters, wire: None };
-        Self { state: Mutex::new(state), bell: Bell::default(), ended: [const { AtomicBool::new(false) }; 2] }
+        Self { state: Mutex::new(state), wakeup: Wakeup::default(), ended: [const { AtomicBool::new(false) }; 2] }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LinkState> {
@@ -139,12 +139,12 @@ impl Link {
 
     /// Tells whoever waits that something has changed.
     pub(super) fn notify(&self) {
-        self.bell.ring();
+        self.wakeup.notify();
     }
 
     /// Ends the wait of this side for a completion, or the next one.
     pub(super) fn interrupt(&self, side: Side) {
-        self.bell.interrupt(side);
+        self.wakeup.interrupt(side);
     }
 
     /// Tells a waiter when there is something for this side, unless there is already.
@@ -161,7 +161,7 @@ impl Link {
         if let Some(next) = state.next(now) {
             watch.wake_at(next);
         }
-        self.bell.watch(side, watch);
+        self.wakeup.watch(side, watch);
         drop(state);
         // A side may end it without the lock, and may have found nobody to tell.
         if self.ended.iter().any(|ended| ended.load(Ordering::Acquire)) {
@@ -208,7 +208,7 @@ impl Link {
             if state.carry_out(now) {
                 self.notify();
             }
-            let heard = self.bell.heard();
+            let seen = self.wakeup.seen();
             // The end may come without the lock; from here on, nothing is slept through.
             self.see_end(&mut state);
             if let Some(found) = look(&mut state, now)? {
@@ -220,7 +220,7 @@ impl Link {
             let wake = deadline.into_iter().chain(state.next(now)).min();
             drop(state);
             let longest = wake.map(|wake| wake.saturating_duration_since(now));
-            if self.bell.sleep(side, heard, longest) == Slept::Interrupted {
+            if self.wakeup.sleep(side, seen, longest) == WakeCause::Interrupted {
                 return Ok(None);
             }
             now = Instant::now();

@@ -22,7 +22,6 @@
 //! Each octet that moves is copied once, which stands for the adapter's DMA; [`Fabric::copies`] counts the copies. A
 //! capture reads the octets in place.
 
-mod bell;
 mod capture;
 mod faults;
 mod link;
@@ -31,6 +30,7 @@ mod management;
 mod memory;
 mod packet;
 mod side;
+mod wakeup;
 mod wire;
 
 use std::collections::{BTreeSet, HashMap};

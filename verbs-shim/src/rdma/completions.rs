@@ -82,8 +82,8 @@ impl Completions {
         if number == 0 { Ok(()) } else { Err(Error::System { function: "ibv_req_notify_cq", number }) }
     }
 
-    /// Clears what shows at the descriptor.
-    pub(super) fn heed(&self) {
+    /// Acknowledges all completion events, so that the descriptor is no longer readable.
+    pub(super) fn acknowledge(&self) {
         let (mut cq, mut context) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the channel is there, both can be written, and each event is given back before the queue is
         // destroyed.

@@ -57,7 +57,7 @@ pub struct QueuePair {
     state: Mutex<PairState>,
     changed: Condvar,
     channel: Arc<Channel>,
-    /// Readable when there is a completion event or a connection event, or when the bell was rung.
+    /// Readable when there is a completion event or a connection event, or when a thread is to wake up.
     events: OwnedFd,
     depths: Depths,
 }
@@ -112,8 +112,8 @@ struct PairState {
     asleep: bool,
     /// Whether the next wait for a completion ends at once.
     interrupted: bool,
-    /// Rung to wake a sleeping thread, and at the end of the connection, which no event need report.
-    bell: Arc<EventDescriptor>,
+    /// Signalled to wake a sleeping thread, and at the end of the connection, which no event need report.
+    wake_event: Arc<EventDescriptor>,
     /// Looks that might not have waited.
     looks: u32,
     /// The waiter that waits for many connections. It is told here of what no event reports: what a sleeping thread has
@@ -145,12 +145,12 @@ impl QueuePair {
             receive_places: 0,
             asleep: false,
             interrupted: false,
-            bell: Arc::new(EventDescriptor::new()?),
+            wake_event: Arc::new(EventDescriptor::new()?),
             looks: 0,
             watch: None,
         };
         let channel = Arc::new(Channel::new()?);
-        let events = descriptors::joined([state.completions.as_fd(), channel.as_fd(), state.bell.as_fd()])?;
+        let events = descriptors::joined([state.completions.as_fd(), channel.as_fd(), state.wake_event.as_fd()])?;
         Ok(Self { state: Mutex::new(state), changed: Condvar::new(), channel, events, depths })
     }
 
@@ -256,7 +256,7 @@ impl QueuePair {
         let mut state = self.lock();
         state.interrupted = true;
         if state.asleep {
-            state.bell.ring();
+            state.wake_event.signal();
         }
     }
 
@@ -282,7 +282,7 @@ impl QueuePair {
         let (spin, deadline) = (state.domain.device().spin(), begin.checked_add(timeout));
         let mut spun = spin.is_zero();
         loop {
-            state.heed(&self.channel);
+            state.take_connection_events(&self.channel);
             state.poll();
             if let Some(found) = look(&mut state)? {
                 return Ok(Some(found));
@@ -327,7 +327,7 @@ impl QueuePair {
         if state.asleep {
             return self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let (completions, bell) = (Arc::clone(&state.completions), Arc::clone(&state.bell));
+        let (completions, wake_event) = (Arc::clone(&state.completions), Arc::clone(&state.wake_event));
         // What came before is not announced, so it looks once more before going to sleep.
         if completions.arm().is_err() {
             state.end();
@@ -338,12 +338,12 @@ impl QueuePair {
         }
         state.asleep = true;
         drop(state);
-        wait_for([completions.as_fd(), self.channel.as_fd(), bell.as_fd()], timeout);
-        completions.heed();
+        wait_for([completions.as_fd(), self.channel.as_fd(), wake_event.as_fd()], timeout);
+        completions.acknowledge();
         let mut state = self.lock();
         state.asleep = false;
         if state.phase != PairPhase::Over {
-            bell.heed();
+            wake_event.clear();
         }
         self.changed.notify_all();
         if let Some(watch) = state.watch.take() {
@@ -360,8 +360,8 @@ impl QueuePair {
     pub fn arm(&self) -> Result<Armed, Error> {
         let mut state = self.lock();
         // What was announced before is not announced again.
-        state.completions.heed();
-        state.heed(&self.channel);
+        state.completions.acknowledge();
+        state.take_connection_events(&self.channel);
         let spin = state.domain.device().spin();
         if !state.poll() && !spin.is_zero() && state.phase == PairPhase::Established {
             state = self.spin(state, Instant::now(), spin);
@@ -630,7 +630,7 @@ impl PairState {
     }
 
     /// Looks at what has happened to the connection, and ends it if it is over.
-    fn heed(&mut self, channel: &Channel) {
+    fn take_connection_events(&mut self, channel: &Channel) {
         self.take_events(channel);
         if let Some(error) = self.lost.take() {
             self.answer.get_or_insert(Err(error));
@@ -686,7 +686,7 @@ impl PairState {
 
     /// Wakes whoever waits: a thread that sleeps, and the waiter.
     fn wake(&mut self) {
-        self.bell.ring();
+        self.wake_event.signal();
         if let Some(watch) = self.watch.take() {
             watch.wake();
         }
