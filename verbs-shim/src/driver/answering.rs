@@ -14,7 +14,7 @@ use rpcrdma::v2::ErrorBodyV2;
 use super::buffers::{Buffers, Sent};
 use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
-use super::registration::{AnswerBuffer, AnswerRegistration, Registration, Source};
+use super::registration::{AnswerBuffer, AnswerRegistration, RegistrationId, Source};
 use super::resources::{Posted, Provider, Resources};
 use super::settings::{Delays, MAX_CALLS, READS, Settings};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
@@ -318,7 +318,7 @@ impl<V: Provider> Answering<V> {
 
     fn register(&mut self, jobs: &mut Jobs<V>, registration: AnswerRegistration, buffer: Vec<u8>) -> Result<(), Ended> {
         self.answer(registration.answer)?.away += 1;
-        jobs.add(Job::Register(Registration::Answer(registration), buffer));
+        jobs.add(Job::Register(RegistrationId::Answer(registration), buffer));
         Ok(())
     }
 
@@ -376,7 +376,7 @@ impl<V: Provider> Answering<V> {
                 let (_, region) = answer.regions.pop().ok_or(Ended::MISSING)?;
                 answer.tries += 1;
                 answer.away += 1;
-                jobs.add(Job::RegisterAgain(Registration::Answer(registration), region));
+                jobs.add(Job::RegisterAgain(RegistrationId::Answer(registration), region));
                 told = Ok(());
             }
             Err(InputError::HandleInUse) => told = self.responder.handle(Input::Registered { call, memory: None }),
@@ -712,7 +712,7 @@ impl<R> Answer<R> {
         let Some(region) = self.pulled.take() else { return false };
         self.away += 1;
         jobs.add(Job::Deregister(
-            Registration::Answer(AnswerRegistration { answer, kind: AnswerBuffer::Call }),
+            RegistrationId::Answer(AnswerRegistration { answer, kind: AnswerBuffer::Call }),
             region,
         ));
         true
@@ -724,7 +724,7 @@ impl<R> Answer<R> {
         while let Some((source, region)) = self.regions.pop() {
             self.away += 1;
             let registration = AnswerRegistration { answer, kind: AnswerBuffer::Reply(source) };
-            jobs.add(Job::Deregister(Registration::Answer(registration), region));
+            jobs.add(Job::Deregister(RegistrationId::Answer(registration), region));
         }
     }
 }

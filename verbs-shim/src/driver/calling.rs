@@ -15,7 +15,7 @@ use super::buffers::{Buffers, Sent};
 use super::call_queue::{CallQueue, QueuePosition, WaitMode};
 use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
-use super::registration::{CallBuffer, CallRegistration, Registration};
+use super::registration::{CallBuffer, CallRegistration, RegistrationId};
 use super::resources::{Posted, Provider, Resources};
 use super::settings::{MAX_CALLS, Settings};
 use crate::Segment;
@@ -429,7 +429,7 @@ impl<V: Provider> Calling<V> {
             Some((buffer, kind)) => {
                 let registration = CallRegistration { ticket, region: Some(region), kind };
                 self.ticket(ticket)?.away += 1;
-                jobs.add(Job::Register(Registration::Call(registration), buffer));
+                jobs.add(Job::Register(RegistrationId::Call(registration), buffer));
                 Ok(())
             }
             None => Ok(self.tell_registered(call, region, None)?),
@@ -657,7 +657,7 @@ impl<R> Ticket<R> {
         self.pulled = PulledReply::Registering;
         self.away += 1;
         jobs.add(Job::Register(
-            Registration::Call(CallRegistration { ticket, region: None, kind: CallBuffer::Reply }),
+            RegistrationId::Call(CallRegistration { ticket, region: None, kind: CallBuffer::Reply }),
             reply,
         ));
     }
@@ -728,7 +728,10 @@ impl<R> Ticket<R> {
             return false;
         };
         self.away += 1;
-        jobs.add(Job::Deregister(Registration::Call(CallRegistration { ticket, region: Some(region), kind }), memory));
+        jobs.add(Job::Deregister(
+            RegistrationId::Call(CallRegistration { ticket, region: Some(region), kind }),
+            memory,
+        ));
         true
     }
 
@@ -740,7 +743,7 @@ impl<R> Ticket<R> {
         if let PulledReply::Registered(region) = mem::take(&mut self.pulled) {
             self.away += 1;
             let registration = CallRegistration { ticket, region: None, kind: CallBuffer::Reply };
-            jobs.add(Job::Deregister(Registration::Call(registration), region));
+            jobs.add(Job::Deregister(RegistrationId::Call(registration), region));
         }
     }
 
@@ -750,7 +753,7 @@ impl<R> Ticket<R> {
         if let Some((memory, _)) = region.and_then(Option::take) {
             self.tries += 1;
             self.away += 1;
-            jobs.add(Job::RegisterAgain(Registration::Call(registration), memory));
+            jobs.add(Job::RegisterAgain(RegistrationId::Call(registration), memory));
         }
     }
 

@@ -20,7 +20,7 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use super::registration::Registration;
+use super::registration::RegistrationId;
 use super::resources::Resources;
 use crate::verbs::Verbs;
 use crate::verbs::{Error, NotRegistered};
@@ -28,19 +28,19 @@ use crate::verbs::{Error, NotRegistered};
 /// A job to do while nothing is locked.
 pub(super) enum Job<V: Verbs> {
     /// Register a buffer.
-    Register(Registration, Vec<u8>),
+    Register(RegistrationId, Vec<u8>),
     /// Take a buffer back.
-    Deregister(Registration, V::Region),
+    Deregister(RegistrationId, V::Region),
     /// Register a buffer once more, because its handle is already in use.
-    RegisterAgain(Registration, V::Region),
+    RegisterAgain(RegistrationId, V::Region),
     /// End the connection.
     Disconnect,
 }
 
 /// The outcome of a job.
 pub(super) enum Done<V: Verbs> {
-    Registered(Registration, Result<V::Region, NotRegistered>),
-    Deregistered(Registration, Result<Vec<u8>, Error>),
+    Registered(RegistrationId, Result<V::Region, NotRegistered>),
+    Deregistered(RegistrationId, Result<Vec<u8>, Error>),
     Disconnected(Result<(), Error>),
 }
 
@@ -97,7 +97,7 @@ impl<V: Verbs> Default for Jobs<V> {
 impl<V: Verbs> Job<V> {
     /// Does the job, which takes long; nothing is locked meanwhile.
     pub(super) fn run(self, resources: &Resources<V>) -> Done<V> {
-        let register = |registration: Registration, buffer| {
+        let register = |registration: RegistrationId, buffer| {
             Done::Registered(registration, resources.verbs.register(&resources.domain, buffer, registration.access()))
         };
         match self {

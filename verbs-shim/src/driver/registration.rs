@@ -6,7 +6,7 @@ use crate::verbs::Access;
 
 /// Identifies a buffer that is registered, or being registered.
 #[derive(Clone, Copy)]
-pub(super) enum Registration {
+pub(super) enum RegistrationId {
     Call(CallRegistration),
     Answer(AnswerRegistration),
 }
@@ -55,7 +55,7 @@ pub(super) enum Source {
     Copy(u32),
 }
 
-impl Registration {
+impl RegistrationId {
     /// Returns the access rights of the memory.
     pub(super) const fn access(self) -> Access {
         match self {

@@ -16,7 +16,7 @@ use super::calling::Calling;
 use super::flow_control::FlowControl;
 use super::jobs::{Done, Job, Jobs};
 use super::negotiation::send_control;
-use super::registration::Registration;
+use super::registration::RegistrationId;
 use super::resources::{Posted, Provider, Resources};
 use super::settings::Settings;
 use crate::message::call::{Call, CallError, Progress};
@@ -351,16 +351,16 @@ impl<V: Provider> ConnectionState<V> {
         let Self { calling, answering, jobs, .. } = self;
         jobs.end();
         let told = match (done, answering) {
-            (Done::Registered(Registration::Call(registration), registered), _) => {
+            (Done::Registered(RegistrationId::Call(registration), registered), _) => {
                 calling.registered(resources, jobs, registration, registered)
             }
-            (Done::Deregistered(Registration::Call(registration), buffer), _) => {
+            (Done::Deregistered(RegistrationId::Call(registration), buffer), _) => {
                 calling.deregistered(jobs, registration, buffer)
             }
-            (Done::Registered(Registration::Answer(registration), registered), Some(answering)) => {
+            (Done::Registered(RegistrationId::Answer(registration), registered), Some(answering)) => {
                 answering.registered(resources, jobs, registration, registered)
             }
-            (Done::Deregistered(Registration::Answer(registration), buffer), Some(answering)) => {
+            (Done::Deregistered(RegistrationId::Answer(registration), buffer), Some(answering)) => {
                 answering.deregistered(jobs, registration, buffer)
             }
             (Done::Disconnected(Err(_)), _) => {
