@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rpcrdma::endpoint::CallId;
+use rpcrdma::segment::Segment;
 
 use super::resources::{Posted, Resources};
 use crate::message::ended::Ended;
 use crate::message::stream::Stream;
 use crate::verbs::Error;
-use crate::verbs::{Access, Local, Operation, Verbs};
-use crate::{Remote, Segment};
+use crate::verbs::{Access, Local, Operation, Remote, Verbs, Work};
 
 /// A connection's own buffers, and its posted work.
 pub(crate) struct Buffers<V: Verbs> {
@@ -175,7 +175,7 @@ impl<V: Verbs> Buffers<V> {
             return Err(Error::Range);
         }
         let operation = invalidate.map_or(Operation::Send, Operation::SendWithInvalidate);
-        let work = crate::verbs::Work::new(Posted::Send(slot).to_id(), operation, Local::all(region, filled));
+        let work = Work::new(Posted::Send(slot).to_id(), operation, Local::all(region, filled));
         if let Some(place) = self.sent.get_mut(slot as usize) {
             *place = sent;
         }
@@ -201,7 +201,7 @@ impl<V: Verbs> Buffers<V> {
     ) -> Result<(), Error> {
         let remote = Remote::from(remote);
         let operation = if read { Operation::Read(remote) } else { Operation::Write(remote) };
-        resources.verbs.post(&resources.queue_pair, crate::verbs::Work::new(id.to_id(), operation, local))?;
+        resources.verbs.post(&resources.queue_pair, Work::new(id.to_id(), operation, local))?;
         self.send_queue_free -= 1;
         Ok(())
     }

@@ -10,6 +10,7 @@ use rpcrdma::endpoint::SegmentLimits;
 use rpcrdma::endpoint::requester::{self, End, Input, Memory, Output};
 use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
+use rpcrdma::segment::Segment;
 
 use super::buffers::{Buffers, Sent};
 use super::call_queue::{CallQueue, QueuePosition, WaitMode};
@@ -18,7 +19,6 @@ use super::jobs::{Job, Jobs, TRIES};
 use super::registration::{CallBuffer, CallRegistration, RegistrationId};
 use super::resources::{Posted, Provider, Resources};
 use super::settings::{MAX_CALLS, Settings};
-use crate::Segment;
 use crate::message::call::{Call, CallError, Expects, Progress};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::Part;
