@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::faults::{Fault, Strike};
 use super::management::Station;
-use super::memory::{self, CopyFault, Counters, Domain, Place, transfer};
+use super::memory::{self, CopyFault, Counters, Domain, MemoryRange, transfer};
 use super::side::Side;
 use super::wakeup::{WakeCause, Wakeup};
 use super::wire::{Numbers, Wire};
@@ -82,7 +82,7 @@ pub(super) struct Half {
 pub(super) struct Queued {
     pub(super) id: u64,
     pub(super) operation: Operation,
-    pub(super) place: Place,
+    pub(super) memory: MemoryRange,
     pub(super) fenced: bool,
     pub(super) begins: Option<Instant>,
     pub(super) strike: Option<Strike>,
@@ -101,7 +101,7 @@ pub(super) enum Awaited {
 #[derive(Debug)]
 struct Receive {
     id: u64,
-    place: Place,
+    memory: MemoryRange,
 }
 
 /// The outcome of an attempt to carry something out.
@@ -312,7 +312,7 @@ impl LinkState {
     }
 
     /// Queues a receive.
-    pub(super) fn post_receive(&mut self, side: Side, id: u64, place: Place) -> Result<Awaited, Error> {
+    pub(super) fn post_receive(&mut self, side: Side, id: u64, memory: MemoryRange) -> Result<Awaited, Error> {
         if self.phase == LinkPhase::Over {
             return Err(Error::Disconnected);
         }
@@ -321,7 +321,7 @@ impl LinkState {
             return Err(Error::QueueFull);
         }
         half.receives_posted += 1;
-        half.receives.push_back(Receive { id, place });
+        half.receives.push_back(Receive { id, memory });
         let waits = self.half(side.other()).is_some_and(|half| half.not_ready.is_some());
         Ok(if waits { Awaited::Yes } else { Awaited::No })
     }
@@ -419,7 +419,7 @@ impl Half {
             Operation::Write(_) => Kind::Write,
             Operation::Read(_) => Kind::Read,
         };
-        let length = if status == Status::Success { work.place.len() } else { 0 };
+        let length = if status == Status::Success { work.memory.len() } else { 0 };
         self.completions.push_back(Completion { id: work.id, kind, status, length, invalidated: None });
     }
 
@@ -505,7 +505,7 @@ impl SideTurn<'_> {
         if reads > 0 && (fenced || is_read && reads >= self.mine.depths.reads) {
             return self.settle();
         }
-        if is_send && self.theirs.receives.is_empty() && self.mine.domain.holds(&work.place) {
+        if is_send && self.theirs.receives.is_empty() && self.mine.domain.holds(&work.memory) {
             return match self.settle() {
                 Step::Idle => self.not_ready(now),
                 step => step,
@@ -523,7 +523,7 @@ impl SideTurn<'_> {
         if self.mine.not_ready.is_none() {
             self.mine.not_ready = Some(now);
             if let (Some(work), Some(wire)) = (self.mine.queue.front(), &mut *self.wire) {
-                work.place.look(|octets| wire.not_ready(self.side, work.operation, octets));
+                work.memory.look(|octets| wire.not_ready(self.side, work.operation, octets));
             }
         }
         if self.mine.gives_up().is_none_or(|when| now < when) {
@@ -545,7 +545,7 @@ impl SideTurn<'_> {
         let wrong = match work.fault() {
             Some(Fault::LoseBefore) => Some(Status::NoAnswer),
             Some(Fault::Complete(status)) if status != Status::Success => Some(status),
-            _ if !self.mine.domain.holds(&work.place) => Some(Status::LocalProtection),
+            _ if !self.mine.domain.holds(&work.memory) => Some(Status::LocalProtection),
             _ => None,
         };
         let done = match (wrong, work.operation) {
@@ -614,29 +614,29 @@ impl SideTurn<'_> {
     }
 
     fn send(&mut self, work: &mut Queued, invalidates: Option<u32>) -> Result<(), Status> {
-        let Some(Receive { id, place }) = self.theirs.receives.pop_front() else {
+        let Some(Receive { id, memory }) = self.theirs.receives.pop_front() else {
             return Err(Status::ReceiverNotReady);
         };
-        if let Err(refused) = self.fill(work, &place, invalidates) {
+        if let Err(refused) = self.fill(work, &memory, invalidates) {
             let (receive, send) = refused.statuses();
             self.sent_in_vain(work);
             self.theirs.received(id, receive, 0, None);
             return Err(send);
         }
-        self.theirs.received(id, Status::Success, work.place.len(), invalidates);
+        self.theirs.received(id, Status::Success, work.memory.len(), invalidates);
         Ok(())
     }
 
     /// The octets of a Send go into a receive.
-    fn fill(&mut self, work: &mut Queued, place: &Place, invalidates: Option<u32>) -> Result<(), SendRefused> {
-        let length = work.place.len();
-        if length > place.len() {
+    fn fill(&mut self, work: &mut Queued, memory: &MemoryRange, invalidates: Option<u32>) -> Result<(), SendRefused> {
+        let length = work.memory.len();
+        if length > memory.len() {
             return Err(SendRefused::TooLong);
         }
-        if !place.is_writable() || !self.theirs.domain.holds(place) {
+        if !memory.is_writable() || !self.theirs.domain.holds(memory) {
             return Err(SendRefused::Target);
         }
-        self.transfer_message(work, &place.first(length)).map_err(|fault| match fault {
+        self.transfer_message(work, &memory.first(length)).map_err(|fault| match fault {
             CopyFault::Source => SendRefused::Source,
             CopyFault::Target => SendRefused::Target,
         })?;
@@ -645,7 +645,7 @@ impl SideTurn<'_> {
     }
 
     fn write(&mut self, work: &mut Queued, remote: Remote) -> Result<(), Status> {
-        let length = work.place.len();
+        let length = work.memory.len();
         // The handle of an operation without octets is never examined.
         if length == 0 {
             self.sent_in_vain(work);
@@ -662,15 +662,15 @@ impl SideTurn<'_> {
     }
 
     /// The data of a Send or RDMA Write arrives.
-    fn transfer_message(&mut self, work: &mut Queued, target: &Place) -> Result<(), CopyFault> {
+    fn transfer_message(&mut self, work: &mut Queued, target: &MemoryRange) -> Result<(), CopyFault> {
         let (operation, side) = (work.operation, self.side);
         let numbers = &mut work.numbers;
-        transfer(&work.place, target, self.counters, |octets| {
+        transfer(&work.memory, target, self.counters, |octets| {
             if let Some(wire) = self.wire {
                 *numbers = Some(wire.message(side, operation, octets));
             }
         })?;
-        self.moved(work.place.len());
+        self.moved(work.memory.len());
         Ok(())
     }
 
@@ -678,23 +678,23 @@ impl SideTurn<'_> {
     fn sent_in_vain(&mut self, work: &mut Queued) {
         if let Some(wire) = self.wire.as_mut().filter(|_| work.numbers.is_none()) {
             let (operation, numbers) = (work.operation, &mut work.numbers);
-            work.place.look(|octets| *numbers = Some(wire.message(self.side, operation, octets)));
+            work.memory.look(|octets| *numbers = Some(wire.message(self.side, operation, octets)));
         }
     }
 
     /// Requests an RDMA Read; its data comes later.
     fn ask(&mut self, work: &mut Queued, remote: Remote) -> Result<(), Status> {
-        if !work.place.is_read_sink() {
+        if !work.memory.is_read_sink() {
             return Err(Status::LocalProtection);
         }
         if let Some(wire) = self.wire {
-            work.numbers = Some(wire.read_request(self.side, remote, work.place.len()));
+            work.numbers = Some(wire.read_request(self.side, remote, work.memory.len()));
         }
-        self.source(remote, work.place.len()).map(drop)
+        self.source(remote, work.memory.len()).map(drop)
     }
 
     /// Where the data of an RDMA Read is; none if it asks for no octets.
-    fn source(&self, remote: Remote, length: usize) -> Result<Option<Place>, Status> {
+    fn source(&self, remote: Remote, length: usize) -> Result<Option<MemoryRange>, Status> {
         if length == 0 {
             return Ok(None);
         }
@@ -703,17 +703,17 @@ impl SideTurn<'_> {
 
     /// The data of an RDMA Read arrives. The memory may have gone since the request.
     fn read(&mut self, work: &Queued, remote: Remote) -> Result<(), Status> {
-        let length = work.place.len();
+        let length = work.memory.len();
         let Some(source) = self.source(remote, length)? else {
             if let (Some(wire), Some(numbers)) = (&mut *self.wire, work.numbers) {
                 wire.read_response(self.side, numbers, &[]);
             }
             return Ok(());
         };
-        if !self.mine.domain.holds(&work.place) {
+        if !self.mine.domain.holds(&work.memory) {
             return Err(Status::LocalProtection);
         }
-        let done = transfer(&source, &work.place, self.counters, |octets| {
+        let done = transfer(&source, &work.memory, self.counters, |octets| {
             if let (Some(wire), Some(numbers)) = (&mut *self.wire, work.numbers) {
                 wire.read_response(self.side, numbers, octets);
             }

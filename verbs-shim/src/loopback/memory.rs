@@ -6,8 +6,8 @@
 //! delays the adapter; in return, nobody ever sees half of an operation, and no unsafe code is needed. The races that
 //! hardware has between the two cannot be reproduced here. Buffers move in and out without being copied.
 //!
-//! A region that is deregistered leaves its place to the next one, under another handle, because handles never come
-//! twice. So nothing is allocated per call.
+//! The allocation of a deregistered region is used again for the next one, under another handle, because no handle is
+//! ever used twice. So nothing is allocated per call.
 //!
 //! A copy locks two regions, always the older one first. A thread inside a closure over a region holds one lock, and
 //! must not wait for another: that is refused (see [`held`]).
@@ -113,7 +113,7 @@ pub struct Region {
 
 /// A part of a region that a work request names.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct MemoryRange {
     memory: Arc<Memory>,
     range: Range<usize>,
 }
@@ -186,8 +186,8 @@ impl Domain {
         };
         let memory = match handles.spare.pop() {
             Some(mut spare) => match Arc::get_mut(&mut spare) {
-                Some(place) => {
-                    *place = new;
+                Some(entry) => {
+                    *entry = new;
                     spare
                 }
                 // Work that has not ended still names it.
@@ -206,7 +206,7 @@ impl Domain {
         Ok(Region { domain: self.clone(), memory, counters: Arc::clone(counters) })
     }
 
-    /// The place of a new region, if there may be one more.
+    /// Returns handle, length and offset of a new region, if one more may be registered.
     fn segment(&self, from: &Identifiers, regions: usize, length: usize, access: Access) -> Result<Segment, Error> {
         if !access.is_possible() {
             return Err(Error::Access);
@@ -222,7 +222,7 @@ impl Domain {
         self.0.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Invalidates a handle, and keeps the place of its memory.
+    /// Invalidates a handle, and keeps the allocation for the next region.
     fn deregister(&self, memory: &Arc<Memory>) {
         let mut handles = self.handles();
         let removed = handles.registered.remove(&memory.segment.handle);
@@ -231,12 +231,12 @@ impl Domain {
         }
     }
 
-    /// The place that the other side means, if it may use it that way.
-    pub(super) fn find(&self, remote: Remote, length: usize, right: Access) -> Option<Place> {
+    /// Returns the memory that the other side names, if it may access it that way.
+    pub(super) fn find(&self, remote: Remote, length: usize, right: Access) -> Option<MemoryRange> {
         let memory = Arc::clone(self.handles().registered.get(&remote.handle)?);
         let start = usize::try_from(remote.offset.checked_sub(memory.segment.offset)?).ok()?;
         let range = start..start.checked_add(length)?;
-        (memory.access.contains(right) && range.end <= memory.len()).then_some(Place { memory, range })
+        (memory.access.contains(right) && range.end <= memory.len()).then_some(MemoryRange { memory, range })
     }
 
     /// Invalidates a handle at the other side's request; false if it may not.
@@ -254,9 +254,9 @@ impl Domain {
         true
     }
 
-    /// Whether a place is in this domain, and registered.
-    pub(super) fn holds(&self, place: &Place) -> bool {
-        place.memory.domain == self.0.number && place.memory.is_valid()
+    /// Returns true if the memory is in this domain, and registered.
+    pub(super) fn holds(&self, range: &MemoryRange) -> bool {
+        range.memory.domain == self.0.number && range.memory.is_valid()
     }
 }
 
@@ -302,12 +302,12 @@ impl Region {
         Ok(mem::take(&mut *self.memory.octets.write().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    pub(super) fn place(local: &Local<'_, Self>) -> Result<Place, Error> {
+    pub(super) fn range(local: &Local<'_, Self>) -> Result<MemoryRange, Error> {
         let (memory, range) = (&local.region.memory, local.range.clone());
         if range.start > range.end || range.end > memory.len() {
             return Err(Error::Range);
         }
-        Ok(Place { memory: Arc::clone(memory), range })
+        Ok(MemoryRange { memory: Arc::clone(memory), range })
     }
 }
 
@@ -321,7 +321,7 @@ impl Drop for Region {
     }
 }
 
-impl Place {
+impl MemoryRange {
     /// Octets.
     pub(super) fn len(&self) -> usize {
         self.range.end.saturating_sub(self.range.start)
@@ -351,10 +351,10 @@ impl Place {
     }
 }
 
-/// The DMA: copies from one place to another of the same length, once. `look` sees the octets that were moved.
+/// The DMA: copies from one range to another of the same length, once. `look` sees the octets that were moved.
 pub(super) fn transfer(
-    source: &Place,
-    target: &Place,
+    source: &MemoryRange,
+    target: &MemoryRange,
     counters: &Counters,
     look: impl FnOnce(&[u8]),
 ) -> Result<(), CopyFault> {

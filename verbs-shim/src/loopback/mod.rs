@@ -494,10 +494,10 @@ impl Verbs for Adapter {
 
     fn post_receive(&self, queue_pair: &QueuePair, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
         not_held()?;
-        let place = Region::place(&local)?;
+        let memory = Region::range(&local)?;
         loop {
             let Seat { link, side } = queue_pair.seat();
-            let posted = link.lock().post_receive(side, id, place.clone());
+            let posted = link.lock().post_receive(side, id, memory.clone());
             match posted {
                 // It was accepted meanwhile.
                 Err(Error::Disconnected) if !Arc::ptr_eq(&queue_pair.seat().link, &link) => {}
@@ -513,8 +513,8 @@ impl Verbs for Adapter {
 
     fn post(&self, queue_pair: &QueuePair, work: Work<'_, Region>) -> Result<(), Error> {
         not_held()?;
-        let place = Region::place(&work.local)?;
-        if place.len() > queue_pair.message_size as usize {
+        let memory = Region::range(&work.local)?;
+        if memory.len() > queue_pair.message_size as usize {
             return Err(Error::Range);
         }
         let Seat { link, side } = queue_pair.seat();
@@ -523,7 +523,7 @@ impl Verbs for Adapter {
         let strike = queue_pair.plan.of(queue_pair.steps.fetch_add(1, Ordering::Relaxed) + 1);
         let begins = delayed(strike.as_ref());
         let Work { id, operation, fenced, .. } = work;
-        state.post(side, Queued { id, operation, place, fenced, begins, strike, numbers: None })?;
+        state.post(side, Queued { id, operation, memory, fenced, begins, strike, numbers: None })?;
         drop(state);
         link.notify();
         Ok(())

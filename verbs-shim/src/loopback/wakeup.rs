@@ -93,8 +93,8 @@ impl Wakeup {
         Seen(self.lock().notifications)
     }
 
-    /// Sleeps until a notification, unless there was one since `seen`, or until this side is interrupted. `longest`: the
-    /// maximum time.
+    /// Sleeps until a notification, unless there was one since `seen`, or until this side is interrupted. `longest`:
+    /// the maximum time.
     pub(super) fn sleep(&self, side: Option<Side>, seen: Seen, longest: Option<Duration>) -> WakeCause {
         let mut state = self.lock();
         let interrupted = |state: &mut WakeupState| side.is_some_and(|side| mem::take(&mut state.of(side).interrupted));

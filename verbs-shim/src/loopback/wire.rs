@@ -47,7 +47,7 @@ impl PathMtu {
     }
 }
 
-/// Opcodes by the place of a packet in its message.
+/// Opcodes by the position of a packet in its message.
 #[derive(Clone, Copy, Debug)]
 struct Opcodes {
     first: u8,
@@ -167,7 +167,7 @@ impl Wire {
             Operation::Write(_) => (WRITE, data.len()),
             Operation::Read(_) => return,
         };
-        let part = self.place(index, length);
+        let part = self.packet_part(index, length);
         let extension = match operation {
             Operation::SendWithInvalidate(handle) if part.is_last => handle.to_be_bytes().to_vec(),
             Operation::Write(remote) if part.is_first => target(remote, length),
@@ -188,7 +188,7 @@ impl Wire {
     pub(super) fn read_response(&mut self, from: Side, numbers: Numbers, data: &[u8]) {
         let acknowledgement = self.answered(from, ACKNOWLEDGED);
         for index in 0..self.count(data.len()) {
-            let part = self.place(index, data.len());
+            let part = self.packet_part(index, data.len());
             let extension = if part.is_first || part.is_last { &acknowledgement[..] } else { &[] };
             let (opcode, data) = (READ_RESPONSE.of(part), self.piece(data, index));
             self.packet(from.other(), opcode, number(numbers.first, index), false, extension, data);
@@ -241,7 +241,7 @@ impl Wire {
         length.div_ceil(self.mtu.octets()).max(1)
     }
 
-    fn place(&self, index: usize, length: usize) -> PacketPart {
+    fn packet_part(&self, index: usize, length: usize) -> PacketPart {
         PacketPart { is_first: index == 0, is_last: index + 1 == self.count(length) }
     }
 

@@ -246,8 +246,8 @@ impl Identifier {
     pub(super) fn message_size(&self) -> Result<u32, Error> {
         // SAFETY: numbers only, for which zeros are good.
         let mut attr: sys::ibv_port_attr = unsafe { mem::zeroed() };
-        // SAFETY: the identifier is there, the adapter it is bound to is open as long, and `attr` can be written. It is at
-        // least as long as what the function writes, which are the first fields of it.
+        // SAFETY: the identifier is there, the adapter it is bound to is open as long, and `attr` can be written. It is
+        // at least as long as what the function writes, which are the first fields of it.
         let number = unsafe {
             let id = self.id.as_ref();
             if id.verbs.is_null() { libc::ENODEV } else { sys::ibv_query_port(id.verbs, id.port_num, &raw mut attr) }
@@ -471,8 +471,8 @@ pub(super) fn local_addresses() -> Result<Vec<SocketAddr>, Error> {
     // SAFETY: `first` can be written.
     check(unsafe { libc::getifaddrs(&raw mut first) }, "getifaddrs")?;
     let (mut addresses, mut next) = (Vec::new(), first.cast_const());
-    // SAFETY: each points to the next, the last to none, and to an address that the C library has allocated, or to none. The
-    // list is freed once, when nothing of it is used any more.
+    // SAFETY: each points to the next, the last to none, and to an address that the C library has allocated, or to
+    // none. The list is freed once, when nothing of it is used any more.
     unsafe {
         while let Some(interface) = next.as_ref() {
             if !interface.ifa_addr.is_null() {

@@ -184,7 +184,8 @@ impl Region {
         drop(uses);
         let _looking = Guard(registration, |uses| uses.looking -= 1);
         // SAFETY: this many octets are there and initialised. While `looking` counts this, no work is posted that
-        // writes them (`Place::new`) and no closure changes them; none was (above). The other side cannot write them.
+        // writes them (`MemoryRange::new`) and no closure changes them; none was (above). The other side cannot write
+        // them.
         let octets = unsafe { slice::from_raw_parts(registration.buffer.start.as_ptr(), registration.length()) };
         Ok(look(octets))
     }
@@ -254,13 +255,13 @@ impl Drop for Guard<'_> {
 }
 
 /// A part of a region that posted work uses. It keeps the memory registered.
-pub(super) struct Place {
+pub(super) struct MemoryRange {
     registration: Arc<Registration>,
     incoming: bool,
     part: sys::ibv_sge,
 }
 
-impl Place {
+impl MemoryRange {
     /// For work that writes into the region (`incoming`) or reads from it.
     pub(super) fn new(local: &Local<'_, Region>, incoming: bool) -> Result<Self, Error> {
         let registration = &local.region.0;
@@ -282,7 +283,7 @@ impl Place {
         Ok(Self { registration: Arc::clone(registration), incoming, part })
     }
 
-    /// The form that the adapter takes; an empty place has no parts.
+    /// The form that the adapter takes; an empty range has no parts.
     pub(super) fn parts(&mut self) -> (*mut sys::ibv_sge, c_int) {
         (&raw mut self.part, c_int::from(self.part.length > 0))
     }
@@ -298,7 +299,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for MemoryRange {
     fn drop(&mut self) {
         let mut uses = self.registration.uses();
         if self.incoming {

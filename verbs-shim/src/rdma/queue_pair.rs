@@ -5,8 +5,8 @@
 //! the adapter's queue pair is destroyed, and the rest is flushed here. So nothing waits for an adapter to flush, and
 //! all memory is free at once.
 //!
-//! That takes an adapter long, and work may be posted by a future's poll. So if posting finds out that the connection is
-//! over, it only says so, and wakes whoever waits: the end of the connection is left to the next wait.
+//! That takes an adapter long, and work may be posted by a future's poll. So if posting finds out that the connection
+//! is over, it only says so, and wakes whoever waits: the end of the connection is left to the next wait.
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -21,7 +21,7 @@ use super::completions::Completions;
 use super::device::Device;
 use super::listener::ConnectionRequest;
 use super::management::{Channel, Event, Identifier, Parameters, rejection, wait_for};
-use super::memory::{Domain, Place, Region};
+use super::memory::{Domain, MemoryRange, Region};
 use super::sys;
 use crate::verbs::Error;
 use crate::verbs::descriptors::{self, EventDescriptor};
@@ -82,7 +82,7 @@ struct PostedWork {
     number: u64,
     id: u64,
     kind: Kind,
-    place: Place,
+    memory: MemoryRange,
 }
 
 struct PairState {
@@ -105,9 +105,9 @@ struct PairState {
     receives: VecDeque<PostedWork>,
     /// Completions that were not taken.
     ready: VecDeque<Completion>,
-    /// Occupied places in the queues: those above, and those of completions that were not taken.
-    places: usize,
-    receive_places: usize,
+    /// Used entries of the queues: the work above, and completions that were not taken.
+    send_queue_used: usize,
+    receive_queue_used: usize,
     /// Whether a thread sleeps for all that wait.
     asleep: bool,
     /// Whether the next wait for a completion ends at once.
@@ -141,8 +141,8 @@ impl QueuePair {
             work: VecDeque::new(),
             receives: VecDeque::new(),
             ready: VecDeque::new(),
-            places: 0,
-            receive_places: 0,
+            send_queue_used: 0,
+            receive_queue_used: 0,
             asleep: false,
             interrupted: false,
             wake_event: Arc::new(EventDescriptor::new()?),
@@ -391,22 +391,22 @@ impl QueuePair {
     }
 
     pub(super) fn post_receive(&self, id: u64, local: &Local<'_, Region>) -> Result<(), Error> {
-        let place = Place::new(local, true)?;
+        let memory = MemoryRange::new(local, true)?;
         let mut state = self.lock();
-        state.has(&place)?;
+        state.has(&memory)?;
         if state.phase == PairPhase::Over || state.lost.is_some() {
             return Err(Error::Disconnected);
         }
-        if state.receive_places >= self.depths.receive {
+        if state.receive_queue_used >= self.depths.receive {
             return Err(Error::QueueFull);
         }
-        let mut posted = PostedWork { number: state.number(), id, kind: Kind::Receive, place };
+        let mut posted = PostedWork { number: state.number(), id, kind: Kind::Receive, memory };
         if let Some(hardware) = state.hardware {
             // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
             unsafe { post_receive(hardware, &mut posted) }.map_err(|error| state.refused(&self.channel, error))?;
         }
         state.receives.push_back(posted);
-        state.receive_places += 1;
+        state.receive_queue_used += 1;
         Ok(())
     }
 
@@ -415,9 +415,9 @@ impl QueuePair {
     }
 
     pub(super) fn post(&self, work: &Work<'_, Region>) -> Result<(), Error> {
-        let place = Place::new(&work.local, matches!(work.operation, Operation::Read(_)))?;
+        let memory = MemoryRange::new(&work.local, matches!(work.operation, Operation::Read(_)))?;
         let mut state = self.lock();
-        state.has(&place)?;
+        state.has(&memory)?;
         if state.phase == PairPhase::Asked {
             state.learn(&self.channel);
         }
@@ -427,10 +427,10 @@ impl QueuePair {
             (PairPhase::Established, Some(hardware)) => hardware,
             (PairPhase::Established | PairPhase::Over, _) => return Err(Error::Disconnected),
         };
-        if place.len() > state.message_size as usize {
+        if memory.len() > state.message_size as usize {
             return Err(Error::Range);
         }
-        if state.places >= self.depths.send {
+        if state.send_queue_used >= self.depths.send {
             return Err(Error::QueueFull);
         }
         let kind = match work.operation {
@@ -438,12 +438,12 @@ impl QueuePair {
             Operation::Write(_) => Kind::Write,
             Operation::Read(_) => Kind::Read,
         };
-        let mut posted = PostedWork { number: state.number(), id: work.id, kind, place };
+        let mut posted = PostedWork { number: state.number(), id: work.id, kind, memory };
         // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
         unsafe { post(hardware, &mut posted, work.operation, work.fenced) }
             .map_err(|error| state.refused(&self.channel, error))?;
         state.work.push_back(posted);
-        state.places += 1;
+        state.send_queue_used += 1;
         Ok(())
     }
 
@@ -455,9 +455,9 @@ impl QueuePair {
 /// Gives a receive to the adapter.
 ///
 /// # Safety
-/// The queue pair exists, and so does everything that the place needs until the receive has ended.
+/// The queue pair exists, and so does everything that the memory needs until the receive has ended.
 unsafe fn post_receive(hardware: NonNull<sys::ibv_qp>, posted: &mut PostedWork) -> Result<(), Error> {
-    let (sg_list, num_sge) = posted.place.parts();
+    let (sg_list, num_sge) = posted.memory.parts();
     let mut request = sys::ibv_recv_wr { wr_id: posted.number, next: ptr::null_mut(), sg_list, num_sge };
     let mut bad = ptr::null_mut();
     // SAFETY: the function is the driver's for this queue pair; request and list are copied before it returns.
@@ -473,7 +473,7 @@ unsafe fn post_receive(hardware: NonNull<sys::ibv_qp>, posted: &mut PostedWork) 
 /// Gives work to the adapter.
 ///
 /// # Safety
-/// The queue pair exists, and so does everything that the place needs until the work has ended.
+/// The queue pair exists, and so does everything that the memory needs until the work has ended.
 unsafe fn post(
     hardware: NonNull<sys::ibv_qp>,
     posted: &mut PostedWork,
@@ -500,7 +500,7 @@ fn send_request(posted: &mut PostedWork, operation: Operation, fenced: bool) -> 
         Operation::Write(remote) => (sys::IBV_WR_RDMA_WRITE, Some(remote), 0),
         Operation::Read(remote) => (sys::IBV_WR_RDMA_READ, Some(remote), 0),
     };
-    let (sg_list, num_sge) = posted.place.parts();
+    let (sg_list, num_sge) = posted.memory.parts();
     let fence = if fenced { sys::IBV_SEND_FENCE } else { 0 };
     sys::ibv_send_wr {
         wr_id: posted.number,
@@ -528,8 +528,8 @@ fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
 impl PairState {
     /// An adapter checks that memory belongs to the queue pair's domain, but it knows nothing of another adapter's
     /// memory, and could take it for its own.
-    fn has(&self, place: &Place) -> Result<(), Error> {
-        if place.domain().device().context() == self.domain.device().context() {
+    fn has(&self, memory: &MemoryRange) -> Result<(), Error> {
+        if memory.domain().device().context() == self.domain.device().context() {
             Ok(())
         } else {
             Err(Error::Deregistered)
@@ -599,15 +599,15 @@ impl PairState {
         // They come in order, so it is the first in one of the two queues.
         let found = |posted: &VecDeque<PostedWork>| posted.iter().position(|posted| posted.number == completion.wr_id);
         let posted = match (found(&self.work), found(&self.receives)) {
-            (Some(place), _) => self.work.remove(place),
-            (None, Some(place)) => self.receives.remove(place),
+            (Some(index), _) => self.work.remove(index),
+            (None, Some(index)) => self.receives.remove(index),
             (None, None) => None,
         };
-        let Some(PostedWork { id, kind, place, .. }) = posted else { return };
+        let Some(PostedWork { id, kind, memory, .. }) = posted else { return };
         let status = status(completion.status);
         let length = match (status, kind) {
             (Status::Success, Kind::Receive) => completion.byte_len as usize,
-            (Status::Success, _) => place.len(),
+            (Status::Success, _) => memory.len(),
             _ => 0,
         };
         let invalidates = status == Status::Success && completion.wc_flags & sys::IBV_WC_WITH_INV != 0;
@@ -617,8 +617,9 @@ impl PairState {
 
     fn take(&mut self) -> Option<Completion> {
         let completion = self.ready.pop_front()?;
-        let places = if completion.kind == Kind::Receive { &mut self.receive_places } else { &mut self.places };
-        *places = places.saturating_sub(1);
+        let used =
+            if completion.kind == Kind::Receive { &mut self.receive_queue_used } else { &mut self.send_queue_used };
+        *used = used.saturating_sub(1);
         Some(completion)
     }
 
@@ -722,11 +723,11 @@ impl PairState {
     fn destroy(&mut self) -> Result<(), Error> {
         self.hardware = None;
         let destroyed = self.identifier.as_mut().map_or(Ok(()), Identifier::destroy_queue_pair);
-        for PostedWork { id, kind, place, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
+        for PostedWork { id, kind, memory, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
             self.ready.push_back(Completion { id, kind, status: Status::Flushed, length: 0, invalidated: None });
             if destroyed.is_err() {
                 // The adapter may still use the memory, so nobody gets it back.
-                mem::forget(place);
+                mem::forget(memory);
             }
         }
         destroyed
