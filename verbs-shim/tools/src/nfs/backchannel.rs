@@ -313,9 +313,9 @@ mod tests {
         for cut in 0..whole.len() {
             assert_eq!(outcome(&whole[..cut]), (cut >= 20, false), "{cut}");
         }
-        let with = |place: usize, value: u8| {
+        let with = |index: usize, value: u8| {
             let mut other = whole.clone();
-            other[place] = value;
+            other[index] = value;
             outcome(&other)
         };
         assert_eq!(

@@ -398,9 +398,9 @@ impl KnownClients {
     pub(super) fn sequence(&mut self, arguments: &mut &[u8], count: u32) -> Result<Sequenced, Failure> {
         let [a, b, c, d, sequence, slot, highest, keeps] = words(arguments).ok_or(BAD_XDR)?;
         let id = [a, b, c, d];
-        let place = self.sessions.iter().position(|session| session.id == id).ok_or(BAD_SESSION)?;
-        let flags = self.path_flags(place);
-        let session = self.sessions.get_mut(place).ok_or(BAD_SESSION)?;
+        let index = self.sessions.iter().position(|session| session.id == id).ok_or(BAD_SESSION)?;
+        let flags = self.path_flags(index);
+        let session = self.sessions.get_mut(index).ok_or(BAD_SESSION)?;
         match (slot, highest) {
             (0, 0) => {}
             (0, _) => return Err(BAD_HIGH_SLOT),
@@ -427,10 +427,10 @@ impl KnownClients {
     }
 
     /// `sr_status_flags`: whether the client cannot be called back, although it has asked for it.
-    fn path_flags(&self, place: usize) -> u32 {
+    fn path_flags(&self, index: usize) -> u32 {
         const OF_CLIENT: u32 = 0x1;
         const OF_SESSION: u32 = 0x200;
-        let Some(session) = self.sessions.get(place) else { return 0 };
+        let Some(session) = self.sessions.get(index) else { return 0 };
         if !session.backchannel.as_ref().is_some_and(|backchannel| backchannel.is_down()) {
             return 0;
         }
@@ -446,8 +446,8 @@ impl KnownClients {
     /// DESTROY_SESSION.
     pub(super) fn destroy_session(&mut self, arguments: &mut &[u8]) -> Result<Answer, Failure> {
         let id: [u32; 4] = words(arguments).ok_or(BAD_XDR)?;
-        let place = self.sessions.iter().position(|session| session.id == id).ok_or(BAD_SESSION)?;
-        let session = self.sessions.remove(place);
+        let index = self.sessions.iter().position(|session| session.id == id).ok_or(BAD_SESSION)?;
+        let session = self.sessions.remove(index);
         session.backchannel.iter().for_each(|backchannel| backchannel.end());
         Ok(Answer::default())
     }
@@ -459,11 +459,11 @@ impl KnownClients {
         has_delegations: impl Fn(u64) -> bool,
     ) -> Result<Answer, Failure> {
         let id = hyper(arguments).ok_or(BAD_XDR)?;
-        let place = self.clients.iter().position(|client| client.id == id).ok_or(STALE_CLIENT)?;
+        let index = self.clients.iter().position(|client| client.id == id).ok_or(STALE_CLIENT)?;
         if has_delegations(id) || self.sessions.iter().any(|session| session.client == id) {
             return Err(CLIENT_BUSY);
         }
-        self.clients.remove(place);
+        self.clients.remove(index);
         Ok(Answer::default())
     }
 

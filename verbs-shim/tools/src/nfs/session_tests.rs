@@ -524,10 +524,10 @@ fn a_session_is_created_once_for_each_number() {
     // What it is granted: one slot, and no more than it has asked for or there is.
     assert_eq!(second[11..18], [0, 8192, 8192, 1024, 16, 1, 0]);
     // Too small for anything; too small for callbacks, which need two operations.
-    for (place, value) in [(6, 511), (7, 511), (9, 0), (10, 0), (13, 511), (16, 1), (17, 0)] {
+    for (index, value) in [(6, 511), (7, 511), (9, 0), (10, 0), (13, 511), (16, 1), (17, 0)] {
         let mut small = create_session(client.id, 3, 2);
-        small[place] = value;
-        assert_eq!(client.compound(&folder, 1, &[&small])[0], 10_005, "{place}");
+        small[index] = value;
+        assert_eq!(client.compound(&folder, 1, &[&small])[0], 10_005, "{index}");
     }
     assert_eq!(client.compound(&folder, 1, &[&create_session(client.id, 3, 8)])[0], 22);
     let mut short = create_session(client.id, 3, 0);
@@ -579,13 +579,13 @@ fn no_arguments_do_harm() {
         for cut in 0..right.len() {
             let _ = client.octets(&folder, &right[..cut]);
         }
-        for place in 0..right.len() {
+        for index in 0..right.len() {
             for value in [0, 1, 2, 4, 0x7f, 0xff] {
                 let mut wrong = right.clone();
-                wrong[place] = value;
+                wrong[index] = value;
                 // It may be without sense, but nothing that is answered is longer than the session permits.
                 let reply = client.octets(&folder, &wrong).unwrap_or_default();
-                assert!(reply.len() <= 8192, "{place}: {value}");
+                assert!(reply.len() <= 8192, "{index}: {value}");
             }
         }
     }

@@ -89,12 +89,12 @@ pub struct Recipe {
     rpcrdma_version: String,
     /// Its octets, with a handle and an offset of zeros where there is memory.
     octets: Vec<u8>,
-    memory: Vec<Place>,
+    memory: Vec<AdvertisedSegment>,
 }
 
-/// Memory for a segment.
+/// A segment that is filled in with memory of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct AdvertisedSegment {
     /// Octets from the start of the message to the handle.
     at: usize,
     usage: Usage,
@@ -198,7 +198,7 @@ impl Recipe {
     fn segment(&mut self, random: &mut Random, usage: Usage) {
         let most = 4 << random.below(10);
         let length = 1 + random.below(most);
-        self.memory.push(Place { at: self.octets.len(), usage, length });
+        self.memory.push(AdvertisedSegment { at: self.octets.len(), usage, length });
         self.words(&[0, length, 0, 0]);
     }
 
@@ -210,7 +210,7 @@ impl Recipe {
             if let Some(word) = self.octets.get_mut(at..at + 4) {
                 word.copy_from_slice(&odd.to_be_bytes());
                 // What has another handle or offset now is no memory any more; another length is one of that memory.
-                self.memory.retain(|place| !(place.at..place.at + 16).contains(&at) || at == place.at + 4);
+                self.memory.retain(|segment| !(segment.at..segment.at + 16).contains(&at) || at == segment.at + 4);
             }
         }
         match random.below(10) {
@@ -220,13 +220,13 @@ impl Recipe {
         }
         self.octets.truncate(MOST);
         let end = self.octets.len();
-        self.memory.retain(|place| place.at + 16 <= end);
+        self.memory.retain(|segment| segment.at + 16 <= end);
     }
 
     /// The message with the memory of this connection.
     fn compose<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Vec<u8>, Error> {
         let mut message = self.octets.clone();
-        for &Place { at, usage, length } in &self.memory {
+        for &AdvertisedSegment { at, usage, length } in &self.memory {
             // A handle and an offset; the length may be a wrong one on purpose.
             let segment = session.advertise(&vec![0xa5; length.min(1 << 20) as usize], usage)?;
             for range in [0..4, 8..16] {
