@@ -23,31 +23,31 @@ use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
 
 const CALLS: usize = MAX_CALLS as usize;
-/// The most octets of the header of a Call that has chunks.
+/// Maximum length of the header of a Call that has chunks, in octets.
 const HEADER: usize = 2048;
-/// The most copies whose buffers are kept for the next reply.
+/// Maximum number of copies whose buffers are kept for the next reply.
 const MAX_COPIES: usize = 4;
-/// The most Read chunks, and Write chunks, of a Call.
+/// Maximum number of Read chunks, and of Write chunks, of a Call.
 const CHUNKS: usize = 16;
 
-/// The longest time for which a reply may be provided, or something delayed: a year, so that no clock overflows.
+/// Maximum time for which a reply is provided, or an operation delayed: a year, so that no clock overflows.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// The calls of the other side.
 pub(crate) struct Answering<V: Verbs> {
     responder: Box<Responder<CALLS, HEADER, CHUNKS>>,
-    /// How long the other side may take to pull a reply.
+    /// Time that the other side has to pull a reply.
     provides: Duration,
     delays: Delays,
-    /// Answers with a deadline: replies that wait to be pulled, and those that are delayed.
+    /// Number of answers with a deadline: replies that wait to be pulled, and delayed ones.
     timed: usize,
     answers: Vec<Answer<V::Region>>,
     free: Vec<usize>,
-    /// The answer to the call in each place of the Responder.
+    /// The answer to the call in each slot of the Responder.
     of_call: [Option<usize>; CALLS],
-    /// Calls to hand to the application.
+    /// Calls for the application.
     delivered: VecDeque<usize>,
-    /// Whether one was added to them.
+    /// True if a call was added to `delivered` since the last look.
     pub(super) news: bool,
     items: Vec<Item>,
 }
@@ -59,36 +59,36 @@ struct Answer<R> {
     xid: u32,
     /// The complete call.
     message: Vec<u8>,
-    /// The memory in which it is put together, meanwhile.
+    /// The memory in which it is assembled, until it is complete.
     pulled: Option<R>,
     reply: Stream,
     regions: Vec<(Source, R)>,
-    /// Buffers that are being registered or taken back.
+    /// Number of buffers that are being registered or deregistered.
     away: usize,
-    /// How often the adapter has given a handle that is in use.
+    /// Number of times that the adapter has returned a handle in use.
     tries: u8,
-    /// Until when the reply waits to be pulled.
+    /// Deadline for the other side to pull the reply.
     provided: Option<Instant>,
     delay: AnswerDelay,
     /// Copies of earlier replies, to be overwritten.
     copies: Vec<Vec<u8>>,
 }
 
-/// How far an answer has got.
+/// Stage of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AnswerStage {
-    /// There is none.
+    /// No call uses it.
     #[default]
     Free,
-    /// Until the Send of its reply is complete, or the reply was pulled.
+    /// In use until the Send of its reply has completed, or the reply was pulled.
     Open,
-    /// The same, but there is no memory for the Responder's last request.
+    /// Like `Open`, but memory for the Responder's last request could not be registered.
     Refused,
-    /// All memory is being taken back; if there is a Call, the Responder waits for that.
+    /// All memory is being deregistered. If there is a Call, the Responder waits for that.
     Closing(Option<CallId>),
 }
 
-/// How far the delay before the next RDMA Read, or the RDMA Writes, has got.
+/// State of the delay before the next RDMA Read, or before the RDMA Writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AnswerDelay {
     #[default]
@@ -97,7 +97,7 @@ enum AnswerDelay {
     Over,
 }
 
-/// A call that is handed to the application.
+/// A call that is passed to the application.
 #[derive(Default)]
 pub(crate) struct Asked {
     pub(crate) number: usize,
@@ -108,7 +108,7 @@ pub(crate) struct Asked {
 }
 
 impl<V: Provider> Answering<V> {
-    /// `message_size`: the most octets that one RDMA Read or Write moves. `refused` are the XIDs of calls that ended
+    /// `message_size`: maximum number of octets that one RDMA Read or Write moves. `refused`: XIDs of calls that ended
     /// the connection before (RFC 8166 section 4.5.3).
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32, refused: &[u32]) -> Self {
         let mut responder = Box::new(Responder::new(terms, settings.limits));
@@ -134,22 +134,22 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// The terms of the calls that come from now on.
+    /// Sets the terms of the calls that come from now on.
     pub(super) fn agree(&mut self, terms: Terms) {
         self.responder.agree(terms);
     }
 
-    /// Calls that are not answered, and whose Receives are posted again.
+    /// Returns the number of unanswered calls whose Receives are posted again.
     pub(super) fn occupied(&self) -> u32 {
         self.responder.occupied()
     }
 
-    /// Calls that are not answered.
+    /// Returns the number of unanswered calls.
     pub(super) fn owed(&self) -> u32 {
         self.responder.owed_replies()
     }
 
-    /// Whether there is a place for one more call.
+    /// Returns true if a slot is free for one more call.
     pub(super) fn has_place(&self) -> bool {
         self.responder.has_place()
     }
@@ -159,7 +159,7 @@ impl<V: Provider> Answering<V> {
         self.responder.handle(Input::Received { receive, octets })
     }
 
-    /// The rest of a call will not come.
+    /// Drops a call of which the remaining parts will not come.
     pub(super) fn broken(&mut self, xid: u32, error: ErrorBodyV2) -> Result<(), InputError> {
         self.responder.handle(Input::Broken { xid, error })
     }
@@ -171,22 +171,22 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// The Send of a reply is complete, and with it everything that the reply consists of, so its memory is free.
+    /// The Send of a reply has completed, and all earlier work of the reply with it: frees its memory.
     pub(super) fn sent(&mut self, jobs: &mut Jobs<V>, number: usize) {
         self.close(jobs, number, None);
     }
 
-    /// Whether there are calls that the application has, or will get.
+    /// Returns true if the application has calls to answer, or will get some.
     pub(super) fn is_busy(&self) -> bool {
         self.answers.iter().any(|answer| answer.call.is_some() && answer.provided.is_none())
     }
 
-    /// The XID of a call that is not answered yet.
+    /// Returns the XID of an unanswered call.
     pub(super) fn xid(&self, number: u32) -> Option<u32> {
         self.answers.get(number as usize).filter(|answer| answer.stage != AnswerStage::Free).map(|answer| answer.xid)
     }
 
-    /// The connection is over.
+    /// Ends all answers, because the connection is over.
     pub(super) fn lost(&mut self, jobs: &mut Jobs<V>) {
         let _ = self.responder.handle(Input::Disconnected);
         self.delivered.clear();
@@ -227,7 +227,7 @@ impl<V: Provider> Answering<V> {
         Ok(())
     }
 
-    /// Does the next thing that the Responder asks for, and says whether there was one.
+    /// Carries out the next request of the Responder. Returns false if there was none.
     pub(super) fn step(
         &mut self,
         resources: &Resources<V>,
@@ -262,13 +262,13 @@ impl<V: Provider> Answering<V> {
             }
             Output::Register { call, length } => self.provide(resources, jobs, call, length)?,
             Output::Invalidate { call, .. } => self.fence(jobs, call)?,
-            // It has been told of nothing else that would end a connection.
+            // No other input that it gets would end a connection.
             Output::Disconnect => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
         }
         Ok(true)
     }
 
-    /// Puts a part of a call where it belongs: that of a Send around what is pulled.
+    /// Copies a part of a call from its Send into the message.
     fn place(
         &mut self,
         resources: &Resources<V>,
@@ -290,7 +290,7 @@ impl<V: Provider> Answering<V> {
         copied.ok_or(Ended::MISSING)
     }
 
-    /// Takes back the memory of a reply that the other side has pulled, or has not pulled in time.
+    /// Deregisters a reply that the other side has pulled, or has not pulled in time.
     fn fence(&mut self, jobs: &mut Jobs<V>, call: CallId) -> Result<(), Ended> {
         let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(Ended::MISSING)?;
         self.timed = self.timed.saturating_sub(1);
@@ -308,7 +308,7 @@ impl<V: Provider> Answering<V> {
     ) -> Result<(), Ended> {
         let number = self.number(call).ok_or(Ended::MISSING)?;
         let answer = self.answer(number)?;
-        // Of a single buffer, no more than the range may be exposed.
+        // Of a single buffer, only the range may be exposed.
         let whole = |(part, local): &(Part, Range<usize>)| *local == (0..answer.reply.part_len(*part));
         let part = answer.reply.part(&(0..length)).filter(whole);
         let source = part.map_or(Source::Copy(0), |(part, _)| Source::Part(part));
@@ -322,7 +322,7 @@ impl<V: Provider> Answering<V> {
         Ok(())
     }
 
-    /// Memory is registered, or cannot be.
+    /// Handles the end of a registration.
     pub(super) fn registered(
         &mut self,
         resources: &Resources<V>,
@@ -356,7 +356,7 @@ impl<V: Provider> Answering<V> {
         Ok(())
     }
 
-    /// Memory is registered for the other side to pull a reply, or cannot be.
+    /// Handles the end of a registration of memory from which the other side is to pull a reply.
     fn is_provided(
         &mut self,
         jobs: &mut Jobs<V>,
@@ -385,7 +385,7 @@ impl<V: Provider> Answering<V> {
         Ok(told?)
     }
 
-    /// A registration has ended.
+    /// Handles the end of a deregistration.
     pub(super) fn deregistered(
         &mut self,
         jobs: &mut Jobs<V>,
@@ -404,7 +404,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Nothing of an answer is in progress any more: takes its memory back, for which the Responder may wait.
+    /// Nothing of an answer is in progress any more: deregisters its memory. The Responder may wait for that.
     fn close(&mut self, jobs: &mut Jobs<V>, number: usize, call: Option<CallId>) {
         if let Some(answer) = self.answers.get_mut(number)
             && answer.stage != AnswerStage::Free
@@ -414,7 +414,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Takes back the remaining memory of an answer that is closed. When everything is back, there is room for another.
+    /// Deregisters the remaining memory of a closed answer. When no memory is registered any more, the answer is free.
     fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
         let Some(answer) = self.answers.get_mut(number) else { return };
         let AnswerStage::Closing(call) = answer.stage else { return };
@@ -432,17 +432,17 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Whether there is a call for the application.
+    /// Returns true if there is a call for the application.
     pub(super) fn has_next(&self) -> bool {
         !self.delivered.is_empty()
     }
 
-    /// When the first time ends: for pulling a provided reply, or by which something is delayed.
+    /// Returns the earliest deadline: for pulling a provided reply, or the end of a delay.
     pub(super) fn next_end(&self) -> Option<Instant> {
         (self.timed > 0).then(|| self.answers.iter().filter_map(Answer::ends).min()).flatten()
     }
 
-    /// Ends replies that were not pulled in time, and goes on with what was delayed.
+    /// Ends replies that were not pulled in time, and resumes delayed answers.
     pub(super) fn expire(&mut self, now: Instant) {
         if self.timed == 0 {
             return;
@@ -450,7 +450,7 @@ impl<V: Provider> Answering<V> {
         for answer in self.answers.iter_mut().filter(|answer| answer.ends().is_some_and(|ends| ends <= now)) {
             let Some(call) = answer.call else { continue };
             if answer.provided.is_some() {
-                // If its end has begun, it goes on by itself as soon as there is room for it.
+                // An end that has begun is completed as soon as the send queue has a free entry.
                 let _ = self.responder.expire(call);
                 answer.provided = Some(now + LONGEST);
             } else {
@@ -462,7 +462,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Whether what the Responder asks for has to wait, so that it is asked for again.
+    /// Returns true if the Responder's request has to wait. It is then asked for again later.
     fn is_delayed(&mut self, number: usize, call: CallId, delay: Duration) -> Result<bool, Ended> {
         let answer = self.answer(number)?;
         if delay.is_zero() || answer.delay == AnswerDelay::Over {
@@ -482,7 +482,7 @@ impl<V: Provider> Answering<V> {
         self.answers.get_mut(number).ok_or(Ended::MISSING)
     }
 
-    /// The answer to a call; a new one comes with memory in which to put the call together.
+    /// Returns the number of the answer to a call. A new answer has memory to assemble the call in.
     fn number_or_begin(&mut self, call: CallId) -> Result<usize, Ended> {
         self.number(call).map_or_else(|| self.begin(call), Ok)
     }
@@ -507,7 +507,7 @@ impl<V: Provider> Answering<V> {
         Ok(number)
     }
 
-    /// Pulls a part of a call. The memory for it is registered first.
+    /// Pulls a part of a call, after registering the memory for it.
     fn read(
         &mut self,
         resources: &Resources<V>,
@@ -535,7 +535,7 @@ impl<V: Provider> Answering<V> {
         Ok(self.responder.handle(next)?)
     }
 
-    /// Writes a part of a reply. Its memory is registered first.
+    /// Writes a part of a reply, after registering its memory.
     fn write(
         &mut self,
         resources: &Resources<V>,
@@ -567,7 +567,7 @@ impl<V: Provider> Answering<V> {
         Ok(self.responder.handle(next)?)
     }
 
-    /// A call is complete. If it was pulled, it is taken out of its region first.
+    /// Completes a call. A call that was pulled is first taken out of its region.
     fn deliver(
         &mut self,
         resources: &Resources<V>,
@@ -595,7 +595,7 @@ impl<V: Provider> Answering<V> {
         self.hand_over(number, call)
     }
 
-    /// Hands a call to the application. What was pulled may contain anything.
+    /// Passes a call to the application. The pulled octets may be anything.
     fn hand_over(&mut self, number: usize, call: CallId) -> Result<(), Ended> {
         let answer = self.answer(number)?;
         if MessageType::peek(&answer.message) == Some((answer.xid, MessageType::CALL)) {
@@ -608,9 +608,9 @@ impl<V: Provider> Answering<V> {
     }
 }
 
-/// What the Send of a reply carries. The Responder forgets the call then, unless the other side is to pull the reply;
-/// and nothing was kept of a call that was refused at once. A part of a continued reply is copied, so nothing depends
-/// on its Send.
+/// Returns the purpose of a reply's Send, and its stream. The Responder then forgets the call, unless the other side is
+/// to pull the reply; and nothing was kept of a call that was refused at once. A part of a continued reply is copied,
+/// so nothing depends on its Send.
 fn carried<'a, R>(
     of_call: &mut [Option<usize>],
     answers: &'a mut [Answer<R>],
@@ -650,7 +650,7 @@ impl<R> Default for Answer<R> {
 }
 
 impl<R> Answer<R> {
-    /// When its deadline passes.
+    /// Returns its deadline.
     const fn ends(&self) -> Option<Instant> {
         match self.delay {
             AnswerDelay::Until(until) => Some(until),
@@ -658,7 +658,7 @@ impl<R> Answer<R> {
         }
     }
 
-    /// Keeps memory that is registered.
+    /// Keeps registered memory.
     fn keep(&mut self, kind: AnswerBuffer, region: R) {
         match kind {
             AnswerBuffer::Call => self.pulled = Some(region),
@@ -666,7 +666,7 @@ impl<R> Answer<R> {
         }
     }
 
-    /// Puts a buffer where it belongs.
+    /// Puts a buffer back.
     fn put_back(&mut self, kind: AnswerBuffer, buffer: Vec<u8>) {
         match kind {
             AnswerBuffer::Call => self.message = buffer,
@@ -678,7 +678,7 @@ impl<R> Answer<R> {
         }
     }
 
-    /// Takes a buffer of the reply, or makes one from this many of its octets.
+    /// Takes a buffer of the reply, or makes one from `length` of its octets.
     fn take<V: Verbs<Region = R>>(
         &mut self,
         resources: &Resources<V>,
@@ -707,7 +707,7 @@ impl<R> Answer<R> {
         done.map(|()| copy)
     }
 
-    /// Takes back the memory in which a call was put together; false if there is none.
+    /// Deregisters the memory in which a call was assembled. Returns false if there is none.
     fn take_back_call<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) -> bool {
         let Some(region) = self.pulled.take() else { return false };
         self.away += 1;
@@ -718,7 +718,7 @@ impl<R> Answer<R> {
         true
     }
 
-    /// Takes back all memory.
+    /// Deregisters all memory.
     fn take_back_all<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) {
         self.take_back_call(jobs, answer);
         while let Some((source, region)) = self.regions.pop() {

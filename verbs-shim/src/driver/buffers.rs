@@ -1,4 +1,4 @@
-//! The Receives and Sends of a connection: buffers that stay registered as long as it lasts.
+//! Receive and send buffers of a connection, which stay registered as long as it lasts.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,40 +12,40 @@ use crate::message::stream::Stream;
 use crate::verbs::Error;
 use crate::verbs::{Access, Local, Operation, Remote, Verbs, Work};
 
-/// A connection's own buffers, and its posted work.
+/// Receive and send buffers of a connection, and its posted work.
 pub(crate) struct Buffers<V: Verbs> {
-    /// The endpoints name a Receive by its index here.
+    /// Receive buffers, which the endpoints name by their index.
     receives: Vec<V::Region>,
-    /// Messages that were copied out of their Receives. Their names go on after those of the Receives.
+    /// Messages that were copied out of their Receives, by name. Names are numbers after the indexes of the Receives.
     copies: BTreeMap<u32, Vec<u8>>,
     next_copy: u32,
-    /// Octets of the copies.
+    /// Number of octets in the copies.
     pub(super) copied: usize,
     sends: Vec<V::Region>,
-    /// What each posted Send carries.
+    /// Purpose of each posted Send.
     pub(super) sent: Vec<Sent>,
     idle: Vec<u32>,
     /// Number of work requests that may still be posted to the send queue.
     send_queue_free: usize,
-    /// Receives that are posted and not complete.
+    /// Number of posted Receives.
     pending: u32,
-    /// Octets of each buffer.
+    /// Length of each receive buffer, in octets.
     receive_size: usize,
-    /// Where the endpoints write headers.
+    /// Buffer into which the endpoints write headers.
     pub(super) header: Vec<u8>,
 }
 
-/// What a Send carries.
+/// Purpose of a Send.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sent {
     Nothing,
     Call(CallId),
-    /// The reply with this number, whose memory is free when the Send is complete.
+    /// The reply with this number. Its memory is free when the Send has completed.
     Reply(usize),
 }
 
 impl<V: Verbs> Buffers<V> {
-    /// Registers them, and posts the Receives.
+    /// Registers the buffers, and posts the Receives.
     pub(super) fn new(
         resources: &Resources<V>,
         receives: usize,
@@ -77,12 +77,12 @@ impl<V: Verbs> Buffers<V> {
         Ok(buffers)
     }
 
-    /// Whether one more work request can be posted, whether a Send or not.
+    /// Returns true if one more work request can be posted, even if it is a Send.
     pub(super) fn are_ready(&self) -> bool {
         self.send_queue_free > 0 && !self.idle.is_empty()
     }
 
-    /// A work request is complete.
+    /// Counts a completed work request.
     pub(super) fn completed(&mut self) {
         self.send_queue_free += 1;
     }
@@ -98,7 +98,7 @@ impl<V: Verbs> Buffers<V> {
         Ok(())
     }
 
-    /// A Receive is complete.
+    /// Counts a completed Receive.
     pub(super) const fn received(&mut self) {
         self.pending = self.pending.saturating_sub(1);
     }
@@ -108,11 +108,11 @@ impl<V: Verbs> Buffers<V> {
         self.pending.saturating_sub(1)
     }
 
-    /// Posts the Receive of a message of this length again, and keeps a copy. Returns the name of that.
+    /// Copies a message of this length, and posts its Receive again. Returns the name of the copy.
     pub(super) fn copy(&mut self, resources: &Resources<V>, receive: u32, length: usize) -> Result<u32, Error> {
         let octets = self.look(resources, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())?;
         let name = self.next_copy;
-        // After all others, the first ones are no longer there.
+        // After the last number, the first ones are free again.
         self.next_copy = name.checked_add(1).unwrap_or(self.receives.len() as u32);
         self.copied += octets.len();
         self.copies.insert(name, octets);
@@ -120,12 +120,12 @@ impl<V: Verbs> Buffers<V> {
         Ok(name)
     }
 
-    /// Whether this is the name of a copy.
+    /// Returns true if this names a copy.
     pub(super) const fn is_copy(&self, receive: u32) -> bool {
         receive as usize >= self.receives.len()
     }
 
-    /// A message is no longer needed: posts its Receive again, or drops the copy.
+    /// Releases a message: posts its Receive again, or drops the copy.
     pub(super) fn release(&mut self, resources: &Resources<V>, receive: u32) -> Result<(), Error> {
         if self.is_copy(receive) {
             self.copied -= self.copies.remove(&receive).map_or(0, |octets| octets.len());
@@ -134,7 +134,7 @@ impl<V: Verbs> Buffers<V> {
         self.post_receive(resources, receive)
     }
 
-    /// Looks at a received message.
+    /// Calls `look` with a received message.
     pub(super) fn look<T>(
         &self,
         resources: &Resources<V>,
@@ -184,14 +184,14 @@ impl<V: Verbs> Buffers<V> {
         Ok(())
     }
 
-    /// A Send is complete; returns what it carried.
+    /// Returns the purpose of a completed Send.
     pub(super) fn take_sent(&mut self, slot: u32) -> Sent {
         let Some(sent) = self.sent.get_mut(slot as usize) else { return Sent::Nothing };
         self.idle.push(slot);
         std::mem::replace(sent, Sent::Nothing)
     }
 
-    /// Posts an RDMA Read or Write for a part of this side's own region.
+    /// Posts an RDMA Read or Write for a range of a region of this end.
     pub(super) fn transfer(
         &mut self,
         resources: &Resources<V>,

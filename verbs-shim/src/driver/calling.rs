@@ -26,11 +26,11 @@ use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
 
 const CALLS: usize = MAX_CALLS as usize;
-/// The most segments of a call: data items, room for results, and what is around them in a long call.
+/// Maximum number of segments of a call: data items, result buffers, and the octets around them in a long call.
 const SEGMENTS: usize = 32;
-/// The most copies whose buffers are kept for the next call.
+/// Maximum number of copies whose buffers are kept for the next call.
 const MAX_COPIES: usize = 4;
-/// Each buffer is one region of its own length; the Requester would split a longer one.
+/// Maximum length of a segment. Each buffer is one region of its own length; the Requester would split a longer one.
 const SEGMENT_LENGTH: u32 = 0xffff_fffc;
 
 /// The calls of one end.
@@ -40,7 +40,7 @@ pub(crate) struct Calling<V: Verbs> {
     free: Vec<usize>,
     /// Ticket of the call in each slot of the Requester.
     of_call: [usize; CALLS],
-    /// Calls that were given up and have not ended, and how long each may wait for its reply, the oldest first.
+    /// Calls that were given up and have not ended, with their deadlines, the oldest first.
     given_up: VecDeque<(Option<Instant>, CallId)>,
     grace: Duration,
     /// Calls that were given up and have ended, at most `most_returned`.
@@ -50,16 +50,16 @@ pub(crate) struct Calling<V: Verbs> {
     held: VecDeque<(usize, Segment, u32)>,
     /// Calls that wait for a free slot of the Requester.
     queue: CallQueue,
-    /// Whether a thread may be waiting for something that has happened.
+    /// True if something has happened for which a thread may be waiting.
     pub(super) news: bool,
     /// Wakers to wake when the connection is no longer locked.
     pub(super) woken: Vec<Waker>,
-    /// Wakers to drop then.
+    /// Wakers to drop when the connection is no longer locked.
     pub(super) spent: Vec<Waker>,
     items: Vec<Item>,
     rooms: Vec<u32>,
     xid: u32,
-    /// Why the connection is over.
+    /// Reason for the end of the connection.
     ended: Option<Ended>,
 }
 
@@ -73,9 +73,9 @@ struct Ticket<R> {
     regions: Vec<Option<(R, CallBuffer)>>,
     /// Buffer for a reply that is pulled.
     pulled: PulledReply<R>,
-    /// Buffers that are being registered or taken back.
+    /// Number of buffers that are being registered or deregistered.
     away: usize,
-    /// How often the adapter has given a handle that is in use.
+    /// Number of times that the adapter has returned a handle in use.
     tries: u8,
     /// The reply, if it came while its buffer was registered.
     inline: Vec<u8>,
@@ -84,19 +84,19 @@ struct Ticket<R> {
     /// Copies of earlier calls, to be overwritten.
     copies: Vec<Vec<u8>>,
     waker: Option<Waker>,
-    /// Whether nobody will ask for the outcome.
+    /// True if nobody will ask for the outcome.
     forgotten: bool,
 }
 
-/// How far a call has got.
+/// Stage of a call.
 #[derive(Default)]
 enum CallStage {
-    /// There is none.
+    /// No call uses the ticket.
     #[default]
     Free,
-    /// The Requester has it.
+    /// The Requester handles it.
     Open(CallId),
-    /// The Requester has finished with it, but its buffers are not all back.
+    /// The Requester has finished, but some of its buffers are still registered.
     Closing(End),
     Ended(Result<(), CallError>),
 }
@@ -111,7 +111,7 @@ enum PulledReply<R> {
 }
 
 impl<V: Provider> Calling<V> {
-    /// `message_size`: the most octets that one RDMA Read brings.
+    /// `message_size`: maximum number of octets that one RDMA Read moves.
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32) -> Self {
         let mut requester = Box::new(Requester::new(terms, settings.calls, SEGMENT_LENGTH));
         requester.limit_transfers(message_size);
@@ -140,7 +140,7 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// The terms of the calls that begin from now on.
+    /// Sets the terms of the calls that begin from now on.
     pub(super) fn agree(&mut self, terms: Terms, segments: Option<SegmentLimits>) {
         self.requester.agree(terms);
         segments.into_iter().for_each(|limits| self.requester.limit_segments(limits));
@@ -239,7 +239,7 @@ impl<V: Provider> Calling<V> {
         Ok(Some(number))
     }
 
-    /// The outcome of a call, if it has ended; the call is then put back.
+    /// Returns the outcome of a call and puts the call back, if it has ended.
     pub(crate) fn outcome(&mut self, number: usize, call: &mut Call) -> Option<Result<(), CallError>> {
         let ticket = self.tickets.get_mut(number)?;
         let outcome = ticket.stage.take_outcome()?;
@@ -258,12 +258,12 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// How far a call that has not ended has got.
+    /// Returns the progress of a call that has not ended.
     pub(crate) fn progress(&self, number: usize) -> Progress {
         self.tickets.get(number).map_or(Progress::NotSent, |ticket| ticket.progress)
     }
 
-    /// Nobody asks for the outcome any more. Returns its waker, to be dropped when nothing is locked.
+    /// Marks that nobody will ask for the outcome. Returns the call's waker, to be dropped when nothing is locked.
     pub(crate) fn forget(&mut self, number: usize) -> Option<Waker> {
         let ticket = self.tickets.get_mut(number)?;
         ticket.forgotten = true;
@@ -274,7 +274,7 @@ impl<V: Provider> Calling<V> {
         waker
     }
 
-    /// A call that was given up has ended.
+    /// Takes back a given-up call that has ended.
     fn take_back(&mut self, number: usize) {
         let mut call = Call::default();
         self.outcome(number, &mut call);
@@ -282,7 +282,7 @@ impl<V: Provider> Calling<V> {
         self.keep(call);
     }
 
-    /// Keeps the buffers of a call that nobody asks for any more, if the settings say so.
+    /// Keeps the buffers of a given-up call, if the settings allow it.
     pub(crate) fn keep(&mut self, call: Call) {
         self.returned.push_back(call);
         if self.returned.len() > self.most_returned {
@@ -290,22 +290,22 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// The next of the calls that were given up and have ended.
+    /// Returns the next given-up call that has ended.
     pub(super) fn returned(&mut self) -> Option<Call> {
         self.returned.pop_front()
     }
 
-    /// When the first of the calls that were given up has waited for its reply for too long.
+    /// Returns the deadline of the oldest given-up call.
     pub(super) fn grace_ends(&self) -> Option<Instant> {
         self.given_up.front().and_then(|(until, _)| *until)
     }
 
-    /// Returns the previous waker, as [`forget`](Self::forget) does.
+    /// Sets the waker of a call. Returns the previous one, as [`forget`](Self::forget) does.
     pub(crate) fn wake_by(&mut self, number: usize, waker: &Waker) -> Option<Waker> {
         self.tickets.get_mut(number)?.waker.replace(waker.clone())
     }
 
-    /// Whom of this end a Send is for, if there is a Responder too.
+    /// Returns the direction of a Send, if there is a Responder too.
     pub(super) fn direction(&self, octets: &[u8]) -> Direction {
         Direction::of(octets, |xid| self.requester.awaits(xid))
     }
@@ -318,7 +318,7 @@ impl<V: Provider> Calling<V> {
         taken
     }
 
-    /// The rest of a reply will not come.
+    /// Ends a reply of which the remaining parts will not come.
     pub(super) fn broken(&mut self, xid: u32) -> Result<(), InputError> {
         self.requester.handle(Input::Broken { xid })
     }
@@ -334,8 +334,8 @@ impl<V: Provider> Calling<V> {
         self.woken.extend(self.queue.all_wakers());
     }
 
-    /// Does the next thing that the Requester asks for, and says whether there was one. `occupied`: Receives less than
-    /// are posted. `owed`: replies that the other side waits for; none if it does not call.
+    /// Carries out the next request of the Requester. Returns false if there was none. `occupied`: number of Receives
+    /// not available for replies. `owed`: replies for which the other side waits; `None` if it makes no calls.
     pub(super) fn step(
         &mut self,
         resources: &Resources<V>,
@@ -389,7 +389,7 @@ impl<V: Provider> Calling<V> {
                 self.ticket(number)?.register_pulled_reply(jobs, number);
                 self.held.push_back((number, source, at));
             }
-            // It has been told of nothing else that would end a connection.
+            // No other input that it gets would end a connection.
             Output::Disconnect => return Err(Ended::PeerFault(PeerFault::ReplyInvalidated)),
         }
         Ok(true)
@@ -416,7 +416,7 @@ impl<V: Provider> Calling<V> {
         Ok(true)
     }
 
-    /// A part of a reply has been read.
+    /// Handles the completion of an RDMA Read of a reply.
     pub(super) fn pulled(&mut self, number: u32) {
         if let Some(call) = self.tickets.get(number as usize).and_then(Ticket::id) {
             let _ = self.requester.handle(Input::Completed { call });
@@ -441,7 +441,7 @@ impl<V: Provider> Calling<V> {
         self.requester.handle(Input::Registered { call, region, memory })
     }
 
-    /// Tells the Requester of memory. If its handle is in use, it is registered once more.
+    /// Passes registered memory to the Requester. If its handle is in use, registers it once more.
     fn offer(
         &mut self,
         jobs: &mut Jobs<V>,
@@ -459,7 +459,7 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// Memory is registered, or cannot be.
+    /// Handles the end of a registration.
     pub(super) fn registered(
         &mut self,
         resources: &Resources<V>,
@@ -485,7 +485,7 @@ impl<V: Provider> Calling<V> {
                 let call = *call;
                 self.offer(jobs, registration, (call, region), segment.ok())
             }
-            // There is no other way to get a reply that is pulled.
+            // A reply that is pulled cannot come in another way.
             (CallStage::Open(_), None) => segment.map(drop).map_err(Ended::from),
             _ => {
                 self.settle(jobs, registration.ticket);
@@ -494,7 +494,7 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// A registration has ended.
+    /// Handles the end of a deregistration.
     pub(super) fn deregistered(
         &mut self,
         jobs: &mut Jobs<V>,
@@ -517,7 +517,7 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// The Requester has finished with a call: takes back all memory that is still registered, or about to be.
+    /// Deregisters all memory of a call that the Requester has finished with.
     fn close(
         &mut self,
         resources: &Resources<V>,
@@ -549,8 +549,8 @@ impl<V: Provider> Calling<V> {
         taken
     }
 
-    /// Takes back the remaining memory of a call that the Requester has finished with. When everything is back, the
-    /// call has ended.
+    /// Deregisters the remaining memory of a call that the Requester has finished with. When no memory is registered
+    /// any more, the call has ended.
     fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
         let Some(ticket) = self.tickets.get_mut(number) else { return };
         ticket.take_back_all(jobs, number);
@@ -585,14 +585,14 @@ fn take_reply<V: Provider>(
         reply.extend_from_slice(octets.get(payload.clone()).unwrap_or_default());
     })?;
     match buffers.post_receive(resources, receive).map_err(Ended::from) {
-        // A connection that is over has no use for it.
+        // After the end of the connection, it is not needed.
         Ok(()) | Err(Ended::Peer) => Ok(()),
         Err(ended) => Err(ended),
     }
 }
 
 impl CallStage {
-    /// The outcome of a call that has ended.
+    /// Takes the outcome of a call that has ended.
     fn take_outcome(&mut self) -> Option<Result<(), CallError>> {
         if !matches!(self, Self::Ended(_)) {
             return None;
@@ -628,18 +628,18 @@ impl<R> Default for Ticket<R> {
 }
 
 impl<R> Ticket<R> {
-    /// Prepares it for another call, with the memory that it has.
+    /// Prepares it for another call. Keeps its allocations.
     fn reset(&mut self) {
         self.regions.clear();
         (self.stage, self.tries, self.waker, self.forgotten) = (CallStage::Free, 0, None, false);
     }
 
-    /// The Requester's name of the call, as long as it has it.
+    /// Returns the Requester's ID of the call, while the Requester handles it.
     const fn id(&self) -> Option<CallId> {
         if let CallStage::Open(id) = self.stage { Some(id) } else { None }
     }
 
-    /// Whether buffers of the call are registered, or in transit.
+    /// Returns true if buffers of the call are registered, or are being registered or deregistered.
     fn has_memory(&self) -> bool {
         self.away > 0 || self.regions.iter().any(Option::is_some)
     }
@@ -662,7 +662,7 @@ impl<R> Ticket<R> {
         ));
     }
 
-    /// The buffer that is this memory of the call, and no more.
+    /// Takes the buffer that holds exactly this memory of the call, or makes a copy.
     fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, CallBuffer)> {
         match memory {
             Memory::Argument(range) => {
@@ -681,7 +681,7 @@ impl<R> Ticket<R> {
             Memory::Result(number, range) => {
                 let number = usize::from(*number);
                 let mut result = mem::take(self.call.results.get_mut(number)?);
-                // It has to be longer than before if the other side has asked for that.
+                // The other side may have asked for a longer buffer than before.
                 result.resize(range.end as usize, 0);
                 Some((result, CallBuffer::Result(number)))
             }
@@ -693,7 +693,7 @@ impl<R> Ticket<R> {
         }
     }
 
-    /// Puts a part of a reply behind those before it.
+    /// Appends a part of a reply.
     fn place<V: Provider<Region = R>>(
         &mut self,
         resources: &Resources<V>,
@@ -702,13 +702,13 @@ impl<R> Ticket<R> {
         at: u32,
     ) -> Result<(), Ended> {
         let parts = &mut self.parts;
-        // Of an earlier call there may be more.
+        // Removes what is left of an earlier call.
         parts.truncate(at as usize);
         buffers.look(resources, receive, |octets| parts.extend_from_slice(octets.get(part).unwrap_or_default()))?;
         Ok(())
     }
 
-    /// Keeps memory that is registered.
+    /// Keeps registered memory.
     fn keep(&mut self, registration: CallRegistration, memory: R) {
         let Some(region) = registration.region.map(usize::from) else {
             self.pulled = PulledReply::Registered(memory);
@@ -722,7 +722,7 @@ impl<R> Ticket<R> {
         }
     }
 
-    /// Ends a registration; false if there is none.
+    /// Begins a deregistration. Returns false if there is nothing to deregister.
     fn take_back<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize, region: u16) -> bool {
         let Some((memory, kind)) = self.regions.get_mut(usize::from(region)).and_then(Option::take) else {
             return false;
@@ -735,7 +735,7 @@ impl<R> Ticket<R> {
         true
     }
 
-    /// Ends all registrations.
+    /// Begins all deregistrations.
     fn take_back_all<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
         for region in (0..u16::MAX).take(self.regions.len()) {
             self.take_back(jobs, ticket, region);
@@ -771,7 +771,7 @@ impl<R> Ticket<R> {
         }
     }
 
-    /// The outcome of a call whose buffers are all back.
+    /// Returns the outcome of a call whose buffers are all back.
     fn end(&mut self, end: End, ended: Option<&Ended>) -> Result<(), CallError> {
         match end {
             End::Reply { .. } => {
@@ -802,7 +802,7 @@ impl<R> Ticket<R> {
     }
 }
 
-/// An unpredictable XID, so that a connection does not reuse those of the one before.
+/// Returns an unpredictable XID, so that a connection does not reuse the XIDs of the one before.
 fn first_xid() -> u32 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(0) as u32

@@ -1,4 +1,4 @@
-//! What a client says before its first call, in version 2.
+//! Negotiation of version and properties, before a client's first call (version 2).
 
 use std::iter;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::message::ended::{Ended, InternalFault};
 use crate::message::stream::Stream;
 use crate::verbs::{Error, Status};
 
-/// Sends the next message of a channel that belongs to no call, and says whether there was one.
+/// Sends the next message of a channel that belongs to no call. Returns false if there was none.
 pub(super) fn send_control<V: Provider>(
     resources: &Resources<V>,
     buffers: &mut Buffers<V>,
@@ -34,10 +34,10 @@ pub(super) fn send_control<V: Provider>(
     }
 }
 
-/// Finds out what a new connection speaks, within this time. What the channel says then is certain.
+/// Negotiates the version of a new connection, within this time. After that, the channel's negotiation is not pending.
 ///
 /// # Errors
-/// What the provider refuses; that the connection was lost or nothing came, if there is no other version to try on the
+/// Any error of the provider; that the connection was lost or timed out, if there is no other version to try on the
 /// next one.
 pub(crate) fn negotiate<V: Provider>(
     resources: &Resources<V>,
@@ -91,7 +91,7 @@ fn take<V: Provider>(
         Posted::Receive(receive) => {
             buffers.received();
             let look = |octets: &[u8]| channel.received(octets.get(..completion.length).unwrap_or_default());
-            // No call was made, so there is nobody it could be for.
+            // No call was made, so no endpoint waits for this message.
             let _nobody = buffers.look(resources, receive, look)?;
             buffers.post_receive(resources, receive)?;
         }

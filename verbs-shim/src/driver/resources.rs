@@ -2,7 +2,7 @@
 
 use crate::verbs::{Access, Verbs};
 
-/// [`Verbs`] that several threads can use: every provider here.
+/// [`Verbs`] that several threads can use. Every provider here implements it.
 pub trait Provider:
     Verbs<Domain: Send + Sync, Region: Send + Sync, QueuePair: Send + Sync, Listener: Send + Sync>
     + Clone

@@ -1,4 +1,4 @@
-//! A connection as its users share it: which of them wait, and which do the slow work.
+//! A connection as its users share it: which threads wait, and which run the slow operations.
 
 use std::mem;
 use std::net::SocketAddr;
@@ -26,11 +26,11 @@ use crate::trace;
 use crate::verbs::Armed;
 use crate::verbs::waiter::Watch;
 
-/// What connections, calls and requests hold. Dropping the last of them ends the connection, or leaves that to the
-/// driver.
+/// Shared owner of a connection: all its handles, calls and requests have it. Dropping the last one ends the
+/// connection, or leaves that to the driver.
 pub(crate) struct Owned<V: Provider> {
     shared: Arc<SharedConnection<V>>,
-    /// Dropped after the one above, so that the driver drops the last, or finds that it is gone.
+    /// Dropped after `shared`, so that the driver drops the last reference, or finds that it is gone.
     dropped: Option<DroppedConnection>,
 }
 
@@ -56,15 +56,15 @@ enum BackgroundPoller {
     Server,
 }
 
-/// How long it is until the deadline.
+/// Time left until the deadline.
 fn time_left(deadline: Option<Instant>, now: Instant) -> Duration {
     deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
 }
 
 impl<V: Provider> Owned<V> {
-    /// A connection that has just been set up with `peer`. `terms` are those of the calls that this end makes, and of
-    /// those that it answers, if it speaks version 1; calls with the XIDs `refused` have had a connection of the same
-    /// peer end.
+    /// Creates a connection that has just been set up with `peer`. `terms`: for the calls that this end makes, and for
+    /// the calls that it answers, if the connection speaks version 1. `refused`: XIDs of calls that ended an earlier
+    /// connection of the same peer.
     pub(crate) fn new(
         resources: Resources<V>,
         buffers: (Buffers<V>, Channel),
@@ -87,32 +87,32 @@ impl<V: Provider> Owned<V> {
 }
 
 impl<V: Provider> SharedConnection<V> {
-    /// An XID that no call of this connection has used recently.
+    /// Returns an XID that no call of this connection has used recently.
     pub(crate) fn xid(&self) -> u32 {
         self.lock().calling.xid()
     }
 
-    /// The next of the calls that were given up and whose buffers nobody else can reach any more.
+    /// Returns the next given-up call whose buffers the peer can no longer access.
     pub(crate) fn returned(&self) -> Option<Call> {
         self.lock().calling.returned()
     }
 
-    /// Why the connection is over.
+    /// Returns the reason for the end of the connection.
     pub(crate) fn ended(&self) -> Option<Ended> {
         self.lock().ended.clone()
     }
 
-    /// The terms for the calls that this end makes.
+    /// Returns the terms for the calls that this end makes.
     pub(crate) fn terms(&self) -> Terms {
         self.lock().terms
     }
 
-    /// The version of the connection, if that is known.
+    /// Returns the version of the connection, if it is known.
     pub(crate) fn version(&self) -> Option<Version> {
         self.lock().version()
     }
 
-    /// What the other side has sent to authenticate its host.
+    /// Returns the host authentication message of the other side.
     pub(crate) fn host_authentication(&self) -> Result<Option<Vec<u8>>, HostAuthenticationTooLong> {
         match self.lock().channel.peer_host_authentication() {
             Some(HostAuthentication::Message(message)) => Ok(Some(message.to_vec())),
@@ -121,27 +121,27 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// Whether there are calls of the other side that this side has not answered yet.
+    /// Returns true if this end has calls of the other side to answer.
     pub(crate) fn is_answering(&self) -> bool {
         self.lock().answering.as_ref().is_some_and(Answering::is_busy)
     }
 
-    /// Whether there is a call of the other side that nobody has taken.
+    /// Returns true if there is a call of the other side that nobody has taken.
     pub(crate) fn has_request(&self) -> bool {
         self.lock().answering.as_ref().is_some_and(Answering::has_next)
     }
 
-    /// The XID of the call of the other side whose memory could not be used, which has ended the connection.
+    /// Returns the XID of the call of the other side whose memory could not be used, which has ended the connection.
     pub(crate) fn unusable(&self) -> Option<u32> {
         self.lock().unusable
     }
 
-    /// Completions that were taken so far.
+    /// Returns the number of completions taken so far.
     pub(crate) fn taken(&self) -> u64 {
         self.lock().taken
     }
 
-    /// The next call of the other side; none if there is none within that time. Zero looks once.
+    /// Returns the next call of the other side, or `None` after the timeout. Zero looks once.
     pub(crate) fn request(&self, timeout: Duration) -> Result<Option<Asked>, Ended> {
         let mut now = Instant::now();
         let deadline = now.checked_add(timeout);
@@ -176,8 +176,8 @@ impl<V: Provider> SharedConnection<V> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does all pending jobs; if there are none, waits until something has happened, but no longer than this. One
-    /// thread waits for the adapter, the others for that one.
+    /// Runs all pending jobs. If there are none, waits until something has happened, at most for `longest`. One thread
+    /// polls the adapter, the others wait for that thread.
     pub(crate) fn progress<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
@@ -206,7 +206,7 @@ impl<V: Provider> SharedConnection<V> {
         self.work(state)
     }
 
-    /// Waits for the adapter, and takes what there is. Nothing is locked while the adapter is asked: that is when it
+    /// Waits for the adapter, and takes all completions. Nothing is locked while the adapter is polled: it then
     /// destroys what is left of a connection that is over.
     fn poll<'a>(
         &'a self,
@@ -226,12 +226,12 @@ impl<V: Provider> SharedConnection<V> {
         }
         state.poller = Poller::None;
         state.carry_out(&self.resources);
-        // It checks for itself what that has changed.
+        // This thread checks for changes by itself.
         state.take_news();
         state
     }
 
-    /// Reports what has changed, and does the pending jobs. Nothing is locked meanwhile.
+    /// Notifies other threads, and runs the pending jobs. Nothing is locked meanwhile.
     fn work<'a>(&'a self, mut state: MutexGuard<'a, ConnectionState<V>>) -> MutexGuard<'a, ConnectionState<V>> {
         loop {
             self.notify(&mut state);
@@ -261,7 +261,7 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// The same, and then releases the lock: for callers that have asked for something, and may take a while.
+    /// Does the same, and then releases the lock: for callers that have made a request, and may block.
     pub(crate) fn finish(&self, state: MutexGuard<'_, ConnectionState<V>>) {
         let state = self.work(state);
         self.release(state);
@@ -304,7 +304,8 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// Reports what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
+    /// Notifies other threads and futures, and releases the lock. Wakers may do anything, so nothing is locked when
+    /// they run.
     pub(crate) fn release(&self, mut state: MutexGuard<'_, ConnectionState<V>>) {
         self.notify(&mut state);
         state.set_timer();
@@ -314,7 +315,7 @@ impl<V: Provider> SharedConnection<V> {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// When a call that begins now is given up.
+    /// Returns the deadline of a call that begins now.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
     }
@@ -362,7 +363,7 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// Waits for the end of a call that was begun.
+    /// Waits for the end of a call that has begun.
     pub(crate) fn wait(&self, ticket: usize, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {
         let (mut state, mut late) = (self.lock(), false);
         loop {
@@ -373,13 +374,13 @@ impl<V: Provider> SharedConnection<V> {
                 return self.give_up(state, ticket, call);
             }
             let now = Instant::now();
-            // Even then the reply may have come without anyone having looked.
+            // Even then, the reply may have come without being noticed.
             late = deadline.is_some_and(|deadline| deadline <= now);
             state = self.progress(state, time_left(deadline, now));
         }
     }
 
-    /// Gives a call up. If it was not sent, its buffers come back as soon as the adapter has room for more work.
+    /// Gives a call up. If it was not sent, its buffers come back as soon as more work can be posted.
     fn give_up<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
@@ -440,7 +441,7 @@ impl<V: Provider> Owned<V> {
             driver.wake();
             self.release(state);
         } else {
-            // The operating system has no thread for that, and nobody else may come.
+            // There is no thread for it, and nobody else may come.
             self.finish(state);
         }
     }
@@ -461,8 +462,8 @@ impl<V: Provider> Owned<V> {
         done
     }
 
-    /// What wakes the driver, which knows the connection from now on; none if there cannot be a driver. The lock
-    /// ensures that the driver is told only once.
+    /// Returns the watch that wakes the driver, which from now on knows the connection. Returns `None` if there is no
+    /// driver. The lock ensures that the connection is passed to the driver only once.
     fn driver(&self, _locked: &MutexGuard<'_, ConnectionState<V>>) -> Option<&Watch> {
         if self.driver.get().is_none() {
             let weak: Weak<SharedConnection<V>> = Arc::downgrade(&self.shared);
@@ -484,10 +485,10 @@ impl<V: Provider> Owned<V> {
         true
     }
 
-    /// Makes somebody ensure that a call that was given up does not wait too long for its reply.
+    /// Ensures that a given-up call does not wait too long for its reply.
     pub(crate) fn watch_grace(&self, outcome: &Result<(), CallError>) {
         if matches!(outcome, Err(CallError::TimedOut(Progress::Sent))) {
-            // If the operating system has no thread for that, every thread that waits watches the clock too.
+            // If there is no thread for that, every thread that waits checks the time too.
             self.ensure_background_poller();
         }
     }
@@ -502,7 +503,7 @@ impl<V: Provider> Driven for SharedConnection<V> {
         state.background_watch = None;
         drop(self.progress(state, Duration::ZERO));
         if self.arm(watch) == Some(Armed::Ready) {
-            // When it is this connection's turn again.
+            // When the other connections had their turn.
             watch.wake();
         }
     }
@@ -523,9 +524,9 @@ impl<V: Provider> Deref for Owned<V> {
 }
 
 impl<V: Provider> Drop for Owned<V> {
-    /// Ends the connection, and destroys what is left of it, which takes an adapter long. The driver does it if a task
-    /// may be the last owner: if futures were polled, or a server has let go of it before. A program that only waits
-    /// does it itself, so that it does not exit before the other side is told.
+    /// Ends the connection and destroys what is left of it, which may take an adapter long. The driver does it if a
+    /// task may be the last owner: if futures were polled, or a server has let go of it before. A program that only
+    /// waits does it itself, so that it does not exit before the other side is notified.
     fn drop(&mut self) {
         let state = self.lock();
         let driver = match self.background_poller.get() {

@@ -1,4 +1,4 @@
-//! The state of a connection, under its lock.
+//! State of a connection, under its lock.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -24,35 +24,35 @@ use crate::message::ended::{Ended, PeerFault};
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Completion, Error, Status};
 
-/// What is known about a connection.
+/// Per-connection state.
 pub(crate) struct ConnectionState<V: Provider> {
     pub(super) buffers: Buffers<V>,
     pub(super) calling: Calling<V>,
     pub(super) answering: Option<Answering<V>>,
     pub(super) channel: Channel,
-    /// The terms of the calls that this end makes; those of version 1 until something else is agreed.
+    /// Terms of the calls that this end makes: for version 1, until version 2 is agreed.
     pub(super) terms: Terms,
-    /// Whether this end takes part in remote invalidation, in version 2.
+    /// True if this end takes part in remote invalidation, in version 2.
     remote_invalidation: bool,
-    /// What the two ask for that is done when nothing is locked.
+    /// Requests of both endpoints that are carried out when nothing is locked.
     pub(super) jobs: Jobs<V>,
-    /// Filled Receives that the endpoints do not know of yet: they take one once everything that they ask for is done.
+    /// Filled Receives that the endpoints have not seen yet: they get one when all their requests are carried out.
     pub(super) arrived: VecDeque<Arrived>,
-    /// Calls of version 2 that wait for a place among those that are answered, with their parts; also the first message
-    /// of a connection, until the Responder knows the terms.
+    /// Calls of version 2 that wait for a slot of the Responder, with their parts; also the first message of a
+    /// connection, until the Responder has its terms.
     waiting: VecDeque<Arrived>,
-    /// The most octets of them that are kept in copies.
+    /// Maximum number of octets kept in copies of `waiting` messages.
     collected: usize,
     pub(super) poller: Poller,
     /// Number of threads that wait for the polling thread.
     pub(super) waiting_threads: usize,
     pub(super) ended: Option<Ended>,
     pub(super) report: EndReport,
-    /// The XID of the call of the other side whose memory could not be used.
+    /// XID of the call of the other side whose memory could not be used.
     pub(super) unusable: Option<u32>,
-    /// Whether all completions were taken.
+    /// True if all completions were taken.
     pub(super) closed: bool,
-    /// Completions that were taken.
+    /// Number of completions taken so far.
     pub(super) taken: u64,
     /// Wakes the background poller, while it sleeps.
     pub(super) background_watch: Option<Watch>,
@@ -70,37 +70,37 @@ pub(super) enum Poller {
     },
 }
 
-/// What subscribers of `tracing` have been told about the end of the connection.
+/// Report of the connection's end to subscribers of `tracing`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EndReport {
-    /// Nothing: it goes on, or why it ended may still turn out to be something else.
+    /// Not due: the connection goes on, or the reason for its end may still change.
     Open,
-    /// Why it ended is certain, and to be reported when nothing is locked.
+    /// The reason for the end is certain, and has to be reported when nothing is locked.
     Due(Ended),
     Made,
 }
 
-/// A Receive that is filled.
+/// A filled Receive.
 pub(super) struct Arrived {
     receive: u32,
     length: usize,
     invalidated: Option<u32>,
 }
 
-/// What becomes of a message that was looked at.
+/// Further handling of a received message.
 enum GoesOn {
-    /// An endpoint has it, and gives its Receive back.
+    /// An endpoint has it, and will release its Receive.
     ToEndpoint,
-    /// Its Receive is free.
+    /// Its Receive is released.
     Nowhere,
-    /// It waits for a place among the calls that are answered.
+    /// It waits for a slot of the Responder.
     Waits,
 }
 
 impl<V: Provider> ConnectionState<V> {
-    /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers,
-    /// unless `channel` finds that the connection speaks version 2; calls with the XIDs `refused` have had a connection
-    /// of the same peer end.
+    /// Creates the state of a new connection. `terms`: for the calls that this end makes, and for the calls that it
+    /// answers, unless `channel` finds that the connection speaks version 2. `refused`: XIDs of calls that ended an
+    /// earlier connection of the same peer.
     pub(super) fn new(
         resources: &Resources<V>,
         (buffers, channel): (Buffers<V>, Channel),
@@ -135,7 +135,7 @@ impl<V: Provider> ConnectionState<V> {
         state
     }
 
-    /// Tells both endpoints what the connection speaks, if that is known and is version 2.
+    /// Passes the terms of version 2 to both endpoints, if that is the connection's version.
     fn agree(&mut self) {
         if let Some((calls, answers)) = self.channel.terms(self.remote_invalidation) {
             self.terms = calls;
@@ -144,7 +144,7 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// The version of the connection, if that is known.
+    /// Returns the version of the connection, if it is known.
     pub(super) const fn version(&self) -> Option<Version> {
         match self.channel.negotiation() {
             Negotiation::Agreed(version) => Some(version),
@@ -152,7 +152,7 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// Takes a completion, and says whether there may be another.
+    /// Handles a completion. Returns true if there may be another.
     pub(super) fn completed(
         &mut self,
         resources: &Resources<V>,
@@ -215,7 +215,7 @@ impl<V: Provider> ConnectionState<V> {
         Ok(())
     }
 
-    /// Does what the endpoints ask for, as long as there is room for it, and tells them what has come.
+    /// Carries out the endpoints' requests, as long as work can be posted, and passes received messages to them.
     pub(crate) fn carry_out(&mut self, resources: &Resources<V>) {
         while self.closed || self.buffers.are_ready() {
             match self.step(resources) {
@@ -265,7 +265,7 @@ impl<V: Provider> ConnectionState<V> {
         Ok(true)
     }
 
-    /// Gives the first call that waits for a place to the Responder, if there is one now, and says whether it did.
+    /// Passes the first waiting call to the Responder, if a slot is free. Returns true if it did.
     fn answer_waiting(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
         let Some(answering) = self.answering.as_mut().filter(|answering| answering.has_place()) else {
             return Ok(false);
@@ -277,7 +277,7 @@ impl<V: Provider> ConnectionState<V> {
         Ok(true)
     }
 
-    /// Sends the next message that belongs to no call, and says whether there was one.
+    /// Sends the next message that belongs to no call. Returns false if there was none.
     fn say(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
         if self.closed {
             return Ok(false);
@@ -287,7 +287,7 @@ impl<V: Provider> ConnectionState<V> {
         send_control(resources, buffers, channel, occupied)
     }
 
-    /// Hands a Send to whom it is for, and says who that is.
+    /// Passes a received message to its endpoint. Returns its kind.
     fn take(&mut self, resources: &Resources<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
         let has_terms = self.version().is_some();
         let Self { buffers, channel, calling, answering, .. } = self;
@@ -334,9 +334,8 @@ impl<V: Provider> ConnectionState<V> {
         Ok(received)
     }
 
-    /// Has a Call, or a part of one, wait for a place. A Call keeps its Receive, and with it a credit; the part of a
-    /// continued one is copied out of it, as [`Arrival::CallPart`] asks, as long as the copies have no more octets than
-    /// may be collected.
+    /// Makes a Call, or a part of one, wait for a slot. A Call keeps its Receive, and with it a credit. A part of a
+    /// continued Call is copied out of it, as [`Arrival::CallPart`] asks, up to the maximum number of octets collected.
     fn wait(&mut self, resources: &Resources<V>, arrived: &Arrived, received: Arrival) -> Result<(), Ended> {
         let Arrived { mut receive, length, invalidated } = *arrived;
         if received == Arrival::CallPart && self.buffers.copied.saturating_add(length) <= self.collected {
@@ -346,7 +345,7 @@ impl<V: Provider> ConnectionState<V> {
         Ok(())
     }
 
-    /// Tells the endpoints what came of a job, and does what they ask for then.
+    /// Passes the outcome of a job to the endpoints, and carries out their requests.
     pub(super) fn done(&mut self, resources: &Resources<V>, done: Done<V>) {
         let Self { calling, answering, jobs, .. } = self;
         jobs.end();
@@ -364,7 +363,7 @@ impl<V: Provider> ConnectionState<V> {
                 answering.deregistered(jobs, registration, buffer)
             }
             (Done::Disconnected(Err(_)), _) => {
-                // Nothing will come that could be waited for.
+                // No further completion will come.
                 self.close(resources);
                 Ok(())
             }
@@ -399,25 +398,25 @@ impl<V: Provider> ConnectionState<V> {
         Ok(ticket)
     }
 
-    /// Gives a call up, and with it the connection if no time is left for its reply.
+    /// Gives a call up, and ends the connection if no time is left for the reply.
     pub(crate) fn give_up(&mut self, resources: &Resources<V>, ticket: usize) {
         self.calling.give_up(ticket);
         self.carry_out(resources);
         self.expire(resources);
     }
 
-    /// Whether calls that were given up still wait for their replies.
+    /// Returns true if given-up calls still wait for their replies.
     pub(crate) fn has_grace(&self) -> bool {
         self.grace_ends().is_some()
     }
 
-    /// The earliest deadline.
+    /// Returns the earliest deadline.
     pub(super) fn next_end(&self) -> Option<Instant> {
         let provided = self.answering.as_ref().and_then(Answering::next_end);
         provided.into_iter().chain(self.grace_ends()).min()
     }
 
-    /// When a call that was given up will have waited too long for its reply.
+    /// Returns the deadline of the oldest given-up call.
     pub(super) fn grace_ends(&self) -> Option<Instant> {
         self.calling.grace_ends().filter(|_| self.ended.is_none())
     }
@@ -429,7 +428,7 @@ impl<V: Provider> ConnectionState<V> {
         news || self.next_end().is_some_and(is_sooner)
     }
 
-    /// Whether something that threads wait for has happened since the last call.
+    /// Returns true if something has happened since the last call for which threads wait.
     pub(super) fn take_news(&mut self) -> bool {
         let answered = self.answering.as_mut().is_some_and(|answering| mem::take(&mut answering.news));
         mem::take(&mut self.calling.news) | answered
@@ -442,7 +441,7 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// Ends whatever has passed its deadline.
+    /// Handles expired deadlines.
     pub(super) fn expire(&mut self, resources: &Resources<V>) {
         let Some(ends) = self.next_end() else { return };
         let now = Instant::now();
@@ -458,7 +457,7 @@ impl<V: Provider> ConnectionState<V> {
         self.carry_out(resources);
     }
 
-    /// Ends the connection. That it is over is known when its last completion was taken.
+    /// Ends the connection. It is over when its last completion was taken.
     pub(super) fn end(&mut self, ended: Ended) {
         let is_here = ended == Ended::Here;
         match &self.ended {
@@ -466,11 +465,11 @@ impl<V: Provider> ConnectionState<V> {
                 self.ended = Some(ended);
                 self.jobs.add(Job::Disconnect);
             }
-            // Posting was refused because the connection is over, before the completion that says why was taken.
+            // Posting failed because the connection was over, before the completion with the reason was taken.
             Some(Ended::Peer) if matches!(ended, Ended::Failed(..)) => self.ended = Some(ended),
             Some(_) => {}
         }
-        // If the other side is gone, a completion may still say why, as long as this side goes on looking.
+        // If the other side ended it, a completion may still have the reason, as long as this side goes on polling.
         if is_here || self.ended != Some(Ended::Peer) {
             self.report_end();
         }
@@ -485,7 +484,7 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// Why the connection is over, if that is to be reported now.
+    /// Returns the reason for the end of the connection, if it has to be reported now.
     pub(super) fn take_report(&mut self) -> Option<Ended> {
         if !matches!(self.report, EndReport::Due(_)) {
             return None;
@@ -498,12 +497,12 @@ impl<V: Provider> ConnectionState<V> {
         self.server_thread == Some(thread)
     }
 
-    /// Whether the connection is over, and something of it still to be taken back.
+    /// Returns true if the connection is over, but not all of its memory is deregistered.
     pub(super) fn is_ending(&self) -> bool {
         self.ended.is_some() && !(self.closed && self.jobs.are_done())
     }
 
-    /// No completion will come any more: all calls come to their end.
+    /// Ends all calls, because no completion will come any more.
     pub(super) fn close(&mut self, resources: &Resources<V>) {
         if self.closed {
             return;
@@ -521,11 +520,11 @@ impl<V: Provider> ConnectionState<V> {
         self.carry_out(resources);
     }
 
-    /// Takes what came before the end. A reply is still good; nobody would receive the answer to a call.
+    /// Handles messages that came before the end. A reply is still good; nobody would receive the answer to a call.
     pub(super) fn take_replies(&mut self, resources: &Resources<V>) {
         let Self { buffers, channel, calling, answering, jobs, arrived, .. } = self;
         for Arrived { receive, length, invalidated } in mem::take(arrived) {
-            // What is asked for is no longer of use.
+            // Its requests are no longer of use.
             let mut flow_control = FlowControl::new(channel, 0);
             while matches!(
                 calling.step(resources, buffers, jobs, &mut flow_control, (0, None)),
