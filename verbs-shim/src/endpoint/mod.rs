@@ -1,4 +1,4 @@
-//! What an application sees: a client, a server, and their connections, calls and requests.
+//! The interface for applications: a client, a server, and their connections, calls and requests.
 
 pub(crate) mod client;
 pub(crate) mod connection;

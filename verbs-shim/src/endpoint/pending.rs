@@ -1,4 +1,4 @@
-//! A call whose reply is waited for later.
+//! A call whose reply is awaited later.
 
 use std::fmt;
 use std::future::Future;
@@ -13,7 +13,7 @@ use crate::driver::shared::Owned;
 use crate::message::call::{Call, CallError, Progress};
 use crate::trace;
 
-/// A call that was started: a future for any runtime, which a thread can also wait for. It gives the call back with its
+/// A call that was started: a future for any runtime, for which a thread can also wait. It returns the call with its
 /// outcome.
 ///
 /// Dropping it gives the call up, without harm to others. The other side does not know that: a call that was sent keeps
@@ -62,16 +62,16 @@ pub struct Pending<V: Provider> {
     /// Its position in the queue of calls that wait to begin.
     position: QueuePosition,
     refused: Option<CallError>,
-    /// When a waiting thread gives it up.
+    /// Time at which a waiting thread gives it up.
     deadline: Option<Instant>,
 }
 
 impl<V: Provider> Pending<V> {
-    /// Begins it, if there is room.
+    /// Begins the call, if a slot is free.
     pub(crate) fn new(shared: Arc<Owned<V>>, call: Call) -> Self {
         let deadline = shared.deadline();
         let mut pending = Self { shared, call: Some(call), ticket: None, position: None, refused: None, deadline };
-        // It enters the queue only once somebody waits for it; otherwise it could be first while nobody polls it.
+        // It enters the queue only when somebody waits for it; otherwise it could be first while nobody polls it.
         pending.begin(WaitMode::Never);
         pending
     }
@@ -89,7 +89,7 @@ impl<V: Provider> Pending<V> {
         }
     }
 
-    /// Whether the call has been sent. A call that is dropped before that is never sent.
+    /// Returns the progress of the call. A call that is dropped before it was sent is never sent.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.ticket.map_or(Progress::NotSent, |ticket| self.shared.lock().calling().progress(ticket))
@@ -116,7 +116,7 @@ impl<V: Provider> Future for Pending<V> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
         if !this.shared.ensure_background_poller() {
-            // Nobody else takes completions, so this has to do it, again and again.
+            // There is no background poller, so each poll has to take completions.
             let state = this.shared.lock();
             drop(this.shared.progress(state, Duration::ZERO));
             context.waker().wake_by_ref();

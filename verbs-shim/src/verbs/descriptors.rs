@@ -1,9 +1,9 @@
 //! Waits for descriptors with Linux's epoll (package rustix).
 //!
-//! A thread that waits for one connection sleeps in `poll`, for completion and connection events both; of several such
+//! A thread that waits for one connection sleeps in `poll`, for both completion and connection events; of several such
 //! threads, one sleeps for all. A `Waiter` sleeps in `epoll`, in which each queue pair is one descriptor, itself an
 //! `epoll` of those two. Asynchronous runtimes can use that descriptor too (`AsFd`, `QueuePair::arm`). It is watched
-//! for one event (`EPOLLONESHOT`), which goes to one thread. A third descriptor (`eventfd`) reports what no event does:
+//! for one event (`EPOLLONESHOT`), which wakes one thread. A third descriptor (`eventfd`) reports what has no event:
 //! that this side has ended the connection, or that a wait is interrupted.
 
 use std::mem::MaybeUninit;
@@ -54,7 +54,7 @@ impl Descriptors {
         watched.map_err(failed("epoll_ctl"))
     }
 
-    /// The key of the next readable descriptor; none after this time, or for no reason.
+    /// Returns the key of the next readable descriptor. `None` after the timeout, or for no reason.
     pub(crate) fn wait(&self, longest: Option<Duration>) -> Result<Option<u64>, Error> {
         // A time too long to express means without end.
         let timeout = longest.and_then(|longest| Timespec::try_from(longest).ok());
@@ -99,7 +99,7 @@ impl AsFd for EventDescriptor {
     }
 }
 
-/// Readable when one of the others is: several descriptors as one.
+/// Joins several descriptors to one, which is readable when one of them is.
 pub(crate) fn joined<'a>(descriptors: impl IntoIterator<Item = BorrowedFd<'a>>) -> Result<OwnedFd, Error> {
     let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create1"))?;
     for descriptor in descriptors {

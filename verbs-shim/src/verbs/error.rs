@@ -1,8 +1,8 @@
-//! Why a verb was refused. What fails later is a [`Status`](crate::Status).
+//! Reasons for a refused verb. Later failures are a [`Status`](crate::Status).
 
 use std::fmt;
 
-/// Why a verb was refused at once: none of it was done.
+/// Reason for a verb that was refused at once, without any effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -12,9 +12,9 @@ pub enum Error {
     Access,
     /// A range that is not within its region, or longer than one message can be.
     Range,
-    /// Private data longer than the message that carries it has room for.
+    /// Private data too long for the message that carries it.
     PrivateData,
-    /// A queue is full: as much as its depth allows is posted and not completed.
+    /// A queue is full: as many requests are posted and not completed as its depth allows.
     QueueFull,
     /// The depth of a queue is 0, or more than the provider supports.
     Depth,
@@ -26,15 +26,15 @@ pub enum Error {
     Used,
     /// Nobody listens at that address, or its backlog is full.
     Refused,
-    /// The other side does not want the connection.
+    /// The other side rejected the connection.
     Rejected(
         /// Its private data.
         Vec<u8>,
     ),
     /// The connection is over, and all completions were taken.
     Disconnected,
-    /// The call would wait for memory that the caller itself holds: it was made in a closure of
-    /// [`read`](crate::Verbs::read) or [`write`](crate::Verbs::write).
+    /// The call would wait for memory that its caller holds: it was made in a closure of [`read`](crate::Verbs::read)
+    /// or [`write`](crate::Verbs::write).
     MemoryHeld,
     /// The other side has not answered in time.
     TimedOut,
@@ -51,7 +51,7 @@ pub enum Error {
     NoAdapter,
     /// The adapter was removed while it was used.
     Removed,
-    /// The operating system or the adapter refused something that the provider needs.
+    /// The operating system or the adapter refused an operation that the provider needs.
     System {
         /// The name of the function.
         function: &'static str,
@@ -61,7 +61,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What a user can do about it, if anything.
+    /// Advice for a user, if there is any.
     #[must_use]
     pub const fn advice(&self) -> Option<&'static str> {
         Some(match self {
@@ -114,10 +114,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Why a buffer was not registered, and the buffer.
+/// A buffer that was not registered, and the reason.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NotRegistered {
-    /// Why.
+    /// The reason.
     pub error: Error,
     /// The buffer, unchanged.
     pub buffer: Vec<u8>,
