@@ -1,12 +1,12 @@
-//! One end of a connection: what is posted, and what becomes of it.
+//! One end of a connection: its queue pair, posted work and completions.
 //!
-//! The adapter's queue pair is created when librdmacm knows which adapter leads to the other side; receives that are
-//! posted before that wait here. When the connection ends, whoever ended it, the completions that are there are taken,
-//! the adapter's queue pair is destroyed, and the rest is flushed here. So nothing waits for an adapter to flush, and
-//! all memory is free at once.
+//! The adapter's queue pair is created when librdmacm knows the adapter that leads to the other side; receives that are
+//! posted before that wait here. When the connection ends, on either side, the available completions are taken, the
+//! adapter's queue pair is destroyed, and the rest is flushed here. So nothing waits for an adapter to flush, and all
+//! memory is free at once.
 //!
-//! That takes an adapter long, and work may be posted by a future's poll. So if posting finds out that the connection
-//! is over, it only says so, and wakes whoever waits: the end of the connection is left to the next wait.
+//! That may take an adapter long, and work may be posted by a future's poll. So if posting finds out that the
+//! connection is over, it only returns that, and wakes the waiting threads: the next wait ends the connection.
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -28,7 +28,7 @@ use crate::verbs::descriptors::{self, EventDescriptor};
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Work};
 
-/// This many looks are cheaper than reading the clock.
+/// Number of polls that cost less than reading the clock.
 const LOOKS: u32 = 64;
 
 /// A queue pair of an adapter. Dropping it ends its connection.
@@ -70,13 +70,13 @@ enum PairPhase {
     Over,
 }
 
-/// Why a wait for a completion ends early.
+/// Reason for the early end of a wait for a completion.
 enum Found {
     Completion(Completion),
     Interrupted,
 }
 
-/// Something that was posted and has no completion yet.
+/// Work that was posted and has no completion yet.
 struct PostedWork {
     /// The number by which the adapter knows it.
     number: u64,
@@ -89,12 +89,12 @@ struct PairState {
     phase: PairPhase,
     /// The answer to the request.
     answer: Option<Result<Vec<u8>, Error>>,
-    /// An event has said that the connection is over, and why, but it has not been ended yet.
+    /// The reason for the end of the connection, as an event reported it; the connection has not been ended yet.
     lost: Option<Error>,
     identifier: Option<Identifier>,
     /// The adapter's queue pair, from the time the adapter is known until the connection is over.
     hardware: Option<NonNull<sys::ibv_qp>>,
-    /// The longest message of its port in octets, from then on.
+    /// The longest message of its port in octets, once the adapter is known.
     message_size: u32,
     completions: Arc<Completions>,
     domain: Domain,
@@ -108,16 +108,16 @@ struct PairState {
     /// Used entries of the queues: the work above, and completions that were not taken.
     send_queue_used: usize,
     receive_queue_used: usize,
-    /// Whether a thread sleeps for all that wait.
+    /// True while a thread sleeps for all that wait.
     asleep: bool,
-    /// Whether the next wait for a completion ends at once.
+    /// True if the next wait for a completion ends at once.
     interrupted: bool,
     /// Signalled to wake a sleeping thread, and at the end of the connection, which no event need report.
     wake_event: Arc<EventDescriptor>,
-    /// Looks that might not have waited.
+    /// Number of polls that cannot have waited.
     looks: u32,
-    /// The waiter that waits for many connections. It is told here of what no event reports: what a sleeping thread has
-    /// taken.
+    /// The waiter that waits for many connections. It is notified here of what has no event: completions that a
+    /// sleeping thread has taken.
     watch: Option<Watch>,
 }
 
@@ -158,7 +158,7 @@ impl QueuePair {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins what can be done only once; the queue pair then counts as used.
+    /// Begins an operation that is possible only once; the queue pair then counts as used.
     fn begin(&self) -> Result<MutexGuard<'_, PairState>, Error> {
         let mut state = self.lock();
         if state.phase != PairPhase::Idle {
@@ -251,7 +251,7 @@ impl QueuePair {
         })
     }
 
-    /// Ends the wait for a completion.
+    /// Interrupts the wait for a completion.
     pub(super) fn interrupt(&self) {
         let mut state = self.lock();
         state.interrupted = true;
@@ -263,8 +263,8 @@ impl QueuePair {
     /// Waits until `look` finds something, for `timeout` at most.
     ///
     /// Connection events cost a system call, so they are checked only when there is nothing else, before and after
-    /// sleeping, and now and then by a thread that never sleeps. The end of a connection, where it matters to posted
-    /// work, shows as completions.
+    /// sleeping, and now and then by a thread that never sleeps. If the end of a connection matters to posted work, it
+    /// shows as completions.
     fn wait<T>(
         &self,
         timeout: Duration,
@@ -297,7 +297,7 @@ impl QueuePair {
         }
     }
 
-    /// Busy-polls for at most this long, so that whatever comes soon costs no sleep.
+    /// Busy-polls for at most this time, so that early completions cost no sleep.
     fn spin<'a>(
         &'a self,
         mut state: MutexGuard<'a, PairState>,
@@ -322,13 +322,13 @@ impl QueuePair {
     }
 
     /// Sleeps until something has happened or this time has passed. One thread sleeps for all: of several, only one
-    /// would learn of it.
+    /// would be woken.
     fn sleep<'a>(&'a self, mut state: MutexGuard<'a, PairState>, timeout: Duration) -> MutexGuard<'a, PairState> {
         if state.asleep {
             return self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
         }
         let (completions, wake_event) = (Arc::clone(&state.completions), Arc::clone(&state.wake_event));
-        // What came before is not announced, so it looks once more before going to sleep.
+        // Earlier completions have no event, so it polls once more before going to sleep.
         if completions.arm().is_err() {
             state.end();
             return state;
@@ -359,7 +359,7 @@ impl QueuePair {
     /// [`Error::System`].
     pub fn arm(&self) -> Result<Armed, Error> {
         let mut state = self.lock();
-        // What was announced before is not announced again.
+        // Earlier completions have no further event.
         state.completions.acknowledge();
         state.take_connection_events(&self.channel);
         let spin = state.domain.device().spin();
@@ -367,7 +367,7 @@ impl QueuePair {
             state = self.spin(state, Instant::now(), spin);
         }
         state.completions.arm()?;
-        // What came before that is not announced.
+        // Completions before that have no event.
         let ready = state.poll() || !state.ready.is_empty() || state.phase == PairPhase::Over;
         Ok(if ready { Armed::Ready } else { Armed::Quiet })
     }
@@ -385,7 +385,7 @@ impl QueuePair {
         if state.phase == PairPhase::Over {
             return Ok(Armed::Ready);
         }
-        // A sleeping thread takes what there is, and says so.
+        // A sleeping thread takes all completions, and notifies the others.
         state.watch = Some(watch);
         Ok(Armed::Quiet)
     }
@@ -492,7 +492,7 @@ unsafe fn post(
     was_posted("ibv_post_send", number)
 }
 
-/// What an adapter is told of work.
+/// Returns the request for the adapter.
 fn send_request(posted: &mut PostedWork, operation: Operation, fenced: bool) -> sys::ibv_send_wr {
     let (opcode, remote, invalidate_rkey) = match operation {
         Operation::Send => (sys::IBV_WR_SEND, None, 0),
@@ -516,7 +516,7 @@ fn send_request(posted: &mut PostedWork, operation: Operation, fenced: bool) -> 
     }
 }
 
-/// Drivers return the error number with either sign.
+/// Checks an error number, which drivers return with either sign.
 fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
     match number.wrapping_abs() {
         0 => Ok(()),
@@ -573,7 +573,7 @@ impl PairState {
         Ok(())
     }
 
-    /// Takes what the adapter has completed, if nothing is ready, and says whether there was anything.
+    /// Takes the adapter's completions, if none is ready. Returns false if there was none.
     fn poll(&mut self) -> bool {
         if self.hardware.is_none() || !self.ready.is_empty() {
             return false;
@@ -594,9 +594,9 @@ impl PairState {
         }
     }
 
-    /// Records that something has ended. A completion of something that was not posted means nothing.
+    /// Records a completion. A completion of work that was not posted has no effect.
     fn complete(&mut self, completion: &sys::ibv_wc) {
-        // They come in order, so it is the first in one of the two queues.
+        // Completions come in order, so it is the first in one of the two queues.
         let found = |posted: &VecDeque<PostedWork>| posted.iter().position(|posted| posted.number == completion.wr_id);
         let posted = match (found(&self.work), found(&self.receives)) {
             (Some(index), _) => self.work.remove(index),
@@ -623,14 +623,14 @@ impl PairState {
         Some(completion)
     }
 
-    /// Whether a look that must not wait can skip the system call for connection events: on a connection that is set
-    /// up, all but every sixteenth do.
+    /// Returns true if a poll that must not wait can skip the system call for connection events: on an established
+    /// connection, fifteen of sixteen polls do.
     fn may_pass_over_events(&mut self) -> bool {
         self.looks = self.looks.wrapping_add(1);
         self.phase == PairPhase::Established && self.lost.is_none() && !self.looks.is_multiple_of(16)
     }
 
-    /// Looks at what has happened to the connection, and ends it if it is over.
+    /// Takes the connection events, and ends the connection if it is over.
     fn take_connection_events(&mut self, channel: &Channel) {
         self.take_events(channel);
         if let Some(error) = self.lost.take() {
@@ -639,7 +639,8 @@ impl PairState {
         }
     }
 
-    /// Looks at what has happened to the connection where nothing may take long: if it is over, the next wait ends it.
+    /// Takes the connection events without ending the connection, which may take long: if it is over, the next wait
+    /// ends it.
     fn learn(&mut self, channel: &Channel) {
         if self.lost.is_some() {
             return;
@@ -651,7 +652,7 @@ impl PairState {
         }
     }
 
-    /// Why the adapter refused something; an adapter does not say that the connection is over.
+    /// Returns the reason why the adapter refused work; an adapter does not report that the connection is over.
     fn refused(&mut self, channel: &Channel, error: Error) -> Error {
         self.learn(channel);
         if self.lost.is_some() { Error::Disconnected } else { error }
@@ -685,7 +686,7 @@ impl PairState {
         });
     }
 
-    /// Wakes whoever waits: a thread that sleeps, and the waiter.
+    /// Wakes all waiting threads and the waiter.
     fn wake(&mut self) {
         self.wake_event.signal();
         if let Some(watch) = self.watch.take() {
@@ -693,7 +694,7 @@ impl PairState {
         }
     }
 
-    /// Ends the connection: the adapter stops, and whatever is not complete is flushed.
+    /// Ends the connection: the adapter stops, and all incomplete work is flushed.
     fn end(&mut self) {
         if self.phase == PairPhase::Over {
             return;
@@ -726,7 +727,7 @@ impl PairState {
         for PostedWork { id, kind, memory, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
             self.ready.push_back(Completion { id, kind, status: Status::Flushed, length: 0, invalidated: None });
             if destroyed.is_err() {
-                // The adapter may still use the memory, so nobody gets it back.
+                // The adapter may still use the memory, so it is never freed.
                 mem::forget(memory);
             }
         }
@@ -735,7 +736,7 @@ impl PairState {
 }
 
 /// Readable when there may be a completion, or the connection is over, once [`QueuePair::arm`] has found nothing: for
-/// whoever waits for descriptors, as asynchronous runtimes do.
+/// programs that wait for descriptors, as asynchronous runtimes do.
 impl AsFd for QueuePair {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.events.as_fd()
