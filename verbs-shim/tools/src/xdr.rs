@@ -1,8 +1,8 @@
-//! As much of XDR (RFC 4506) as the echo program and NFS need.
+//! The part of XDR (RFC 4506) that the echo program and NFS need.
 
 use rpcrdma_verbs::Stream;
 
-/// XDR padding of an opaque with this many octets.
+/// Returns the XDR padding of an opaque of this length.
 pub(crate) fn padding(length: usize) -> &'static [u8] {
     const ZEROS: &[u8] = &[0; 3];
     ZEROS.get(..length.next_multiple_of(4) - length).unwrap_or_default()

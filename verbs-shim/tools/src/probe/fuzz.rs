@@ -63,7 +63,7 @@ impl Fuzzed {
     /// Writes what came of the messages.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn write(&self, form: Form, to: SocketAddr, out: &mut impl Write) -> io::Result<()> {
         let Self { sent, answered, ended: disconnected, ref fatal } = *self;
         let fatal_seed = fatal.as_ref().map(|recipe| recipe.seed);
@@ -243,7 +243,7 @@ impl Recipe {
 /// Sends random messages until one is fatal, or a bound is reached.
 ///
 /// # Errors
-/// Those of [`ProbeError`]. That a responder answers no more is none.
+/// A [`ProbeError`]. A responder that stops answering is no error.
 pub fn fuzz<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, bounds: &Bounds) -> Result<Fuzzed, ProbeError> {
     let recipes = (0..u64::from(bounds.count)).map(|number| Recipe::of_seed(bounds.seed.wrapping_add(number), suite));
     send_all(verbs, to, suite, recipes, bounds)

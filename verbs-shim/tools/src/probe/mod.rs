@@ -71,7 +71,7 @@ use selected::Selected;
 /// Runs all cases of the suite, and writes the verdicts as they come.
 ///
 /// # Errors
-/// Those of [`ProbeError`]. That a responder does something wrong is none.
+/// A [`ProbeError`]. A responder that breaks a rule is no error.
 pub fn run<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, out: &mut impl Write) -> Result<Totals, ProbeError> {
     let selected = Selected::of(suite)?;
     let prober = Prober::new(verbs, to, suite);

@@ -1,4 +1,4 @@
-//! To the server: OPEN, WRITEs (RFC 7530 section 16.36) by Read chunks, COMMIT, CLOSE.
+//! Copying to the server: OPEN, WRITEs (RFC 7530 section 16.36) from Read chunks, COMMIT, CLOSE.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
@@ -18,19 +18,20 @@ use super::{Error, Found, MOST_DATA, Nfs4, Patience, Transfer};
 struct Open {
     file: Found,
     state: StateId,
-    /// The next of its owner (RFC 7530 section 9.1.7).
+    /// The next sequence number of its owner (RFC 7530 section 9.1.7).
     sequence: u32,
 }
 
-/// What an OPEN returns.
+/// Results of an OPEN.
 struct Opened {
     state: StateId,
-    /// Whether the owner is new to the server, which wants it confirmed.
+    /// True if the owner is new to the server, which wants it confirmed.
     confirm: bool,
     delegation: Option<StateId>,
 }
 
-/// Identifies an instance of the server: another one has lost what was not committed (RFC 7530 section 16.36.4).
+/// Identifies an instance of the server: another instance has lost data that was not committed (RFC 7530 section
+/// 16.36.4).
 type Verifier = [u8; 8];
 
 impl<V: Provider> Nfs4<V> {
@@ -171,7 +172,7 @@ impl<V: Provider> Nfs4<V> {
         if verifier.is_some() {
             let mut compound = Compound::of(&open.file.handle);
             let arguments = compound.add(COMMIT, "");
-            // All of it.
+            // Commits the whole file.
             put_u64(arguments, 0);
             put_u32(arguments, 0);
             let call = self.run(&compound)?;
@@ -187,7 +188,7 @@ impl<V: Provider> Nfs4<V> {
         Ok(Transfer { flight: self.start_with(compound, call, data), offset, count })
     }
 
-    /// Waits until all of it is written; the server may do it in parts.
+    /// Waits until all of it is written; the server may write it in parts.
     fn end_write(
         &self,
         open: &Open,
@@ -218,12 +219,12 @@ impl<V: Provider> Nfs4<V> {
     }
 }
 
-/// Whether it is still the same instance of the server.
+/// Checks that it is still the same instance of the server.
 fn same(verifier: &mut Option<Verifier>, other: Verifier) -> Result<(), Error> {
     if *verifier.get_or_insert(other) == other { Ok(()) } else { Err(Error::Restarted) }
 }
 
-/// Opens a file in the directory that the path leads to, creating or emptying it.
+/// COMPOUND that opens a file in the directory at the path, creating or emptying it.
 fn open_compound(client: u64, sequence: u32, path: &[String]) -> Compound {
     const WRITE_ONLY: u32 = 2;
     const DENY_NOTHING: u32 = 0;
@@ -254,7 +255,7 @@ fn open_compound(client: u64, sequence: u32, path: &[String]) -> Compound {
 }
 
 impl Opened {
-    /// Of the results of OPEN (RFC 7530 section 16.16.3).
+    /// Decodes the results of OPEN (RFC 7530 section 16.16.3).
     fn decode(reader: &mut Reader<'_>) -> Result<Self, Error> {
         const CONFIRM: u32 = 2;
         const NO_DELEGATION: u32 = 0;

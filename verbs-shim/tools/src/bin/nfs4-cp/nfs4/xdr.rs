@@ -4,7 +4,7 @@ use super::Error;
 
 /// Appends an opaque or string: count, octets, padding.
 pub(super) fn put_opaque(octets: &mut Vec<u8>, opaque: &[u8]) {
-    // What is sent here is a name or a file handle.
+    // Only names and file handles are sent here.
     put_u32(octets, opaque.len() as u32);
     octets.extend_from_slice(opaque);
     octets.resize(octets.len().next_multiple_of(4), 0);
@@ -32,7 +32,7 @@ impl<'a> Reader<'a> {
         Self { rest: octets, length: octets.len() }
     }
 
-    /// Where it is, in octets from the start of the results.
+    /// Returns its offset in octets from the start of the results.
     pub(super) const fn offset(&self) -> usize {
         self.length - self.rest.len()
     }
