@@ -59,7 +59,7 @@ struct Arguments {
     /// Version of the program [default: 4 for nfs, 3 for mount and nfsacl, 1 for others]
     #[arg(long, value_name = "N")]
     version: Option<u32>,
-    /// How the echoed data travels: inline, read, write, position-zero or reply; or, with version 2, continued
+    /// Way in which the echoed data travels: inline, read, write, position-zero or reply; or, with version 2, continued
     #[arg(long, value_name = "WAY")]
     carry: Option<Carry>,
     /// Octets to echo [default: 56]

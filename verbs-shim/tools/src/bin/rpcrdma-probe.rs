@@ -77,7 +77,7 @@ struct Arguments {
     /// their delegations, and remove them: judge its calls in the reverse direction (RFC 8167)
     #[arg(long, value_name = "NAME")]
     delegate: Option<String>,
-    /// How long to wait before a missing answer counts as silence
+    /// Time after which a missing answer counts as silence
     #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = command_line::duration)]
     silence: Duration,
     /// Give up on connecting, or on a NULL call, after this long

@@ -138,7 +138,7 @@ impl Backchannel {
         Self { session, program, credentials, caller, threads: Arc::downgrade(&threads.0), queue: Mutex::default() }
     }
 
-    /// Whether it cannot be used.
+    /// Returns true if it cannot be used.
     pub(super) fn is_down(&self) -> bool {
         self.caller.is_over() || self.queue().stage == Stage::Down
     }

@@ -45,9 +45,9 @@ Examples:
 Exit status: 0; 1 if it failed; 2 for wrong usage."
 )]
 struct Arguments {
-    /// What is copied, or with --list the directory.
+    /// File to copy, or with --list the directory.
     source: OsString,
-    /// Where it goes.
+    /// Target of the copy.
     #[arg(required_unless_present = "list", conflicts_with = "list")]
     target: Option<OsString>,
     /// READs or WRITEs of up to 1 MiB in flight at once

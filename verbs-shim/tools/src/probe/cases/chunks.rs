@@ -1,4 +1,4 @@
-//! Chunks of a call that is in order: each shape that the lists may have, beside a NULL call.
+//! Chunks of a valid call: each shape of the lists, besides a NULL call.
 
 use crate::probe::case::{Case, OF_NO_SEGMENTS, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, Usage, Verdict};
 use Piece::{Fixed, Null, NullIn, Segment, Words};
@@ -15,7 +15,7 @@ const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'st
     Case::new([name, rule, section], send, asks)
 }
 
-/// Section 4.5.2 says SHOULD. A procedure without arguments may find nothing wrong with those that it gets.
+/// Section 4.5.2 says SHOULD. A procedure without arguments may accept the ones that it gets.
 const MISPLACED: Outcomes = &[
     (Outcome::GarbageArgs, Verdict::Conforms),
     (Outcome::Reply, Verdict::NotJudged),

@@ -10,10 +10,10 @@ const BAD_XDR: Outcomes = &[(Outcome::Error(ErrorCode::BAD_XDR), Verdict::Confor
 const BAD_PROPVAL: Outcomes = &[(Outcome::Error(ErrorCode::BAD_PROPVAL), Verdict::Conforms)];
 const INVAL_HTYPE: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_HTYPE), Verdict::Conforms)];
 const INVAL_CONT: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_CONT), Verdict::Conforms)];
-/// A responder may return less than a requester provides for.
+/// A responder may return less than a requester offers.
 const REPLY_OR_WRITE_CHUNKS: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::WRITE_CHUNKS), Verdict::Conforms)];
-/// Nothing forbids a Write chunk or a Reply chunk of no segments, and nothing says what it is for.
+/// A Write chunk or a Reply chunk of no segments is not forbidden, but has no specified meaning.
 const OF_NO_SEGMENTS: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::BAD_XDR), Verdict::Hazard)];
 
@@ -21,7 +21,7 @@ const MSG: Piece = Fixed(0);
 const NOMSG: Piece = Fixed(1);
 /// No flags, no handle to invalidate, no chunks.
 const PLAIN: Piece = Words(&[0, 0, 0, 0, 0]);
-/// The same, with `RDMA2_F_MORE`.
+/// `PLAIN` with `RDMA2_F_MORE`.
 const MORE: Piece = Words(&[2, 0, 0, 0, 0]);
 const WRITABLE: Piece = Piece::Segment(Usage::Write, 64);
 
@@ -45,14 +45,14 @@ const REPLY_CHUNK: [&str; 2] = ["reply-chunk-echo", "version two -01 Choosing a 
 const LIMIT: [&str; 2] = ["write-list-echo", "version two -01 RDMA2_ERR_WRITE_CHUNKS"];
 const GRANT: [&str; 2] = ["v2-credit-zero", "version two -01 Asynchronous Credit Grants"];
 
-/// The properties begin, and go on in the next message.
+/// The properties begin, and continue in the next message.
 const MORE_TO_COME: Opening = Opening::Send(&[FixedOfNone(5), Words(&[4, 1, 2, 4, 4096])]);
 
 const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     Case::new([name, rule, section], send, asks).of(Version::Two(Family::A))
 }
 
-/// One in which the first message of the connection is at issue.
+/// A case about the first message of the connection.
 const fn first(name: &'static str, about: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     case(name, about, send, asks).after(Opening::Nothing)
 }

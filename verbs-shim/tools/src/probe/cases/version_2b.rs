@@ -11,13 +11,13 @@ const BAD_PROPVAL: Outcomes = &[(Outcome::Error(ErrorCode::BAD_PROPVAL), Verdict
 const INVAL_HTYPE: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_HTYPE), Verdict::Conforms)];
 const INVAL_CONT: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_CONT), Verdict::Conforms)];
 const VERS_MISMATCH: Outcomes = &[(Outcome::Error(ErrorCode::VERS_MISMATCH), Verdict::Conforms)];
-/// A responder may return less than a requester provides for.
+/// A responder may return less than a requester offers.
 const REPLY_OR_WRITE_CHUNKS: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::WRITE_CHUNKS), Verdict::Conforms)];
-/// Nothing forbids a Write chunk of no segments, and nothing says what it is for.
+/// A Write chunk of no segments is not forbidden, but has no specified meaning.
 const OF_NO_SEGMENTS: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::BAD_XDR), Verdict::Hazard)];
-/// It must not be sent, and nothing says what becomes of it.
+/// It must not be sent, but the reaction is not specified.
 const NOT_PARSED: Outcomes =
     &[(Outcome::Error(ErrorCode::BAD_XDR), Verdict::Conforms), (Outcome::Reply, Verdict::Hazard)];
 
@@ -44,14 +44,14 @@ const ECHO: [&str; 2] = ["write-list-echo", "version two -07 6.3.10"];
 const REPLY_CHUNK: [&str; 2] = ["reply-chunk-echo", "version two -07 6.3.10"];
 const GRANT: [&str; 2] = ["v2-grant-xid", "version two -07 6.3.2"];
 
-/// The properties begin, and go on in the next message.
+/// The properties begin, and continue in the next message.
 const MORE_TO_COME: Opening = Opening::Send(&[FixedOfNone(6), Words(&[1, 2, 4, 4096])]);
 
 const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     Case::new([name, rule, section], send, asks).of(Version::Two(Family::B))
 }
 
-/// One in which the first message of the connection is at issue.
+/// A case about the first message of the connection.
 const fn first(name: &'static str, about: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     case(name, about, send, asks).after(Opening::Nothing)
 }
