@@ -52,14 +52,14 @@ impl<'a> WriteChunk<'a> {
         if follows(reader)? { Self::decode(reader).map(Some) } else { Ok(None) }
     }
 
-    /// How many segments there are.
+    /// Number of segments.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
         self.segments.len()
     }
 
-    /// Whether this is an "empty Write chunk", one without segments: its result is to be returned inline.
+    /// Returns true for an "empty Write chunk", one without segments: its result is to be returned inline.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {

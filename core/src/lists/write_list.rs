@@ -80,7 +80,7 @@ impl<'a> WriteList<'a> {
         Ok(Self { form: WriteListForm::Received { octets, count } })
     }
 
-    /// How many Write chunks there are.
+    /// Number of Write chunks.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -90,7 +90,7 @@ impl<'a> WriteList<'a> {
         }
     }
 
-    /// Whether the list is empty.
+    /// Returns true if the list is empty.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {

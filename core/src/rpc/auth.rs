@@ -19,9 +19,9 @@ use crate::sink::{self, Emit, Sink};
 /// A credential or a verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Auth<'a> {
-    /// What kind it is.
+    /// Kind of credential or verifier.
     pub flavor: Flavor,
-    /// What it says, at most [`Self::MAX_BODY`] octets; [`AuthSys`] and [`GssCredential`] read it.
+    /// Its content, at most [`Self::MAX_BODY`] octets; [`AuthSys`] and [`GssCredential`] read it.
     pub body: &'a [u8],
 }
 
@@ -125,7 +125,7 @@ enum Gids<'a> {
     Given(&'a [u32]),
 }
 
-/// Why there can be no such `AUTH_SYS` credential (RFC 5531 appendix A).
+/// Reason why such an `AUTH_SYS` credential is not possible (RFC 5531 appendix A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AuthSysError {
     /// The machine name is this long: more than [`AuthSys::MAX_MACHINE_NAME`] octets.
@@ -137,7 +137,7 @@ pub enum AuthSysError {
 impl<'a> AuthSys<'a> {
     /// Octets a machine name may have.
     pub const MAX_MACHINE_NAME: usize = 255;
-    /// The most groups besides the first.
+    /// Maximum number of groups besides the first.
     pub const MAX_GIDS: usize = 16;
     /// Octets of the longest body: five words, the name with its padding, and the groups.
     pub const MAX_LEN: usize = 5 * 4 + Self::MAX_MACHINE_NAME.next_multiple_of(4) + Self::MAX_GIDS * 4;

@@ -45,9 +45,9 @@ pub struct RpcCall<'a> {
     pub version: u32,
     /// `proc`, of the program.
     pub procedure: u32,
-    /// Who calls.
+    /// Identity of the caller.
     pub credential: Auth<'a>,
-    /// What proves it.
+    /// Proof of the identity.
     pub verifier: Auth<'a>,
 }
 

@@ -31,7 +31,7 @@ use crate::sink::{self, Emit, Sink};
 pub struct RpcReply<'a> {
     /// The transaction ID, that of the Call.
     pub xid: u32,
-    /// Whether the server accepted the Call, and the outcome.
+    /// Outcome of the Call.
     pub body: ReplyBody<'a>,
 }
 
@@ -40,7 +40,7 @@ pub struct RpcReply<'a> {
 pub enum ReplyBody<'a> {
     /// `MSG_ACCEPTED`.
     Accepted {
-        /// What proves the server's identity.
+        /// Proof of the server's identity.
         verifier: Auth<'a>,
         /// `accept_stat`: results follow only after [`AcceptStatus::SUCCESS`].
         status: AcceptStatus,
@@ -60,7 +60,7 @@ pub struct Mismatch {
     pub high: u32,
 }
 
-/// Why a server denied a Call.
+/// Reason of a server for denying a Call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Denial {
     /// `RPC_MISMATCH`: it does not support this version of RPC.
@@ -107,7 +107,7 @@ impl AcceptStatus {
 pub struct AuthStatus(pub u32);
 
 impl AuthStatus {
-    /// The credential is none of a flavor that the server knows, or cannot be decoded.
+    /// The credential has a flavor that the server does not know, or cannot be decoded.
     pub const BADCRED: Self = Self(1);
     /// The client has to begin a new session.
     pub const REJECTEDCRED: Self = Self(2);

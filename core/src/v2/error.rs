@@ -1,4 +1,4 @@
-//! The body of `RDMA2_ERROR`, and what a receiver answers (version two draft -01, "Error Handling"; -07 section 7).
+//! The body of `RDMA2_ERROR`, and the answers of a receiver (version two draft -01, "Error Handling"; -07 section 7).
 //!
 //! ```text
 //! 1 low high    VERS                   8 max     SEGMENTS
@@ -72,7 +72,7 @@ impl ErrorCode {
     }
 }
 
-/// What the sender of an `RDMA2_ERROR` found wrong.
+/// Error that the sender of an `RDMA2_ERROR` reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorBodyV2 {
     /// [`ErrorCode::VERS`].
@@ -84,29 +84,29 @@ pub enum ErrorBodyV2 {
     },
     /// [`ErrorCode::READ_CHUNKS`].
     ReadChunks {
-        /// `rdma_max_chunks`: the most Read chunks it can process; 0 for none.
+        /// `rdma_max_chunks`: maximum number of Read chunks that it can process; 0 for none.
         max_chunks: u32,
     },
     /// [`ErrorCode::WRITE_CHUNKS`].
     WriteChunks {
-        /// `rdma_max_chunks`: the most Write chunks it can return.
+        /// `rdma_max_chunks`: maximum number of Write chunks that it can return.
         max_chunks: u32,
     },
     /// [`ErrorCode::SEGMENTS`].
     Segments {
-        /// `rdma_max_segments`: the most segments it can process.
+        /// `rdma_max_segments`: maximum number of segments that it can process.
         max_segments: u32,
     },
     /// [`ErrorCode::WRITE_RESOURCE`].
     WriteResource {
         /// `rdma_chunk_index`: the first Write chunk that is too small, from 1; 0 if that is not known.
         chunk_index: u32,
-        /// `rdma_length_needed`: octets the result has; 0 if that is not known.
+        /// `rdma_length_needed`: length of the result in octets; 0 if that is not known.
         length_needed: u32,
     },
     /// [`ErrorCode::REPLY_RESOURCE`].
     ReplyResource {
-        /// `rdma_length_needed`: octets the reply has; 0 if that is not known.
+        /// `rdma_length_needed`: length of the reply in octets; 0 if that is not known.
         length_needed: u32,
     },
     /// Any other code. It has no body; one that is unknown is to be discarded. (A code with a body is written without it.)
@@ -196,7 +196,7 @@ impl fmt::Display for ErrorBodyV2 {
     }
 }
 
-/// What the receiver of a bad version 2 message has to do; it never processes that message further.
+/// Reaction of the receiver of a bad version 2 message, which is never processed further.
 ///
 /// ```
 /// use rpcrdma::error::Role;
@@ -208,14 +208,15 @@ impl fmt::Display for ErrorBodyV2 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReactionV2 {
-    /// Nothing goes back.
+    /// No answer.
     Discard,
-    /// An `RDMA2_ERROR` with this code goes back.
+    /// An `RDMA2_ERROR` with this code.
     Answer(ErrorCode),
 }
 
 impl ReactionV2 {
-    /// What the drafts ask of the receiver of a header that cannot be decoded (-01 "Error Handling"; -07 section 7).
+    /// Reaction of the receiver to a header that cannot be decoded, by the drafts (-01 "Error Handling"; -07 section
+    /// 7).
     ///
     /// - Shorter than the prefix, or an `RDMA2_ERROR` that is cut: silence.
     /// - An unknown header type: `INVAL_HTYPE`, from either role (-07 section 6.1 speaks of any implementation, section
@@ -334,13 +335,13 @@ impl ErrorReplyV2 {
         self.prefix
     }
 
-    /// What the answer says.
+    /// Its error.
     #[must_use]
     pub const fn error(&self) -> ErrorBodyV2 {
         self.error
     }
 
-    /// Octets the answer has: 20 to 28 in family B, 4 more in family A.
+    /// Length of the answer in octets: 20 to 28 in family B, 4 more in family A.
     #[must_use]
     pub fn encoded_len(&self) -> usize {
         sink::encoded_len(self)

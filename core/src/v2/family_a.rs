@@ -84,7 +84,7 @@ pub struct Header<'a> {
     pub credit: Credit,
     /// `rdma_flags`.
     pub flags: HeaderFlags,
-    /// What `rdma_htype` selects.
+    /// The part selected by `rdma_htype`.
     pub body: Body<'a>,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Header<'a> {
 
     /// Reads the header of a Send and returns it with the octets that follow it.
     ///
-    /// What follows is the Payload stream of a [`Body::Msg`], or a part of it; see [`Message`] for the others.
+    /// The Payload stream of a [`Body::Msg`] follows, or a part of it; see [`Message`] for the others.
     ///
     /// # Errors
     /// A [`DecodeError`] if the octets are not a header of this format.
@@ -167,7 +167,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Whether this grants credits and nothing else: an `RDMA2_GRANT`, or an `RDMA2_NOMSG` without chunks and with XID 0.
+    /// Returns true if it only grants credits: an `RDMA2_GRANT`, or an `RDMA2_NOMSG` without chunks and with XID 0.
     ///
     /// Drafts -01 and -02 give that `RDMA2_NOMSG` as the way to refresh a grant, and then list it as a parse error. With
     /// XID 0 it is taken for the first; with another XID it is the second, and a Responder answers `BAD_XDR`.

@@ -98,7 +98,7 @@ pub struct Header<'a> {
     pub xid: u32,
     /// `rdma_credit`; which of its two readings is right depends on the draft.
     pub credit: Credit,
-    /// What `rdma_htype` selects.
+    /// The part selected by `rdma_htype`.
     pub body: Body<'a>,
 }
 
@@ -159,7 +159,7 @@ impl<'a> Header<'a> {
 
     /// Reads the header of a Send and returns it with the octets that follow it.
     ///
-    /// What follows is the Payload stream, or a part of it, where the header type has one; see [`Message`] for the others.
+    /// The Payload stream follows, or a part of it, if the header type has one; see [`Message`] for the others.
     ///
     /// # Errors
     /// A [`DecodeError`] if the octets are not a header of this format.

@@ -40,7 +40,7 @@ pub struct ReplyHeaderV2<'a> {
     room: ReplyRoom<'a>,
 }
 
-/// Where the Payload stream of a Reply is.
+/// Location of a Reply's Payload stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplyPlace {
     /// After the header.
@@ -55,18 +55,18 @@ impl<'a> ReplyHeaderV2<'a> {
         Self { family, xid, credit, place: ReplyPlace::Inline, room: ReplyRoom::of(provided) }
     }
 
-    /// The same with `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
+    /// Sets `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
     ///
     /// # Errors
-    /// A [`ReplyError`] if there are more numbers than Write chunks, or one is more than its chunk has room for.
+    /// A [`ReplyError`] if there are more numbers than Write chunks, or a number exceeds the length of its chunk.
     pub fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
         Ok(Self { room: self.room.with_writes(written)?, ..self })
     }
 
-    /// The same with the Payload stream, `length` octets, in the Reply chunk.
+    /// Puts the Payload stream, `length` octets, in the Reply chunk.
     ///
     /// # Errors
-    /// A [`ReplyError`] if there is no Reply chunk, or not enough room in it.
+    /// A [`ReplyError`] if there is no Reply chunk, or it is too small.
     pub fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
         Ok(Self { place: ReplyPlace::ReplyChunk, room: self.room.with_reply(length)?, ..self })
     }

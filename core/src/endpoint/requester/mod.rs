@@ -89,7 +89,7 @@ use crate::v2::{ErrorBodyV2, ErrorCode};
 #[derive(Debug)]
 pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
     how: How,
-    /// The most octets that one RDMA Read moves.
+    /// Maximum number of octets that one RDMA Read moves.
     transfer: u32,
     window: Window,
     slots: Slots<Slot<SEGMENTS>, CALLS>,
@@ -165,8 +165,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.how.continued = most;
     }
 
-    /// Limits each RDMA Read of a reply to this many octets from now on: those of the longest message that the
-    /// adapter's port can carry. 0 counts as 1.
+    /// Limits each RDMA Read of a reply to this many octets from now on: the longest message of the adapter's port. 0
+    /// counts as 1.
     pub const fn limit_transfers(&mut self, octets: u32) {
         self.transfer = if octets == 0 { 1 } else { octets };
     }
@@ -208,7 +208,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.window.sent()
     }
 
-    /// Whether there is no room for one more Call: [`call`](Self::call) would return [`CallRefusal::TooManyCalls`].
+    /// Returns true if no slot is free: [`call`](Self::call) would return [`CallRefusal::TooManyCalls`].
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.slots.count() == CALLS
@@ -239,8 +239,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// and `length` are as in [`Call`]. It is `Done` with [`End::Sent`] when its Send is complete, and nothing says what the
     /// Responder makes of it.
     ///
-    /// It has no chunks, so it is continued if it is too long for a Send, whatever
-    /// [`continue_messages`](Self::continue_messages) allows. Whatever comes as an answer is discarded.
+    /// It has no chunks, so it is continued if it is too long for a Send, even if
+    /// [`continue_messages`](Self::continue_messages) does not allow that. Any answer is discarded.
     ///
     /// # Errors
     /// A [`CallRefusal`] if it cannot be made; then nothing is done. In version 1 it never can.
@@ -258,7 +258,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.admit(id)
     }
 
-    /// Why a Call cannot be laid out.
+    /// Returns the reason why a Call cannot be laid out.
     #[cold]
     const fn too_large(&self) -> CallRefusal {
         if matches!(self.how.terms.formats, PayloadFormats::All) {
@@ -268,7 +268,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// The same, of one that has no chunks.
+    /// Returns the reason why a Call without chunks cannot be laid out.
     const fn too_long(&self) -> CallRefusal {
         match self.how.terms.formats {
             PayloadFormats::None => CallRefusal::NotAnswered,
@@ -327,7 +327,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(())
     }
 
-    /// Whether a Call with this XID was sent and is not answered, cancelled or not.
+    /// Returns true if a Call with this XID was sent and is not answered, cancelled or not.
     #[must_use]
     pub fn awaits(&self, xid: u32) -> bool {
         self.awaited(xid).is_some()

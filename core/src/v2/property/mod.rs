@@ -54,7 +54,7 @@ impl PropertyId {
     }
 }
 
-/// How far a peer supports the reverse direction: the value of [`PropertyId::BRS`].
+/// Level of a peer's support for the reverse direction: the value of [`PropertyId::BRS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReverseDirection(pub u32);
 
@@ -86,7 +86,7 @@ impl ReverseDirection {
 pub struct Property<'a> {
     /// `rdma_which`.
     pub id: PropertyId,
-    /// What `rdma_data` holds.
+    /// Content of `rdma_data`.
     pub value: PropertyValue<'a>,
 }
 

@@ -35,7 +35,8 @@ impl<'a> PropertySubset<'a> {
     /// Reads a subset and returns it with what follows.
     ///
     /// # Errors
-    /// [`DecodeErrorKind::HeaderTruncated`](crate::error::DecodeErrorKind::HeaderTruncated) where its words are not all there.
+    /// [`DecodeErrorKind::HeaderTruncated`](crate::error::DecodeErrorKind::HeaderTruncated) if its words are
+    /// incomplete.
     pub fn decode(octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
         let mut reader = Reader::new(octets);
         let mut words = || -> Result<_, EndOfInput> {
@@ -46,7 +47,7 @@ impl<'a> PropertySubset<'a> {
         Ok((Self { words }, reader.rest()))
     }
 
-    /// Whether the property at `index`, from 0, is in it: bit `index` mod 32 of word `index` div 32.
+    /// Returns true if the property at `index`, from 0, is in it: bit `index` mod 32 of word `index` div 32.
     #[must_use]
     pub fn contains(&self, index: usize) -> bool {
         self.words.get(index / 32).is_some_and(|word| u32::from_be_bytes(*word) >> (index % 32) & 1 == 1)
