@@ -3,10 +3,11 @@
 
 use std::slice;
 
+use rpcrdma::Reader;
 use rpcrdma_capture::nfs::Procedure;
 use rpcrdma_verbs::{Call, Stream};
 
-use super::xdr::{Reader, put_opaque, put_u32, put_u64};
+use super::xdr::{put_opaque, put_u32, put_u64};
 use super::{Error, Status};
 
 /// An operation.

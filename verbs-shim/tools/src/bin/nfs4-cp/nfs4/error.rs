@@ -2,6 +2,7 @@
 
 use std::{fmt, io};
 
+use rpcrdma::reader::EndOfInput;
 use rpcrdma::rpc::AuthSysError;
 use rpcrdma_capture::nfs::{Procedure, status};
 use rpcrdma_verbs::{CallError, ReplyError, SettingsError};
@@ -111,6 +112,12 @@ impl std::error::Error for Error {}
 impl From<CallError> for Error {
     fn from(error: CallError) -> Self {
         Self::Call(error)
+    }
+}
+
+impl From<EndOfInput> for Error {
+    fn from(end: EndOfInput) -> Self {
+        Self::Results(end.offset)
     }
 }
 

@@ -31,7 +31,7 @@ impl<V: Provider> Nfs4<V> {
             let call = self.run(&compound)?;
             let mut results = compound.results(&call)?;
             let reader = results.of(READDIR)?;
-            verifier = reader.array()?;
+            verifier = *reader.array()?;
             let before = cookie;
             while reader.u32()? != 0 {
                 cookie = reader.u64()?;

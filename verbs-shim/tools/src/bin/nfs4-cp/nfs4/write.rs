@@ -5,13 +5,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 use std::process;
 
+use rpcrdma::Reader;
 use rpcrdma_verbs::{Call, Provider};
 
 use super::compound::{
     Attributes, CLOSE, COMMIT, Compound, DELEGRETURN, GETATTR, GETFH, OPEN, OPEN_CONFIRM, SETCLIENTID,
     SETCLIENTID_CONFIRM, StateId, WRITE,
 };
-use super::xdr::{Reader, put_opaque, put_u32, put_u64};
+use super::xdr::{put_opaque, put_u32, put_u64};
 use super::{Error, Found, MOST_DATA, Nfs4, Patience, Transfer};
 
 /// A file that is open for writing, and empty.
@@ -66,7 +67,7 @@ impl<V: Provider> Nfs4<V> {
         let mut compound = Compound::default();
         let arguments = compound.add(SETCLIENTID_CONFIRM, "");
         put_u64(arguments, client);
-        arguments.extend_from_slice(&verifier);
+        arguments.extend_from_slice(verifier);
         self.run(&compound)?;
         Ok(client)
     }
@@ -110,7 +111,7 @@ impl<V: Provider> Nfs4<V> {
             arguments.extend_from_slice(&state.0);
             put_u32(arguments, sequence);
         })
-        .and_then(|(compound, call)| Ok(StateId(compound.results(&call)?.of(OPEN_CONFIRM)?.array()?)))
+        .and_then(|(compound, call)| Ok(StateId(*compound.results(&call)?.of(OPEN_CONFIRM)?.array()?)))
     }
 
     fn close(&self, open: &mut Open) -> Result<(), Error> {
@@ -176,7 +177,7 @@ impl<V: Provider> Nfs4<V> {
             put_u64(arguments, 0);
             put_u32(arguments, 0);
             let call = self.run(&compound)?;
-            same(&mut verifier, compound.results(&call)?.of(COMMIT)?.array()?)?;
+            same(&mut verifier, *compound.results(&call)?.of(COMMIT)?.array()?)?;
         }
         Ok(at)
     }
@@ -201,7 +202,7 @@ impl<V: Provider> Nfs4<V> {
             let mut results = compound.results(&call)?;
             let reader = results.of(WRITE)?;
             let (at, count, _committed) = (reader.offset(), reader.u32()?, reader.u32()?);
-            same(verifier, reader.array()?)?;
+            same(verifier, *reader.array()?)?;
             if count > transfer.count {
                 return Err(Error::Results(at));
             }
@@ -261,7 +262,7 @@ impl Opened {
         const NO_DELEGATION: u32 = 0;
         const READ_DELEGATION: u32 = 1;
         const WRITE_DELEGATION: u32 = 2;
-        let state = StateId(reader.array()?);
+        let state = StateId(*reader.array()?);
         let _change = reader.array::<20>()?;
         let confirm = reader.u32()? & CONFIRM != 0;
         for _ in 0..reader.u32()? {
@@ -271,7 +272,7 @@ impl Opened {
         let delegation = match reader.u32()? {
             NO_DELEGATION => None,
             kind @ (READ_DELEGATION | WRITE_DELEGATION) => {
-                let (delegation, _recall) = (StateId(reader.array()?), reader.u32()?);
+                let (delegation, _recall) = (StateId(*reader.array()?), reader.u32()?);
                 if kind == WRITE_DELEGATION {
                     let _limit = reader.array::<12>()?;
                 }
