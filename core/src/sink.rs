@@ -83,6 +83,32 @@ impl Sink for Buffer<'_> {
     }
 }
 
+/// Implements the public methods that encode a type, with their documentation. They are not methods of a trait, which each
+/// caller would have to import.
+macro_rules! encodable {
+    ($(#[$attribute:meta])* $type:ty, $noun:literal) => {
+        impl $type {
+            #[doc = concat!("Returns the length of the ", $noun, " on the wire, in octets.")]
+            $(#[$attribute])*
+            #[must_use]
+            pub fn encoded_len(&self) -> usize {
+                $crate::sink::encoded_len(self)
+            }
+
+            #[doc = concat!("Writes the ", $noun, " at the start of `buffer` and returns its length.")]
+            ///
+            /// # Errors
+            /// An [`EncodeError`](crate::EncodeError) if it does not fit; `buffer` is then unchanged.
+            $(#[$attribute])*
+            pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, $crate::EncodeError> {
+                $crate::sink::encode(self, buffer)
+            }
+        }
+    };
+}
+
+pub(crate) use encodable;
+
 /// Returns the length of `item` on the wire in octets.
 #[inline(always)]
 pub(crate) fn encoded_len(item: &impl Emit) -> usize {

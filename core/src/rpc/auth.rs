@@ -12,9 +12,8 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use super::{RpcError, RpcErrorKind};
-use crate::error::EncodeError;
 use crate::reader::Reader;
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// A credential or a verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -188,20 +187,10 @@ impl<'a> AuthSys<'a> {
         let gids = self.gids;
         (0..gids.len()).map(move |number| gids.at(number))
     }
+}
 
-    /// Octets the body has on the wire.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the body to the start of `buffer`, and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+encodable! {
+    AuthSys<'_>, "body"
 }
 
 impl Gids<'_> {
@@ -336,20 +325,10 @@ impl<'a> GssCredential<'a> {
             handle: reader.opaque()?,
         })
     }
+}
 
-    /// Octets the body has on the wire.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the body at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+encodable! {
+    GssCredential<'_>, "body"
 }
 
 impl Emit for GssCredential<'_> {

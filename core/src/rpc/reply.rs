@@ -12,9 +12,8 @@
 use core::fmt;
 
 use super::{Auth, MessageType, RpcError, RpcErrorKind, message};
-use crate::error::EncodeError;
 use crate::reader::Reader;
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// The header of an RPC Reply.
 ///
@@ -164,22 +163,11 @@ impl<'a> RpcReply<'a> {
         };
         Ok((Self { xid, body }, reader.rest()))
     }
+}
 
-    /// Octets the header has on the wire.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    RpcReply<'_>, "header"
 }
 
 impl<'a> ReplyBody<'a> {

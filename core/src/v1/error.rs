@@ -12,10 +12,10 @@
 use core::fmt;
 
 use super::VERSION;
-use crate::error::{DecodeError, DecodeErrorKind, EncodeError, Reaction};
+use crate::error::{DecodeError, DecodeErrorKind, Reaction};
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::{EndOfInput, Reader};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// Error that a Responder reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,7 +84,7 @@ impl fmt::Display for ErrorBody {
     }
 }
 
-/// The `RDMA_ERROR` a Responder sends for a Call whose header it refuses.
+/// The `RDMA_ERROR` that a Responder sends for a Call whose header it refuses, of 20 or 28 octets.
 ///
 /// ```
 /// use rpcrdma::error::Role;
@@ -148,22 +148,11 @@ impl ErrorReply {
     pub const fn error(&self) -> ErrorBody {
         self.error
     }
+}
 
-    /// Octets the answer has: 20 or 28.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the answer at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    ErrorReply, "answer"
 }
 
 impl Emit for ErrorReply {

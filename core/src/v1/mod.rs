@@ -19,11 +19,11 @@ pub use reply::{ReplyError, ReplyHeader};
 
 use core::fmt;
 
-use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
+use crate::error::{DecodeError, DecodeErrorKind};
 use crate::lists::Chunks;
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::{EndOfInput, Reader};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// The transport header of one message.
 ///
@@ -140,22 +140,11 @@ impl<'a> Header<'a> {
     pub const fn prefix(&self) -> Prefix {
         Prefix { xid: self.xid, version: VERSION, credit: self.credit, procedure: self.procedure() }
     }
+}
 
-    /// Octets the header has on the wire.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    Header<'_>, "header"
 }
 
 impl<'a> Body<'a> {

@@ -5,11 +5,10 @@
 //! Read chunks (RFC 5666 section 3.5).
 
 use super::VERSION;
-use crate::error::EncodeError;
 pub use crate::lists::ReplyError;
 use crate::lists::{Chunks, ReadList, ReplyRoom};
 use crate::prefix::{Prefix, Procedure};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// The header of a Reply.
 ///
@@ -81,22 +80,11 @@ impl<'a> ReplyHeader<'a> {
     pub const fn procedure(&self) -> Procedure {
         self.procedure
     }
+}
 
-    /// Octets the header has on the wire.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    ReplyHeader<'_>, "header"
 }
 
 impl Emit for ReplyHeader<'_> {

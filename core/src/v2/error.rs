@@ -13,10 +13,10 @@ use core::fmt;
 use super::credit::Credit;
 use super::family::Family;
 use super::flags::HeaderFlags;
-use crate::error::{DecodeError, DecodeErrorKind, EncodeError, Role};
+use crate::error::{DecodeError, DecodeErrorKind, Role};
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::{EndOfInput, Reader};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// `rdma_htype` of `RDMA2_ERROR` in both wire formats, and of `RDMA_ERROR` in version 1.
 pub(super) const ERROR: u32 = 4;
@@ -109,7 +109,8 @@ pub enum ErrorBodyV2 {
         /// `rdma_length_needed`: length of the reply in octets; 0 if that is not known.
         length_needed: u32,
     },
-    /// Any other code. It has no body; one that is unknown is to be discarded. (A code with a body is written without it.)
+    /// Any other code. It has no body; one that is unknown is to be discarded. (A code with a body is written without
+    /// it.)
     Void(ErrorCode),
 }
 
@@ -222,7 +223,8 @@ impl ReactionV2 {
     /// - An unknown header type: `INVAL_HTYPE`, from either role (-07 section 6.1 speaks of any implementation, section
     ///   7.1.3 of the Responder only).
     /// - A bad transport property: `BAD_PROPVAL`, from either role, as properties have no direction (-07 section 5.1).
-    /// - Another version: `VERS`. Anything else: `BAD_XDR`. Both from a Responder only. (Since draft -05, a version that is
+    /// - Another version: `VERS`. Anything else: `BAD_XDR`. Both from a Responder only. (Since draft -05, a version
+    ///   that is
     ///   supported, but is not the one this connection uses, is answered with `VERS_MISMATCH`: only the caller knows.)
     #[must_use]
     pub const fn to(error: DecodeError, role: Role) -> Self {
@@ -270,6 +272,7 @@ impl fmt::Display for ReactionV2 {
 }
 
 /// The `RDMA2_ERROR` that answers a message: its XID and its version come back, even a version that is not supported.
+/// It has 20 to 28 octets in family B, 4 more in family A.
 ///
 /// ```
 /// use rpcrdma::prefix::Prefix;
@@ -340,20 +343,10 @@ impl ErrorReplyV2 {
     pub const fn error(&self) -> ErrorBodyV2 {
         self.error
     }
+}
 
-    /// Length of the answer in octets: 20 to 28 in family B, 4 more in family A.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the answer at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+encodable! {
+    ErrorReplyV2, "answer"
 }
 
 impl Emit for ErrorReplyV2 {

@@ -20,11 +20,11 @@ use core::fmt;
 
 use super::error::{ERROR, ErrorBodyV2};
 use super::{ChunkLists, Credit, PropertySet, VERSION};
-use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
+use crate::error::{DecodeError, DecodeErrorKind};
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::Reader;
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// `rdma_htype`; any number can be represented, with or without a meaning (draft -07 section 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -249,22 +249,11 @@ impl<'a> Header<'a> {
         let procedure = Procedure(self.header_type().0);
         Prefix { xid: self.xid, version: VERSION, credit: self.credit.0, procedure }
     }
+}
 
-    /// Octets the header has on the wire.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    Header<'_>, "header"
 }
 
 impl<'a> Body<'a> {

@@ -5,10 +5,9 @@
 
 use super::family_a::{self, HeaderFlags};
 use super::{Credit, Family, VERSION, family_b};
-use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList, ReplyError, ReplyRoom, WriteChunk};
 use crate::prefix::{Prefix, Procedure};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// The header of a Reply of version 2.
 ///
@@ -71,20 +70,6 @@ impl<'a> ReplyHeaderV2<'a> {
         Ok(Self { place: ReplyPlace::ReplyChunk, room: self.room.with_reply(length)?, ..self })
     }
 
-    /// Octets the header has on the wire.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
-
     const fn header_type(&self) -> u32 {
         match (self.family, self.place) {
             (Family::A, ReplyPlace::Inline) => family_a::HeaderType::RDMA2_MSG.0,
@@ -93,6 +78,10 @@ impl<'a> ReplyHeaderV2<'a> {
             (Family::B, ReplyPlace::ReplyChunk) => family_b::HeaderType::RDMA2_REPLY_EXTERNAL.0,
         }
     }
+}
+
+encodable! {
+    ReplyHeaderV2<'_>, "header"
 }
 
 impl Emit for ReplyHeaderV2<'_> {

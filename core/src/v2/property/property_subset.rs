@@ -4,9 +4,9 @@
 //! n  word word ...
 //! ```
 
-use crate::error::{DecodeError, EncodeError};
+use crate::error::DecodeError;
 use crate::reader::{EndOfInput, Reader};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// Some of the properties of a set, one bit for each. No message of the drafts has one; it is meant for extensions.
 ///
@@ -52,20 +52,10 @@ impl<'a> PropertySubset<'a> {
     pub fn contains(&self, index: usize) -> bool {
         self.words.get(index / 32).is_some_and(|word| u32::from_be_bytes(*word) >> (index % 32) & 1 == 1)
     }
+}
 
-    /// Octets the subset has on the wire.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the subset at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+encodable! {
+    PropertySubset<'_>, "subset"
 }
 
 impl Emit for PropertySubset<'_> {
