@@ -272,5 +272,22 @@ pub(super) const REPLY_OR_ERR_CHUNK: Outcomes =
 /// an RPC Reply returns it (RFC 8166 sections 3.4.6 and 4.3.3); an error is not forbidden.
 pub(super) const OF_NO_SEGMENTS: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::ErrChunk, Verdict::Hazard)];
+/// `RDMA2_ERR_BAD_XDR` has to come.
+pub(super) const BAD_XDR: Outcomes = &[(Outcome::Error(ErrorCode::BAD_XDR), Verdict::Conforms)];
+/// `RDMA2_ERR_BAD_PROPVAL` has to come.
+pub(super) const BAD_PROPVAL: Outcomes = &[(Outcome::Error(ErrorCode::BAD_PROPVAL), Verdict::Conforms)];
+/// `RDMA2_ERR_INVAL_HTYPE` has to come.
+pub(super) const INVAL_HTYPE: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_HTYPE), Verdict::Conforms)];
+/// `RDMA2_ERR_INVAL_CONT` has to come.
+pub(super) const INVAL_CONT: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_CONT), Verdict::Conforms)];
+/// A responder of version 2 may return less than a requester offers.
+pub(super) const REPLY_OR_WRITE_CHUNKS: Outcomes =
+    &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::WRITE_CHUNKS), Verdict::Conforms)];
+/// In version 2, a Write chunk or Reply chunk of no segments is not forbidden, but has no specified meaning.
+pub(super) const OF_NO_SEGMENTS_V2: Outcomes =
+    &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::BAD_XDR), Verdict::Hazard)];
 /// Nothing is specified.
 pub(super) const UNSPECIFIED: Outcomes = &[];
+
+/// A segment that the responder may write.
+pub(super) const WRITABLE: Piece = Piece::Segment(Usage::Write, 64);

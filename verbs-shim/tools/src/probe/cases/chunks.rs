@@ -1,6 +1,8 @@
 //! Chunks of a valid call: each shape of the lists, besides a NULL call.
 
-use crate::probe::case::{Case, OF_NO_SEGMENTS, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, Usage, Verdict};
+use crate::probe::case::{
+    Case, OF_NO_SEGMENTS, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, Usage, Verdict, WRITABLE,
+};
 use Piece::{Fixed, Null, NullIn, Segment, Words};
 
 const MSG: Piece = Fixed(0);
@@ -9,7 +11,6 @@ const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
 const ECHO: [&str; 2] = ["write-list-echo", "RFC 8166 3.4.6"];
 const REPLY_CHUNK: [&str; 2] = ["reply-chunk-echo", "RFC 8166 4.3.3"];
 const LONG: [&str; 2] = ["nomsg-empty", "RFC 8166 3.5.3"];
-const WRITABLE: Piece = Segment(Usage::Write, 64);
 
 const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     Case::new([name, rule, section], send, asks)
