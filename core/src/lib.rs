@@ -108,6 +108,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod codes;
 pub mod endpoint;
 pub mod error;
 pub mod lists;

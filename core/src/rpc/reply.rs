@@ -12,6 +12,7 @@
 use core::fmt;
 
 use super::{Auth, MessageType, RpcError, RpcErrorKind, message};
+use crate::codes::named;
 use crate::reader::Reader;
 use crate::sink::{Emit, Sink, encodable};
 
@@ -72,33 +73,21 @@ pub enum Denial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AcceptStatus(pub u32);
 
-impl AcceptStatus {
-    /// The procedure was run; its results follow.
-    pub const SUCCESS: Self = Self(0);
-    /// There is no such program.
-    pub const PROG_UNAVAIL: Self = Self(1);
-    /// The program exists in other versions.
-    pub const PROG_MISMATCH: Self = Self(2);
-    /// The program has no such procedure.
-    pub const PROC_UNAVAIL: Self = Self(3);
-    /// The arguments could not be decoded.
-    pub const GARBAGE_ARGS: Self = Self(4);
-    /// Something else went wrong, such as a lack of memory.
-    pub const SYSTEM_ERR: Self = Self(5);
+named! {
+    AcceptStatus, "RFC 5531", "";
 
-    /// Its name in RFC 5531.
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::SUCCESS => Some("SUCCESS"),
-            Self::PROG_UNAVAIL => Some("PROG_UNAVAIL"),
-            Self::PROG_MISMATCH => Some("PROG_MISMATCH"),
-            Self::PROC_UNAVAIL => Some("PROC_UNAVAIL"),
-            Self::GARBAGE_ARGS => Some("GARBAGE_ARGS"),
-            Self::SYSTEM_ERR => Some("SYSTEM_ERR"),
-            _ => None,
-        }
-    }
+    /// The procedure was run; its results follow.
+    SUCCESS = 0,
+    /// There is no such program.
+    PROG_UNAVAIL = 1,
+    /// The program exists in other versions.
+    PROG_MISMATCH = 2,
+    /// The program has no such procedure.
+    PROC_UNAVAIL = 3,
+    /// The arguments could not be decoded.
+    GARBAGE_ARGS = 4,
+    /// Something else went wrong, such as a lack of memory.
+    SYSTEM_ERR = 5,
 }
 
 /// `auth_stat`.

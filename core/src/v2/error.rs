@@ -13,6 +13,7 @@ use core::fmt;
 use super::credit::Credit;
 use super::family::Family;
 use super::flags::HeaderFlags;
+use crate::codes::named;
 use crate::error::{DecodeError, DecodeErrorKind, Role};
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::{EndOfInput, Reader};
@@ -25,51 +26,33 @@ pub(super) const ERROR: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ErrorCode(pub u32);
 
-impl ErrorCode {
-    /// The version is not supported. Permanent.
-    pub const VERS: Self = Self(1);
-    /// The header cannot be parsed. Permanent.
-    pub const BAD_XDR: Self = Self(2);
-    /// A transport property cannot be parsed; none of its message was applied.
-    pub const BAD_PROPVAL: Self = Self(3);
-    /// The header type is not known, or not allowed here. Permanent.
-    pub const INVAL_HTYPE: Self = Self(4);
-    /// Something is wrong with a sequence of messages. Permanent.
-    pub const INVAL_CONT: Self = Self(5);
-    /// More Read chunks than the Responder can take.
-    pub const READ_CHUNKS: Self = Self(6);
-    /// More Write chunks than the Responder can return.
-    pub const WRITE_CHUNKS: Self = Self(7);
-    /// More segments in a chunk than the Responder can process.
-    pub const SEGMENTS: Self = Self(8);
-    /// A Write chunk is too small for its result.
-    pub const WRITE_RESOURCE: Self = Self(9);
-    /// The Reply chunk is too small, and there is no other way to reply.
-    pub const REPLY_RESOURCE: Self = Self(10);
-    /// The version is not the one this connection has used so far (since draft -05).
-    pub const VERS_MISMATCH: Self = Self(11);
-    /// Something else is wrong with the Responder. Permanent.
-    pub const SYSTEM: Self = Self(100);
+named! {
+    ErrorCode, "the drafts", "RDMA2_ERR_";
 
-    /// Its name in the drafts.
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::VERS => Some("RDMA2_ERR_VERS"),
-            Self::BAD_XDR => Some("RDMA2_ERR_BAD_XDR"),
-            Self::BAD_PROPVAL => Some("RDMA2_ERR_BAD_PROPVAL"),
-            Self::INVAL_HTYPE => Some("RDMA2_ERR_INVAL_HTYPE"),
-            Self::INVAL_CONT => Some("RDMA2_ERR_INVAL_CONT"),
-            Self::READ_CHUNKS => Some("RDMA2_ERR_READ_CHUNKS"),
-            Self::WRITE_CHUNKS => Some("RDMA2_ERR_WRITE_CHUNKS"),
-            Self::SEGMENTS => Some("RDMA2_ERR_SEGMENTS"),
-            Self::WRITE_RESOURCE => Some("RDMA2_ERR_WRITE_RESOURCE"),
-            Self::REPLY_RESOURCE => Some("RDMA2_ERR_REPLY_RESOURCE"),
-            Self::VERS_MISMATCH => Some("RDMA2_ERR_VERS_MISMATCH"),
-            Self::SYSTEM => Some("RDMA2_ERR_SYSTEM"),
-            _ => None,
-        }
-    }
+    /// The version is not supported. Permanent.
+    VERS = 1,
+    /// The header cannot be parsed. Permanent.
+    BAD_XDR = 2,
+    /// A transport property cannot be parsed; none of its message was applied.
+    BAD_PROPVAL = 3,
+    /// The header type is not known, or not allowed here. Permanent.
+    INVAL_HTYPE = 4,
+    /// Something is wrong with a sequence of messages. Permanent.
+    INVAL_CONT = 5,
+    /// More Read chunks than the Responder can take.
+    READ_CHUNKS = 6,
+    /// More Write chunks than the Responder can return.
+    WRITE_CHUNKS = 7,
+    /// More segments in a chunk than the Responder can process.
+    SEGMENTS = 8,
+    /// A Write chunk is too small for its result.
+    WRITE_RESOURCE = 9,
+    /// The Reply chunk is too small, and there is no other way to reply.
+    REPLY_RESOURCE = 10,
+    /// The version is not the one this connection has used so far (since draft -05).
+    VERS_MISMATCH = 11,
+    /// Something else is wrong with the Responder. Permanent.
+    SYSTEM = 100,
 }
 
 /// Error that the sender of an `RDMA2_ERROR` reports.

@@ -18,6 +18,7 @@ pub use super::flags::HeaderFlags;
 
 use super::error::{ERROR, ErrorBodyV2};
 use super::{ChunkLists, Credit, PropertySet, VERSION};
+use crate::codes::named;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::lists::Chunks;
 use crate::prefix::{Prefix, Procedure};
@@ -28,31 +29,20 @@ use crate::sink::{Emit, Sink, encodable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HeaderType(pub u32);
 
-impl HeaderType {
-    /// Chunk lists, then the Payload stream or a part of it.
-    pub const RDMA2_MSG: Self = Self(0);
-    /// Chunk lists only: the Payload stream is in a chunk. Without chunks, a grant of credits.
-    pub const RDMA2_NOMSG: Self = Self(1);
-    /// Something is wrong with a message.
-    pub const RDMA2_ERROR: Self = Self(ERROR);
-    /// Transport properties of the sender.
-    pub const RDMA2_CONNPROP: Self = Self(5);
-    /// A grant of credits (draft -02).
-    pub const RDMA2_GRANT: Self = Self(6);
-
-    /// Its name in the drafts.
+named! {
     #[inline]
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::RDMA2_MSG => Some("RDMA2_MSG"),
-            Self::RDMA2_NOMSG => Some("RDMA2_NOMSG"),
-            Self::RDMA2_ERROR => Some("RDMA2_ERROR"),
-            Self::RDMA2_CONNPROP => Some("RDMA2_CONNPROP"),
-            Self::RDMA2_GRANT => Some("RDMA2_GRANT"),
-            _ => None,
-        }
-    }
+    HeaderType, "the drafts", "";
+
+    /// Chunk lists, then the Payload stream or a part of it.
+    RDMA2_MSG = 0,
+    /// Chunk lists only: the Payload stream is in a chunk. Without chunks, a grant of credits.
+    RDMA2_NOMSG = 1,
+    /// Something is wrong with a message.
+    RDMA2_ERROR = ERROR,
+    /// Transport properties of the sender.
+    RDMA2_CONNPROP = 5,
+    /// A grant of credits (draft -02).
+    RDMA2_GRANT = 6,
 }
 
 /// The transport header of one message.

@@ -20,6 +20,7 @@ use core::fmt;
 
 use super::error::{ERROR, ErrorBodyV2};
 use super::{ChunkLists, Credit, PropertySet, VERSION};
+use crate::codes::named;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use crate::prefix::{Prefix, Procedure};
@@ -30,46 +31,30 @@ use crate::sink::{Emit, Sink, encodable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HeaderType(pub u32);
 
-impl HeaderType {
-    /// Something is wrong with a message (section 6.3.1).
-    pub const RDMA2_ERROR: Self = Self(ERROR);
-    /// A grant of credits (section 6.3.2).
-    pub const RDMA2_GRANT: Self = Self(5);
-    /// Transport properties of the sender; more follow (section 6.3.3).
-    pub const RDMA2_CONNPROP_MIDDLE: Self = Self(6);
-    /// Transport properties of the sender; the last (section 6.3.4).
-    pub const RDMA2_CONNPROP_FINAL: Self = Self(7);
-    /// A Call in a chunk (section 6.3.5).
-    pub const RDMA2_CALL_EXTERNAL: Self = Self(8);
-    /// A part of a Call; more follow (section 6.3.6).
-    pub const RDMA2_CALL_MIDDLE: Self = Self(9);
-    /// A Call, or its last part (section 6.3.7).
-    pub const RDMA2_CALL_INLINE: Self = Self(10);
-    /// A Reply in a chunk (section 6.3.8).
-    pub const RDMA2_REPLY_EXTERNAL: Self = Self(11);
-    /// A part of a Reply; more follow (section 6.3.9).
-    pub const RDMA2_REPLY_MIDDLE: Self = Self(12);
-    /// A Reply, or its last part (section 6.3.10).
-    pub const RDMA2_REPLY_INLINE: Self = Self(13);
-
-    /// Its name in the drafts.
+named! {
     #[inline]
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::RDMA2_ERROR => Some("RDMA2_ERROR"),
-            Self::RDMA2_GRANT => Some("RDMA2_GRANT"),
-            Self::RDMA2_CONNPROP_MIDDLE => Some("RDMA2_CONNPROP_MIDDLE"),
-            Self::RDMA2_CONNPROP_FINAL => Some("RDMA2_CONNPROP_FINAL"),
-            Self::RDMA2_CALL_EXTERNAL => Some("RDMA2_CALL_EXTERNAL"),
-            Self::RDMA2_CALL_MIDDLE => Some("RDMA2_CALL_MIDDLE"),
-            Self::RDMA2_CALL_INLINE => Some("RDMA2_CALL_INLINE"),
-            Self::RDMA2_REPLY_EXTERNAL => Some("RDMA2_REPLY_EXTERNAL"),
-            Self::RDMA2_REPLY_MIDDLE => Some("RDMA2_REPLY_MIDDLE"),
-            Self::RDMA2_REPLY_INLINE => Some("RDMA2_REPLY_INLINE"),
-            _ => None,
-        }
-    }
+    HeaderType, "the drafts", "";
+
+    /// Something is wrong with a message (section 6.3.1).
+    RDMA2_ERROR = ERROR,
+    /// A grant of credits (section 6.3.2).
+    RDMA2_GRANT = 5,
+    /// Transport properties of the sender; more follow (section 6.3.3).
+    RDMA2_CONNPROP_MIDDLE = 6,
+    /// Transport properties of the sender; the last (section 6.3.4).
+    RDMA2_CONNPROP_FINAL = 7,
+    /// A Call in a chunk (section 6.3.5).
+    RDMA2_CALL_EXTERNAL = 8,
+    /// A part of a Call; more follow (section 6.3.6).
+    RDMA2_CALL_MIDDLE = 9,
+    /// A Call, or its last part (section 6.3.7).
+    RDMA2_CALL_INLINE = 10,
+    /// A Reply in a chunk (section 6.3.8).
+    RDMA2_REPLY_EXTERNAL = 11,
+    /// A part of a Reply; more follow (section 6.3.9).
+    RDMA2_REPLY_MIDDLE = 12,
+    /// A Reply, or its last part (section 6.3.10).
+    RDMA2_REPLY_INLINE = 13,
 }
 
 /// The transport header of one message.
