@@ -19,17 +19,17 @@ pub(crate) struct ReplyRoom<'a> {
 pub enum ReplyError {
     /// The Call provided no such chunk.
     NoChunk,
-    /// More octets than the chunk has room for.
+    /// More octets than fit into the chunk.
     ChunkTooSmall {
-        /// Octets to return in the chunk.
+        /// Number of octets to return in the chunk.
         length: u64,
-        /// Octets the chunk has room for.
+        /// Length of the chunk in octets.
         room: u64,
     },
 }
 
 impl<'a> ReplyRoom<'a> {
-    /// That of a Call with these chunks, all of it unused.
+    /// The lists of a Call with these chunks, all of them unused.
     #[inline]
     pub(crate) const fn of(provided: &Chunks<'a>) -> Self {
         Self { writes: provided.writes, reply: provided.reply, written: &[], reply_length: 0 }

@@ -61,7 +61,7 @@ impl<'a> Auth<'a> {
     /// `AUTH_NONE` without a body.
     pub const NONE: Self = Self { flavor: Flavor::NONE, body: &[] };
 
-    /// Octets a body may have (RFC 5531 section 8.2).
+    /// Maximum length of a body in octets (RFC 5531 section 8.2).
     pub const MAX_BODY: usize = 400;
 
     #[inline]
@@ -134,17 +134,17 @@ pub enum AuthSysError {
 }
 
 impl<'a> AuthSys<'a> {
-    /// Octets a machine name may have.
+    /// Maximum length of a machine name in octets.
     pub const MAX_MACHINE_NAME: usize = 255;
     /// Maximum number of groups besides the first.
     pub const MAX_GIDS: usize = 16;
-    /// Octets of the longest body: five words, the name with its padding, and the groups.
+    /// Length of the longest body in octets: five words, the name with its padding, and the groups.
     pub const MAX_LEN: usize = 5 * 4 + Self::MAX_MACHINE_NAME.next_multiple_of(4) + Self::MAX_GIDS * 4;
 
     /// The credential of a user, with the stamp 0. `gids` are the further groups.
     ///
     /// # Errors
-    /// An [`AuthSysError`] where the name is too long, or the groups are too many.
+    /// An [`AuthSysError`] if the name is too long, or there are too many groups.
     pub const fn new(machine_name: &'a [u8], uid: u32, gid: u32, gids: &'a [u32]) -> Result<Self, AuthSysError> {
         if machine_name.len() > Self::MAX_MACHINE_NAME {
             return Err(AuthSysError::MachineName(machine_name.len()));

@@ -96,7 +96,7 @@ pub enum Body<'a> {
 const PREFIX_LEN: usize = 20;
 
 impl<'a> Header<'a> {
-    /// Octets every header begins with: the four words, and the flags.
+    /// Length of the beginning of every header in octets: the four words, and the flags.
     pub const PREFIX_LEN: usize = PREFIX_LEN;
 
     /// Reads the header of a Send and returns it with the octets that follow it.
@@ -240,15 +240,15 @@ impl fmt::Display for Header<'_> {
     }
 }
 
-/// One Send: the header, and what follows it.
+/// One Send: the header, and the octets that follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The transport header.
     pub header: Header<'a>,
-    /// Octets the header has.
+    /// Length of the header in octets.
     pub header_length: usize,
     /// The octets after the header: the Payload stream of an `RDMA2_MSG`, or a part of it. Nothing should follow any
-    /// other header, and what does has no meaning.
+    /// other header, and such octets have no meaning.
     pub payload: &'a [u8],
 }
 

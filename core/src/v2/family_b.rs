@@ -139,7 +139,7 @@ pub enum Body<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Octets every header begins with.
+    /// Length of the beginning of every header in octets.
     pub const PREFIX_LEN: usize = Prefix::LEN;
 
     /// Reads the header of a Send and returns it with the octets that follow it.
@@ -166,8 +166,8 @@ impl<'a> Header<'a> {
         Ok((Self { xid, credit: Credit(credit), body }, reader.rest()))
     }
 
-    /// The chunks, where this header type has lists of them; a list it does not have is empty. The Call chunk is
-    /// separate: see [`Self::call_chunk`].
+    /// The chunks, if this header type has lists of them; a list it does not have is empty. The Call chunk is separate:
+    /// see [`Self::call_chunk`].
     #[inline]
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
@@ -324,7 +324,7 @@ impl fmt::Display for HeaderType {
 impl fmt::Display for Header<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { xid, credit, .. } = self;
-        // Of two readings nobody can tell which one is right.
+        // The two readings cannot be told apart.
         write!(f, "{} xid {xid:#010x} credit {} or {credit}", self.header_type(), credit.limit())?;
         match &self.body {
             Body::Error(error) => write!(f, " {error}"),
@@ -342,15 +342,15 @@ impl fmt::Display for Header<'_> {
     }
 }
 
-/// One Send: the header, and what follows it.
+/// One Send: the header, and the octets that follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The transport header.
     pub header: Header<'a>,
-    /// Octets the header has.
+    /// Length of the header in octets.
     pub header_length: usize,
     /// The octets after the header: the Payload stream, or a part of it, after `_INLINE` and `_MIDDLE` types. Nothing
-    /// should follow any other header, and what does has no meaning.
+    /// should follow any other header, and such octets have no meaning.
     pub payload: &'a [u8],
 }
 

@@ -4,7 +4,7 @@
     clippy::indexing_slicing,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test falls where its input is wrong"
+    reason = "the test fails on wrong input"
 )]
 
 mod captures;

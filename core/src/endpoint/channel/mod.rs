@@ -403,7 +403,8 @@ impl Channel {
         Ok(Some(length))
     }
 
-    /// Removes the oldest of the errors. `Vec::remove` could panic, and only the optimiser for speed sees that it does not.
+    /// Removes the oldest of the errors. `Vec::remove` could panic: only with optimisation for speed does the compiler
+    /// see that it does not.
     fn forget_error(&mut self) {
         let most = self.errors.len().saturating_sub(1);
         for place in 0..most {
@@ -414,7 +415,7 @@ impl Channel {
         self.errors.truncate(most);
     }
 
-    /// Looks at a Send that was received.
+    /// Handles a received Send.
     pub fn received(&mut self, octets: &[u8]) -> Arrival {
         match &mut self.state {
             ChannelState::One => Arrival::Version1,
@@ -425,7 +426,7 @@ impl Channel {
         }
     }
 
-    /// A server's first message decides what the connection speaks.
+    /// Handles a server's first message, which decides the version of the connection.
     fn first(&mut self, octets: &[u8]) -> Arrival {
         let Ok(prefix) = Prefix::decode(octets) else { return Arrival::Nothing };
         let chosen = match prefix.version {
@@ -453,7 +454,7 @@ impl Channel {
         }
     }
 
-    /// The server's answer to the client's first message.
+    /// Handles the server's answer to the client's first message.
     fn answered(&mut self, octets: &[u8]) -> Arrival {
         if let Some(refusal) = Refusal::decode(octets) {
             let (low, high) = self.versions.range();
@@ -472,7 +473,7 @@ impl Channel {
         self.next(octets)
     }
 
-    /// A message on a connection of version 2.
+    /// Handles a message on a connection of version 2.
     fn next(&mut self, octets: &[u8]) -> Arrival {
         let ChannelState::Two(link) = &mut self.state else { return Arrival::Nothing };
         let message = match MessageV2::decode(link.family, octets) {
@@ -500,7 +501,7 @@ impl Channel {
                     _ => {}
                 }
                 let arrival = self.react(octets, reaction);
-                // The call that waits for it would wait in vain.
+                // Otherwise the call that waits for it would wait for ever.
                 let is_reply = role == Role::Requester && prefix.is_some();
                 return if is_reply { Arrival::Reply } else { arrival };
             }
@@ -542,7 +543,7 @@ impl Channel {
         if is_reply && header.properties().is_none() { Arrival::BrokenReply(header.xid()) } else { Arrival::Nothing }
     }
 
-    /// Answers a message that is dropped, if it has to be. A connection of version 2 never speaks another.
+    /// Answers a message that is dropped, if it has to be. A connection of version 2 never changes its version.
     fn react(&mut self, octets: &[u8], reaction: ReactionV2) -> Arrival {
         let error = reaction.error(v2::VERSION, v2::VERSION);
         if let (Ok(prefix), Some(error)) = (Prefix::decode(octets), error) {
@@ -611,7 +612,7 @@ impl Link {
         if is_reply { Role::Requester } else { Role::Responder }
     }
 
-    /// The answer to version 1 on a connection that has spoken version 2.
+    /// Returns the answer to version 1 on a connection of version 2.
     const fn mismatch(&self) -> ReactionV2 {
         ReactionV2::Answer(match self.family {
             // It has no code for this.
@@ -677,7 +678,7 @@ impl Own<'_> {
     }
 }
 
-/// The endpoint that has more to send after this message for an RPC, if it has.
+/// Returns the endpoint that will send more of its message after this one, if any.
 fn half_sent(family: Family, header: &[u8]) -> Option<Role> {
     let outline = Outline::of(family, header)?;
     let role = if outline.is_reply { Role::Responder } else { Role::Requester };
