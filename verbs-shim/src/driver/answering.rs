@@ -150,7 +150,7 @@ impl<V: Provider> Answering<V> {
     }
 
     /// Returns true if a slot is free for one more call.
-    pub(super) fn has_place(&self) -> bool {
+    pub(super) fn has_free_slot(&self) -> bool {
         self.responder.has_place()
     }
 
@@ -209,7 +209,7 @@ impl<V: Provider> Answering<V> {
     pub(super) fn reply(&mut self, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
         let answer = self.answers.get_mut(asked.number).ok_or(ReplyFault::NoCall)?;
         let call = answer.call.ok_or(ReplyFault::NoCall)?;
-        let length = asked.reply.places(&mut self.items).ok_or(ReplyFault::Items)?;
+        let length = asked.reply.positions(&mut self.items).ok_or(ReplyFault::Items)?;
         let given = responder::Reply { head: asked.reply.head(), length, results: &self.items, protected };
         let form = self.responder.reply(call, &given)?;
         (answer.message, answer.reply) = (mem::take(&mut asked.message), mem::take(&mut asked.reply));
@@ -492,8 +492,8 @@ impl<V: Provider> Answering<V> {
             self.answers.push(Answer::default());
             self.answers.len() - 1
         });
-        let place = self.of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
-        *place = Some(number);
+        let slot = self.of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
+        *slot = Some(number);
         let answer = self.answers.get_mut(number).ok_or(Ended::MISSING)?;
         (answer.call, answer.stage) = (Some(call), AnswerStage::Open);
         answer.xid = self.responder.xid(call).ok_or(Ended::MISSING)?;
@@ -616,13 +616,13 @@ fn carried<'a, R>(
     answers: &'a mut [Answer<R>],
     (call, is_last): (CallId, bool),
 ) -> Result<(Sent, Option<&'a Stream>), Ended> {
-    let place = of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
-    let answer = place.and_then(|number| answers.get_mut(number)).filter(|answer| answer.provided.is_none());
-    let (Some(answer), Some(number)) = (answer, *place) else { return Ok((Sent::Nothing, None)) };
+    let slot = of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
+    let answer = slot.and_then(|number| answers.get_mut(number)).filter(|answer| answer.provided.is_none());
+    let (Some(answer), Some(number)) = (answer, *slot) else { return Ok((Sent::Nothing, None)) };
     if !is_last {
         return Ok((Sent::Nothing, Some(&answer.reply)));
     }
-    (answer.call, *place) = (None, None);
+    (answer.call, *slot) = (None, None);
     Ok((Sent::Reply(number), Some(&answer.reply)))
 }
 

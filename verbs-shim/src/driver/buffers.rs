@@ -160,8 +160,8 @@ impl<V: Verbs> Buffers<V> {
         let mut filled = 0;
         let fits = resources.verbs.write(region, |buffer| {
             let mut put = |octets: &[u8]| {
-                if let Some(place) = buffer.get_mut(filled..filled + octets.len()) {
-                    place.copy_from_slice(octets);
+                if let Some(free) = buffer.get_mut(filled..filled + octets.len()) {
+                    free.copy_from_slice(octets);
                 }
                 filled += octets.len();
             };
@@ -176,8 +176,8 @@ impl<V: Verbs> Buffers<V> {
         }
         let operation = invalidate.map_or(Operation::Send, Operation::SendWithInvalidate);
         let work = Work::new(Posted::Send(slot).to_id(), operation, Local::all(region, filled));
-        if let Some(place) = self.sent.get_mut(slot as usize) {
-            *place = sent;
+        if let Some(entry) = self.sent.get_mut(slot as usize) {
+            *entry = sent;
         }
         resources.verbs.post(&resources.queue_pair, work)?;
         self.send_queue_free -= 1;

@@ -195,7 +195,7 @@ impl<V: Provider> Calling<V> {
     /// Takes a call, if a slot is free.
     fn take(&mut self, call: &mut Call) -> Result<Option<usize>, CallError> {
         let refused = |error| Err(CallError::Refused(error));
-        let Some(length) = call.stream.places(&mut self.items) else {
+        let Some(length) = call.stream.positions(&mut self.items) else {
             return refused(requester::CallRefusal::Items);
         };
         self.rooms.clear();

@@ -267,7 +267,7 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Passes the first waiting call to the Responder, if a slot is free. Returns true if it did.
     fn answer_waiting(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
-        let Some(answering) = self.answering.as_mut().filter(|answering| answering.has_place()) else {
+        let Some(answering) = self.answering.as_mut().filter(|answering| answering.has_free_slot()) else {
             return Ok(false);
         };
         let Some(Arrived { receive, length, .. }) = self.waiting.pop_front() else { return Ok(false) };
@@ -308,7 +308,7 @@ impl<V: Provider> ConnectionState<V> {
                 (Arrival::Exceeded, _) => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
                 _ if invalidated.is_some() => return Err(Ended::PeerFault(PeerFault::CallInvalidated)),
                 (Arrival::Call | Arrival::CallPart, Some(answering))
-                    if received != Arrival::Version1 && !(has_terms && answering.has_place()) =>
+                    if received != Arrival::Version1 && !(has_terms && answering.has_free_slot()) =>
                 {
                     return Ok((received, GoesOn::Waits));
                 }

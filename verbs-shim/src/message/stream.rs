@@ -129,8 +129,8 @@ impl Stream {
 
     /// Writes an XID to the start of the RPC header.
     pub(crate) fn set_xid(&mut self, xid: u32) {
-        if let Some(place) = self.octets.first_chunk_mut() {
-            *place = xid.to_be_bytes();
+        if let Some(start) = self.octets.first_chunk_mut() {
+            *start = xid.to_be_bytes();
         }
     }
 
@@ -147,13 +147,13 @@ impl Stream {
         self.octets.get(..end).unwrap_or_default()
     }
 
-    /// Converts the items to positions in the stream. Returns `None` if they are too large for one.
-    pub(crate) fn places(&self, places: &mut Vec<Item>) -> Option<u32> {
-        places.clear();
+    /// Writes position and length of each item to `items`. Returns the length of the whole stream. `None` if it is too long.
+    pub(crate) fn positions(&self, items: &mut Vec<Item>) -> Option<u32> {
+        items.clear();
         let mut inserted = 0_usize;
         for item in &self.items {
             let position = u32::try_from(item.before.checked_add(inserted)?).ok()?;
-            places.push(Item { position, length: u32::try_from(item.length).ok()? });
+            items.push(Item { position, length: u32::try_from(item.length).ok()? });
             inserted = inserted.checked_add(room(item.length))?;
         }
         u32::try_from(self.length.checked_add(inserted)?).ok()
@@ -228,17 +228,17 @@ impl Stream {
 
     /// Takes a buffer out to register it. [`put_back`](Self::put_back) it before doing anything else.
     pub(crate) fn take(&mut self, part: Part) -> Vec<u8> {
-        self.place(part).map(mem::take).unwrap_or_default()
+        self.part_mut(part).map(mem::take).unwrap_or_default()
     }
 
     /// Puts a buffer back.
     pub(crate) fn put_back(&mut self, part: Part, octets: Vec<u8>) {
-        if let Some(place) = self.place(part) {
-            *place = octets;
+        if let Some(buffer) = self.part_mut(part) {
+            *buffer = octets;
         }
     }
 
-    fn place(&mut self, part: Part) -> Option<&mut Vec<u8>> {
+    fn part_mut(&mut self, part: Part) -> Option<&mut Vec<u8>> {
         match part {
             Part::Octets => Some(&mut self.octets),
             Part::Item(number) => self.items.get_mut(number).map(|item| &mut item.octets),
@@ -287,10 +287,10 @@ mod tests {
                 assert_eq!(gathered(&stream(), start as u32..end as u32), whole[start..end]);
             }
         }
-        let mut places = Vec::new();
-        assert_eq!(stream().places(&mut places), Some(28));
-        let places: Vec<_> = places.iter().map(|item| (item.position, item.length)).collect();
-        assert_eq!(places, [(8, 5), (20, 4), (24, 0)]);
+        let mut items = Vec::new();
+        assert_eq!(stream().positions(&mut items), Some(28));
+        let items: Vec<_> = items.iter().map(|item| (item.position, item.length)).collect();
+        assert_eq!(items, [(8, 5), (20, 4), (24, 0)]);
         assert_eq!(stream().head(), b"headcoun");
     }
 
