@@ -411,7 +411,7 @@ impl fmt::Display for SettingsError {
                 write!(f, "{name}: {value} is not within {} to {}", range.start(), range.end())
             }
             Self::NotAMultiple { name, value, of } => write!(f, "{name}: {value} is not a multiple of {of}"),
-            Self::NoVersion => f.write_str("versions: there has to be one, and no other than those that are known"),
+            Self::NoVersion => f.write_str("versions: at least one is required, and all must be known"),
             Self::NoCalls => f.write_str("calls, served: both are 0, so nothing can be called or answered"),
             Self::OneWayOnly { name } => write!(f, "{name}: needs calls or served to be 0"),
         }
@@ -461,10 +461,7 @@ mod tests {
             (client().send_size(4097), "send_size: 4097 is not a multiple of 1024"),
             (client().host_authentication(&[0; 513]), "host_authentication: 513 is not within 0 to 512"),
             (client().calls(0), "calls, served: both are 0, so nothing can be called or answered"),
-            (
-                client().versions(Versions::empty()),
-                "versions: there has to be one, and no other than those that are known",
-            ),
+            (client().versions(Versions::empty()), "versions: at least one is required, and all must be known"),
             (client().served(1).pulls_replies(true), "pulls_replies: needs calls or served to be 0"),
             (
                 client().served(1).provides_replies(Some(Duration::ZERO)),

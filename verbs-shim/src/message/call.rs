@@ -280,9 +280,9 @@ impl fmt::Display for CallError {
             Self::NotRegistered => f.write_str("the memory of the call could not be registered"),
             Self::Error(error) => write!(f, "the other side answers with an error: {error}"),
             Self::ErrorV2(error) => write!(f, "the other side answers with an error: {error}"),
-            Self::NoReply => f.write_str("what came is no reply to this call, or too long for its room"),
-            Self::TimedOut(Progress::NotSent) => f.write_str("not sent within the time that was set"),
-            Self::TimedOut(Progress::Sent) => f.write_str("no reply within the time that was set"),
+            Self::NoReply => f.write_str("the answer is not a reply to this call, or exceeds its buffer"),
+            Self::TimedOut(Progress::NotSent) => f.write_str("timed out before it was sent"),
+            Self::TimedOut(Progress::Sent) => f.write_str("timed out waiting for the reply"),
             Self::Lost(ended, Progress::NotSent) => write!(f, "the connection ended before the call was sent: {ended}"),
             Self::Lost(ended, Progress::Sent) => write!(f, "the connection ended before the reply: {ended}"),
         }

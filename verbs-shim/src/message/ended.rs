@@ -72,7 +72,7 @@ impl fmt::Display for Ended {
             Self::Failed(kind, status) => write!(f, "{kind} failed: {status}"),
             Self::PeerFault(fault) => write!(f, "the other side broke the protocol: {fault}"),
             Self::Internal(fault) => write!(f, "this side failed: {fault}; please report this as a bug"),
-            Self::Unanswered => f.write_str("a call that was given up was not answered"),
+            Self::Unanswered => f.write_str("a given-up call was not answered in time"),
             Self::Refused(error) => write!(f, "the adapter refused: {error}"),
         }
     }
@@ -93,7 +93,7 @@ impl fmt::Display for InternalFault {
         match self {
             Self::Input(error) => error.fmt(f),
             Self::Header => f.write_str("a header does not fit a Send"),
-            Self::Missing => f.write_str("something is missing that was asked for"),
+            Self::Missing => f.write_str("a requested item is missing"),
         }
     }
 }

@@ -74,7 +74,7 @@ impl Fuzzed {
         }
         writeln!(out, "{sent} messages: {answered} answered, {disconnected} ended the connection")?;
         match fatal_seed {
-            Some(seed) => writeln!(out, "after the message of seed {seed} the server answers no more"),
+            Some(seed) => writeln!(out, "after the message of seed {seed} the server no longer answers"),
             None => writeln!(out, "the server still answers"),
         }
     }

@@ -95,13 +95,13 @@ impl fmt::Display for Error {
             Self::User(error) => write!(f, "{error}"),
             Self::Settings(error) => write!(f, "{error}"),
             Self::Status(status) => write!(f, "{status}"),
-            Self::Results(at) => write!(f, "the results are not those of what was asked, at octet {at}"),
-            Self::NotAFile(kind) => write!(f, "it is no file, but {kind}"),
+            Self::Results(at) => write!(f, "the results do not match the request, at octet {at}"),
+            Self::NotAFile(kind) => write!(f, "it is not a file, but {kind}"),
             Self::Short { read, of } => write!(f, "the file ended after {read} of {of} octets"),
             Self::NoProgress(operation) => {
-                write!(f, "{operation}: the server does nothing, and says that it succeeded")
+                write!(f, "{operation}: the server reports success, but did nothing")
             }
-            Self::Restarted => f.write_str("the server was restarted meanwhile, and what was written may be lost"),
+            Self::Restarted => f.write_str("the server was restarted meanwhile, and uncommitted data may be lost"),
             Self::Local(error) => write!(f, "{error}"),
         }
     }
