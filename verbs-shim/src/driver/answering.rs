@@ -99,7 +99,7 @@ enum AnswerDelay {
 
 /// A call that is passed to the application.
 #[derive(Default)]
-pub(crate) struct Asked {
+pub(crate) struct DeliveredCall {
     pub(crate) number: usize,
     pub(crate) xid: u32,
     pub(crate) message: Vec<u8>,
@@ -198,32 +198,32 @@ impl<V: Provider> Answering<V> {
     }
 
     /// The next call for the application.
-    pub(super) fn next(&mut self) -> Option<Asked> {
+    pub(super) fn next(&mut self) -> Option<DeliveredCall> {
         let number = self.delivered.pop_front()?;
         let answer = self.answers.get_mut(number)?;
         let (message, reply) = (mem::take(&mut answer.message), mem::take(&mut answer.reply));
-        Some(Asked { number, xid: answer.xid, message, reply })
+        Some(DeliveredCall { number, xid: answer.xid, message, reply })
     }
 
     /// Answers a call, and takes its buffers.
-    pub(super) fn reply(&mut self, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
-        let answer = self.answers.get_mut(asked.number).ok_or(ReplyFault::NoCall)?;
+    pub(super) fn reply(&mut self, delivered: &mut DeliveredCall, protected: bool) -> Result<Form, ReplyFault> {
+        let answer = self.answers.get_mut(delivered.number).ok_or(ReplyFault::NoCall)?;
         let call = answer.call.ok_or(ReplyFault::NoCall)?;
-        let length = asked.reply.positions(&mut self.items).ok_or(ReplyFault::Items)?;
-        let given = responder::Reply { head: asked.reply.head(), length, results: &self.items, protected };
+        let length = delivered.reply.positions(&mut self.items).ok_or(ReplyFault::Items)?;
+        let given = responder::Reply { head: delivered.reply.head(), length, results: &self.items, protected };
         let form = self.responder.reply(call, &given)?;
-        (answer.message, answer.reply) = (mem::take(&mut asked.message), mem::take(&mut asked.reply));
+        (answer.message, answer.reply) = (mem::take(&mut delivered.message), mem::take(&mut delivered.reply));
         Ok(form)
     }
 
     /// Forgets a call that has no reply, and takes its buffers.
-    pub(super) fn forget(&mut self, jobs: &mut Jobs<V>, asked: &mut Asked) -> Result<(), ReplyFault> {
-        let answer = self.answers.get_mut(asked.number).ok_or(ReplyFault::NoCall)?;
+    pub(super) fn forget(&mut self, jobs: &mut Jobs<V>, delivered: &mut DeliveredCall) -> Result<(), ReplyFault> {
+        let answer = self.answers.get_mut(delivered.number).ok_or(ReplyFault::NoCall)?;
         let call = answer.call.ok_or(ReplyFault::NoCall)?;
         self.responder.forget(call)?;
-        (answer.message, answer.reply) = (mem::take(&mut asked.message), mem::take(&mut asked.reply));
+        (answer.message, answer.reply) = (mem::take(&mut delivered.message), mem::take(&mut delivered.reply));
         self.of_call.get_mut(call.index()).map(Option::take);
-        self.close(jobs, asked.number, None);
+        self.close(jobs, delivered.number, None);
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use rpcrdma::endpoint::channel::{HostAuthentication, HostAuthenticationTooLong};
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::endpoint::{Channel, Terms, Version};
 
-use super::answering::{Answering, Asked};
+use super::answering::{Answering, DeliveredCall};
 use super::buffers::Buffers;
 use super::call_queue::{QueuePosition, WaitMode};
 use super::resources::{Provider, Resources};
@@ -28,7 +28,7 @@ use crate::verbs::waiter::Watch;
 
 /// Shared owner of a connection: all its handles, calls and requests have it. Dropping the last one ends the
 /// connection, or leaves that to the driver.
-pub(crate) struct Owned<V: Provider> {
+pub(crate) struct OwnedConnection<V: Provider> {
     shared: Arc<SharedConnection<V>>,
     /// Dropped after `shared`, so that the driver drops the last reference, or finds that it is gone.
     dropped: Option<DroppedConnection>,
@@ -61,7 +61,7 @@ fn time_left(deadline: Option<Instant>, now: Instant) -> Duration {
     deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
 }
 
-impl<V: Provider> Owned<V> {
+impl<V: Provider> OwnedConnection<V> {
     /// Creates a connection that has just been set up with `peer`. `terms`: for the calls that this end makes, and for
     /// the calls that it answers, if the connection speaks version 1. `refused`: XIDs of calls that ended an earlier
     /// connection of the same peer.
@@ -142,14 +142,14 @@ impl<V: Provider> SharedConnection<V> {
     }
 
     /// Returns the next call of the other side, or `None` after the timeout. Zero looks once.
-    pub(crate) fn request(&self, timeout: Duration) -> Result<Option<Asked>, Ended> {
+    pub(crate) fn request(&self, timeout: Duration) -> Result<Option<DeliveredCall>, Ended> {
         let mut now = Instant::now();
         let deadline = now.checked_add(timeout);
         let mut state = self.lock();
         let mut looked = false;
         loop {
-            if let Some(asked) = state.answering.as_mut().and_then(Answering::next) {
-                return Ok(Some(asked));
+            if let Some(delivered) = state.answering.as_mut().and_then(Answering::next) {
+                return Ok(Some(delivered));
             }
             if state.closed {
                 return Err(state.ended.clone().unwrap_or(Ended::Peer));
@@ -429,7 +429,7 @@ impl<V: Provider> Drop for InCallQueue<'_, V> {
     }
 }
 
-impl<V: Provider> Owned<V> {
+impl<V: Provider> OwnedConnection<V> {
     /// Releases the lock, for a caller that may be a future, or a task that polls one. It must not take long, so the
     /// driver does the jobs; a server's thread that serves the connection does them itself.
     pub(crate) fn leave_work(&self, state: MutexGuard<'_, ConnectionState<V>>) {
@@ -447,17 +447,17 @@ impl<V: Provider> Owned<V> {
     }
 
     /// Answers a call of the other side.
-    pub(crate) fn reply(&self, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
+    pub(crate) fn reply(&self, delivered: &mut DeliveredCall, protected: bool) -> Result<Form, ReplyFault> {
         let mut state = self.lock();
-        let done = state.reply(&self.resources, asked, protected);
+        let done = state.reply(&self.resources, delivered, protected);
         self.leave_work(state);
         done
     }
 
     /// Forgets a call of the other side that has no reply.
-    pub(crate) fn forget(&self, asked: &mut Asked) -> Result<(), ReplyFault> {
+    pub(crate) fn forget(&self, delivered: &mut DeliveredCall) -> Result<(), ReplyFault> {
         let mut state = self.lock();
-        let done = state.forget(&self.resources, asked);
+        let done = state.forget(&self.resources, delivered);
         self.leave_work(state);
         done
     }
@@ -515,7 +515,7 @@ impl<V: Provider> Driven for SharedConnection<V> {
     }
 }
 
-impl<V: Provider> Deref for Owned<V> {
+impl<V: Provider> Deref for OwnedConnection<V> {
     type Target = SharedConnection<V>;
 
     fn deref(&self) -> &SharedConnection<V> {
@@ -523,7 +523,7 @@ impl<V: Provider> Deref for Owned<V> {
     }
 }
 
-impl<V: Provider> Drop for Owned<V> {
+impl<V: Provider> Drop for OwnedConnection<V> {
     /// Ends the connection and destroys what is left of it, which may take an adapter long. The driver does it if a
     /// task may be the last owner: if futures were polled, or a server has let go of it before. A program that only
     /// waits does it itself, so that it does not exit before the other side is notified.

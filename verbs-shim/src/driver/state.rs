@@ -9,7 +9,7 @@ use rpcrdma::endpoint::channel::{Arrival, Negotiation};
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::endpoint::{Channel, Direction, Terms, Version};
 
-use super::answering::{Answering, Asked};
+use super::answering::{Answering, DeliveredCall};
 use super::buffers::{Buffers, Sent};
 use super::call_queue::{QueuePosition, WaitMode};
 use super::calling::Calling;
@@ -551,20 +551,20 @@ impl<V: Provider> ConnectionState<V> {
     pub(crate) fn reply(
         &mut self,
         resources: &Resources<V>,
-        asked: &mut Asked,
+        delivered: &mut DeliveredCall,
         protected: bool,
     ) -> Result<Form, ReplyFault> {
         let answering = self.answering.as_mut().ok_or(ReplyFault::NoCall)?;
-        let done = answering.reply(asked, protected);
+        let done = answering.reply(delivered, protected);
         self.carry_out(resources);
         done
     }
 
     /// Forgets a call of the other side that has no reply.
-    pub(crate) fn forget(&mut self, resources: &Resources<V>, asked: &mut Asked) -> Result<(), ReplyFault> {
+    pub(crate) fn forget(&mut self, resources: &Resources<V>, delivered: &mut DeliveredCall) -> Result<(), ReplyFault> {
         let Self { answering, jobs, .. } = self;
         let answering = answering.as_mut().ok_or(ReplyFault::NoCall)?;
-        let done = answering.forget(jobs, asked);
+        let done = answering.forget(jobs, delivered);
         self.carry_out(resources);
         done
     }

@@ -11,7 +11,7 @@ use rpcrdma::private_data::{Agreement, PrivateData};
 use crate::driver::negotiation::negotiate;
 use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
-use crate::driver::shared::Owned;
+use crate::driver::shared::OwnedConnection;
 use crate::endpoint::pending::Pending;
 use crate::message::call::{Call, CallError};
 use crate::message::ended::Ended;
@@ -54,7 +54,7 @@ use crate::verbs::{Armed, Error};
 /// # }
 /// ```
 pub struct Connection<V: Provider> {
-    pub(super) shared: Arc<Owned<V>>,
+    pub(super) shared: Arc<OwnedConnection<V>>,
 }
 
 /// Outcome of an attempt to connect.
@@ -100,7 +100,8 @@ impl<V: Provider> Connection<V> {
         negotiate(&resources, &mut buffers, &mut channel, settings.connect_timeout)?;
         match channel.negotiation() {
             Negotiation::Agreed(_) => {
-                let owned = Owned::new(resources, (buffers, channel), (calls, answers), address, (settings, &[]));
+                let owned =
+                    OwnedConnection::new(resources, (buffers, channel), (calls, answers), address, (settings, &[]));
                 Ok(Attempt::Connected(Self::of(Arc::new(owned))))
             }
             Negotiation::Elsewhere(_) => Ok(Attempt::Version1),
@@ -122,11 +123,17 @@ impl<V: Provider> Connection<V> {
         let (calls, answers) = (Terms::reverse(&agreement), Terms::forward(&agreement));
         let mut channel = Channel::server(settings.versions(), settings.server_properties());
         settings.authenticate(&mut channel);
-        Ok(Self::of(Arc::new(Owned::new(resources, (buffers, channel), (calls, answers), peer, (settings, refused)))))
+        Ok(Self::of(Arc::new(OwnedConnection::new(
+            resources,
+            (buffers, channel),
+            (calls, answers),
+            peer,
+            (settings, refused),
+        ))))
     }
 
     /// The end of the connection on which a request came.
-    pub(crate) const fn of(shared: Arc<Owned<V>>) -> Self {
+    pub(crate) const fn of(shared: Arc<OwnedConnection<V>>) -> Self {
         Self { shared }
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::driver::call_queue::{QueuePosition, WaitMode};
 use crate::driver::resources::Provider;
-use crate::driver::shared::Owned;
+use crate::driver::shared::OwnedConnection;
 use crate::message::call::{Call, CallError, Progress};
 use crate::trace;
 
@@ -55,7 +55,7 @@ use crate::trace;
 /// ```
 #[must_use]
 pub struct Pending<V: Provider> {
-    shared: Arc<Owned<V>>,
+    shared: Arc<OwnedConnection<V>>,
     /// Present until it is begun, or if it is refused.
     call: Option<Call>,
     ticket: Option<usize>,
@@ -68,7 +68,7 @@ pub struct Pending<V: Provider> {
 
 impl<V: Provider> Pending<V> {
     /// Begins the call, if a slot is free.
-    pub(crate) fn new(shared: Arc<Owned<V>>, call: Call) -> Self {
+    pub(crate) fn new(shared: Arc<OwnedConnection<V>>, call: Call) -> Self {
         let deadline = shared.deadline();
         let mut pending = Self { shared, call: Some(call), ticket: None, position: None, refused: None, deadline };
         // It enters the queue only when somebody waits for it; otherwise it could be first while nobody polls it.

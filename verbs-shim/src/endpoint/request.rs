@@ -9,9 +9,9 @@ use rpcrdma::endpoint::is_protected;
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::rpc::{self, AcceptStatus, Auth, ReplyBody};
 
-use crate::driver::answering::Asked;
+use crate::driver::answering::DeliveredCall;
 use crate::driver::resources::Provider;
-use crate::driver::shared::Owned;
+use crate::driver::shared::OwnedConnection;
 use crate::endpoint::connection::Connection;
 use crate::message::ended::Ended;
 use crate::message::stream::Stream;
@@ -44,25 +44,25 @@ use crate::trace;
 /// # is_service(answer);
 /// ```
 pub struct Request<V: Provider> {
-    shared: Arc<Owned<V>>,
-    asked: Option<Asked>,
+    shared: Arc<OwnedConnection<V>>,
+    delivered: Option<DeliveredCall>,
 }
 
 impl<V: Provider> Request<V> {
-    pub(crate) fn new(shared: Arc<Owned<V>>, asked: Asked) -> Self {
-        Self { shared, asked: Some(asked) }
+    pub(crate) fn new(shared: Arc<OwnedConnection<V>>, delivered: DeliveredCall) -> Self {
+        Self { shared, delivered: Some(delivered) }
     }
 
     /// The RPC message.
     #[must_use]
     pub fn message(&self) -> &[u8] {
-        self.asked.as_ref().map_or(&[], |asked| &asked.message)
+        self.delivered.as_ref().map_or(&[], |delivered| &delivered.message)
     }
 
     /// Its XID.
     #[must_use]
     pub fn xid(&self) -> u32 {
-        self.asked.as_ref().map_or(0, |asked| asked.xid)
+        self.delivered.as_ref().map_or(0, |delivered| delivered.xid)
     }
 
     /// The address of the caller.
@@ -88,13 +88,13 @@ impl<V: Provider> Request<V> {
     /// The reply to fill in: an empty stream, which has the buffers of earlier replies.
     pub fn reply(&mut self) -> &mut Stream {
         // It exists until the answer, which consumes the request.
-        &mut self.asked.get_or_insert_default().reply
+        &mut self.delivered.get_or_insert_default().reply
     }
 
     /// The message and the reply together, to build one from the other.
     pub fn message_and_reply(&mut self) -> (&[u8], &mut Stream) {
-        let asked = self.asked.get_or_insert_default();
-        (&asked.message, &mut asked.reply)
+        let delivered = self.delivered.get_or_insert_default();
+        (&delivered.message, &mut delivered.reply)
     }
 
     /// Sends the reply in [`reply`](Self::reply). Memory that does not travel in the Send is registered first, which
@@ -112,8 +112,8 @@ impl<V: Provider> Request<V> {
     /// # Errors
     /// [`ReplyFault::Owed`] in version 1, and `SYSTEM_ERR` is sent; or the connection is over.
     pub fn forget(mut self) -> Result<(), ReplyFault> {
-        let Some(asked) = &mut self.asked else { return Err(ReplyFault::NoCall) };
-        let done = self.shared.forget(asked);
+        let Some(delivered) = &mut self.delivered else { return Err(ReplyFault::NoCall) };
+        let done = self.shared.forget(delivered);
         self.given_back(done)
     }
 
@@ -146,8 +146,8 @@ impl<V: Provider> Request<V> {
 
     fn send(&mut self) -> Result<Form, ReplyFault> {
         let protected = rpc::RpcCall::decode(self.message()).is_ok_and(|(call, _)| is_protected(&call));
-        let Some(asked) = &mut self.asked else { return Err(ReplyFault::NoCall) };
-        let done = self.shared.reply(asked, protected);
+        let Some(delivered) = &mut self.delivered else { return Err(ReplyFault::NoCall) };
+        let done = self.shared.reply(delivered, protected);
         self.given_back(done)
     }
 
@@ -158,7 +158,7 @@ impl<V: Provider> Request<V> {
             trace::not_answered(self.peer(), self.xid(), fault);
         }
         if matches!(done, Ok(_) | Err(ReplyFault::NoCall)) {
-            self.asked = None;
+            self.delivered = None;
         }
         done
     }
@@ -186,7 +186,7 @@ pub(super) fn accept(xid: u32, reply: &mut Stream) {
 
 impl<V: Provider> Drop for Request<V> {
     fn drop(&mut self) {
-        if self.asked.is_some() {
+        if self.delivered.is_some() {
             let xid = self.xid();
             begin_accepted(xid, AcceptStatus::SYSTEM_ERR, self.reply());
             // The connection may be over.
@@ -211,10 +211,10 @@ impl<V: Provider> Connection<V> {
     /// # Errors
     /// [`Ended`] if the connection is over.
     pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, Ended> {
-        let asked = self.shared.request(timeout)?;
-        if let Some(asked) = &asked {
-            trace::requested(self.peer(), asked.xid);
+        let delivered = self.shared.request(timeout)?;
+        if let Some(delivered) = &delivered {
+            trace::requested(self.peer(), delivered.xid);
         }
-        Ok(asked.map(|asked| Request::new(Arc::clone(&self.shared), asked)))
+        Ok(delivered.map(|delivered| Request::new(Arc::clone(&self.shared), delivered)))
     }
 }

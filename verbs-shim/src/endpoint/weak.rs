@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use crate::driver::resources::Provider;
-use crate::driver::shared::Owned;
+use crate::driver::shared::OwnedConnection;
 use crate::endpoint::connection::Connection;
 
 /// A [`Connection`] that is remembered without being kept open: for a service that calls its clients back, and keeps
@@ -31,7 +31,7 @@ use crate::endpoint::connection::Connection;
 /// # Ok(())
 /// # }
 /// ```
-pub struct WeakConnection<V: Provider>(Weak<Owned<V>>);
+pub struct WeakConnection<V: Provider>(Weak<OwnedConnection<V>>);
 
 impl<V: Provider> Connection<V> {
     /// Returns a reference to the same end that does not keep it open.
