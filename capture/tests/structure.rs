@@ -13,6 +13,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
     (
         "core",
         &[
+            "codes",
             "reader",
             "error",
             "sink",

@@ -1,23 +1,23 @@
-//! What can be wrong with a transport header, and what the receiver has to do about it.
+//! Errors of a transport header, and the receiver's reaction.
 //!
-//! The kinds cover all versions. What the receiver does is specified by RFC 8166 section 4.5 for version 1
+//! The kinds cover all versions. The reaction is specified by RFC 8166 section 4.5 for version 1
 //! ([`DecodeError::reaction`]); for version 2 see [`v2::ReactionV2`](crate::v2::ReactionV2).
 
 use core::fmt;
 
 use crate::reader::EndOfInput;
 
-/// Why a Send is not a valid transport header, and where.
+/// Reason why a Send is not a valid transport header, and its offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DecodeError {
-    /// What is wrong.
+    /// Kind of error.
     pub kind: DecodeErrorKind,
-    /// Octets from the start of the Send to the item that is wrong, or that is incomplete.
+    /// Octets from the start of the Send to the invalid or incomplete item.
     pub offset: usize,
 }
 
-/// What is wrong with a transport header.
-// As wide as the value that it shares its place with in a `Result`; otherwise the compiler handles the pointers octet
+/// Kind of error in a transport header.
+// As wide as the value that it shares its memory with in a `Result`; otherwise the compiler handles the pointers octet
 // by octet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
@@ -35,7 +35,7 @@ pub enum DecodeErrorKind {
     HeaderType,
     /// `rdma_err` is neither `ERR_VERS` nor `ERR_CHUNK`.
     ErrorCode,
-    /// A word that says whether an entry follows is neither 0 nor 1 (RFC 4506 section 4.4).
+    /// The word before a list entry is neither 0 nor 1 (RFC 4506 section 4.4).
     ListFlag,
     /// The octets end within a chunk list.
     ListTruncated,
@@ -66,7 +66,7 @@ impl DecodeErrorKind {
         }
     }
 
-    /// What RFC 8166 section 4.5 asks of a Responder that receives such a version 1 header.
+    /// Answer of a Responder to such a version 1 header (RFC 8166 section 4.5).
     ///
     /// It answers, unless the message is too short for its XID to be trusted, or is itself an `RDMA_ERROR`.
     #[must_use]
@@ -100,7 +100,7 @@ impl DecodeErrorKind {
     }
 }
 
-/// Which side of the connection received the message, for the direction its RPC goes.
+/// Side of the connection that received the message, in the direction of its RPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Sends Calls, receives Replies.
@@ -109,14 +109,14 @@ pub enum Role {
     Responder,
 }
 
-/// What the receiver of a bad transport header has to do.
+/// Reaction to a bad transport header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reaction {
-    /// Nothing goes back.
+    /// No answer.
     Discard,
-    /// An `RDMA_ERROR` with `ERR_CHUNK` goes back (section 4.5.2).
+    /// An `RDMA_ERROR` with `ERR_CHUNK` (section 4.5.2).
     ErrChunk,
-    /// An `RDMA_ERROR` with `ERR_VERS` goes back (section 4.5.1).
+    /// An `RDMA_ERROR` with `ERR_VERS` (section 4.5.1).
     ErrVers,
 }
 
@@ -134,8 +134,8 @@ impl DecodeError {
         Self { kind: DecodeErrorKind::HeaderTruncated, offset: end.offset }
     }
 
-    /// What RFC 8166 section 4.5 asks of the receiver of a version 1 header: of a Responder
-    /// [`DecodeErrorKind::answer`], of a Requester to discard it.
+    /// Reaction of the receiver of a version 1 header (RFC 8166 section 4.5): [`DecodeErrorKind::answer`] of a
+    /// Responder; a Requester discards it.
     #[must_use]
     pub const fn reaction(self, role: Role) -> Reaction {
         self.kind.answer().of(role)
@@ -151,7 +151,7 @@ impl fmt::Display for DecodeError {
 impl core::error::Error for DecodeError {}
 
 impl Reaction {
-    /// The reaction of a receiver in this role, if `self` is that of a Responder. A Requester never answers.
+    /// Returns the reaction in this role, if `self` is the reaction of a Responder. A Requester never answers.
     #[must_use]
     pub const fn of(self, role: Role) -> Self {
         match role {
@@ -183,9 +183,9 @@ impl fmt::Display for Role {
 /// The buffer is too small for the encoded item; nothing was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct EncodeError {
-    /// Octets the whole item has.
+    /// Length of the whole item in octets.
     pub needed: usize,
-    /// Octets the buffer lacks.
+    /// Number of octets that the buffer lacks.
     pub missing: usize,
 }
 

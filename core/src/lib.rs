@@ -2,18 +2,19 @@
 //!
 //! This is the library. The program `rpcrdma`, which reads captures, is installed by `cargo install rpcrdma-capture`.
 //!
-//! # What it is for
-//! Anything that sends, receives or inspects RPC-over-RDMA: transports, adapter firmware, kernels, capture tools, test peers.
-//! Decoded values borrow from the input. There is no allocation, no `std`, no unsafe code, and no input that causes a panic.
+//! # Purpose
+//! For programs that send, receive or inspect RPC-over-RDMA: transports, adapter firmware, kernels, capture tools, test
+//! peers. Decoded values borrow from the input. There is no allocation, no `std`, no unsafe code, and no input that
+//! causes a panic.
 //!
 //! Two features are on by default. Firmware can do without either:
-//! - `explanations`: the texts that say what each rule is for, and what is wrong (14 KB on a Cortex-M4).
-//! - `version-2`: endpoints that speak version 2 (30 KB of a Requester, a Responder and a Channel). The codec and the rules of
-//!   version 2 are always there; a linker leaves out what is not called.
+//! - `explanations`: the texts of rules and findings (14 KB on a Cortex-M4).
+//! - `version-2`: version 2 of the endpoints (30 KB of a Requester, a Responder and a Channel). The codec and the rules
+//!   of version 2 are always there; a linker leaves out unused functions.
 //!
-//! # What it is not
-//! It moves no data: it has no sockets, no adapters and no threads. `rpcrdma-verbs` is a transport built on it, and
-//! `rpcrdma-capture` reads captures with it. It does not interpret NFS: it stops after the RPC header.
+//! # Out of scope
+//! This library moves no data: it has no sockets, no adapters and no threads. `rpcrdma-verbs` is a transport built on
+//! it, and `rpcrdma-capture` reads captures with it. It does not interpret NFS: it stops after the RPC header.
 //!
 //! # Where everything is
 //! ```text
@@ -47,8 +48,8 @@
 //! Types without a number in their name belong to version 1. Types for version 2 end in `V2`, or are in the module of one wire
 //! format.
 //!
-//! Decoding accepts whatever parses; judging is a separate step. A decoding error has a kind and an offset. Types that the
-//! wire format fixes are exhaustive; errors, reasons and limits may grow, and are not.
+//! Decoding accepts all octets that parse; judging is a separate step. A decoding error has a kind and an offset. Types
+//! that the wire format fixes are exhaustive; errors, reasons and limits may grow, and are not.
 //!
 //! # Examples
 //! ```
@@ -77,7 +78,7 @@
 //! # Ok::<(), rpcrdma::DecodeError>(())
 //! ```
 //!
-//! Encoding needs a buffer and nothing else, and a Reply is made of the Call that it answers:
+//! Encoding needs only a buffer, and a Reply is made from the Call that it answers:
 //! ```
 //! use rpcrdma::lists::{Chunks, WriteChunk, WriteList};
 //! use rpcrdma::segment::Segment;
@@ -107,6 +108,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod codes;
 pub mod endpoint;
 pub mod error;
 pub mod lists;

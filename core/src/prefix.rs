@@ -11,6 +11,7 @@
 
 use core::fmt;
 
+use crate::codes::named;
 use crate::error::DecodeError;
 use crate::sink::{Emit, Sink};
 
@@ -31,31 +32,20 @@ pub struct Prefix {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Procedure(pub u32);
 
-impl Procedure {
-    /// Chunk lists, then the Payload stream.
-    pub const RDMA_MSG: Self = Self(0);
-    /// Chunk lists only: the Payload stream is in a chunk.
-    pub const RDMA_NOMSG: Self = Self(1);
-    /// Like [`Self::RDMA_MSG`], with padding before large items; not to be used (section 4.6.1).
-    pub const RDMA_MSGP: Self = Self(2);
-    /// The Requester has read the reply's chunks; not to be used (section 4.6.2).
-    pub const RDMA_DONE: Self = Self(3);
-    /// The header of a Call was in error (section 4.5).
-    pub const RDMA_ERROR: Self = Self(4);
-
-    /// Its name in RFC 8166.
+named! {
     #[inline]
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::RDMA_MSG => Some("RDMA_MSG"),
-            Self::RDMA_NOMSG => Some("RDMA_NOMSG"),
-            Self::RDMA_MSGP => Some("RDMA_MSGP"),
-            Self::RDMA_DONE => Some("RDMA_DONE"),
-            Self::RDMA_ERROR => Some("RDMA_ERROR"),
-            _ => None,
-        }
-    }
+    Procedure, "RFC 8166", "";
+
+    /// Chunk lists, then the Payload stream.
+    RDMA_MSG = 0,
+    /// Chunk lists only: the Payload stream is in a chunk.
+    RDMA_NOMSG = 1,
+    /// Like [`Self::RDMA_MSG`], with padding before large items; not to be used (section 4.6.1).
+    RDMA_MSGP = 2,
+    /// The Requester has read the reply's chunks; not to be used (section 4.6.2).
+    RDMA_DONE = 3,
+    /// The header of a Call was in error (section 4.5).
+    RDMA_ERROR = 4,
 }
 
 impl Prefix {

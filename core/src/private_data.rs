@@ -1,4 +1,4 @@
-//! What the two sides tell each other while the connection is set up (RFC 8797 section 4).
+//! Private data of both sides during connection set-up (RFC 8797 section 4).
 //!
 //! ```text
 //!  0                   4         5         6         7         8
@@ -15,7 +15,7 @@ use crate::error::EncodeError;
 use crate::sink::{self, Emit, Sink};
 
 bitflags::bitflags! {
-    /// The flags; those without a meaning are kept as they were received.
+    /// The flags; unknown ones are kept as they were received.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
     pub struct Flags: u8 {
         /// R: the sender can have its memory invalidated by the other side (section 4.1).
@@ -36,11 +36,11 @@ bitflags::bitflags! {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PrivateData {
-    /// What the sender can do.
+    /// Capabilities of the sender.
     pub flags: Flags,
-    /// The most octets it sends in one Send: 1024 to 262144, a multiple of 1024.
+    /// Maximum Send size in octets: a multiple of 1024 from 1024 to 262,144.
     pub send_size: u32,
-    /// The most octets it can receive in one Send: 1024 to 262144, a multiple of 1024.
+    /// Maximum size of a received Send in octets: a multiple of 1024 from 1024 to 262,144.
     pub receive_size: u32,
 }
 
@@ -51,12 +51,12 @@ impl PrivateData {
     pub const IDENTIFIER: [u8; 4] = [0xf6, 0xab, 0x0e, 0x18];
     /// The version of the format.
     pub const VERSION: u8 = 1;
-    /// The smallest size, and that of a side that sent no private data.
+    /// The smallest size, also of a side that sent no private data.
     pub const SMALLEST_SIZE: u32 = 1024;
     /// The largest size that can be expressed.
     pub const LARGEST_SIZE: u32 = 262_144;
 
-    /// Looks for it in the private data of a connection manager's message, at any alignment.
+    /// Finds it in the private data of a connection manager's message, at any alignment.
     #[must_use]
     pub fn find(octets: &[u8]) -> Option<Self> {
         let mut rest = octets;
@@ -69,8 +69,8 @@ impl PrivateData {
         None
     }
 
-    /// Looks for what [`find`](Self::find) finds, or else for private data that begins in the same way but has another
-    /// version or is cut, and returns its octets.
+    /// Finds the same as [`find`](Self::find), or else private data that begins in the same way but has another version
+    /// or is cut, and returns its octets.
     #[must_use]
     pub fn locate(octets: &[u8]) -> Option<&[u8]> {
         let (mut rest, mut other) = (octets, None);
@@ -104,7 +104,7 @@ impl PrivateData {
         }
     }
 
-    /// Its octets. A size that cannot be expressed becomes the next smaller one that can, or the smallest.
+    /// Returns its octets. A size that cannot be expressed becomes the next smaller one that can, or the smallest.
     #[must_use]
     pub const fn to_octets(self) -> [u8; Self::LEN] {
         let [i0, i1, i2, i3] = Self::IDENTIFIER;
@@ -121,7 +121,7 @@ impl PrivateData {
     }
 }
 
-/// What a side without private data is assumed to have said.
+/// Values of a side without private data.
 impl Default for PrivateData {
     fn default() -> Self {
         Self { flags: Flags::empty(), send_size: Self::SMALLEST_SIZE, receive_size: Self::SMALLEST_SIZE }
@@ -150,7 +150,7 @@ impl fmt::Display for PrivateData {
     }
 }
 
-/// What applies to a connection, from what both sides have said.
+/// Terms of a connection, from the private data of both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Agreement {
@@ -158,12 +158,12 @@ pub struct Agreement {
     pub client_to_server: u32,
     /// The inline threshold from server to client, in octets.
     pub server_to_client: u32,
-    /// Whether a Responder may use Send with Invalidate (section 4.1).
+    /// True if a Responder may use Send with Invalidate (section 4.1).
     pub remote_invalidation: bool,
 }
 
 impl Agreement {
-    /// What two sides agree on; `None` is a side that sent no private data.
+    /// Agreement of two sides; `None` is a side that sent no private data.
     #[must_use]
     pub fn new(client: Option<PrivateData>, server: Option<PrivateData>) -> Self {
         let (client, server) = (client.unwrap_or_default(), server.unwrap_or_default());

@@ -1,7 +1,7 @@
-//! The only place that keeps track of the position in the input.
+//! Keeps track of the position in the input. No other file does.
 //!
-//! XDR (RFC 4506) is made of big-endian words of four octets; everything an RPC-over-RDMA peer sends is read through
-//! [`Reader`], so an error always knows the offset it happened at.
+//! XDR (RFC 4506) is made of big-endian words of four octets; everything that an RPC-over-RDMA peer sends is read
+//! through [`Reader`], so an error always has the offset at which it happened.
 //!
 //! ```
 //! use rpcrdma::reader::{EndOfInput, Reader};
@@ -15,10 +15,10 @@
 
 use core::fmt;
 
-/// The input ended before the item that was asked for: `offset` is where that item began.
+/// The input ended before the requested item: `offset` is the start of that item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndOfInput {
-    /// Octets from the start of the input to the start of the item that is incomplete.
+    /// Octets from the start of the input to the start of the incomplete item.
     pub offset: usize,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How many zero octets follow `length` octets of opaque data (RFC 4506 section 4.9): 0 to 3.
+/// Number of zero octets after `length` octets of opaque data (RFC 4506 section 4.9): 0 to 3.
 #[inline]
 #[must_use]
 pub const fn padding(length: usize) -> usize {

@@ -1,4 +1,4 @@
-//! RDMA segments: where a piece of a chunk is in the Requester's memory (RFC 8166 sections 3.4.3 and 3.4.5).
+//! RDMA segments: pieces of a chunk in the Requester's memory (RFC 8166 sections 3.4.3 and 3.4.5).
 //!
 //! ```text
 //! plain segment             Read list entry
@@ -8,8 +8,7 @@
 //! +--------+--------+---//--+       +--------+--------+-----------//----+
 //! ```
 //!
-//! A read segment only occurs in the Read list, after the word that says "an entry follows". So an entry always has 24
-//! octets.
+//! A read segment only occurs in the Read list, after the flag of an entry. So an entry always has 24 octets.
 
 use core::fmt;
 
@@ -18,18 +17,18 @@ use core::fmt;
 pub struct Segment {
     /// The steering tag (`STag`, `R_key`) under which the memory is registered.
     pub handle: u32,
-    /// Octets in the segment; 0 makes it an empty segment.
+    /// Length in octets; 0 makes it an empty segment.
     pub length: u32,
-    /// Where the segment begins: an address or an offset, as the handle was registered.
+    /// Start of the segment: an address or an offset, as the handle was registered.
     pub offset: u64,
 }
 
-/// A read segment: a piece of an argument, and where in the Payload stream it belongs.
+/// A read segment: a piece of an argument, and its Position in the Payload stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ReadSegment {
     /// Octets from the start of the unreduced Payload stream to the item that this is a part of.
     pub position: u32,
-    /// Where the piece is.
+    /// Memory of the piece.
     pub target: Segment,
 }
 
@@ -37,8 +36,8 @@ impl Segment {
     /// Octets on the wire.
     pub const LEN: usize = 16;
 
-    /// Whether it extends past the end of the address space: offset + length is more than 2^64 (RFC 8166 section
-    /// 3.4.3). Its last octet may be the last of that space.
+    /// Returns true if it extends past the end of the address space: offset + length is more than 2^64 (RFC 8166
+    /// section 3.4.3). Its last octet may be the last of that space.
     #[inline]
     #[must_use]
     pub const fn wraps(self) -> bool {
@@ -69,7 +68,7 @@ impl Segment {
 }
 
 impl ReadSegment {
-    /// Octets of an entry of the Read list: the word that says that it is there, the Position, the segment.
+    /// Length of an entry of the Read list in octets: the flag, the Position, the segment.
     pub const LEN: usize = 24;
 
     /// Reads an entry of the Read list. The first word is ignored.

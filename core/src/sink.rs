@@ -1,11 +1,11 @@
-//! Where encoded octets go: they are either counted or written.
+//! Sink of encoded octets, which counts or writes them.
 //!
-//! Each type says once, in [`Emit::emit`], what it looks like on the wire; its size and its octets both come from there.
+//! Each type describes its wire form once, in [`Emit::emit`]; its length and its octets both come from there.
 
 use crate::error::EncodeError;
 use crate::reader::padding;
 
-/// Takes octets in the order of the wire.
+/// Receives octets in the order of the wire.
 pub(crate) trait Sink {
     fn put(&mut self, octets: &[u8]);
 
@@ -53,7 +53,7 @@ impl Sink for Count {
     }
 }
 
-/// A buffer that was measured before by [`Count`], with the same `emit`, so there is always room.
+/// A buffer whose length was computed before by [`Count`], with the same `emit`, so it is never too short.
 struct Buffer<'b>(&'b mut [u8]);
 
 impl<'b> Buffer<'b> {
@@ -83,7 +83,33 @@ impl Sink for Buffer<'_> {
     }
 }
 
-/// How many octets `item` has on the wire.
+/// Implements the public methods that encode a type, with their documentation. They are not methods of a trait, which each
+/// caller would have to import.
+macro_rules! encodable {
+    ($(#[$attribute:meta])* $type:ty, $noun:literal) => {
+        impl $type {
+            #[doc = concat!("Returns the length of the ", $noun, " on the wire, in octets.")]
+            $(#[$attribute])*
+            #[must_use]
+            pub fn encoded_len(&self) -> usize {
+                $crate::sink::encoded_len(self)
+            }
+
+            #[doc = concat!("Writes the ", $noun, " at the start of `buffer` and returns its length.")]
+            ///
+            /// # Errors
+            /// An [`EncodeError`](crate::EncodeError) if it does not fit; `buffer` is then unchanged.
+            $(#[$attribute])*
+            pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, $crate::EncodeError> {
+                $crate::sink::encode(self, buffer)
+            }
+        }
+    };
+}
+
+pub(crate) use encodable;
+
+/// Returns the length of `item` on the wire in octets.
 #[inline(always)]
 pub(crate) fn encoded_len(item: &impl Emit) -> usize {
     let mut count = Count(0);

@@ -7,8 +7,8 @@
 //! +-------+-------+---------+---------+----------+--------+-------+-------+---------//
 //! ```
 //!
-//! "Which" is a program; bits 0 and 1 of "how" say whether these are results, and of a callback. "First" and "second" are
-//! lengths of chunks; those of a call are at the Positions 44 and 44 more than the first.
+//! "Which" is a program; bits 0 and 1 of "how" say whether these are results, and of a callback. "First" and "second"
+//! are lengths of chunks; those of a call are at the Positions 44 and 44 more than the first.
 
 use rpcrdma_capture::nfs::{self, Procedure, Reduced, Walk};
 
@@ -19,8 +19,8 @@ const HEADER: usize = 40;
 /// How often a body is cut: each costs as much as the whole.
 const CUTS: usize = 64;
 
-/// For any octets: stepping over a body ends, finds no more than there is, and finds in a body that was cut nothing that is not
-/// in the whole.
+/// For any octets: stepping over a body ends, finds no more than there is, and finds in a body that was cut nothing
+/// that is not in the whole.
 ///
 /// # Panics
 /// If this does not hold.

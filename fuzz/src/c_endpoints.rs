@@ -22,8 +22,9 @@ const LONGEST: u32 = 12_000;
 /// Receives that either end has in version 2.
 const ROOM: u32 = 8;
 
-/// With the octets as a source of choices: whatever the driver reports and the network delivers, each output names memory that
-/// there is, a Receive is given back once, a buffer that is too small stays as it is, and each event has few consequences.
+/// With the octets as a source of choices: whatever the driver reports and the network delivers, each output names
+/// memory that there is, a Receive is given back once, a buffer that is too small stays as it is, and each event has
+/// few consequences.
 ///
 /// # Panics
 /// If this does not hold.
@@ -56,7 +57,8 @@ enum Side {
     Responder,
 }
 
-/// State of one end. Its endpoint and its channel are in memory of their own size, so that a sanitiser sees accesses beyond it.
+/// State of one end. Its endpoint and its channel are in memory of their own size, so that a sanitiser sees accesses
+/// beyond it.
 #[derive(Default)]
 struct End {
     endpoint: Vec<u64>,
@@ -151,18 +153,18 @@ impl Ends {
         let segment = 4 * (1 + choices.below(2000));
         // SAFETY: memory of the length that is said, and structures that live on.
         unsafe {
-            let (place, length) = (requester.endpoint.as_mut_ptr(), requester.endpoint.len() * 8);
-            let status = rpcrdma_requester_init(place.cast(), length, &terms, 4, segment, RPCRDMA_BUILD);
+            let (pointer, length) = (requester.endpoint.as_mut_ptr(), requester.endpoint.len() * 8);
+            let status = rpcrdma_requester_init(pointer.cast(), length, &terms, 4, segment, RPCRDMA_BUILD);
             assert_eq!(status, RPCRDMA_OK);
-            let (place, length) = (responder.endpoint.as_mut_ptr(), responder.endpoint.len() * 8);
-            let status = rpcrdma_responder_init(place.cast(), length, &terms, &limits, 4, RPCRDMA_BUILD);
+            let (pointer, length) = (responder.endpoint.as_mut_ptr(), responder.endpoint.len() * 8);
+            let status = rpcrdma_responder_init(pointer.cast(), length, &terms, &limits, 4, RPCRDMA_BUILD);
             assert_eq!(status, RPCRDMA_OK);
             let mut properties: rpcrdma_properties = zeroed();
             assert_eq!(rpcrdma_default_properties(&mut properties), RPCRDMA_OK);
             for (end, side) in [(&mut requester, RPCRDMA_CLIENT), (&mut responder, RPCRDMA_SERVER)] {
                 end.channel = memory(rpcrdma_channel_size());
-                let (place, length) = (end.channel.as_mut_ptr().cast(), end.channel.len() * 8);
-                let status = rpcrdma_channel_init(place, length, side, version, &properties, RPCRDMA_BUILD);
+                let (pointer, length) = (end.channel.as_mut_ptr().cast(), end.channel.len() * 8);
+                let status = rpcrdma_channel_init(pointer, length, side, version, &properties, RPCRDMA_BUILD);
                 assert_eq!(status, RPCRDMA_OK);
             }
         }
@@ -277,10 +279,10 @@ impl Ends {
         match choices.below(40) {
             39 => octets.truncate(choices.below(octets.len() as u32) as usize),
             38 => {
-                let (place, value) = (choices.below(octets.len() as u32 / 4) as usize, any(choices));
+                let (word, value) = (choices.below(octets.len() as u32 / 4) as usize, any(choices));
                 octets
                     .chunks_exact_mut(4)
-                    .skip(place)
+                    .skip(word)
                     .take(1)
                     .for_each(|word| word.copy_from_slice(&value.to_be_bytes()));
             }
@@ -371,7 +373,7 @@ impl Ends {
         let Some(call) = self.delivered.pop() else { return };
         let responder = self.responder.endpoint.as_mut_ptr().cast();
         let (mut xid, mut length, mut padding) = (0, 0, [rpcrdma_range { from: 0, length: 0 }; RPCRDMA_CALL_CHUNKS]);
-        // SAFETY: an endpoint that was initialised, and places that can be written.
+        // SAFETY: an endpoint that was initialised, and memory that can be written.
         let status = sound(unsafe { rpcrdma_responder_find(responder, call, &mut xid, &mut length, &mut padding) });
         if status == RPCRDMA_OK {
             for range in padding {
@@ -417,7 +419,7 @@ impl Ends {
         let (requester, responder) =
             (self.requester.endpoint.as_mut_ptr().cast(), self.responder.endpoint.as_mut_ptr().cast());
         let limits = rpcrdma_segment_limits { octets: any(choices), count: any(choices) };
-        // SAFETY: zeros are numbers. Endpoints that were initialised, and places that can be written.
+        // SAFETY: zeros are numbers. Endpoints that were initialised, and memory that can be written.
         unsafe {
             sound(match choices.below(10) {
                 0 => rpcrdma_requester_limit_segments(requester, &limits),

@@ -20,8 +20,8 @@ use rpcrdma_capi::{
     rpcrdma_responder_size, rpcrdma_status, rpcrdma_terms,
 };
 
-/// For any octets: a Send is decoded, refused, judged and encoded again as without the C interface, and a Responder that
-/// receives it has an end of what it asks for.
+/// For any octets: a Send is decoded, refused, judged and encoded again as without the C interface, and a Responder
+/// that receives it has an end of what it asks for.
 ///
 /// # Panics
 /// If this does not hold.
@@ -51,7 +51,7 @@ fn decode<T>(decode: impl FnOnce(*mut T, *mut rpcrdma_decode_error) -> rpcrdma_s
 
 fn version_1(octets: &[u8]) {
     let (start, length) = (octets.as_ptr(), octets.len());
-    // SAFETY: octets that are there, and places that can be written.
+    // SAFETY: octets that are there, and memory that can be written.
     let from_c = decode::<rpcrdma_message>(|message, error| unsafe { rpcrdma_decode(start, length, message, error) });
     match (Message::decode(octets), from_c) {
         (Ok(message), Ok(from_c)) => {
@@ -75,7 +75,7 @@ fn version_1(octets: &[u8]) {
 fn version_2(octets: &[u8], number: u32, family: Family) {
     let (start, length) = (octets.as_ptr(), octets.len());
     let from_c = decode::<rpcrdma_message_v2>(|message, error| {
-        // SAFETY: octets that are there, and places that can be written.
+        // SAFETY: octets that are there, and memory that can be written.
         unsafe { rpcrdma_decode_v2(number, start, length, message, error) }
     });
     match (MessageV2::decode(family, octets), from_c) {
@@ -106,14 +106,14 @@ fn judged(octets: &[u8]) {
     rules::send(&Sent::new(octets, Some(Role::Requester)), &mut |finding| expected.push(finding.offset));
     let mut findings = [const { MaybeUninit::<rpcrdma_finding>::uninit() }; CAPACITY];
     let mut count = 0;
-    let place = findings.as_mut_ptr().cast();
+    let pointer = findings.as_mut_ptr().cast();
     // SAFETY: octets that are there, and an array of this size.
     let status =
-        unsafe { rpcrdma_judge(octets.as_ptr(), octets.len(), RPCRDMA_RESPONDER, place, CAPACITY, &mut count) };
+        unsafe { rpcrdma_judge(octets.as_ptr(), octets.len(), RPCRDMA_RESPONDER, pointer, CAPACITY, &mut count) };
     assert_eq!(status, if count > CAPACITY { RPCRDMA_NO_ROOM } else { RPCRDMA_OK });
     assert_eq!(count, expected.len());
     for (finding, expected) in findings.iter().zip(&expected) {
-        // SAFETY: as many were written as there are findings and places.
+        // SAFETY: as many were written as there are findings and elements.
         assert_eq!(unsafe { finding.assume_init_ref() }.offset, *expected);
     }
 }
@@ -121,13 +121,13 @@ fn judged(octets: &[u8]) {
 /// Octets of a channel, which is that of `versions`.
 fn channel(side: u32, versions: u32) -> Vec<u64> {
     let mut memory = vec![0_u64; rpcrdma_channel_size().div_ceil(8)];
-    let place = memory.as_mut_ptr().cast();
-    // SAFETY: memory of this size, and a place that can be written.
+    let pointer = memory.as_mut_ptr().cast();
+    // SAFETY: memory of this size, and memory that can be written.
     unsafe {
         let mut properties = zeroed();
         assert_eq!(rpcrdma_default_properties(&mut properties), RPCRDMA_OK);
         assert_eq!(
-            rpcrdma_channel_init(place, memory.len() * 8, side, versions, &properties, RPCRDMA_BUILD),
+            rpcrdma_channel_init(pointer, memory.len() * 8, side, versions, &properties, RPCRDMA_BUILD),
             RPCRDMA_OK
         );
     }

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Step, Time};
 
-/// Scripts name a capture by its place in this list, so new ones go to the end. Numbers are taken modulo the length of
-/// the list, so the scripts in the corpus use the place itself.
+/// Scripts name a capture by its index in this list, so new ones go to the end. Numbers are taken modulo the length of
+/// the list, so the scripts in the corpus use the index itself.
 pub(crate) const NAMES: [&str; 21] = [
     "nfs41_callback",
     "errors",
@@ -124,8 +124,8 @@ impl Known {
 
     /// The content of a frame between the headers that may differ in a copy of it, and its checksum.
     fn content(&self, frame: u64) -> &[u8] {
-        let place = frame.checked_sub(1).and_then(|before| usize::try_from(before).ok());
-        let record = place.and_then(|place| self.records.get(place));
+        let index = frame.checked_sub(1).and_then(|before| usize::try_from(before).ok());
+        let record = index.and_then(|index| self.records.get(index));
         record.and_then(|record| record.data.get(66..record.data.len().saturating_sub(4))).unwrap_or_default()
     }
 

@@ -1,6 +1,7 @@
 //! Hex dumps: any text, and octets as other programs print them.
 //!
-//! The first octet of the input chooses: 0 stands for text, others for one of [`FORMS`], in which what follows is printed.
+//! The first octet of the input chooses: 0 stands for text, others for one of [`FORMS`], in which what follows is
+//! printed.
 
 use rpcrdma_capture::HexDump;
 

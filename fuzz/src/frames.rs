@@ -26,8 +26,8 @@ const SHOWN: usize = 1 << 20;
 /// Takes a capture file, or a script (see `script.rs`) that says what is done to a piece of a real capture.
 ///
 /// No more comes out than the input allows. If the script only loses, cuts, repeats and moves frames, every complete
-/// message and RPC that comes out is one of the real capture, and no frame breaks a rule that it does not break there. What is
-/// found may only be said to be one of two possibilities, the other being that the capture lacks something.
+/// message and RPC that comes out is one of the real capture, and no frame breaks a rule that it does not break there.
+/// What is found may only be said to be one of two possibilities, the other being that the capture lacks something.
 ///
 /// # Panics
 /// If this does not hold.
@@ -183,8 +183,8 @@ impl Run {
     fn findings(&mut self) {
         while let Some(found) = self.checker.finding() {
             if let Some(known) = self.known {
-                let place = found.stamp.frame.checked_sub(1).and_then(|before| usize::try_from(before).ok());
-                let origin = place.and_then(|place| self.origins.get(place)).copied().unwrap_or_default();
+                let index = found.stamp.frame.checked_sub(1).and_then(|before| usize::try_from(before).ok());
+                let origin = index.and_then(|index| self.origins.get(index)).copied().unwrap_or_default();
                 let accuses = !found.message.contains("or the capture lacks");
                 assert!(
                     !accuses || known.has(found.rule.slug, origin),

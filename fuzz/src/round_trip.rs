@@ -81,10 +81,10 @@ fn padding_after(start: usize, body: &[u8]) -> Range<usize> {
     end..end + padding(body.len())
 }
 
-fn with_zeros<const N: usize>(octets: &[u8], places: [Range<usize>; N]) -> Vec<u8> {
+fn with_zeros<const N: usize>(octets: &[u8], ranges: [Range<usize>; N]) -> Vec<u8> {
     let mut octets = octets.to_vec();
-    for place in places {
-        octets.get_mut(place).unwrap_or_default().fill(0);
+    for range in ranges {
+        octets.get_mut(range).unwrap_or_default().fill(0);
     }
     octets
 }

@@ -9,7 +9,7 @@
 //! step
 //!  0        1        2             4             6             8
 //! +--------+--------+-------------+-------------+-------------+
-//! | kind   | value  | at          | place       | word        |
+//! | kind   | value  | at          | position    | word        |
 //! +--------+--------+-------------+-------------+-------------+
 //! ```
 //!
@@ -36,7 +36,7 @@ const SHORT: usize = 64;
 const COPIES: usize = 256;
 /// Where headers are, and where most changes go.
 const HEADERS: usize = 128;
-/// The place of the word that ends with the packet number in RoCEv2 over IPv4 and Ethernet.
+/// The index of the word that ends with the packet number in RoCEv2 over IPv4 and Ethernet.
 const PACKET_NUMBER: usize = 14 + 20 + 8 + 8;
 /// The kind of a step that encapsulates.
 const ENCAPSULATE: u8 = 0x14;
@@ -57,7 +57,7 @@ struct Step<'a> {
     kind: u8,
     value: u8,
     at: usize,
-    place: usize,
+    position: usize,
     word: u16,
     /// The steps that follow, as octets.
     rest: &'a [[u8; 8]],
@@ -104,10 +104,10 @@ impl Script {
         match step.kind % 16 {
             0 => _ = self.records.remove(at),
             1 => _ = self.records.drain(at..self.records.len().min(at + usize::from(step.value) + 1)),
-            2 => self.repeat(at, step.place),
-            3 | 4 => self.exchange(at, step.place % (usize::from(step.value) + 2)),
+            2 => self.repeat(at, step.position),
+            3 | 4 => self.exchange(at, step.position % (usize::from(step.value) + 2)),
             5 => self.records.iter_mut().skip(at).take(usize::from(step.value) + 1).for_each(|record| {
-                record.data.truncate(step.place);
+                record.data.truncate(step.position);
             }),
             6 => self.records.rotate_left(at),
             7 => self.records.iter_mut().skip(at).for_each(|record| record.time = time(step)),
@@ -117,8 +117,8 @@ impl Script {
             11 => self.lie(at, step),
             12 => self.set(at, step, |_| step.value),
             13 => self.set(at, step, |octet| octet ^ step.value),
-            14 => self.set_word(at, step.place, |word| word.wrapping_add(u32::from(step.word))),
-            _ => self.set_word(at, step.place, |_| one_of(&[0, 1, 0x7fff_ffff, u32::MAX], step.value.into())),
+            14 => self.set_word(at, step.position, |word| word.wrapping_add(u32::from(step.word))),
+            _ => self.set_word(at, step.position, |_| one_of(&[0, 1, 0x7fff_ffff, u32::MAX], step.value.into())),
         }
         step.rest
     }
@@ -135,7 +135,7 @@ impl Script {
         }
     }
 
-    /// Repeats the frame some places later.
+    /// Repeats the frame some positions later.
     fn repeat(&mut self, at: usize, later: usize) {
         let Some(record) = self.records.get(at).cloned() else { return };
         if self.has_room(record.data.len()) {
@@ -153,8 +153,10 @@ impl Script {
         let (data, rest) = step.rest.split_at(usize::from(step.value).min(step.rest.len()));
         let link = one_of(&LINKS, step.word.into());
         let data = data.as_flattened().to_vec();
-        self.records
-            .insert(at, Record { origin: 0, time: time(step), link, length: (data.len() + step.place) as u32, data });
+        self.records.insert(
+            at,
+            Record { origin: 0, time: time(step), link, length: (data.len() + step.position) as u32, data },
+        );
         rest
     }
 
@@ -165,7 +167,7 @@ impl Script {
         let mut copies = Vec::new();
         let room = FRAMES.saturating_sub(self.records.len()).min(OCTETS / 2 / (record.data.len() + 64));
         let most = if step.kind & 0x20 == 0 { COPIES } else { FRAMES };
-        for _ in 0..step.place.min(most).min(room) {
+        for _ in 0..step.position.min(most).min(room) {
             change(&mut record, usize::from(step.value), |word| word.wrapping_add(u32::from(step.word)));
             change(&mut record, PACKET_NUMBER, |word| word.wrapping_add(u32::from(step.kind >> 4 & 1)));
             copies.push(record.clone());
@@ -177,7 +179,7 @@ impl Script {
 
     /// Joins the beginning of one frame and the end of another.
     fn splice(&mut self, at: usize, step: &Step<'_>) {
-        let other = self.known.records.get(step.place % self.known.records.len());
+        let other = self.known.records.get(step.position % self.known.records.len());
         let end = other.and_then(|other| other.data.get(usize::from(step.word)..)).unwrap_or_default().to_vec();
         if let Some(record) = self.records.get_mut(at) {
             record.data.truncate(usize::from(step.value));
@@ -199,15 +201,15 @@ impl Script {
 
     fn set(&mut self, at: usize, step: &Step<'_>, change: impl Fn(u8) -> u8) {
         let Some(record) = self.records.get_mut(at) else { return };
-        let place = place(record, step.place);
-        if let Some(octet) = record.data.get_mut(place) {
+        let position = position(record, step.position);
+        if let Some(octet) = record.data.get_mut(position) {
             *octet = change(*octet);
         }
     }
 
-    fn set_word(&mut self, at: usize, place: usize, with: impl Fn(u32) -> u32) {
+    fn set_word(&mut self, at: usize, position: usize, with: impl Fn(u32) -> u32) {
         if let Some(record) = self.records.get_mut(at) {
-            change(record, place, with);
+            change(record, position, with);
         }
     }
 }
@@ -217,7 +219,7 @@ impl<'a> Step<'a> {
         let [kind, value, a0, a1, p0, p1, w0, w1] = *step;
         let number = |high, low| usize::from(u16::from_be_bytes([high, low]));
         let word = u16::from_be_bytes([w0, w1]);
-        Self { kind, value, at: number(a0, a1), place: number(p0, p1), word, rest }
+        Self { kind, value, at: number(a0, a1), position: number(p0, p1), word, rest }
     }
 }
 
@@ -243,15 +245,15 @@ fn time(step: &Step<'_>) -> u64 {
     u64::from(step.word) << (step.value & 63)
 }
 
-/// A place among the headers, or anywhere if the top bit says so.
-fn place(record: &Record, place: usize) -> usize {
-    let among = if place & 0x8000 == 0 { HEADERS } else { usize::MAX };
-    place % record.data.len().clamp(1, among)
+/// A position among the headers, or anywhere if the top bit says so.
+fn position(record: &Record, position: usize) -> usize {
+    let among = if position & 0x8000 == 0 { HEADERS } else { usize::MAX };
+    position % record.data.len().clamp(1, among)
 }
 
 fn change(record: &mut Record, at: usize, with: impl Fn(u32) -> u32) {
-    let place = place(record, at);
-    if let Some(word) = record.data.get_mut(place..).and_then(|rest| rest.first_chunk_mut()) {
+    let position = position(record, at);
+    if let Some(word) = record.data.get_mut(position..).and_then(|rest| rest.first_chunk_mut()) {
         *word = with(u32::from_be_bytes(*word)).to_be_bytes();
     }
 }

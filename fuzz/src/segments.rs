@@ -5,7 +5,7 @@ use rpcrdma_gen::Choices;
 
 use crate::captures::{Known, Record};
 
-/// The captures of iWARP, by their place in the list of captures.
+/// The captures of iWARP, by their index in the list of captures.
 const IWARP: [u8; 2] = [11, 12];
 /// The most frames of a capture that are taken.
 const FRAMES: u32 = 300;
@@ -14,8 +14,8 @@ const PIECES: u32 = 6;
 
 const ETHERNET: usize = 14;
 
-/// With the octets as a source of choices: the segments of a capture are cut into smaller ones, some of which come twice or
-/// change places with their neighbour. The same messages come out, in the same order.
+/// With the octets as a source of choices: the segments of a capture are cut into smaller ones, some of which come
+/// twice or change places with their neighbour. The same messages come out, in the same order.
 ///
 /// # Panics
 /// If they do not.
@@ -61,10 +61,10 @@ fn cut(record: &Record, choices: &mut Choices<'_>) -> Vec<Record> {
     }
     pieces.push(piece(record, header, from, payload.get(from..).unwrap_or_default()));
     pieces.retain(|piece| piece.data.len() > header.len());
-    let place = choices.below(pieces.len() as u32) as usize;
+    let index = choices.below(pieces.len() as u32) as usize;
     match choices.below(8) {
-        1 => pieces.extend(pieces.get(place).cloned()),
-        2 if place > 0 => pieces.swap(place - 1, place),
+        1 => pieces.extend(pieces.get(index).cloned()),
+        2 if index > 0 => pieces.swap(index - 1, index),
         _ => {}
     }
     pieces

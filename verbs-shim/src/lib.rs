@@ -1,13 +1,14 @@
 //! An RPC client and server over RDMA: RPC-over-RDMA version 1 (RFC 8166) and version 2 (its drafts), blocking or async.
 //!
-//! Calls name a program, a version and a procedure; arguments and results are octets of XDR, and data that the
-//! Upper-Layer Binding allows to be reduced travels by RDMA Read and Write, from and into the caller's own buffers.
-//! Both ends may call on one connection (RFC 8167).
+//! Calls name a program, a version and a procedure. Arguments and results are octets of XDR. Data that the Upper-Layer
+//! Binding allows to be reduced travels by RDMA Read and Write, between the caller's own buffers. Both ends may make
+//! calls on one connection (RFC 8167).
 //!
-//! Version 2 is spoken if the [`Settings`] say so; what a connection speaks is [`Connection::version`]. In version 2, a message
-//! that is longer than a Send may be continued in further Sends, up to a length that [`SettingsBuilder::continued`] sets.
+//! The [`Settings`] choose the versions that may be used; [`Connection::version`] is the version of a connection. In
+//! version 2, a message that is longer than a Send may be continued in further Sends, up to a length that
+//! [`SettingsBuilder::continued`] sets.
 //!
-//! It does not encode XDR, and has no NFS, port mapper or RPCSEC_GSS; to read captures of any of these, see
+//! This library does not encode XDR, and has no NFS, port mapper or RPCSEC_GSS. To read captures of any of these, see
 //! `rpcrdma-capture`.
 //!
 //! ```text
@@ -20,12 +21,12 @@
 //!            loopback::Adapter      rdma::Device                          in this process; libibverbs, librdmacm
 //! ```
 //!
-//! - [`Client`] connects, and makes each [`Call`]: [`Client::call`] waits for the reply, [`Client::start`] gives a
-//!   [`Pending`], which is a future of any runtime.
-//! - [`Server`] accepts connections, and hands each [`Request`] to a [`Service`]. A [`Dispatcher`] is a service made of
-//!   procedures.
-//! - [`Stream`] is a message, with data items in buffers of their own: those move by RDMA.
-//! - [`Settings`] are how many calls go at once, how large Sends are, and how long things may take.
+//! - [`Client`] connects, and makes each [`Call`]: [`Client::call`] waits for the reply, [`Client::start`] returns a
+//!   [`Pending`], which is a future for any runtime.
+//! - [`Server`] accepts connections, and passes each [`Request`] to a [`Service`]. A [`Dispatcher`] is a service made
+//!   of procedures.
+//! - [`Stream`] is a message. Its data items have buffers of their own, and move by RDMA.
+//! - [`Settings`] are the maximum number of calls in flight, the sizes of Sends, and timeouts.
 //! - [`loopback`] needs no hardware and no privileges, and refuses what hardware refuses. The module `rdma`, with the
 //!   feature `rdma`, is for the adapters that rdma-core has drivers for (Linux). It alone contains unsafe code.
 //!
@@ -72,13 +73,13 @@
 //! # }
 //! ```
 //!
-//! `examples/client.rs` and `examples/server.rs` are both, over adapters.
+//! `examples/client.rs` and `examples/server.rs` are a client and a server over adapters.
 //!
-//! With the feature `tracing`, events tell of connections, calls and what became of them, with XIDs.
+//! With the feature `tracing`, events report connections, calls and their outcomes, with XIDs.
 //!
 //! # The layer below
-//! [`Verbs`] is what an endpoint asks of an adapter, as one trait: for a provider of another kind, or for Sends, RDMA
-//! Reads and Writes without RPC.
+//! [`Verbs`] is the interface of an adapter, as one trait: for a provider of another kind, or for Sends, RDMA Reads and
+//! Writes without RPC.
 //!
 //! ```
 //! use std::time::Duration;
@@ -131,7 +132,7 @@ mod verbs;
 #[cfg(all(feature = "rdma", not(target_os = "linux")))]
 compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma-core");
 
-pub use driver::port::Provider;
+pub use driver::resources::Provider;
 pub use driver::settings::{MAX_CALLS, Settings, SettingsBuilder, SettingsError};
 pub use endpoint::client::Client;
 pub use endpoint::connection::Connection;

@@ -1,11 +1,11 @@
-//! Events about connections and calls for subscribers of `tracing`. Without the feature `tracing`, nothing here does
-//! anything.
+//! Events about connections and calls for subscribers of `tracing`. Without the feature `tracing`, nothing here has an
+//! effect.
 //!
-//! No event is emitted while anything is locked, because a subscriber may do anything. Each names the `peer`, and those
-//! of calls the `xid`.
+//! No event is emitted while anything is locked, because a subscriber may do anything. Each event names the `peer`, and
+//! events of calls name the `xid`.
 //!
 //! The end of a connection is reported when this end learns of it: at once if it has a server or its futures were
-//! polled, and otherwise when it is next used, because then nobody looks at an idle connection.
+//! polled. Otherwise nobody polls an idle connection, and the end is reported when the connection is next used.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ use crate::message::call::CallError;
 use crate::message::ended::Ended;
 use crate::verbs::Error;
 
-/// An event, its fields formatted with `Display`. Without the feature, the fields are not even computed.
+/// Emits an event, its fields formatted with `Display`. Without the feature, the fields are not even computed.
 macro_rules! emit {
     ($level:ident, $text:literal, $($name:ident = $value:expr),+) => {
         #[cfg(feature = "tracing")]
@@ -56,7 +56,7 @@ pub(crate) fn connected(peer: SocketAddr, outcome: Result<Terms, &Error>) {
     }
 }
 
-/// A connection is over, and why is certain.
+/// A connection is over, and the reason is certain.
 #[inline]
 pub(crate) fn ended(peer: SocketAddr, why: &Ended) {
     emit!(DEBUG, "ended", peer = peer, reason = why);
@@ -68,7 +68,7 @@ pub(crate) fn called(peer: SocketAddr, xid: u32) {
     emit!(TRACE, "call", peer = peer, xid = Xid(xid));
 }
 
-/// A call of this end has ended, or is given up.
+/// A call of this end has ended, or was given up.
 #[inline]
 pub(crate) fn returned(peer: SocketAddr, xid: u32, outcome: &Result<(), CallError>) {
     match outcome {

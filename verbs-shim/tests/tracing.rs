@@ -103,7 +103,11 @@ fn connections_and_calls_are_told_with_their_xids() {
     let [answered, refused, lost] = &xids;
     let (here, there) = ("peer=192.0.2.1:", "peer=192.0.2.200:20049");
     let client = [
-        position(&["DEBUG not connected", "peer=192.0.2.200:1 ", "error=nobody accepts connections at that address"]),
+        position(&[
+            "DEBUG not connected",
+            "peer=192.0.2.200:1 ",
+            "error=no server accepts connections at that address",
+        ]),
         position(&["DEBUG connected", there, "calls_inline=4096", "replies_inline=4096"]),
         position(&["TRACE call", there, answered]),
         position(&["TRACE reply", there, answered]),

@@ -144,7 +144,7 @@ fn some_frames_cut_each_at_another_length() {
             for (per_mille, lengths) in [(10, 150), (100, 150), (100, 400), (500, 300)] {
                 let mut random = Random(seed);
                 let disturbed = cut(frames, || {
-                    let length = random.next() as usize % lengths;
+                    let length = random.number() as usize % lengths;
                     random.happens(per_mille).then_some(length)
                 });
                 judge(format!("{per_mille} of 1000 cut below {lengths}, seed {seed}"), disturbed);
@@ -412,8 +412,8 @@ fn a_file_that_was_cut() {
         let (octets, whole) = (file(&frames), Told::of(&frames));
         let mut random = Random(1);
         // Within the file and its header, and right after a frame.
-        let mut places: Vec<_> = (0..24).map(|_| random.next() as usize % octets.len()).chain([0, 3, 23]).collect();
-        places.extend((0..24).map(|_| file(&frames[..random.next() as usize % frames.len()]).len()));
+        let mut places: Vec<_> = (0..24).map(|_| random.number() as usize % octets.len()).chain([0, 3, 23]).collect();
+        places.extend((0..24).map(|_| file(&frames[..random.number() as usize % frames.len()]).len()));
         for place in places {
             let told = Told::of_file(octets[..place].to_vec());
             let again = told.again.iter().filter(|frame| !whole.again.contains(frame));

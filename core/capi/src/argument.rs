@@ -1,4 +1,4 @@
-//! Pointers from C: the only place that makes references of them.
+//! Pointers from C: only this file makes references of them.
 
 use core::{ptr, slice};
 
@@ -68,28 +68,29 @@ pub(crate) unsafe fn values<'a, T>(start: *const T, count: usize) -> Result<&'a 
 /// # Safety
 /// As of [`values`].
 #[inline(always)]
-pub(crate) unsafe fn value<'a, T>(place: *const T) -> Result<&'a T, rpcrdma_status> {
+pub(crate) unsafe fn value<'a, T>(pointer: *const T) -> Result<&'a T, rpcrdma_status> {
     // SAFETY: promised by the caller.
-    unsafe { values(place, 1) }?.first().ok_or(RPCRDMA_NULL)
+    unsafe { values(pointer, 1) }?.first().ok_or(RPCRDMA_NULL)
 }
 
-/// A place of C's that a result is written to, which may not be initialised yet.
-pub(crate) struct Place<T>(*mut T);
+/// A pointer from C through which a result is written. What it points to need not be initialised.
+pub(crate) struct OutPointer<T>(*mut T);
 
-impl<T> Place<T> {
-    /// The place at a pointer.
+impl<T> OutPointer<T> {
+    /// Checks the pointer.
     ///
     /// # Safety
-    /// The pointer is one of those that this refuses, or names a `T` that can be written as long as the `Place` lasts.
+    /// The pointer is one of those that this refuses, or names a `T` that can be written as long as the `OutPointer`
+    /// lasts.
     #[inline(always)]
-    pub(crate) unsafe fn new(place: *mut T) -> Result<Self, rpcrdma_status> {
-        if place.is_null() {
+    pub(crate) unsafe fn new(pointer: *mut T) -> Result<Self, rpcrdma_status> {
+        if pointer.is_null() {
             return Err(RPCRDMA_NULL);
         }
-        if !place.is_aligned() {
+        if !pointer.is_aligned() {
             return Err(RPCRDMA_UNALIGNED);
         }
-        Ok(Self(place))
+        Ok(Self(pointer))
     }
 
     #[inline(always)]
@@ -109,28 +110,29 @@ impl<T> Place<T> {
         unsafe { ptr::write(self.0, value) }
     }
 
-    /// The place with this value, to change parts of it there.
+    /// Writes the value, and returns a reference to change parts of it.
     #[inline(always)]
     pub(crate) fn filled_with(&mut self, value: T) -> &mut T {
         self.put(value);
-        // SAFETY: as above, and it has a value now. Nothing else refers to it: those who read or write something meanwhile have
-        // compared its extent.
+        // SAFETY: as above, and it has a value now. Nothing else refers to it: those who read or write something
+        // meanwhile have compared its extent.
         unsafe { &mut *self.0 }
     }
 }
 
-/// Octets, and two places that share none of them: what [`values`], [`Place::new`] and [`Place::apart_from`] check, in fewer
-/// instructions. `None` where one of those refuses an argument, and for no octets, or 2 GiB and more.
+/// Checks octets, and two pointers to memory that shares none of them: the same checks as [`values`],
+/// [`OutPointer::new`] and [`OutPointer::apart_from`], in fewer instructions. Returns `None` if one of those refuses an
+/// argument, and for no octets, or 2 GiB and more.
 ///
 /// # Safety
 /// As of those three.
 #[inline(always)]
-pub(crate) unsafe fn octets_and_places<'a, T, U>(
+pub(crate) unsafe fn octets_and_pointers<'a, T, U>(
     octets: *const u8,
     length: usize,
     first: *mut T,
     second: *mut U,
-) -> Option<(&'a [u8], Place<T>, Place<U>)> {
+) -> Option<(&'a [u8], OutPointer<T>, OutPointer<U>)> {
     const LONGEST: usize = 0x7fff_ffff;
     let last = octets.addr().checked_add(length)?.wrapping_sub(1);
     if length.wrapping_sub(1) >= LONGEST || octets.is_null() || first.is_null() || second.is_null() {
@@ -139,24 +141,24 @@ pub(crate) unsafe fn octets_and_places<'a, T, U>(
     if !first.is_aligned() || !second.is_aligned() {
         return None;
     }
-    // The last octet is less than `size + length - 1` octets behind the start of a place that shares one with them.
+    // The last octet is less than `size + length - 1` octets behind the start of memory that shares one with them.
     let shares = |start: usize, size: usize| last.wrapping_sub(start) < length.wrapping_add(size).wrapping_sub(1);
     if shares(first.addr(), size_of::<T>()) || shares(second.addr(), size_of::<U>()) {
         return None;
     }
     // SAFETY: not null, and no larger than a slice may be; the rest is promised by the caller.
-    Some((unsafe { slice::from_raw_parts(octets, length) }, Place(first), Place(second)))
+    Some((unsafe { slice::from_raw_parts(octets, length) }, OutPointer(first), OutPointer(second)))
 }
 
 /// An array of C's that results are written to, as far as it has room, and where their number goes.
-pub(crate) struct Places<T> {
+pub(crate) struct OutArray<T> {
     start: *mut T,
     capacity: usize,
     used: usize,
-    count: Place<usize>,
+    count: OutPointer<usize>,
 }
 
-impl<T> Places<T> {
+impl<T> OutArray<T> {
     /// # Safety
     /// Each pointer is one that this refuses, or can be written: `capacity` values, and a count.
     pub(crate) unsafe fn new(start: *mut T, capacity: usize, count: *mut usize) -> Result<Self, rpcrdma_status> {
@@ -167,7 +169,7 @@ impl<T> Places<T> {
             return Err(RPCRDMA_UNALIGNED);
         }
         // SAFETY: promised by the caller.
-        let count = unsafe { Place::new(count) }?;
+        let count = unsafe { OutPointer::new(count) }?;
         if count.extent().overlaps(Extent::of(start, capacity)?) {
             return Err(RPCRDMA_OVERLAP);
         }
@@ -176,9 +178,9 @@ impl<T> Places<T> {
 
     /// The same, if what is written shares no octet with `input`.
     pub(crate) fn apart_from(self, input: &[u8]) -> Result<Self, rpcrdma_status> {
-        let (places, input) = (Extent::of(self.start, self.capacity)?, Extent::of_slice(input));
+        let (array, input) = (Extent::of(self.start, self.capacity)?, Extent::of_slice(input));
         let count = self.count.extent();
-        if places.overlaps(input) || count.overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+        if array.overlaps(input) || count.overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
     /// Takes one more.
@@ -224,9 +226,9 @@ impl Room {
         if self.extent().overlaps(input) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
-    /// The same, if it shares no octet with `place`.
-    pub(crate) fn apart_from_place<T>(self, place: &Place<T>) -> Result<Self, rpcrdma_status> {
-        if self.extent().overlaps(place.extent()) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
+    /// Returns itself, if it shares no octet with the memory at `pointer`.
+    pub(crate) fn apart_from_pointer<T>(self, pointer: &OutPointer<T>) -> Result<Self, rpcrdma_status> {
+        if self.extent().overlaps(pointer.extent()) { Err(RPCRDMA_OVERLAP) } else { Ok(self) }
     }
 
     /// The octets. Those who read something meanwhile have called `apart_from` with it.
@@ -242,7 +244,7 @@ impl Room {
 /// A buffer of C's, and where the number of octets in it goes.
 pub(crate) struct Buffer {
     room: Room,
-    length: Place<usize>,
+    length: OutPointer<usize>,
 }
 
 impl Buffer {
@@ -250,8 +252,8 @@ impl Buffer {
     /// Each pointer is one that this refuses, or can be written: `capacity` octets, and a length.
     pub(crate) unsafe fn new(start: *mut u8, capacity: usize, length: *mut usize) -> Result<Self, rpcrdma_status> {
         // SAFETY: promised by the caller.
-        let (room, length) = unsafe { (Room::new(start, capacity)?, Place::new(length)?) };
-        Ok(Self { room: room.apart_from_place(&length)?, length })
+        let (room, length) = unsafe { (Room::new(start, capacity)?, OutPointer::new(length)?) };
+        Ok(Self { room: room.apart_from_pointer(&length)?, length })
     }
 
     /// The same, if what is written shares no octet with `input`.

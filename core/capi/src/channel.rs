@@ -6,7 +6,7 @@ use rpcrdma::endpoint::channel::{Arrival, Channel, HostAuthentication, Negotiati
 use rpcrdma::endpoint::{SegmentLimits, Versions};
 use rpcrdma::v2::{Properties, ReverseDirection};
 
-use crate::argument::{Buffer, Extent, Place, Room, status, value, values};
+use crate::argument::{Buffer, Extent, OutPointer, Room, status, value, values};
 use crate::configuration::{RPCRDMA_ALIGNMENT, same_build};
 use crate::direction::{RPCRDMA_ARRIVED_CALL, RPCRDMA_ARRIVED_REPLY, RPCRDMA_ARRIVED_VERSION_1};
 use crate::endpoint::{Kept, remote_invalidation, rpcrdma_segment_limits, rpcrdma_terms, version_number};
@@ -134,7 +134,7 @@ pub struct rpcrdma_available {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_default_properties(properties: *mut rpcrdma_properties) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let properties = unsafe { Place::new(properties) };
+    let properties = unsafe { OutPointer::new(properties) };
     status(properties.map(|properties| properties.put(Properties::DEFAULT.into())))
 }
 
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn rpcrdma_channel_state(
     state: *mut rpcrdma_state,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let state = unsafe { Place::new(state) };
+    let state = unsafe { OutPointer::new(state) };
     let say = || {
         let state = state?;
         // SAFETY: and for this.
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn rpcrdma_channel_terms(
     answers: *mut rpcrdma_terms,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (calls, answers) = unsafe { (Place::new(calls), Place::new(answers)) };
+    let (calls, answers) = unsafe { (OutPointer::new(calls), OutPointer::new(answers)) };
     let say = || {
         let (calls, answers) = (calls?, answers?);
         // SAFETY: and for this.
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn rpcrdma_channel_segment_limits(
     limits: *mut rpcrdma_segment_limits,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let limits = unsafe { Place::new(limits) };
+    let limits = unsafe { OutPointer::new(limits) };
     let say = || {
         let limits = limits?;
         // SAFETY: and for this.
@@ -302,7 +302,7 @@ pub unsafe extern "C" fn rpcrdma_channel_peer(
     properties: *mut rpcrdma_properties,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let properties = unsafe { Place::new(properties) };
+    let properties = unsafe { OutPointer::new(properties) };
     let say = || {
         let properties = properties?;
         // SAFETY: and for this.
@@ -325,7 +325,7 @@ pub unsafe extern "C" fn rpcrdma_channel_peer_authentication(
     length: *mut usize,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (message, length) = unsafe { (Place::new(message), Place::new(length)) };
+    let (message, length) = unsafe { (OutPointer::new(message), OutPointer::new(length)) };
     let say = || {
         let (message, length) = (message?, length?);
         // SAFETY: and for this.
@@ -366,7 +366,7 @@ pub unsafe extern "C" fn rpcrdma_channel_available(
     available: *mut rpcrdma_available,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let available = unsafe { Place::new(available) };
+    let available = unsafe { OutPointer::new(available) };
     let say = || {
         let available = available?;
         // SAFETY: and for this.
@@ -445,7 +445,7 @@ pub unsafe extern "C" fn rpcrdma_channel_received(
     arrival: *mut rpcrdma_arrival,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, arrival) = unsafe { (values(octets, length), Place::new(arrival)) };
+    let (octets, arrival) = unsafe { (values(octets, length), OutPointer::new(arrival)) };
     let received = || {
         let octets = octets?;
         let arrival = arrival?.apart_from(octets)?;

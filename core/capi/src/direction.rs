@@ -2,7 +2,7 @@
 
 use rpcrdma::endpoint::Direction;
 
-use crate::argument::{Extent, Place, status, values};
+use crate::argument::{Extent, OutPointer, status, values};
 use crate::requester::{self, rpcrdma_requester};
 use crate::status::rpcrdma_status;
 
@@ -26,7 +26,7 @@ pub unsafe extern "C" fn rpcrdma_direction(
     kind: *mut u32,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, kind) = unsafe { (values(octets, length), Place::new(kind)) };
+    let (octets, kind) = unsafe { (values(octets, length), OutPointer::new(kind)) };
     let direct = || {
         let octets = octets?;
         let kind = kind?.apart_from(octets)?;

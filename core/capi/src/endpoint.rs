@@ -9,7 +9,7 @@ use rpcrdma::segment::Segment;
 use rpcrdma::v2::Family;
 use rpcrdma::{EncodeError, PrivateData};
 
-use crate::argument::{Extent, Place, values};
+use crate::argument::{Extent, OutPointer, values};
 use crate::configuration::{RPCRDMA_RANGES, RPCRDMA_SEGMENTS};
 use crate::lists::rpcrdma_segment;
 use crate::private_data::RPCRDMA_REMOTE_INVALIDATION;
@@ -294,8 +294,8 @@ impl rpcrdma_output {
     }
 
     pub(crate) fn add_range(&mut self, range: Range<u32>) {
-        if let Some(place) = self.ranges.get_mut(self.ranges_count) {
-            *place = rpcrdma_range { from: range.start, length: range.end.saturating_sub(range.start) };
+        if let Some(slot) = self.ranges.get_mut(self.ranges_count) {
+            *slot = rpcrdma_range { from: range.start, length: range.end.saturating_sub(range.start) };
             self.ranges_count = self.ranges_count.saturating_add(1);
         }
     }
@@ -399,7 +399,7 @@ impl From<InputError> for rpcrdma_status {
 
 /// Writes what an endpoint wants: `ask` adds it to an output that asks for nothing.
 pub(crate) fn answer_poll<O>(
-    output: &mut Place<rpcrdma_output>,
+    output: &mut OutPointer<rpcrdma_output>,
     polled: Result<Option<O>, EncodeError>,
     ask: impl FnOnce(O, &mut rpcrdma_output),
 ) -> Result<(), rpcrdma_status> {
@@ -428,9 +428,9 @@ impl Items {
         // SAFETY: promised by the caller.
         let given = unsafe { values(start, count) }?;
         let mut items = [Item::default(); RPCRDMA_SEGMENTS];
-        let places = items.get_mut(..count).ok_or(RPCRDMA_TOO_MANY)?;
-        for (place, item) in places.iter_mut().zip(given) {
-            *place = Item { position: item.position, length: item.length };
+        let free = items.get_mut(..count).ok_or(RPCRDMA_TOO_MANY)?;
+        for (slot, item) in free.iter_mut().zip(given) {
+            *slot = Item { position: item.position, length: item.length };
         }
         Ok(Self { items, count })
     }
@@ -458,18 +458,18 @@ impl<T> Kept<T> {
         mark: u64,
         endpoint: impl FnOnce() -> T,
     ) -> Result<(), rpcrdma_status> {
-        let place = memory.cast::<Self>();
-        if place.is_null() {
+        let pointer = memory.cast::<Self>();
+        if pointer.is_null() {
             return Err(RPCRDMA_NULL);
         }
-        if !place.is_aligned() {
+        if !pointer.is_aligned() {
             return Err(RPCRDMA_UNALIGNED);
         }
         if length < size_of::<Self>() {
             return Err(RPCRDMA_NO_ROOM);
         }
         // SAFETY: not null, aligned, large enough, and writable according to the caller.
-        unsafe { ptr::write(place, Self { mark, endpoint: endpoint() }) };
+        unsafe { ptr::write(pointer, Self { mark, endpoint: endpoint() }) };
         Ok(())
     }
 
@@ -479,22 +479,22 @@ impl<T> Kept<T> {
     /// # Safety
     /// The memory is one that this refuses, or was given to `put`, and nobody else uses it during `'a`.
     pub(crate) unsafe fn find<'a>(memory: *mut u8, mark: u64, others: &[Extent]) -> Result<&'a mut T, rpcrdma_status> {
-        let place = memory.cast::<Self>();
-        if place.is_null() {
+        let pointer = memory.cast::<Self>();
+        if pointer.is_null() {
             return Err(RPCRDMA_NULL);
         }
-        if !place.is_aligned() {
+        if !pointer.is_aligned() {
             return Err(RPCRDMA_UNALIGNED);
         }
         // SAFETY: not null, aligned; the mark is read as octets of memory that is there, whatever is in it.
         if unsafe { ptr::read(memory.cast::<u64>()) } != mark {
             return Err(RPCRDMA_INVALID);
         }
-        let own = Extent::of(place, 1)?;
+        let own = Extent::of(pointer, 1)?;
         if others.iter().any(|other| own.overlaps(*other)) {
             return Err(RPCRDMA_OVERLAP);
         }
         // SAFETY: the mark is one that only `put` writes, together with the endpoint.
-        Ok(unsafe { &mut (*place).endpoint })
+        Ok(unsafe { &mut (*pointer).endpoint })
     }
 }

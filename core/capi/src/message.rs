@@ -4,7 +4,7 @@ use rpcrdma::prefix::Prefix;
 use rpcrdma::v1::{ErrorBody, ReplyHeader, VERSION};
 use rpcrdma::{Body, Chunks, ErrorReply, Header, Reaction};
 
-use crate::argument::{Buffer, Place, octets_and_places, status, value, values};
+use crate::argument::{Buffer, OutPointer, octets_and_pointers, status, value, values};
 use crate::lists::rpcrdma_chunks;
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_DECODED, RPCRDMA_OK};
 use crate::status::{RPCRDMA_ERR_CHUNK, RPCRDMA_ERR_VERS, rpcrdma_decode_error, rpcrdma_status};
@@ -130,7 +130,7 @@ unsafe fn decode_usual(
     error: *mut rpcrdma_decode_error,
 ) -> Option<()> {
     // SAFETY: promised by the caller.
-    let (octets, message, _error) = unsafe { octets_and_places(octets, length, message, error) }?;
+    let (octets, message, _error) = unsafe { octets_and_pointers(octets, length, message, error) }?;
     if length < SMALLEST {
         return None;
     }
@@ -158,7 +158,8 @@ unsafe fn decode_any(
 ) -> rpcrdma_status {
     let decode = || {
         // SAFETY: the header asks the caller for what each of these needs.
-        let (octets, message, error) = unsafe { (values(octets, length)?, Place::new(message)?, Place::new(error)?) };
+        let (octets, message, error) =
+            unsafe { (values(octets, length)?, OutPointer::new(message)?, OutPointer::new(error)?) };
         let (message, error) = (message.apart_from(octets)?, error.apart_from(octets)?);
         let (header, payload) = Header::decode(octets).map_err(|why| {
             error.put(why.into());

@@ -8,7 +8,7 @@ use rpcrdma::v2::{
     ReplyHeaderV2,
 };
 
-use crate::argument::{Buffer, Place, status, value, values};
+use crate::argument::{Buffer, OutPointer, status, value, values};
 use crate::lists::{rpcrdma_chunks, rpcrdma_read_list};
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_DECODED, RPCRDMA_NOT_FOUND};
 use crate::status::{rpcrdma_decode_error, rpcrdma_status};
@@ -269,7 +269,7 @@ impl rpcrdma_message_v2 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpcrdma_recognise_v2(octets: *const u8, length: usize, family: *mut u32) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, family) = unsafe { (values(octets, length), Place::new(family)) };
+    let (octets, family) = unsafe { (values(octets, length), OutPointer::new(family)) };
     let recognise = || {
         let octets = octets?;
         let family = family?.apart_from(octets)?;
@@ -292,7 +292,8 @@ pub unsafe extern "C" fn rpcrdma_decode_v2(
     error: *mut rpcrdma_decode_error,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, message, error) = unsafe { (values(octets, length), Place::new(message), Place::new(error)) };
+    let (octets, message, error) =
+        unsafe { (values(octets, length), OutPointer::new(message), OutPointer::new(error)) };
     let decode = || {
         let (family, octets) = (self::family(family)?, octets?);
         let (message, error) = (message?.apart_from(octets)?, error?.apart_from(octets)?);
@@ -318,7 +319,7 @@ pub unsafe extern "C" fn rpcrdma_next_property(
     property: *mut rpcrdma_property,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (list, before, property) = unsafe { (Place::new(list), value(list).copied(), Place::new(property)) };
+    let (list, before, property) = unsafe { (OutPointer::new(list), value(list).copied(), OutPointer::new(property)) };
     let next = || {
         let before = before?;
         let count = before.count.checked_sub(1).ok_or(RPCRDMA_NOT_FOUND)?;

@@ -3,7 +3,7 @@
 use rpcrdma::PrivateData;
 use rpcrdma::private_data::{Agreement, Flags};
 
-use crate::argument::{Buffer, Place, status, value, values};
+use crate::argument::{Buffer, OutPointer, status, value, values};
 use crate::status::rpcrdma_status;
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_FOUND};
 
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn rpcrdma_find_private_data(
     data: *mut rpcrdma_private_data,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, data) = unsafe { (values(octets, length), Place::new(data)) };
+    let (octets, data) = unsafe { (values(octets, length), OutPointer::new(data)) };
     let find = || {
         let octets = octets?;
         let data = data?.apart_from(octets)?;
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn rpcrdma_agree(
     agreement: *mut rpcrdma_agreement,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (client, server, agreement) = unsafe { (said(client), said(server), Place::new(agreement)) };
+    let (client, server, agreement) = unsafe { (said(client), said(server), OutPointer::new(agreement)) };
     let agree = || {
         let Agreement { client_to_server, server_to_client, remote_invalidation, .. } =
             Agreement::new(client?, server?);

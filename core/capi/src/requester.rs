@@ -5,7 +5,7 @@ use rpcrdma::endpoint::{CallId, SegmentLimits};
 use rpcrdma::endpoint::requester::{Call, CallRefusal, End, Input, Memory, Output, Requester};
 use rpcrdma::v1::ErrorBody;
 
-use crate::argument::{Extent, Place, Room, status, value, values};
+use crate::argument::{Extent, OutPointer, Room, status, value, values};
 use crate::configuration::{RPCRDMA_ALIGNMENT, RPCRDMA_CALLS, RPCRDMA_REQUESTER_SIZE, RPCRDMA_SEGMENTS, same_build};
 use crate::endpoint::{
     Items, Kept, RPCRDMA_DO_DISCONNECT, RPCRDMA_DO_DONE, RPCRDMA_DO_INVALIDATE, RPCRDMA_DO_PLACE, RPCRDMA_DO_READ,
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn rpcrdma_requester_call(
     id: *mut u64,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (call, id) = unsafe { (value(call).copied(), Place::new(id)) };
+    let (call, id) = unsafe { (value(call).copied(), OutPointer::new(id)) };
     let begin = || {
         let (call, id) = (call?, id?);
         let others = [
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn rpcrdma_requester_call_only(
     id: *mut u64,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (head, id) = unsafe { (values(head, head_length), Place::new(id)) };
+    let (head, id) = unsafe { (values(head, head_length), OutPointer::new(id)) };
     let begin = || {
         let head = head?;
         let id = id?.apart_from(head)?;
@@ -304,7 +304,7 @@ pub unsafe extern "C" fn rpcrdma_requester_count(
     counts: *mut rpcrdma_requester_counts,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let counts = unsafe { Place::new(counts) };
+    let counts = unsafe { OutPointer::new(counts) };
     let count = || {
         let counts = counts?;
         // SAFETY: and for this.
@@ -389,10 +389,10 @@ pub unsafe extern "C" fn rpcrdma_requester_poll(
     output: *mut rpcrdma_output,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (buffer, output) = unsafe { (Room::new(buffer, capacity), Place::new(output)) };
+    let (buffer, output) = unsafe { (Room::new(buffer, capacity), OutPointer::new(output)) };
     let poll = || {
         let mut output = output?;
-        let mut buffer = buffer?.apart_from_place(&output)?;
+        let mut buffer = buffer?.apart_from_pointer(&output)?;
         let others = [buffer.extent(), output.extent()];
         // SAFETY: and for this.
         let requester = unsafe { find(requester, &others) }?;

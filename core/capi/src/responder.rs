@@ -3,7 +3,7 @@
 use rpcrdma::endpoint::responder::{CallMessage, Form, Input, Output, Reply, ReplyFault};
 use rpcrdma::endpoint::{CallId, Limits, Responder};
 
-use crate::argument::{Extent, Place, Room, status, value, values};
+use crate::argument::{Extent, OutPointer, Room, status, value, values};
 use crate::configuration::{
     RPCRDMA_ALIGNMENT, RPCRDMA_CALL_CHUNKS, RPCRDMA_CALL_HEADER, RPCRDMA_CALLS, RPCRDMA_RESPONDER_SIZE, same_build,
 };
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn rpcrdma_responder_count(
     counts: *mut rpcrdma_responder_counts,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what this needs.
-    let counts = unsafe { Place::new(counts) };
+    let counts = unsafe { OutPointer::new(counts) };
     let count = || {
         let counts = counts?;
         // SAFETY: and for this.
@@ -346,10 +346,10 @@ pub unsafe extern "C" fn rpcrdma_responder_poll(
     output: *mut rpcrdma_output,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (buffer, output) = unsafe { (Room::new(buffer, capacity), Place::new(output)) };
+    let (buffer, output) = unsafe { (Room::new(buffer, capacity), OutPointer::new(output)) };
     let poll = || {
         let mut output = output?;
-        let mut buffer = buffer?.apart_from_place(&output)?;
+        let mut buffer = buffer?.apart_from_pointer(&output)?;
         let others = [buffer.extent(), output.extent()];
         // SAFETY: and for this.
         let responder = unsafe { find(responder, &others) }?;
@@ -406,7 +406,7 @@ pub unsafe extern "C" fn rpcrdma_responder_reply(
     form: *mut u32,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (reply, form) = unsafe { (value(reply).copied(), Place::new(form)) };
+    let (reply, form) = unsafe { (value(reply).copied(), OutPointer::new(form)) };
     let answer = || {
         let (reply, form) = (reply?, form?);
         let others = [
@@ -479,7 +479,7 @@ pub unsafe extern "C" fn rpcrdma_responder_find(
     padding: *mut [rpcrdma_range; RPCRDMA_CALL_CHUNKS],
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (xid, length, padding) = unsafe { (Place::new(xid), Place::new(length), Place::new(padding)) };
+    let (xid, length, padding) = unsafe { (OutPointer::new(xid), OutPointer::new(length), OutPointer::new(padding)) };
     let find = || {
         let (xid, length, padding) = (xid?, length?, padding?);
         let others = [xid.extent(), length.extent(), padding.extent()];
@@ -487,8 +487,8 @@ pub unsafe extern "C" fn rpcrdma_responder_find(
         let responder = unsafe { find(responder, &others) }?;
         let call = CallId::from_number(call);
         let mut ranges = [rpcrdma_range { from: 0, length: 0 }; RPCRDMA_CALL_CHUNKS];
-        for (place, range) in ranges.iter_mut().zip(responder.padding(call)) {
-            *place = rpcrdma_range { from: range.start, length: range.end.saturating_sub(range.start) };
+        for (slot, range) in ranges.iter_mut().zip(responder.padding(call)) {
+            *slot = rpcrdma_range { from: range.start, length: range.end.saturating_sub(range.start) };
         }
         let found = (responder.xid(call), responder.length(call));
         let (Some(found_xid), Some(found_length)) = found else { return Err(RPCRDMA_NOT_FOUND) };

@@ -3,7 +3,7 @@
 use rpcrdma::rpc::{AcceptStatus, Auth, AuthStatus, Denial, Flavor, Mismatch, ReplyBody, RpcError, RpcErrorKind};
 use rpcrdma::{RpcCall, RpcReply};
 
-use crate::argument::{Buffer, Place, status, value, values};
+use crate::argument::{Buffer, OutPointer, status, value, values};
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_DECODED};
 use crate::status::{RPCRDMA_OTHER_ERROR, rpcrdma_decode_error, rpcrdma_status};
 
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn rpcrdma_decode_rpc_call(
     error: *mut rpcrdma_decode_error,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, call, error) = unsafe { (values(octets, length), Place::new(call), Place::new(error)) };
+    let (octets, call, error) = unsafe { (values(octets, length), OutPointer::new(call), OutPointer::new(error)) };
     let decode = || {
         let octets = octets?;
         let (call, error) = (call?.apart_from(octets)?, error?.apart_from(octets)?);
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn rpcrdma_decode_rpc_reply(
     error: *mut rpcrdma_decode_error,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, reply, error) = unsafe { (values(octets, length), Place::new(reply), Place::new(error)) };
+    let (octets, reply, error) = unsafe { (values(octets, length), OutPointer::new(reply), OutPointer::new(error)) };
     let decode = || {
         let octets = octets?;
         let (reply, error) = (reply?.apart_from(octets)?, error?.apart_from(octets)?);

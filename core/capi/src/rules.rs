@@ -7,7 +7,7 @@ use rpcrdma::rules::{self, Exchange, Finding, Lists, Rule, Sent, SentV2, Severit
 use rpcrdma::v2::{HeaderV2, ReactionV2};
 use rpcrdma::{Message, Reaction};
 
-use crate::argument::{Places, status, values};
+use crate::argument::{OutArray, status, values};
 use crate::message_v2::family;
 use crate::status::rpcrdma_status::{RPCRDMA_INVALID, RPCRDMA_NOT_DECODED};
 use crate::status::{answer, rpcrdma_status};
@@ -128,15 +128,15 @@ pub unsafe extern "C" fn rpcrdma_judge(
     count: *mut usize,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, places) = unsafe { (values(octets, length), Places::new(findings, capacity, count)) };
+    let (octets, findings) = unsafe { (values(octets, length), OutArray::new(findings, capacity, count)) };
     let judge = || {
         let (octets, receiver) = (octets?, role(receiver)?);
-        let mut places = places?.apart_from(octets)?;
+        let mut findings = findings?.apart_from(octets)?;
         let sent = Sent::new(octets, Some(other(receiver)));
         rules::send(&sent, &mut |finding| {
-            places.put(rpcrdma_finding::new(finding, reaction(sent.reaction(finding.rule, receiver))));
+            findings.put(rpcrdma_finding::new(finding, reaction(sent.reaction(finding.rule, receiver))));
         });
-        places.end()
+        findings.end()
     };
     status(judge())
 }
@@ -156,20 +156,20 @@ pub unsafe extern "C" fn rpcrdma_judge_reply(
     count: *mut usize,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (call, reply, places) =
-        unsafe { (values(call, call_length), values(reply, reply_length), Places::new(findings, capacity, count)) };
+    let (call, reply, findings) =
+        unsafe { (values(call, call_length), values(reply, reply_length), OutArray::new(findings, capacity, count)) };
     let judge = || {
         let (call, reply) = (call?, reply?);
-        let mut places = places?.apart_from(call)?.apart_from(reply)?;
+        let mut findings = findings?.apart_from(call)?.apart_from(reply)?;
         let lists = |octets| match Message::decode(octets) {
             Ok(message) => Ok(Lists::from(&message)),
             Err(_) => Err(RPCRDMA_NOT_DECODED),
         };
         let exchange = Exchange { call: lists(call)?, reply: lists(reply)? };
         rules::exchange(&exchange, &mut |finding| {
-            places.put(rpcrdma_finding::new(finding, reaction(None)));
+            findings.put(rpcrdma_finding::new(finding, reaction(None)));
         });
-        places.end()
+        findings.end()
     };
     status(judge())
 }
@@ -189,15 +189,15 @@ pub unsafe extern "C" fn rpcrdma_judge_v2(
     count: *mut usize,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (octets, places) = unsafe { (values(octets, length), Places::new(findings, capacity, count)) };
+    let (octets, findings) = unsafe { (values(octets, length), OutArray::new(findings, capacity, count)) };
     let judge = || {
         let (octets, receiver, family) = (octets?, role(receiver)?, self::family(family)?);
-        let mut places = places?.apart_from(octets)?;
+        let mut findings = findings?.apart_from(octets)?;
         let sent = SentV2::new(family, octets);
         rules::send_v2(&sent, &mut |finding| {
-            places.put(rpcrdma_finding::new(finding, reaction_v2(sent.reaction(finding.rule, receiver))));
+            findings.put(rpcrdma_finding::new(finding, reaction_v2(sent.reaction(finding.rule, receiver))));
         });
-        places.end()
+        findings.end()
     };
     status(judge())
 }
@@ -218,20 +218,20 @@ pub unsafe extern "C" fn rpcrdma_judge_reply_v2(
     count: *mut usize,
 ) -> rpcrdma_status {
     // SAFETY: the header asks the caller for what each of these needs.
-    let (call, reply, places) =
-        unsafe { (values(call, call_length), values(reply, reply_length), Places::new(findings, capacity, count)) };
+    let (call, reply, findings) =
+        unsafe { (values(call, call_length), values(reply, reply_length), OutArray::new(findings, capacity, count)) };
     let judge = || {
         let (call, reply, family) = (call?, reply?, self::family(family)?);
-        let mut places = places?.apart_from(call)?.apart_from(reply)?;
+        let mut findings = findings?.apart_from(call)?.apart_from(reply)?;
         let lists = |octets| match HeaderV2::decode(family, octets) {
             Ok((header, _)) => Ok(Lists::from(&header)),
             Err(_) => Err(RPCRDMA_NOT_DECODED),
         };
         let exchange = Exchange { call: lists(call)?, reply: lists(reply)? };
         rules::exchange_v2(&exchange, &mut |finding| {
-            places.put(rpcrdma_finding::new(finding, reaction_v2(None)));
+            findings.put(rpcrdma_finding::new(finding, reaction_v2(None)));
         });
-        places.end()
+        findings.end()
     };
     status(judge())
 }

@@ -1,4 +1,4 @@
-//! Which way an RPC goes, on a connection that is used both ways (RFC 8167 section 5).
+//! Direction of an RPC, on a connection that is used both ways (RFC 8167 section 5).
 
 use crate::prefix::Prefix;
 use crate::rpc::MessageType;
@@ -29,7 +29,7 @@ impl Direction {
         })
     }
 
-    /// What the Send itself shows.
+    /// Returns the direction that the Send itself shows.
     fn told(octets: &[u8]) -> Option<Self> {
         let (header, payload) = Header::decode(octets).ok()?;
         match header.body {

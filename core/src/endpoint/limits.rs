@@ -1,5 +1,4 @@
-//! What a Responder accepts from a peer that may be hostile (RFC 8166 section 8.1.4), and which Calls can be put
-//! together.
+//! Limits of a Responder for a peer that may be hostile (RFC 8166 section 8.1.4), and checks of a Call's chunks.
 
 use core::cmp::Ordering;
 use core::mem;
@@ -12,7 +11,7 @@ use crate::lists::ReadList;
 use crate::segment::Segment;
 use crate::v2::{ErrorBodyV2, ErrorCode};
 
-/// How large a Call may be. A larger one is answered with `ERR_CHUNK` before anything is pulled.
+/// Limits on the size of a Call. A larger one is answered with `ERR_CHUNK` before any RDMA Read is posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -40,25 +39,25 @@ impl Limits {
     /// whose upper layer needs no more (RFC 8167 section 5.3).
     pub const NO_CHUNKS: Self = Self { read_chunks: 0, write_chunks: 0, segments: 0, octets: u32::MAX, collected: 0 };
 
-    /// The same limits with these numbers of Read chunks, not counting a Position Zero chunk, and Write chunks in a Call.
+    /// Sets the maximum numbers of Read chunks, not counting a Position Zero chunk, and of Write chunks in a Call.
     #[must_use]
     pub const fn with_chunks(self, read_chunks: usize, write_chunks: usize) -> Self {
         Self { read_chunks, write_chunks, ..self }
     }
 
-    /// The same limits with this number of segments in all chunks of a Call together.
+    /// Sets the maximum number of segments in all chunks of a Call together.
     #[must_use]
     pub const fn with_segments(self, segments: usize) -> Self {
         Self { segments, ..self }
     }
 
-    /// The same limits with this length of a whole Call, in octets.
+    /// Sets the maximum length of a whole Call, in octets.
     #[must_use]
     pub const fn with_octets(self, octets: u32) -> Self {
         Self { octets, ..self }
     }
 
-    /// The same limits with this many octets of continued Calls together; 0 for none.
+    /// Sets the maximum number of octets of continued Calls together; 0 for none.
     #[must_use]
     pub const fn with_collected(self, octets: u32) -> Self {
         Self { collected: octets, ..self }
@@ -72,16 +71,16 @@ impl Default for Limits {
     }
 }
 
-/// What the Calls of an end may advertise.
+/// Limits on the segments of an end's Calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentLimits {
-    /// The most octets of a segment.
+    /// Maximum length of a segment in octets.
     pub octets: u32,
-    /// The most segments of a Call.
+    /// Maximum number of segments of a Call.
     pub count: u32,
 }
 
-/// How a Call is put together.
+/// Layout of a Call: the parts that are sent inline, and those that are read.
 pub(super) struct Assembly<const CHUNKS: usize> {
     /// The Read chunks to insert.
     pub(super) items: Vec<Item, CHUNKS>,
@@ -89,7 +88,7 @@ pub(super) struct Assembly<const CHUNKS: usize> {
     pub(super) length: u32,
 }
 
-/// Why a Call is not put together.
+/// Reason why a Call cannot be assembled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotAssembled {
     /// It is answered with this error, in the terms of version 2.

@@ -1,10 +1,10 @@
-//! Requester and Responder of version 1 (RFC 8166), and of both formats of version 2. They decide what to do with what
-//! arrives, and leave doing it to a driver.
+//! Requester and Responder of version 1 (RFC 8166), and of both formats of version 2. They decide how to react to
+//! received messages, and a driver carries that out.
 //!
-//! Neither has a socket, a clock, an adapter or memory of its own. A driver reports what happened
-//! ([`requester::Input`], [`responder::Input`]) and carries out what it is asked for ([`requester::Output`],
-//! [`responder::Output`]), in that order. Payload streams stay where the driver has them: the endpoints name octets of
-//! them by offset. One value is one direction of one connection; a new connection has new ones.
+//! Neither has a socket, a clock, an adapter or memory of its own. A driver passes events ([`requester::Input`],
+//! [`responder::Input`]) and carries out requests ([`requester::Output`], [`responder::Output`]), in that order.
+//! Payload streams stay in the driver's memory: the endpoints name octets of them by offset. One value is one direction
+//! of one connection; a new connection has new ones.
 //!
 //! ```text
 //!                       call, cancel                            reply, refuse
@@ -18,15 +18,15 @@
 //!
 //! After every input and every method call, the driver takes outputs until there are none left.
 //!
-//! What a driver has to do:
+//! Duties of a driver:
 //! - Requests are posted to the adapter in the order of the outputs. A Send is then carried out after the RDMA Writes
 //!   before it.
 //! - A `Release` hands back a Receive. The driver posts one before it carries out the next output.
-//! - A Requester's side has a Receive posted for each call in flight. A Responder's side has `CALLS` of them posted; no
+//! - A `Release` returns a Receive. The driver posts one before it carries out the next output.
 //!   grant is larger, so a grant that grows always finds its Receives.
 //! - A server that recognises a returning Requester tells the Responder of the new connection which Call's RDMA failed:
-//!   [`Responder::refuse_xid`].
-//! - A memory region is registered for each `Register`, in the connection's own protection domain, under a handle that
+//! - A server that recognises a returning Requester passes the Call whose RDMA failed to the Responder of the new
+//!   connection: [`Responder::refuse_xid`].
 //!   cannot be predicted from those before it (RFC 8166 sections 8.1.1, 8.1.2). No handle is in use twice at the same
 //!   time: the Requester refuses that. It never advertises memory for longer than one call.
 //!
@@ -49,7 +49,7 @@
 //! assert!(payload.eq(std::iter::once(0..40)));
 //! send[header..header + 40].copy_from_slice(&message);
 //!
-//! // The Responder receives it, and has it delivered.
+//! // The Responder receives it, and delivers it.
 //! let input = responder::Input::Received { receive: 1, octets: &send[..header + 40] };
 //! responder.handle(input).unwrap();
 //! let Some(responder::Output::Deliver { message, .. }) = responder.poll(&mut []).unwrap() else { unreachable!() };
@@ -60,56 +60,54 @@
 //! ```
 //!
 //! # Both directions
-//! An end that is also called (RFC 8167) has one of each. They know nothing of each other, so credits are counted
-//! separately, and an XID may be in use both ways. [`Direction::of`] says which of the two a Send is for; a Send that
-//! is too damaged to show it counts as a Reply if the Requester waits for one with that XID. [`Terms::reverse`] applies
-//! to the RPCs that the server calls. Besides the Receives for its replies, such an end has those of its Responder
-//! posted.
+//! An end that also answers calls (RFC 8167) has one of each. They know nothing of each other, so credits are counted
+//! separately, and an XID may be in use both ways. [`Direction::of`] returns the endpoint for a Send; a Send that is
+//! too damaged to show it counts as a Reply if the Requester waits for one with that XID. [`Terms::reverse`] applies to
+//! the RPCs that the server calls. Besides the Receives for its replies, such an end posts those of its Responder.
 //!
 //! # Replies that are pulled
 //! If a reply fits neither a Send nor a Reply chunk, RFC 8166 offers nothing but `ERR_CHUNK`. Between peers that both
 //! support it, the Responder registers the reply and sends an `RDMA_NOMSG` with a Position Zero Read chunk; the
 //! Requester pulls that and sends `RDMA_DONE` (RFC 5666 section 3.5): [`Responder::provide_replies`],
 //! [`Requester::pull_replies`]. Both are off by default: a Responder then discards `RDMA_DONE`, and a Requester
-//! discards such a reply. It cannot be used on a connection whose ends both call, because [`Direction`] takes such a
-//! reply for a Call.
+//! discards such a reply. It cannot be used on a connection whose ends both make calls, because [`Direction`] takes
+//! such a reply for a Call.
 //!
-//! # Which form a message takes
-//! The first of these that is possible. A Call:
+//! # Forms of a message
+//! The first possible form is used. A Call:
 //! 1. In one Send, with everything in it.
-//! 2. In version 2, in several Sends, if it has no more octets than the Requester was told to continue:
-//!    [`Requester::continue_messages`].
+//! 2. In version 2, in several Sends, if it does not exceed the limit set by [`Requester::continue_messages`].
 //! 3. In one Send, with each argument that may be reduced in a Read chunk.
 //! 4. All of it in Read chunks, the rest at Position 0 (`RDMA_NOMSG`, `RDMA2_CALL_EXTERNAL`).
 //!
-//! Without chunks, if those are not supported ([`Terms::formats`]): in one Send, or in several if that is supported, whatever
-//! their number of octets.
+//! Without chunks, if those are not supported ([`Terms::formats`]): in one Send, or in several if that is supported,
+//! whatever its length.
 //!
-//! Results get a Write chunk each if the caller asks for that and nothing protects them. There is a Reply chunk only if the
-//! longest reply does not fit in a Send, and has more octets than the Requester was told to continue.
+//! Results get a Write chunk each if the caller asks for that and they are not protected. There is a Reply chunk only
+//! if the longest reply does not fit in a Send, and exceeds that limit.
 //!
 //! A Reply, whose results go to the Write chunks of the Call:
 //! 1. In one Send.
 //! 2. In the Reply chunk, if that is large enough.
-//! 3. In version 2, in several Sends; in version 1, provided in Read chunks, if the Responder was told that it may.
-//! 4. An error: `ERR_CHUNK`; in version 2 `RDMA2_ERR_REPLY_RESOURCE`, or `RDMA2_ERR_WRITE_RESOURCE` for a result that its
-//!    chunk is too small for.
+//! 3. In version 2, in several Sends; in version 1, provided in Read chunks, if the Responder may do that.
+//! 4. An error: `ERR_CHUNK`; in version 2 `RDMA2_ERR_REPLY_RESOURCE`, or `RDMA2_ERR_WRITE_RESOURCE` for a result that
+//!    exceeds its chunk.
 //!
-//! The parts of a continued message are put together where the driver has room for them: [`requester::Output::Place`],
-//! [`responder::Output::Place`]; how much that can be is bounded by [`requester::Call::reply_length`] and
-//! [`Limits::collected`]. Continuing needs no registered memory, but copies, and takes a credit for each part; so it is off by
-//! default, and pays for messages that are usually short.
+//! The driver assembles the parts of a continued message: [`requester::Output::Place`], [`responder::Output::Place`].
+//! Their length is limited by [`requester::Call::reply_length`] and [`Limits::collected`]. Continuing needs no
+//! registered memory, but copies, and uses a credit for each part; so it is off by default, and pays for messages that
+//! are usually short.
 //!
-//! # Not there yet
+//! # Missing features
 //! - Continued Calls with Read chunks: they are answered with `READ_CHUNKS`.
 //! - Read chunks of single results in a reply, which RFC 5666 also has: a Responder does not provide them, and a
 //!   Requester discards replies that have them.
 //! - Read chunks whose segments are not next to each other in the Read list: they are answered with `ERR_CHUNK`.
 //! - Remembering handles that are no longer in use: only the driver promises that a new handle is not an old one.
 //!
-//! # Why nothing here touches data
-//! Whether a message fits, what part of it goes inline, and which octets go to which segment follows from lengths and
-//! positions alone. So the data stays where the driver has it.
+//! # No access to data
+//! Lengths and positions alone decide if a message fits, which part of it goes inline, and which octets go to which
+//! segment. So the data stays in the driver's memory.
 
 #[cfg(feature = "version-2")]
 pub mod channel;
@@ -143,15 +141,15 @@ pub use version::Version;
 use crate::private_data::{Agreement, PrivateData};
 use crate::rpc::{Flavor, GssCredential, GssService, RpcCall};
 
-/// What applies to a connection, as agreed during its set-up.
+/// Terms of a connection, as agreed during its set-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// The inline threshold for Calls, in octets (RFC 8166 section 3.3.2).
     pub call_threshold: u32,
     /// The inline threshold for Replies, in octets.
     pub reply_threshold: u32,
-    /// Whether memory may be invalidated remotely. In version 1: whether both peers have announced that (RFC 8797 section
-    /// 4.1). In version 2, where each Call offers a handle or none: whether this end takes part.
+    /// True if memory may be invalidated remotely. In version 1: if both peers have announced that (RFC 8797 section
+    /// 4.1). In version 2, where each Call may offer a handle: if this end takes part.
     pub remote_invalidation: bool,
     /// The version of the connection.
     pub version: Version,
@@ -198,7 +196,7 @@ impl Default for Terms {
     }
 }
 
-/// Whether RPCSEC_GSS covers arguments and results, so that none may be reduced (RFC 8166 section 8.2.2.3). A
+/// Returns true if RPCSEC_GSS covers arguments and results, so that none may be reduced (RFC 8166 section 8.2.2.3). A
 /// credential that cannot be read counts as covered.
 #[must_use]
 pub fn is_protected(call: &RpcCall<'_>) -> bool {

@@ -1,4 +1,4 @@
-//! How a Payload stream is divided into the Sends of a continued message of version 2.
+//! Division of a Payload stream into the Sends of a continued message of version 2.
 
 /// Octets of the Payload stream that go with each kind of header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,8 +15,8 @@ pub(super) struct Portion {
 }
 
 impl Parts {
-    /// Sends of at most `threshold` octets, with headers of these lengths: that of the last part, which has the chunks, and
-    /// that of all others. `None` if one of them leaves no room for a word.
+    /// For Sends of at most `threshold` octets, with headers of these lengths: `last` for the last part, which has the
+    /// chunks, and `middle` for all others. Returns `None` if not even a word fits after one of them.
     pub(super) fn new(threshold: u32, middle: usize, last: usize) -> Option<Self> {
         let room = |header: usize| {
             let room = threshold.checked_sub(u32::try_from(header).ok()?)? & !3;
@@ -25,7 +25,7 @@ impl Parts {
         Some(Self { middle: room(middle)?, last: room(last)? })
     }
 
-    /// The next part when `left` octets are left, a multiple of four. The last is never empty.
+    /// Returns the next part when `left` octets are left, a multiple of four. The last is never empty.
     pub(super) fn next(self, left: u32) -> Portion {
         if left <= self.last {
             Portion { length: left, is_last: true }

@@ -1,6 +1,6 @@
 //! Calls in the order in which they came.
 //!
-//! heapless has a `Deque`, but it computes its places with operators that could overflow, so it could not be proved
+//! heapless has a `Deque`, but it computes its indexes with operators that could overflow, so it could not be proved
 //! free of panics.
 
 use super::CallId;

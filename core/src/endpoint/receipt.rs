@@ -1,8 +1,8 @@
-//! What becomes of the Receive that an endpoint has looked at last.
+//! State of the Receive that an endpoint has handled last.
 
 use super::CallId;
 
-/// A Receive that goes back to the driver, or a part of a message in it that is to be copied first.
+/// A Receive to be released, or a part of a message in it that is to be copied first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Receipt {
     /// There is none, or it is kept.
@@ -12,15 +12,15 @@ pub(super) enum Receipt {
     Place(Placement),
 }
 
-/// Octets of a Receive, and where they belong in the message that is put together.
+/// Octets of a Receive, and their position in the assembled message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placement {
     pub(super) call: CallId,
     pub(super) receive: u32,
-    /// Where in the Receive.
+    /// Offset in the Receive.
     pub(super) from: usize,
     pub(super) length: u32,
-    /// Where in the message.
+    /// Offset in the message.
     pub(super) at: u32,
 }
 
@@ -29,7 +29,7 @@ impl Receipt {
         !matches!(self, Self::Nothing)
     }
 
-    /// The next thing to do with it, as an output of one of the endpoints. A Receive goes back after its octets were copied.
+    /// Returns the next output about it, for one of the endpoints. A Receive is released after its octets were copied.
     // Apart from `poll`, which it would slow down.
     #[inline(never)]
     pub(super) fn next<O>(&mut self, release: impl FnOnce(u32) -> O, place: impl FnOnce(Placement) -> O) -> Option<O> {

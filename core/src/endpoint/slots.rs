@@ -2,7 +2,7 @@
 
 use core::array;
 
-/// Names a call to the endpoint that issued the name, for as long as the call lasts. No later call has the same name.
+/// Identifies a call to the endpoint that issued the ID, as long as the call lasts. No later call has the same ID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallId {
     index: u16,
@@ -17,13 +17,13 @@ impl CallId {
         self.index as usize
     }
 
-    /// The name as a number, for those who hand it to code in another language. It is not [`index`](Self::index).
+    /// The ID as a number, to pass it to code in another language. It is not [`index`](Self::index).
     #[must_use]
     pub const fn to_number(self) -> u64 {
         (self.generation as u64) << 16 | self.index as u64
     }
 
-    /// The name with this number. One that was never issued names no call.
+    /// The ID with this number. One that was never issued identifies no call.
     #[must_use]
     pub const fn from_number(number: u64) -> Self {
         let [_, _, g0, g1, g2, g3, i0, i1] = number.to_be_bytes();
@@ -31,11 +31,11 @@ impl CallId {
     }
 }
 
-/// What is kept for each call. What a call leaves behind stays readable until its place is taken again.
+/// State of each call. The state of a call stays readable until its slot is used again.
 #[derive(Debug)]
 pub(super) struct Slots<T, const N: usize> {
     entries: [Entry<T>; N],
-    /// How many are used.
+    /// Number of slots in use.
     count: usize,
 }
 
@@ -51,7 +51,7 @@ impl<T: Default, const N: usize> Slots<T, N> {
         Self { entries: array::from_fn(|_| Entry::default()), count: 0 }
     }
 
-    /// Takes a free place. Its content is that of the previous call.
+    /// Takes a free slot. It contains the state of the previous call.
     pub(super) fn take(&mut self) -> Option<(CallId, &mut T)> {
         let (index, entry) = (0..u16::MAX).zip(&mut self.entries).find(|(_, entry)| !entry.used)?;
         entry.used = true;
@@ -73,19 +73,19 @@ impl<T: Default, const N: usize> Slots<T, N> {
         (entry.used && entry.generation == id.generation).then_some(&entry.value)
     }
 
-    /// How many are used.
+    /// Number of slots in use.
     pub(super) const fn count(&self) -> usize {
         self.count
     }
 
-    /// Frees a place.
+    /// Frees a slot.
     pub(super) fn free(&mut self, id: CallId) -> Option<&mut T> {
         self.entry(id)?.used = false;
         self.count = self.count.saturating_sub(1);
         self.entries.get_mut(id.index()).map(|entry| &mut entry.value)
     }
 
-    /// The places in use. It stops after the last: usually few are in use, and the first places are taken first.
+    /// The slots in use. Iteration stops after the last: usually few are in use, and the first slots are taken first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (CallId, &T)> {
         let used = (0..u16::MAX).zip(&self.entries).filter(|(_, entry)| entry.used).take(self.count);
         used.map(|(index, entry)| (CallId { index, generation: entry.generation }, &entry.value))

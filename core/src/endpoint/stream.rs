@@ -5,7 +5,7 @@
 //! reduced     |  first range  |  second range  |  third range  |
 //! ```
 //!
-//! An item leaves with its padding; the padding goes nowhere (section 3.4.5.2).
+//! An item is removed with its padding; the padding is not transferred (section 3.4.5.2).
 
 use core::iter::FusedIterator;
 use core::ops::Range;
@@ -23,7 +23,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// Octets it takes in the stream, with its padding.
+    /// Length of the item in the stream, with its padding.
     pub(super) fn room(self) -> u64 {
         roundup(u64::from(self.length))
     }
@@ -40,22 +40,22 @@ impl Item {
     }
 }
 
-/// `length` octets, padded to a multiple of four.
+/// Returns `length`, padded to a multiple of four.
 pub(super) const fn roundup(length: u64) -> u64 {
     length.saturating_add(3) & !3
 }
 
-/// Octets that `items` take in the stream.
+/// Returns the total length of `items` in the stream.
 pub(super) fn taken(items: &[Item]) -> u64 {
     items.iter().fold(0, |sum: u64, item| sum.saturating_add(item.room()))
 }
 
-/// Whether a stream of `length` octets that begins with `head` can have these items.
+/// Returns true if a stream of `length` octets that begins with `head` can have these items.
 pub(super) fn is_sound(head: &[u8], length: u32, items: &[Item]) -> bool {
     length.is_multiple_of(4) && length as usize >= head.len() && in_order(items, u64::from(length))
 }
 
-/// Whether the items lie in a stream of `length` octets, one after the other, at multiples of four.
+/// Returns true if the items lie in a stream of `length` octets, one after the other, at multiples of four.
 pub(super) fn in_order(items: &[Item], length: u64) -> bool {
     let mut at = 4;
     for item in items {
@@ -67,13 +67,13 @@ pub(super) fn in_order(items: &[Item], length: u64) -> bool {
     items.is_empty() || at <= length
 }
 
-/// The ranges of an unreduced Payload stream that remain when items are taken out, in order.
+/// Ranges of an unreduced Payload stream that remain when items are removed, in order.
 #[derive(Clone, Debug)]
 pub struct Ranges<'a> {
     items: slice::Iter<'a, Item>,
     at: u32,
     end: u32,
-    /// Of what remains: octets to leave out at the start, and the most to return then.
+    /// Number of octets of the rest to leave out at the start, and the maximum number to return then.
     skip: u32,
     most: u32,
 }
@@ -139,7 +139,7 @@ impl Iterator for Ranges<'_> {
 
 impl FusedIterator for Ranges<'_> {}
 
-/// A part of a stream, and where in the peer's memory it is or goes.
+/// A part of a stream, and its segment in the peer's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) at: u32,
@@ -153,7 +153,7 @@ impl Piece {
     }
 }
 
-/// The next piece when ranges are moved to or from segments, one after the other, and `moved` octets are done.
+/// Returns the next piece when ranges are moved to or from segments, one after the other, and `moved` octets are done.
 pub(super) fn piece(
     mut ranges: impl Iterator<Item = Range<u32>>,
     mut segments: impl Iterator<Item = Segment>,
@@ -174,7 +174,7 @@ pub(super) fn piece(
     Some(Piece { at, remote })
 }
 
-/// How far into something of `length` octets the next octet is; `None` if it is after the end.
+/// Returns the position of the next octet in `length` octets. `None` if it is after the end.
 fn into(length: u32, skip: &mut u64) -> Option<u32> {
     match skip.checked_sub(u64::from(length)) {
         Some(rest) => {

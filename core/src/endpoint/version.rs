@@ -4,8 +4,8 @@ use core::fmt;
 
 use crate::v2::Family;
 
-/// The version of RPC-over-RDMA that a connection speaks, and in which format. It never changes on one connection
-/// (version two draft -01, "Initial Connection State"; -07 section 4.3).
+/// Version and wire format of a connection. They never change on one connection (version two draft -01, "Initial
+/// Connection State"; -07 section 4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Version {
     /// Version 1 (RFC 8166).
@@ -17,8 +17,8 @@ pub enum Version {
 }
 
 impl Version {
-    /// The format, if it is version 2. Without the feature `version-2` it never is, and what the endpoints would do then is left
-    /// out of a program.
+    /// Returns the format of version 2. Without the feature `version-2` this is always `None`, and the code of the
+    /// endpoints for version 2 is left out of a program.
     #[inline(always)]
     #[must_use]
     pub const fn family(self) -> Option<Family> {
@@ -30,8 +30,8 @@ impl Version {
     }
 }
 
-/// Shows that a connection speaks version 2. Without the feature `version-2` there is no such value, so the compiler leaves out
-/// what is only done with one.
+/// Proof that a connection uses version 2. Without the feature `version-2` there is no such value, so the compiler
+/// leaves out code that needs one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SpeaksTwo {
     #[cfg(feature = "version-2")]
@@ -39,7 +39,7 @@ pub(super) enum SpeaksTwo {
 }
 
 impl Version {
-    /// [`Self::family`], and that there is one.
+    /// Returns [`Self::family`], and the proof that there is one.
     #[inline(always)]
     pub(super) const fn two(self) -> Option<(Family, SpeaksTwo)> {
         match self {
@@ -50,7 +50,7 @@ impl Version {
     }
 }
 
-/// As users name it: `1`, `2a` or `2b`.
+/// The name on command lines: `1`, `2a` or `2b`.
 impl fmt::Display for Version {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.family() {

@@ -1,20 +1,20 @@
-//! The credits of the side that calls (RFC 8166 sections 3.3.1 and 3.3.3).
+//! Credits of the calling side (RFC 8166 sections 3.3.1 and 3.3.3).
 //!
 //! [`rules::Credits`](crate::rules::Credits) judges a peer and gives it the benefit of the doubt: the peer may use a
 //! larger grant until it must have seen the smaller one. A sender has no such doubt: the last grant holds.
 
 use core::mem;
 
-/// How many calls may be in flight, and how many are.
+/// Calls in flight, and their maximum number.
 #[derive(Debug)]
 pub(super) struct Window {
-    /// Asked for in each Call; never 0.
+    /// Number requested in each Call; never 0.
     pub(super) requested: u32,
-    /// Granted by the last reply; 1 before the first.
+    /// Number granted by the last reply; 1 before the first.
     granted: u32,
-    /// Calls that have taken a credit, whether sent or not.
+    /// Number of calls that hold a credit, sent or not.
     taken: u32,
-    /// Calls that are sent.
+    /// Number of calls sent.
     sent: u32,
 }
 
@@ -36,7 +36,7 @@ impl Window {
         free
     }
 
-    /// Whether a call that has taken a credit may be sent. The grant may have become smaller since.
+    /// Returns true if a call that holds a credit may be sent. The grant may have become smaller since.
     pub(super) fn may_send(&self) -> bool {
         self.sent < self.limit()
     }
@@ -46,27 +46,27 @@ impl Window {
         self.sent = self.sent.saturating_add(1);
     }
 
-    /// In version 2: whether the next part of a call that was counted may be sent.
+    /// In version 2: returns true if the next part of a counted call may be sent.
     pub(super) const fn may_continue(&self) -> bool {
         self.sent < self.granted
     }
 
-    /// Counts a part of a call that was counted.
+    /// Counts a part of a counted call.
     pub(super) fn send_part(&mut self) {
         self.granted = self.granted.saturating_sub(1);
     }
 
-    /// A call that took a credit will not be sent.
+    /// Returns the credit of a call that will not be sent.
     pub(super) fn give_back(&mut self) {
         self.taken = self.taken.saturating_sub(1);
     }
 
-    /// Takes over what a reply grants. 0, which nobody may grant, would end all calls, so one call may still be sent.
+    /// Applies the grant of a reply. 0, which is not allowed, would end all calls, so one call may still be sent.
     pub(super) fn grant(&mut self, granted: u32) {
         self.granted = granted.max(1);
     }
 
-    /// In version 2: this many more messages may be sent now. Whether there are more than before.
+    /// In version 2: sets the number of further messages that may be sent now. Returns true if it has grown.
     pub(super) fn permit(&mut self, messages: u32) -> bool {
         let before = mem::replace(&mut self.granted, self.sent.saturating_add(messages));
         self.granted > before

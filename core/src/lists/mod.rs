@@ -33,21 +33,21 @@ pub struct Chunks<'a> {
     pub reads: ReadList<'a>,
     /// The Write list (section 4.3.2).
     pub writes: WriteList<'a>,
-    /// The Reply chunk, where there is one (section 4.3.3).
+    /// The Reply chunk, if there is one (section 4.3.3).
     pub reply: Option<WriteChunk<'a>>,
 }
 
-/// What a Responder put into the chunks it returns.
+/// Lengths of the chunks that a Responder returns.
 #[derive(Clone, Copy)]
 pub(crate) struct Returned<'a> {
-    /// Octets in each Write chunk; chunks without a number are unused.
+    /// Number of octets in each Write chunk; chunks without a number are unused.
     pub(crate) writes: &'a [u64],
-    /// Octets in the Reply chunk.
+    /// Number of octets in the Reply chunk.
     pub(crate) reply: u64,
 }
 
 impl<'a> Chunks<'a> {
-    /// Whether there is no chunk at all.
+    /// Returns true if there are no chunks.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -63,11 +63,11 @@ impl<'a> Chunks<'a> {
         })
     }
 
-    /// The lists as they are, or with the lengths that a Responder returns.
+    /// The lists unchanged, or with the lengths that a Responder returns.
     #[inline(always)]
     pub(crate) fn emit<S: Sink>(&self, sink: &mut S, returned: Option<Returned<'_>>) {
         if self.is_empty() {
-            // Most messages have no chunk: three words that say so.
+            // Most messages have no chunk: three words of zeros.
             return sink.put(&[0; 12]);
         }
         self.reads.emit(sink);

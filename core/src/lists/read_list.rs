@@ -40,7 +40,7 @@ impl<'a> ReadList<'a> {
         Self { entries }
     }
 
-    /// The entries, as they are on the wire: for those who hand them to code in another language.
+    /// The entries as they are on the wire, to pass them to code in another language.
     #[inline]
     #[must_use]
     pub const fn entries(&self) -> &'a [[u8; ReadSegment::LEN]] {
@@ -76,14 +76,14 @@ impl<'a> ReadList<'a> {
         Ok(Self { entries: start.arrays(count).map_err(cut)? })
     }
 
-    /// How many read segments there are.
+    /// Number of read segments.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether the list is empty.
+    /// Returns true if the list is empty.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -111,7 +111,7 @@ impl<'a> ReadList<'a> {
         ReadChunks { entries: self.entries }
     }
 
-    /// Octets in all segments together.
+    /// Number of octets in all segments together.
     #[inline]
     #[must_use]
     pub fn length(&self) -> u64 {

@@ -1,10 +1,10 @@
-//! The room that a Call provides for its results and its Reply, and what the Responder puts there.
+//! The chunks of a Call for its results and its Reply, and the lengths that the Responder returns.
 
 use core::fmt;
 
 use super::{Chunks, ReadList, Returned, WriteChunk, WriteList};
 
-/// The Write chunks and the Reply chunk of a Call, and how many octets are returned in each.
+/// The Write chunks and the Reply chunk of a Call, and the number of octets returned in each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReplyRoom<'a> {
     pub(crate) writes: WriteList<'a>,
@@ -13,29 +13,29 @@ pub(crate) struct ReplyRoom<'a> {
     reply_length: u64,
 }
 
-/// What a Responder cannot return.
+/// Lengths that a Responder cannot return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReplyError {
     /// The Call provided no such chunk.
     NoChunk,
-    /// More octets than the chunk has room for.
+    /// More octets than fit into the chunk.
     ChunkTooSmall {
-        /// Octets to return in the chunk.
+        /// Number of octets to return in the chunk.
         length: u64,
-        /// Octets the chunk has room for.
+        /// Length of the chunk in octets.
         room: u64,
     },
 }
 
 impl<'a> ReplyRoom<'a> {
-    /// That of a Call with these chunks, all of it unused.
+    /// The lists of a Call with these chunks, all of them unused.
     #[inline]
     pub(crate) const fn of(provided: &Chunks<'a>) -> Self {
         Self { writes: provided.writes, reply: provided.reply, written: &[], reply_length: 0 }
     }
 
-    /// The same with `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
+    /// Sets `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
     #[inline]
     pub(crate) fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
         let mut chunks = self.writes.iter();
@@ -45,7 +45,7 @@ impl<'a> ReplyRoom<'a> {
         Ok(Self { written, ..self })
     }
 
-    /// The same with this many octets in the Reply chunk.
+    /// Sets this number of octets in the Reply chunk.
     #[inline]
     pub(crate) fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
         fits(self.reply, length)?;
@@ -58,7 +58,7 @@ impl<'a> ReplyRoom<'a> {
         Chunks { reads, writes: self.writes, reply: self.reply }
     }
 
-    /// What was put into them.
+    /// Returns the lengths set so far.
     #[inline(always)]
     pub(crate) const fn returned(&self) -> Returned<'a> {
         Returned { writes: self.written, reply: self.reply_length }

@@ -29,7 +29,7 @@ impl<'a> WriteChunk<'a> {
         Self { segments }
     }
 
-    /// The segments, as they are on the wire: for those who hand them to code in another language.
+    /// The segments as they are on the wire, to pass them to code in another language.
     #[inline]
     #[must_use]
     pub const fn segments(&self) -> &'a [[u8; Segment::LEN]] {
@@ -46,20 +46,20 @@ impl<'a> WriteChunk<'a> {
         }
     }
 
-    /// The Reply chunk, where there is one (section 4.3.3).
+    /// The Reply chunk, if there is one (section 4.3.3).
     #[inline(always)]
     pub(crate) fn decode_optional(reader: &mut Reader<'a>) -> Result<Option<Self>, DecodeError> {
         if follows(reader)? { Self::decode(reader).map(Some) } else { Ok(None) }
     }
 
-    /// How many segments there are.
+    /// Number of segments.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
         self.segments.len()
     }
 
-    /// Whether this is an "empty Write chunk", one without segments: its result is to be returned inline.
+    /// Returns true for an "empty Write chunk", one without segments: its result is to be returned inline.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -80,7 +80,7 @@ impl<'a> WriteChunk<'a> {
         Segments { segments: self.segments.iter() }
     }
 
-    /// Octets in all segments together: in a Call the available room, in a Reply what was written.
+    /// Number of octets in all segments together: in a Call the available length, in a Reply the octets written.
     #[inline]
     #[must_use]
     pub fn length(&self) -> u64 {

@@ -49,7 +49,7 @@ impl<'a> WriteList<'a> {
     #[must_use]
     pub fn from_octets(octets: &'a [u8], count: usize) -> Option<Self> {
         let mut reader = Reader::new(octets);
-        // Each chunk takes octets of the input, so the loop ends with it, whatever the count.
+        // Each chunk has octets of the input, so the loop ends with it, whatever the count.
         for _ in 0..count {
             follows(&mut reader).ok().filter(|follows| *follows)?;
             WriteChunk::decode(&mut reader).ok()?;
@@ -57,8 +57,8 @@ impl<'a> WriteList<'a> {
         Some(Self { form: WriteListForm::Received { octets, count } })
     }
 
-    /// Octets that begin with the chunks, as they are on the wire, if the list has not been built from chunks: for those who
-    /// hand them to code in another language.
+    /// Octets that begin with the chunks as they are on the wire, if the list has not been built from chunks, to pass
+    /// them to code in another language.
     #[inline]
     #[must_use]
     pub const fn octets(&self) -> Option<&'a [u8]> {
@@ -80,7 +80,7 @@ impl<'a> WriteList<'a> {
         Ok(Self { form: WriteListForm::Received { octets, count } })
     }
 
-    /// How many Write chunks there are.
+    /// Number of Write chunks.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -90,7 +90,7 @@ impl<'a> WriteList<'a> {
         }
     }
 
-    /// Whether the list is empty.
+    /// Returns true if the list is empty.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -123,7 +123,7 @@ impl<'a> WriteList<'a> {
         let mut lengths = returned.unwrap_or_default().iter();
         for chunk in self.iter() {
             sink.word(1);
-            // A chunk the Responder has no result for goes back unused (section 4.3.2.2).
+            // A chunk without a result goes back unused (section 4.3.2.2).
             let length = lengths.next().copied().unwrap_or(0);
             chunk.emit(sink, returned.map(|_| length));
         }

@@ -12,16 +12,15 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use super::{RpcError, RpcErrorKind};
-use crate::error::EncodeError;
 use crate::reader::Reader;
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// A credential or a verifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Auth<'a> {
-    /// What kind it is.
+    /// Kind of credential or verifier.
     pub flavor: Flavor,
-    /// What it says, at most [`Self::MAX_BODY`] octets; [`AuthSys`] and [`GssCredential`] read it.
+    /// Its content, at most [`Self::MAX_BODY`] octets; [`AuthSys`] and [`GssCredential`] read it.
     pub body: &'a [u8],
 }
 
@@ -62,7 +61,7 @@ impl<'a> Auth<'a> {
     /// `AUTH_NONE` without a body.
     pub const NONE: Self = Self { flavor: Flavor::NONE, body: &[] };
 
-    /// Octets a body may have (RFC 5531 section 8.2).
+    /// Maximum length of a body in octets (RFC 5531 section 8.2).
     pub const MAX_BODY: usize = 400;
 
     #[inline]
@@ -125,7 +124,7 @@ enum Gids<'a> {
     Given(&'a [u32]),
 }
 
-/// Why there can be no such `AUTH_SYS` credential (RFC 5531 appendix A).
+/// Reason why such an `AUTH_SYS` credential is not possible (RFC 5531 appendix A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AuthSysError {
     /// The machine name is this long: more than [`AuthSys::MAX_MACHINE_NAME`] octets.
@@ -135,17 +134,17 @@ pub enum AuthSysError {
 }
 
 impl<'a> AuthSys<'a> {
-    /// Octets a machine name may have.
+    /// Maximum length of a machine name in octets.
     pub const MAX_MACHINE_NAME: usize = 255;
-    /// The most groups besides the first.
+    /// Maximum number of groups besides the first.
     pub const MAX_GIDS: usize = 16;
-    /// Octets of the longest body: five words, the name with its padding, and the groups.
+    /// Length of the longest body in octets: five words, the name with its padding, and the groups.
     pub const MAX_LEN: usize = 5 * 4 + Self::MAX_MACHINE_NAME.next_multiple_of(4) + Self::MAX_GIDS * 4;
 
     /// The credential of a user, with the stamp 0. `gids` are the further groups.
     ///
     /// # Errors
-    /// An [`AuthSysError`] where the name is too long, or the groups are too many.
+    /// An [`AuthSysError`] if the name is too long, or there are too many groups.
     pub const fn new(machine_name: &'a [u8], uid: u32, gid: u32, gids: &'a [u32]) -> Result<Self, AuthSysError> {
         if machine_name.len() > Self::MAX_MACHINE_NAME {
             return Err(AuthSysError::MachineName(machine_name.len()));
@@ -188,20 +187,10 @@ impl<'a> AuthSys<'a> {
         let gids = self.gids;
         (0..gids.len()).map(move |number| gids.at(number))
     }
+}
 
-    /// Octets the body has on the wire.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the body to the start of `buffer`, and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] where it does not fit; `buffer` is as before then.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+encodable! {
+    AuthSys<'_>, "body"
 }
 
 impl Gids<'_> {
@@ -336,20 +325,10 @@ impl<'a> GssCredential<'a> {
             handle: reader.opaque()?,
         })
     }
+}
 
-    /// Octets the body has on the wire.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the body at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+encodable! {
+    GssCredential<'_>, "body"
 }
 
 impl Emit for GssCredential<'_> {

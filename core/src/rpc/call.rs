@@ -10,9 +10,8 @@
 use core::fmt;
 
 use super::{Auth, MessageType, RpcError, message};
-use crate::error::EncodeError;
 use crate::reader::Reader;
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// The header of an RPC Call.
 ///
@@ -45,9 +44,9 @@ pub struct RpcCall<'a> {
     pub version: u32,
     /// `proc`, of the program.
     pub procedure: u32,
-    /// Who calls.
+    /// Identity of the caller.
     pub credential: Auth<'a>,
-    /// What proves it.
+    /// Proof of the identity.
     pub verifier: Auth<'a>,
 }
 
@@ -73,22 +72,11 @@ impl<'a> RpcCall<'a> {
         };
         Ok((call, reader.rest()))
     }
+}
 
-    /// Octets the header has on the wire.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    RpcCall<'_>, "header"
 }
 
 impl Emit for RpcCall<'_> {

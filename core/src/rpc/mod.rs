@@ -21,7 +21,7 @@ use core::fmt;
 
 use crate::reader::{EndOfInput, Reader};
 
-/// `msg_type`: whether a message is a Call or a Reply.
+/// `msg_type`: a Call or a Reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageType(pub u32);
 
@@ -46,16 +46,16 @@ impl MessageType {
     }
 }
 
-/// Why a Payload stream does not begin with a valid RPC header, and where.
+/// Reason why a Payload stream does not begin with a valid RPC header, and its offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RpcError {
-    /// What is wrong.
+    /// Kind of error.
     pub kind: RpcErrorKind,
-    /// Octets from the start of what was decoded to the item that is wrong, or that is incomplete.
+    /// Octets from the start of the decoded octets to the invalid or incomplete item.
     pub offset: usize,
 }
 
-/// What is wrong with an RPC header.
+/// Kind of error in an RPC header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RpcErrorKind {

@@ -12,9 +12,9 @@
 use core::fmt;
 
 use super::{Auth, MessageType, RpcError, RpcErrorKind, message};
-use crate::error::EncodeError;
+use crate::codes::named;
 use crate::reader::Reader;
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// The header of an RPC Reply.
 ///
@@ -31,7 +31,7 @@ use crate::sink::{self, Emit, Sink};
 pub struct RpcReply<'a> {
     /// The transaction ID, that of the Call.
     pub xid: u32,
-    /// Whether the server accepted the Call, and the outcome.
+    /// Outcome of the Call.
     pub body: ReplyBody<'a>,
 }
 
@@ -40,7 +40,7 @@ pub struct RpcReply<'a> {
 pub enum ReplyBody<'a> {
     /// `MSG_ACCEPTED`.
     Accepted {
-        /// What proves the server's identity.
+        /// Proof of the server's identity.
         verifier: Auth<'a>,
         /// `accept_stat`: results follow only after [`AcceptStatus::SUCCESS`].
         status: AcceptStatus,
@@ -60,7 +60,7 @@ pub struct Mismatch {
     pub high: u32,
 }
 
-/// Why a server denied a Call.
+/// Reason of a server for denying a Call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Denial {
     /// `RPC_MISMATCH`: it does not support this version of RPC.
@@ -73,33 +73,21 @@ pub enum Denial {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AcceptStatus(pub u32);
 
-impl AcceptStatus {
-    /// The procedure was run; its results follow.
-    pub const SUCCESS: Self = Self(0);
-    /// There is no such program.
-    pub const PROG_UNAVAIL: Self = Self(1);
-    /// The program exists in other versions.
-    pub const PROG_MISMATCH: Self = Self(2);
-    /// The program has no such procedure.
-    pub const PROC_UNAVAIL: Self = Self(3);
-    /// The arguments could not be decoded.
-    pub const GARBAGE_ARGS: Self = Self(4);
-    /// Something else went wrong, such as a lack of memory.
-    pub const SYSTEM_ERR: Self = Self(5);
+named! {
+    AcceptStatus, "RFC 5531", "";
 
-    /// Its name in RFC 5531.
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::SUCCESS => Some("SUCCESS"),
-            Self::PROG_UNAVAIL => Some("PROG_UNAVAIL"),
-            Self::PROG_MISMATCH => Some("PROG_MISMATCH"),
-            Self::PROC_UNAVAIL => Some("PROC_UNAVAIL"),
-            Self::GARBAGE_ARGS => Some("GARBAGE_ARGS"),
-            Self::SYSTEM_ERR => Some("SYSTEM_ERR"),
-            _ => None,
-        }
-    }
+    /// The procedure was run; its results follow.
+    SUCCESS = 0,
+    /// There is no such program.
+    PROG_UNAVAIL = 1,
+    /// The program exists in other versions.
+    PROG_MISMATCH = 2,
+    /// The program has no such procedure.
+    PROC_UNAVAIL = 3,
+    /// The arguments could not be decoded.
+    GARBAGE_ARGS = 4,
+    /// Something else went wrong, such as a lack of memory.
+    SYSTEM_ERR = 5,
 }
 
 /// `auth_stat`.
@@ -107,7 +95,7 @@ impl AcceptStatus {
 pub struct AuthStatus(pub u32);
 
 impl AuthStatus {
-    /// The credential is none of a flavor that the server knows, or cannot be decoded.
+    /// The credential has a flavor that the server does not know, or cannot be decoded.
     pub const BADCRED: Self = Self(1);
     /// The client has to begin a new session.
     pub const REJECTEDCRED: Self = Self(2);
@@ -164,22 +152,11 @@ impl<'a> RpcReply<'a> {
         };
         Ok((Self { xid, body }, reader.rest()))
     }
+}
 
-    /// Octets the header has on the wire.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    RpcReply<'_>, "header"
 }
 
 impl<'a> ReplyBody<'a> {

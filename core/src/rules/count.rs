@@ -110,7 +110,7 @@ pub fn inline(length: usize, threshold: u32, report: &mut Report<'_>) {
     }
 }
 
-/// Counts the calls in flight in one direction of a connection, and what was granted for them.
+/// Calls in flight in one direction of a connection, and the credits granted for them.
 ///
 /// ```
 /// use rpcrdma::rules::{CreditFault, Credits};
@@ -129,7 +129,7 @@ pub struct Credits {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Limit {
-    /// Nothing is known: the beginning of the connection was not seen, or something was missed.
+    /// The beginning of the connection was not captured, or messages were missed.
     Unknown,
     /// The connection is new: one call.
     Initial,
@@ -143,14 +143,14 @@ enum Limit {
 pub enum CreditFault {
     /// Before the first reply.
     Initial {
-        /// Calls in flight, with this one.
+        /// Number of calls in flight, including this one.
         in_flight: u32,
     },
     /// After it.
     Exceeded {
-        /// Calls in flight, with this one.
+        /// Number of calls in flight, including this one.
         in_flight: u32,
-        /// Calls that were granted.
+        /// Number of calls granted.
         granted: u32,
     },
 }
@@ -185,7 +185,7 @@ impl Credits {
         Self { in_flight: 0, limit: Limit::Unknown }
     }
 
-    /// Whether a call can be judged now.
+    /// Returns true if a call can be judged now.
     #[must_use]
     pub const fn is_known(&self) -> bool {
         !matches!(self.limit, Limit::Unknown)
@@ -194,7 +194,7 @@ impl Credits {
     /// Counts a call.
     ///
     /// # Errors
-    /// A [`CreditFault`] if it should have waited.
+    /// A [`CreditFault`] if the call should have waited.
     pub fn call(&mut self) -> Result<(), CreditFault> {
         self.in_flight = self.in_flight.saturating_add(1);
         let in_flight = self.in_flight;
@@ -207,10 +207,10 @@ impl Credits {
         }
     }
 
-    /// Counts an answer that grants this many credits. 0, which nobody may grant, is taken for 1.
+    /// Counts an answer that grants this many credits. 0, which is not allowed, counts as 1.
     ///
-    /// A distant requester may still use a larger grant while a smaller one is on its way, so a smaller grant binds
-    /// only once no more calls than that are in flight.
+    /// A distant requester may still use a larger grant while a smaller one is on its way, so a smaller grant binds only
+    /// once no more calls than that are in flight.
     pub fn reply(&mut self, granted: u32) {
         self.in_flight = self.in_flight.saturating_sub(1);
         let last = granted.max(1);
@@ -221,7 +221,7 @@ impl Credits {
         self.limit = Limit::Granted { last, before };
     }
 
-    /// Something in this direction was missed: nothing is judged until the next reply.
+    /// Messages in this direction were missed: nothing is judged until the next reply.
     pub const fn missed(&mut self) {
         *self = Self::unknown();
     }

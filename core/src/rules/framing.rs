@@ -1,4 +1,4 @@
-//! How a message is framed (RFC 8166 sections 4.1 to 4.6).
+//! Framing of a message (RFC 8166 sections 4.1 to 4.6).
 
 use super::{Counted, Report, Rule, SendRow, Sent, Severity, explained, place};
 use crate::error::{DecodeErrorKind, Reaction, Role};
@@ -393,8 +393,8 @@ pub(super) fn version_range((low, high): (u32, u32), refused: u32, at: usize, re
     }
 }
 
-/// Whether this may be an `ERR_VERS` in the version 2 wire format of drafts -00 to -02, which is one word longer. An
-/// error carries the version that it refuses, so it does not show which version it is itself.
+/// Returns true if this may be an `ERR_VERS` in the version 2 wire format of drafts -00 to -02, which is one word
+/// longer. An error carries the version that it refuses, so it does not show its own version.
 fn may_be_of_family_a(sent: &Sent<'_>) -> bool {
     let Ok((reply, [])) = v2::ErrorReplyV2::decode(Family::A, sent.octets) else { return false };
     let is_range = matches!(reply.error(), v2::ErrorBodyV2::Vers { low, high } if low <= high);

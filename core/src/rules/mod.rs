@@ -1,9 +1,9 @@
 //! The rules of RPC-over-RDMA by which a single Send, a Call with its Reply, or a count can be judged.
 //!
-//! Decoding accepts whatever parses; these rules say what is wrong with it even so. A rule is a row of a table: its
-//! name, its source, why it exists, what a correct peer does, and the function that judges. [`send`] judges one Send by
-//! all version 1 rules that need nothing else, and [`exchange`] judges a Reply by its Call; [`Credits`] and [`inline`]
-//! judge what is counted; [`send_v2`] is for version 2. Rules that need RDMA operations or NFS are in
+//! Decoding accepts all octets that parse; these rules say if they are valid. A rule is a row of a table: its name, its
+//! source, why it exists, what a correct peer does, and the function that judges. [`send`] judges one Send by all
+//! version 1 rules that need nothing else, and [`exchange`] judges a Reply by its Call; [`Credits`] and [`inline`]
+//! judge counts and lengths; [`send_v2`] is for version 2. Rules that need RDMA operations or NFS are in
 //! `rpcrdma-capture`.
 //!
 //! ```
@@ -42,14 +42,14 @@ use crate::error::{DecodeError, Reaction, Role};
 use crate::prefix::Prefix;
 use crate::v1::{ErrorBody, ErrorReply, Message};
 
-/// How bad it is to break a rule.
+/// Severity of a broken rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// The specification says MUST.
     Error,
     /// The specification says SHOULD.
     Warning,
-    /// It is allowed, or not specified, but implementations are known to fail because of it.
+    /// It is allowed, or not specified, but known to cause failures between implementations.
     Hazard,
 }
 
@@ -76,22 +76,21 @@ impl fmt::Display for Severity {
 pub struct Rule {
     /// Its name, which does not change.
     pub slug: &'static str,
-    /// How bad it is to break it.
+    /// Severity of breaking it.
     pub severity: Severity,
-    /// Where it comes from.
+    /// Its source in the specification.
     pub section: &'static str,
-    /// What it says; empty without the feature `explanations`.
+    /// The rule itself; empty without the feature `explanations`.
     pub summary: &'static str,
-    /// Why it exists; empty without the feature `explanations`.
+    /// Reason for the rule; empty without the feature `explanations`.
     pub reason: &'static str,
-    /// What a correct peer does; empty without the feature `explanations`.
+    /// Behaviour of a correct peer; empty without the feature `explanations`.
     pub correct: &'static str,
-    /// What a Responder has to do with a Send of version 1 that breaks it (section 4.5); `None` if that is not
-    /// specified.
+    /// Reaction of a Responder to a Send of version 1 that breaks it (section 4.5); `None` if that is not specified.
     pub answer: Option<Reaction>,
 }
 
-/// A text of a rule, if there are such: a program without the feature `explanations` has none of them.
+/// A text of a rule, which is empty without the feature `explanations`.
 const fn explained(text: &'static str) -> &'static str {
     if cfg!(feature = "explanations") { text } else { "" }
 }
@@ -99,13 +98,13 @@ const fn explained(text: &'static str) -> &'static str {
 /// A rule that was broken.
 #[derive(Clone, Copy, Debug)]
 pub struct Finding<'a> {
-    /// Which one.
+    /// The rule.
     pub rule: &'static Rule,
-    /// How bad it is: as the rule says, except for a few ways of breaking it.
+    /// Its severity: the rule's, except for a few ways of breaking it.
     pub severity: Severity,
-    /// Octets from the start of the Send to what is wrong in it.
+    /// Octets from the start of the Send to the invalid item.
     pub offset: usize,
-    /// What is wrong, with its values; empty without the feature `explanations`.
+    /// Description with the offending values; empty without the feature `explanations`.
     pub message: fmt::Arguments<'a>,
 }
 
@@ -117,7 +116,7 @@ impl fmt::Display for Finding<'_> {
     }
 }
 
-/// A number of things whose name takes an `s`.
+/// A number of things whose plural ends in `s`.
 #[derive(Clone, Copy, Debug)]
 struct Counted<N>(N, &'static str);
 
@@ -129,7 +128,7 @@ impl<N: fmt::Display + PartialEq + From<u8>> fmt::Display for Counted<N> {
     }
 }
 
-/// Takes what one rule finds in one message: only the first few, because the next would be of the same kind.
+/// Receives the findings of one rule in one message: only the first few, because the next would be of the same kind.
 pub struct Report<'a> {
     rule: &'static Rule,
     take: &'a mut dyn FnMut(&Finding<'_>),
@@ -137,15 +136,15 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// What `rule` finds goes to `take`.
+    /// Passes findings of `rule` to `take`.
     pub fn new(rule: &'static Rule, take: &'a mut dyn FnMut(&Finding<'_>)) -> Self {
         Self { rule, take, said: 0 }
     }
 
-    /// Findings that are taken.
+    /// Maximum number of findings.
     const MOST: u8 = 8;
 
-    /// Whether no more findings are taken.
+    /// Returns true if no more findings are accepted.
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.said >= Self::MOST
@@ -156,7 +155,7 @@ impl<'a> Report<'a> {
         self.broken_as(self.rule.severity, offset, message);
     }
 
-    /// Reports that the rule is broken in a way that is more or less bad than the rule says.
+    /// Reports that the rule is broken with another severity than the rule's.
     pub fn broken_as(&mut self, severity: Severity, offset: usize, message: fmt::Arguments<'_>) {
         if !self.is_full() {
             self.said = self.said.saturating_add(1);
@@ -177,7 +176,7 @@ impl fmt::Debug for Report<'_> {
 pub struct Row<F> {
     /// The rule.
     pub rule: &'static Rule,
-    /// Says what breaks it.
+    /// The function that judges.
     pub judge: F,
 }
 
@@ -191,15 +190,15 @@ pub type ExchangeRow = Row<fn(&Exchange<'_>, &mut Report<'_>)>;
 pub struct Sent<'a> {
     /// Its octets.
     pub octets: &'a [u8],
-    /// Its header, or why it has none.
+    /// Its header, or the reason why it has none.
     pub decoded: Result<Message<'a>, DecodeError>,
-    /// What it says, if it is an `RDMA_ERROR` of any version, and how many octets follow that.
+    /// Its body, if it is an `RDMA_ERROR` of any version, and the number of octets after that.
     pub error: Option<(ErrorBody, usize)>,
     /// Its first four words.
     pub prefix: Option<Prefix>,
-    /// Octets it had on the wire; fewer may be available.
+    /// Length on the wire in octets; fewer may be available.
     pub length: usize,
-    /// Whether it comes from a Requester or a Responder; `None` if that is not known.
+    /// `Some` role of the sender, if it is known.
     pub sender: Option<Role>,
     /// Both ends use responder-provided Read chunks (draft-cel-nfsv4-reliable-reply).
     pub reliable_reply: bool,
@@ -223,8 +222,8 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// What the receiver in this role has to do about a rule that [`send`] found broken; `None` if RFC 8166 asks for
-    /// nothing.
+    /// Returns the reaction of the receiver in this role to a broken rule of [`send`]; `None` if RFC 8166 requires
+    /// none.
     ///
     /// ```
     /// use rpcrdma::error::{Reaction, Role};

@@ -1,4 +1,4 @@
-//! Where the segments are in a Send.
+//! Positions of the segments in a Send.
 
 use core::fmt;
 
@@ -13,21 +13,21 @@ use crate::v2::{self, family_a};
 pub enum Place {
     /// In the Read list, counted from 0, with its Position.
     Read {
-        /// Which one.
+        /// Index of the segment.
         segment: usize,
         /// Its Position.
         position: u32,
     },
     /// In a Write chunk; both counted from 0.
     Write {
-        /// Which chunk.
+        /// Index of the chunk.
         chunk: usize,
-        /// Which segment of it.
+        /// Index of the segment in it.
         segment: usize,
     },
     /// In the Reply chunk, counted from 0.
     Reply {
-        /// Which one.
+        /// Index of the segment.
         segment: usize,
     },
 }
@@ -42,11 +42,11 @@ impl fmt::Display for Place {
     }
 }
 
-/// Octets of an entry of the Read list before its handle: the flag and the Position.
+/// Length of an entry of the Read list before its handle, in octets: the flag and the Position.
 const BEFORE_HANDLE: usize = 8;
-/// Octets of a Write chunk before its segments: the flag and the count.
+/// Length of a Write chunk before its segments, in octets: the flag and the count.
 const BEFORE_SEGMENTS: usize = 8;
-/// Octets of the word that ends a list, or begins an entry.
+/// Length of the word that ends a list, or begins an entry.
 const FLAG: usize = 4;
 
 /// Counts from 0, like `enumerate`, whose counter the compiler cannot prove free of overflow.
@@ -59,12 +59,12 @@ pub(super) fn counted<T>(items: impl Iterator<Item = T>) -> impl Iterator<Item =
     })
 }
 
-/// The chunk lists of a header, and where in the Send they are.
+/// The chunk lists of a header, and their offset in the Send.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lists<'a> {
     /// The chunks.
     pub chunks: Chunks<'a>,
-    /// Where the first list begins.
+    /// Offset of the first list.
     start: usize,
     /// The first is the Write list.
     no_reads: bool,
@@ -96,51 +96,51 @@ impl<'a> From<&v2::HeaderV2<'a>> for Lists<'a> {
     }
 }
 
-/// The Call chunk of family B, as the Read list that it looks like; empty if there is none.
+/// Returns the Call chunk of family B as a Read list; empty if there is none.
 pub(super) fn call_chunk<'a>(header: &v2::HeaderV2<'a>) -> Lists<'a> {
     let reads = header.call_chunk().unwrap_or_default();
     Lists { chunks: Chunks { reads, ..Chunks::default() }, start: Prefix::LEN.saturating_add(FLAG), no_reads: false }
 }
 
-/// Where the Read list begins.
+/// Returns the offset of the Read list.
 pub(super) fn read_list<'a>(lists: impl Into<Lists<'a>>) -> usize {
     lists.into().start
 }
 
-/// Where an entry of the Read list begins: the word that says that there is one.
+/// Returns the offset of an entry of the Read list, which begins with its flag.
 pub(super) fn read_segment<'a>(lists: impl Into<Lists<'a>>, index: usize) -> usize {
     read_list(lists).saturating_add(index.saturating_mul(ReadSegment::LEN))
 }
 
-/// Where the Write list begins.
+/// Returns the offset of the Write list.
 pub(super) fn write_list<'a>(lists: impl Into<Lists<'a>>) -> usize {
     let lists = lists.into();
     if lists.no_reads { lists.start } else { read_segment(lists, lists.chunks.reads.len()).saturating_add(FLAG) }
 }
 
-/// Octets of a Write chunk with this many segments.
+/// Returns the length of a Write chunk with this many segments, in octets.
 const fn write_chunk_length(segments: usize) -> usize {
     segments.saturating_mul(Segment::LEN).saturating_add(BEFORE_SEGMENTS)
 }
 
-/// Where a Write chunk begins.
+/// Returns the offset of a Write chunk.
 pub(super) fn write_chunk<'a>(lists: impl Into<Lists<'a>>, index: usize) -> usize {
     let lists = lists.into();
     let before = lists.chunks.writes.iter().take(index);
     before.fold(write_list(lists), |sum, chunk| sum.saturating_add(write_chunk_length(chunk.len())))
 }
 
-/// Where the Reply chunk begins, or the word that says that there is none.
+/// Returns the offset of the Reply chunk, or of the word for a missing one.
 pub(super) fn reply_chunk<'a>(lists: impl Into<Lists<'a>>) -> usize {
     write_chunk(lists, usize::MAX).saturating_add(FLAG)
 }
 
-/// Where a segment is in the Write chunk or Reply chunk that begins at `chunk`.
+/// Returns the offset of a segment in the Write chunk or Reply chunk that begins at `chunk`.
 pub(super) const fn segment(chunk: usize, index: usize) -> usize {
     chunk.saturating_add(BEFORE_SEGMENTS).saturating_add(index.saturating_mul(Segment::LEN))
 }
 
-/// Passes every segment of a header to `take`: its place, the segment, and where its handle is in the Send.
+/// Passes every segment of a header to `take`: its place, the segment, and the offset of its handle in the Send.
 pub fn segments<'a>(lists: impl Into<Lists<'a>>, mut take: impl FnMut(Place, Segment, usize)) {
     let lists = lists.into();
     let chunks = lists.chunks;

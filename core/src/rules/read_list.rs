@@ -137,7 +137,7 @@ pub(super) static RULES: [SendRow; 9] = [
     },
 ];
 
-/// The Read list of a call; that of a reply has a rule of its own.
+/// Returns the Read list of a call; that of a reply has a rule of its own.
 fn of_call<'a>(sent: &Sent<'a>) -> Option<(Message<'a>, ReadList<'a>)> {
     let message = *sent.message()?;
     let reads = message.header.chunks()?.reads;
@@ -267,14 +267,14 @@ fn empty(lists: Lists<'_>, report: &mut Report<'_>) {
     });
 }
 
-/// Octets of the Position Zero Read chunk.
+/// Returns the length of the Position Zero Read chunk in octets.
 fn position_zero(reads: ReadList<'_>) -> u64 {
     let zero = reads.iter().filter(|read| read.position == 0);
     zero.fold(0, |sum, read| sum.saturating_add(u64::from(read.target.length)))
 }
 
-/// Octets of a Call's unreduced Payload stream: what is inline, what is in the Position Zero Read chunk, and each reduced
-/// item with its padding. `length` is that of the whole Send, in octets.
+/// Returns the length of a Call's unreduced Payload stream in octets: the inline part, the Position Zero Read chunk,
+/// and each reduced item with its padding. `length`: length of the whole Send.
 #[must_use]
 pub fn unreduced(message: &Message<'_>, length: usize) -> u64 {
     let reads = message.header.chunks().unwrap_or_default().reads;
@@ -292,7 +292,7 @@ pub fn unreduced(message: &Message<'_>, length: usize) -> u64 {
 /// Octets of the shortest RPC call header (RFC 5531 section 9).
 const SHORTEST_CALL: usize = 40;
 
-/// Octets of a call's RPC header, as far as they are known: if it is not in the Send, those of the shortest one.
+/// Returns the known length of a call's RPC header in octets: if it is not in the Send, the shortest possible one.
 fn before_arguments(message: &Message<'_>) -> usize {
     match message.header.body {
         Body::Nomsg(_) => SHORTEST_CALL,

@@ -9,7 +9,7 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// What is found in a Send: slug and offset.
+/// Findings in a Send: slug and offset.
 fn found(words_of: &[u32], sender: impl Into<Option<Role>>) -> Vec<(&'static str, usize)> {
     let octets = words(words_of);
     let mut found = Vec::new();
@@ -244,12 +244,12 @@ fn every_cut_of_a_call_breaks_the_rule_for_it() {
     }
 }
 
-/// What is wrong with a reply to this call.
+/// Findings in a reply to this call.
 fn compared(call: &[u32], reply: &[u32]) -> Vec<(&'static str, usize)> {
     told_of_reply(call, reply, |finding| (finding.rule.slug, finding.offset))
 }
 
-/// What `tell` says about each finding in a reply.
+/// Results of `tell` for each finding in a reply.
 fn told_of_reply<T>(call: &[u32], reply: &[u32], tell: impl Fn(&Finding<'_>) -> T) -> Vec<T> {
     let (call, reply) = (words(call), words(reply));
     let pair =
@@ -418,7 +418,7 @@ fn no_octet_makes_judging_overflow() {
     }
 }
 
-/// What is found in a Send of version 2, after the words of the prefix.
+/// Findings in a Send of version 2, after the words of the prefix.
 fn found_v2(
     family: Family,
     htype: u32,
@@ -428,7 +428,7 @@ fn found_v2(
     told_v2(family, htype, rest, change, |finding| (finding.rule.slug, finding.severity, finding.offset))
 }
 
-/// What `tell` says about each finding in such a Send.
+/// Results of `tell` for each finding in such a Send.
 fn told_v2<T>(
     family: Family,
     htype: u32,

@@ -36,11 +36,11 @@ pub struct SentV2<'a> {
     pub prefix: Option<Prefix>,
     /// Octets it had on the wire; fewer may be available.
     pub length: usize,
-    /// Whether it is the first that the client sends on the connection.
+    /// True for the client's first message on the connection.
     pub is_first: bool,
-    /// Whether its Payload stream, if it has one, begins in it: it is not a later message of a sequence.
+    /// True if its Payload stream, if it has one, begins in it: it is not a later message of a sequence.
     pub begins: bool,
-    /// Why it does not fit the messages that its sender sent before.
+    /// Reason why it does not fit the earlier messages of its sender.
     pub dropped: Option<ContinuationError>,
     /// The handle that Send With Invalidate named.
     pub invalidates: Option<u32>,
@@ -76,8 +76,8 @@ impl<'a> SentV2<'a> {
         }
     }
 
-    /// What the receiver in this role has to do about a rule that [`send_v2`] found broken; `None` if the drafts ask
-    /// for nothing.
+    /// Returns the reaction of the receiver in this role to a broken rule of [`send_v2`]; `None` if the drafts require
+    /// none.
     ///
     /// ```
     /// use rpcrdma::error::Role;
@@ -108,7 +108,7 @@ impl<'a> SentV2<'a> {
         })
     }
 
-    /// Why it does not fit those before it, if it is of this family.
+    /// Returns the reason why it does not fit earlier messages, if it is of this family.
     fn misplaced(&self, family: Family) -> Option<ContinuationError> {
         self.dropped.filter(|_| self.header().is_some_and(|header| header.family() == family))
     }
@@ -125,11 +125,11 @@ pub struct SendV2Row {
     pub judge: fn(&SentV2<'_>, &mut Report<'_>),
 }
 
-/// Where `rdma_credit` is.
+/// Offset of `rdma_credit`.
 const CREDIT: usize = 8;
-/// Where `rdma_htype` is.
+/// Offset of `rdma_htype`.
 const HEADER_TYPE: usize = 12;
-/// Where `rdma_flags` of family A is.
+/// Offset of `rdma_flags` of family A.
 const FLAGS: usize = 16;
 
 /// The first message of a client has at most 1024 octets (version 2).

@@ -179,7 +179,7 @@ pub(super) fn of_version_2() -> impl Iterator<Item = &'static ExchangeRow> {
     EXCHANGE_RULES.iter().filter(|row| matches!(row.rule.slug, "write-list-echo" | "write-length" | "write-fill-order"))
 }
 
-/// Which chunk of a Reply.
+/// A chunk of a Reply.
 #[derive(Clone, Copy)]
 enum Which {
     Write(usize),
@@ -196,7 +196,7 @@ impl core::fmt::Display for Which {
 }
 
 impl Which {
-    /// Where it begins in the Reply.
+    /// Returns its offset in the Reply.
     fn at(self, reply: Lists<'_>) -> usize {
         match self {
             Self::Write(index) => place::write_chunk(reply, index),

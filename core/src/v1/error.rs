@@ -12,12 +12,12 @@
 use core::fmt;
 
 use super::VERSION;
-use crate::error::{DecodeError, DecodeErrorKind, EncodeError, Reaction};
+use crate::error::{DecodeError, DecodeErrorKind, Reaction};
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::{EndOfInput, Reader};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
-/// What a Responder found wrong.
+/// Error that a Responder reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorBody {
     /// `ERR_VERS`: it does not support the version (section 4.5.1).
@@ -27,7 +27,7 @@ pub enum ErrorBody {
         /// `rdma_vers_high`: the highest version it supports.
         high: u32,
     },
-    /// `ERR_CHUNK`: it cannot make sense of the header (section 4.5.2), or cannot reply (section 4.5.3).
+    /// `ERR_CHUNK`: it cannot decode the header (section 4.5.2), or cannot reply (section 4.5.3).
     Chunk,
 }
 
@@ -37,7 +37,7 @@ impl ErrorBody {
     /// `rdma_err` of [`Self::Chunk`].
     pub const ERR_CHUNK: u32 = 2;
 
-    /// Octets of the smallest `RDMA_ERROR`, an `ERR_CHUNK`.
+    /// Length of the smallest `RDMA_ERROR`, an `ERR_CHUNK`, in octets.
     pub(super) const SMALLEST: usize = 20;
 
     #[inline]
@@ -84,7 +84,7 @@ impl fmt::Display for ErrorBody {
     }
 }
 
-/// The `RDMA_ERROR` a Responder sends for a Call whose header it refuses.
+/// The `RDMA_ERROR` that a Responder sends for a Call whose header it refuses, of 20 or 28 octets.
 ///
 /// ```
 /// use rpcrdma::error::Role;
@@ -109,7 +109,7 @@ pub struct ErrorReply {
 impl ErrorReply {
     /// The answer to the Call that began with `request`, granting `credit`; `None` if nothing is to be sent.
     ///
-    /// XID and version are those of the Call, even where that version is not supported (section 4.5).
+    /// XID and version are those of the Call, even if that version is not supported (section 4.5).
     #[must_use]
     pub const fn new(request: &Prefix, credit: u32, reaction: Reaction) -> Option<Self> {
         let error = match reaction {
@@ -121,10 +121,10 @@ impl ErrorReply {
     }
 
     /// Reads an `RDMA_ERROR` of any version, because one that refuses a version carries that version (section 4.5), and
-    /// returns it with what follows.
+    /// returns it with the octets that follow.
     ///
     /// # Errors
-    /// A [`DecodeError`] if this is another procedure, or the error is unknown or not there whole.
+    /// A [`DecodeError`] if this is another procedure, or the error is unknown or incomplete.
     pub fn decode(octets: &[u8]) -> Result<(Self, &[u8]), DecodeError> {
         let prefix = Prefix::decode(octets)?;
         if prefix.procedure != Procedure::RDMA_ERROR {
@@ -143,27 +143,16 @@ impl ErrorReply {
         self.prefix
     }
 
-    /// What the answer says.
+    /// Its error.
     #[must_use]
     pub const fn error(&self) -> ErrorBody {
         self.error
     }
+}
 
-    /// Octets the answer has: 20 or 28.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the answer at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    ErrorReply, "answer"
 }
 
 impl Emit for ErrorReply {

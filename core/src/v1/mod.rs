@@ -19,11 +19,11 @@ pub use reply::{ReplyError, ReplyHeader};
 
 use core::fmt;
 
-use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
+use crate::error::{DecodeError, DecodeErrorKind};
 use crate::lists::Chunks;
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::{EndOfInput, Reader};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// The transport header of one message.
 ///
@@ -53,7 +53,7 @@ pub struct Header<'a> {
     pub xid: u32,
     /// `rdma_credit`: requested in a Call, granted in a Reply.
     pub credit: u32,
-    /// What `rdma_proc` selects.
+    /// The part selected by `rdma_proc`.
     pub body: Body<'a>,
 }
 
@@ -88,7 +88,7 @@ const SMALLEST: usize = 28;
 impl<'a> Header<'a> {
     /// Reads the header of a Send and returns it with the octets that follow it.
     ///
-    /// What follows is the Payload stream of an [`Body::Msg`]; see [`Message`] for the others.
+    /// The Payload stream of a [`Body::Msg`] follows; see [`Message`] for the others.
     ///
     /// # Errors
     /// A [`DecodeError`] if the octets are not a version 1 header.
@@ -111,7 +111,7 @@ impl<'a> Header<'a> {
         Ok((Self { xid, credit, body }, reader.rest()))
     }
 
-    /// The chunk lists, where this procedure has them.
+    /// The chunk lists, if this procedure has them.
     #[inline]
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
@@ -140,22 +140,11 @@ impl<'a> Header<'a> {
     pub const fn prefix(&self) -> Prefix {
         Prefix { xid: self.xid, version: VERSION, credit: self.credit, procedure: self.procedure() }
     }
+}
 
-    /// Octets the header has on the wire.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    Header<'_>, "header"
 }
 
 impl<'a> Body<'a> {
@@ -220,15 +209,15 @@ impl fmt::Display for Header<'_> {
     }
 }
 
-/// One Send: the header, and what follows it.
+/// One Send: the header, and the octets that follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The transport header.
     pub header: Header<'a>,
-    /// Octets the header has.
+    /// Length of the header in octets.
     pub header_length: usize,
     /// The octets after the header: the Payload stream of an `RDMA_MSG` or `RDMA_MSGP`. Nothing should follow any other
-    /// header, and what does has no meaning.
+    /// header, and such octets have no meaning.
     pub payload: &'a [u8],
 }
 

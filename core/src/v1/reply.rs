@@ -1,15 +1,14 @@
-//! The header of a Reply, made from the chunks its Call provided (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
+//! The header of a Reply, made from the chunks that its Call provided (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
 //!
 //! A Responder returns every Write chunk and the Reply chunk of the Call, segment by segment, and changes only the
 //! lengths, to what it has written. The Read list stays empty, except between peers that both know responder-provided
 //! Read chunks (RFC 5666 section 3.5).
 
 use super::VERSION;
-use crate::error::EncodeError;
 pub use crate::lists::ReplyError;
 use crate::lists::{Chunks, ReadList, ReplyRoom};
 use crate::prefix::{Prefix, Procedure};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// The header of a Reply.
 ///
@@ -50,26 +49,26 @@ impl<'a> ReplyHeader<'a> {
         Self { xid, credit, procedure: Procedure::RDMA_MSG, reads: ReadList::new(&[]), room: ReplyRoom::of(provided) }
     }
 
-    /// The same with `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
+    /// Sets `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
     ///
     /// # Errors
-    /// A [`ReplyError`] if there are more numbers than Write chunks, or one is more than its chunk has room for.
+    /// A [`ReplyError`] if there are more numbers than Write chunks, or a number exceeds the length of its chunk.
     pub fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
         Ok(Self { room: self.room.with_writes(written)?, ..self })
     }
 
-    /// The same as a Long Reply: an `RDMA_NOMSG` with the Payload stream, `length` octets, in the Reply chunk (section
+    /// Makes it a Long Reply: an `RDMA_NOMSG` with the Payload stream, `length` octets, in the Reply chunk (section
     /// 3.5.3).
     ///
     /// # Errors
-    /// A [`ReplyError`] if there is no Reply chunk, or not enough room in it.
+    /// A [`ReplyError`] if there is no Reply chunk, or it is too small.
     pub fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
         Ok(Self { procedure: Procedure::RDMA_NOMSG, room: self.room.with_reply(length)?, ..self })
     }
 
-    /// The same as an `RDMA_NOMSG` with the Payload stream in a Position Zero chunk that the Responder provides (RFC
-    /// 5666 section 3.5). RFC 8166 does not have this. Use it only with a Requester that is known to pull the chunk and
-    /// to send `RDMA_DONE`.
+    /// Makes it an `RDMA_NOMSG` with the Payload stream in a Position Zero chunk that the Responder provides (RFC 5666
+    /// section 3.5). RFC 8166 does not have this. Use it only with a Requester that is known to pull the chunk and to
+    /// send `RDMA_DONE`.
     #[must_use]
     pub const fn with_reads(self, reads: ReadList<'a>) -> Self {
         Self { procedure: Procedure::RDMA_NOMSG, reads, ..self }
@@ -81,22 +80,11 @@ impl<'a> ReplyHeader<'a> {
     pub const fn procedure(&self) -> Procedure {
         self.procedure
     }
+}
 
-    /// Octets the header has on the wire.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    ReplyHeader<'_>, "header"
 }
 
 impl Emit for ReplyHeader<'_> {

@@ -1,4 +1,4 @@
-//! The lists of a Call: which memory may be invalidated, then Read list, Write list, Reply chunk.
+//! The lists of a Call: the handle that may be invalidated, then Read list, Write list, Reply chunk.
 //!
 //! ```text
 //! +------------+-----------+------------+-------------+
@@ -27,7 +27,7 @@ pub struct ChunkLists<'a> {
 }
 
 impl<'a> ChunkLists<'a> {
-    /// Whether a handle is offered for invalidation that does not occur in these lists, although it has to.
+    /// Returns true if a handle is offered for invalidation that does not occur in these lists, although it has to.
     #[must_use]
     pub fn offers_foreign_handle(&self) -> bool {
         let Self { inv_handle, chunks } = *self;

@@ -7,7 +7,7 @@
 //!            0            offset       offset         the Payload stream
 //! ```
 //!
-//! [`Continuation`] keeps no octets. For each message it says where in the Payload stream the payload belongs; the
+//! [`Continuation`] keeps no octets. For each message it returns the position of the payload in the Payload stream; the
 //! caller copies it there, into as much memory as it is willing to spend.
 
 use core::fmt;
@@ -16,7 +16,7 @@ use super::outline::Outline;
 use super::{ErrorCode, Family, HeaderV2, ReactionV2, family_a, family_b};
 use crate::error::Role;
 
-/// What one side of a connection has sent so far, as far as that decides what it may send next.
+/// State of the messages that one side of a connection has sent so far, which decides what it may send next.
 ///
 /// It has to see all messages of that side in order, from the start of the connection. After a gap, start over: the
 /// rest of a sequence whose start was not seen looks like a message of its own.
@@ -38,23 +38,23 @@ use crate::error::Role;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Continuation {
-    /// The sequence that goes on with the next message.
+    /// The sequence that continues with the next message.
     open: Option<Sequence>,
     /// The RPC whose messages are discarded up to its last one.
     refused: Option<Rpc>,
     properties: PropertyExchange,
 }
 
-/// Where the payload of a message belongs.
+/// Position of a message's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// The message has no Payload stream of its own: it is in a chunk, or there is none.
     Nothing,
     /// It is a part of the Payload stream, or all of it.
     Payload {
-        /// Octets of the Payload stream before it: the place to copy it to.
+        /// Offset in the Payload stream to copy it to, in octets.
         offset: u64,
-        /// Whether it completes the Payload stream.
+        /// True if it completes the Payload stream.
         is_last: bool,
     },
     /// The message is to be dropped silently: it belongs to a sequence that was refused before, or is an `RDMA2_ERROR`
@@ -62,7 +62,7 @@ pub enum Part {
     Discard,
 }
 
-/// What a message that cannot be decoded does to the sequences of its side.
+/// Effect of a message that cannot be decoded on the sequences of its side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unread {
     /// It belongs to none, as far as its first words show.
@@ -73,7 +73,7 @@ pub enum Unread {
     Discard,
 }
 
-/// Why a message has to be dropped.
+/// Reason for dropping a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ContinuationError {
@@ -105,14 +105,14 @@ struct Sequence {
     /// The [`Rpc`], whose fields leave room for the next one where they are not in a structure of their own.
     xid: u32,
     is_reply: bool,
-    /// Whether it may end without its last message.
+    /// True if it may end without its last message.
     may_end: bool,
     received: u64,
     /// The length of the whole according to `rdma_remaining`: with the octets of its own message, and without.
     totals: Option<[Option<u64>; 2]>,
 }
 
-/// How far the sender has got with its transport properties.
+/// Progress of the sender's transport properties.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PropertyExchange {
     #[default]
@@ -222,7 +222,7 @@ impl Continuation {
         Self { open: None, refused: None, properties: PropertyExchange::Open }
     }
 
-    /// Whether a sequence has begun and is not complete.
+    /// Returns true if a sequence has begun and is not complete.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         self.open.is_some()
@@ -237,7 +237,7 @@ impl Continuation {
         }
     }
 
-    /// Takes the next message of the side, with `length` octets of payload, and says where they belong.
+    /// Handles the next message of the side, with `length` octets of payload. Returns their position.
     ///
     /// Errors and grants of credits change nothing, even between two messages of a sequence. (Family A calls a grant "out
     /// of band". -07 sections 6.3.3 to 6.3.9 let nothing else come between; but two peers, each in the middle of a sequence
@@ -287,8 +287,8 @@ impl Continuation {
         }
     }
 
-    /// The other side has answered the Call with this XID with an error. If a sequence of messages conveys it that is not
-    /// complete, its sender may go on with it, or leave it at that.
+    /// The other side has answered the Call with this XID with an error. If it is an incomplete sequence of messages,
+    /// its sender may continue or abandon it.
     pub fn refused(&mut self, xid: u32) {
         if let Some(open) = &mut self.open
             && open.rpc() == (Rpc { xid, is_reply: false })
@@ -297,8 +297,8 @@ impl Continuation {
         }
     }
 
-    /// Takes a message of this side that cannot be decoded; `octets` is all of it. A sequence that it belongs to will not be
-    /// complete: the rest of that is [`Part::Discard`].
+    /// Handles a message of this side that cannot be decoded; `octets` is all of it. Its sequence will not be complete:
+    /// the rest of that is [`Part::Discard`].
     pub fn unread(&mut self, family: Family, octets: &[u8]) -> Unread {
         let Some(Outline { xid, is_reply, more }) = Outline::of(family, octets) else { return Unread::Apart };
         let rpc = Rpc { xid, is_reply };
@@ -436,7 +436,7 @@ impl ContinuationError {
         }
     }
 
-    /// What the receiver has to do besides dropping the message. A Requester answers only what is wrong with the
+    /// Returns the answer of the receiver, besides dropping the message. A Requester answers only errors in the
     /// exchange of transport properties.
     #[must_use]
     pub const fn reaction(self, role: Role) -> ReactionV2 {

@@ -48,7 +48,7 @@ impl Credit {
         self.0
     }
 
-    /// The most messages that can be outstanding at the sender: the high half.
+    /// Maximum number of messages that can be outstanding at the sender: the high half.
     #[must_use]
     pub const fn maximum(self) -> u16 {
         let [high, low, ..] = self.0.to_be_bytes();

@@ -1,4 +1,4 @@
-//! The body of `RDMA2_ERROR`, and what a receiver answers (version two draft -01, "Error Handling"; -07 section 7).
+//! The body of `RDMA2_ERROR`, and the answers of a receiver (version two draft -01, "Error Handling"; -07 section 7).
 //!
 //! ```text
 //! 1 low high    VERS                   8 max     SEGMENTS
@@ -13,10 +13,11 @@ use core::fmt;
 use super::credit::Credit;
 use super::family::Family;
 use super::flags::HeaderFlags;
-use crate::error::{DecodeError, DecodeErrorKind, EncodeError, Role};
+use crate::codes::named;
+use crate::error::{DecodeError, DecodeErrorKind, Role};
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::{EndOfInput, Reader};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// `rdma_htype` of `RDMA2_ERROR` in both wire formats, and of `RDMA_ERROR` in version 1.
 pub(super) const ERROR: u32 = 4;
@@ -25,54 +26,36 @@ pub(super) const ERROR: u32 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ErrorCode(pub u32);
 
-impl ErrorCode {
-    /// The version is not supported. Permanent.
-    pub const VERS: Self = Self(1);
-    /// The header cannot be parsed. Permanent.
-    pub const BAD_XDR: Self = Self(2);
-    /// A transport property cannot be parsed; none of its message was applied.
-    pub const BAD_PROPVAL: Self = Self(3);
-    /// The header type is not known, or not allowed here. Permanent.
-    pub const INVAL_HTYPE: Self = Self(4);
-    /// Something is wrong with a sequence of messages. Permanent.
-    pub const INVAL_CONT: Self = Self(5);
-    /// More Read chunks than the Responder can take.
-    pub const READ_CHUNKS: Self = Self(6);
-    /// More Write chunks than the Responder can return.
-    pub const WRITE_CHUNKS: Self = Self(7);
-    /// More segments in a chunk than the Responder can process.
-    pub const SEGMENTS: Self = Self(8);
-    /// A Write chunk is too small for its result.
-    pub const WRITE_RESOURCE: Self = Self(9);
-    /// The Reply chunk is too small, and there is no other way to reply.
-    pub const REPLY_RESOURCE: Self = Self(10);
-    /// The version is not the one this connection has used so far (since draft -05).
-    pub const VERS_MISMATCH: Self = Self(11);
-    /// Something else is wrong with the Responder. Permanent.
-    pub const SYSTEM: Self = Self(100);
+named! {
+    ErrorCode, "the drafts", "RDMA2_ERR_";
 
-    /// Its name in the drafts.
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::VERS => Some("RDMA2_ERR_VERS"),
-            Self::BAD_XDR => Some("RDMA2_ERR_BAD_XDR"),
-            Self::BAD_PROPVAL => Some("RDMA2_ERR_BAD_PROPVAL"),
-            Self::INVAL_HTYPE => Some("RDMA2_ERR_INVAL_HTYPE"),
-            Self::INVAL_CONT => Some("RDMA2_ERR_INVAL_CONT"),
-            Self::READ_CHUNKS => Some("RDMA2_ERR_READ_CHUNKS"),
-            Self::WRITE_CHUNKS => Some("RDMA2_ERR_WRITE_CHUNKS"),
-            Self::SEGMENTS => Some("RDMA2_ERR_SEGMENTS"),
-            Self::WRITE_RESOURCE => Some("RDMA2_ERR_WRITE_RESOURCE"),
-            Self::REPLY_RESOURCE => Some("RDMA2_ERR_REPLY_RESOURCE"),
-            Self::VERS_MISMATCH => Some("RDMA2_ERR_VERS_MISMATCH"),
-            Self::SYSTEM => Some("RDMA2_ERR_SYSTEM"),
-            _ => None,
-        }
-    }
+    /// The version is not supported. Permanent.
+    VERS = 1,
+    /// The header cannot be parsed. Permanent.
+    BAD_XDR = 2,
+    /// A transport property cannot be parsed; none of its message was applied.
+    BAD_PROPVAL = 3,
+    /// The header type is not known, or not allowed here. Permanent.
+    INVAL_HTYPE = 4,
+    /// Something is wrong with a sequence of messages. Permanent.
+    INVAL_CONT = 5,
+    /// More Read chunks than the Responder can take.
+    READ_CHUNKS = 6,
+    /// More Write chunks than the Responder can return.
+    WRITE_CHUNKS = 7,
+    /// More segments in a chunk than the Responder can process.
+    SEGMENTS = 8,
+    /// A Write chunk is too small for its result.
+    WRITE_RESOURCE = 9,
+    /// The Reply chunk is too small, and there is no other way to reply.
+    REPLY_RESOURCE = 10,
+    /// The version is not the one this connection has used so far (since draft -05).
+    VERS_MISMATCH = 11,
+    /// Something else is wrong with the Responder. Permanent.
+    SYSTEM = 100,
 }
 
-/// What the sender of an `RDMA2_ERROR` found wrong.
+/// Error that the sender of an `RDMA2_ERROR` reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorBodyV2 {
     /// [`ErrorCode::VERS`].
@@ -84,32 +67,33 @@ pub enum ErrorBodyV2 {
     },
     /// [`ErrorCode::READ_CHUNKS`].
     ReadChunks {
-        /// `rdma_max_chunks`: the most Read chunks it can process; 0 for none.
+        /// `rdma_max_chunks`: maximum number of Read chunks that it can process; 0 for none.
         max_chunks: u32,
     },
     /// [`ErrorCode::WRITE_CHUNKS`].
     WriteChunks {
-        /// `rdma_max_chunks`: the most Write chunks it can return.
+        /// `rdma_max_chunks`: maximum number of Write chunks that it can return.
         max_chunks: u32,
     },
     /// [`ErrorCode::SEGMENTS`].
     Segments {
-        /// `rdma_max_segments`: the most segments it can process.
+        /// `rdma_max_segments`: maximum number of segments that it can process.
         max_segments: u32,
     },
     /// [`ErrorCode::WRITE_RESOURCE`].
     WriteResource {
         /// `rdma_chunk_index`: the first Write chunk that is too small, from 1; 0 if that is not known.
         chunk_index: u32,
-        /// `rdma_length_needed`: octets the result has; 0 if that is not known.
+        /// `rdma_length_needed`: length of the result in octets; 0 if that is not known.
         length_needed: u32,
     },
     /// [`ErrorCode::REPLY_RESOURCE`].
     ReplyResource {
-        /// `rdma_length_needed`: octets the reply has; 0 if that is not known.
+        /// `rdma_length_needed`: length of the reply in octets; 0 if that is not known.
         length_needed: u32,
     },
-    /// Any other code. It has no body; one that is unknown is to be discarded. (A code with a body is written without it.)
+    /// Any other code. It has no body; one that is unknown is to be discarded. (A code with a body is written without
+    /// it.)
     Void(ErrorCode),
 }
 
@@ -196,7 +180,7 @@ impl fmt::Display for ErrorBodyV2 {
     }
 }
 
-/// What the receiver of a bad version 2 message has to do; it never processes that message further.
+/// Reaction of the receiver of a bad version 2 message, which is never processed further.
 ///
 /// ```
 /// use rpcrdma::error::Role;
@@ -208,20 +192,22 @@ impl fmt::Display for ErrorBodyV2 {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReactionV2 {
-    /// Nothing goes back.
+    /// No answer.
     Discard,
-    /// An `RDMA2_ERROR` with this code goes back.
+    /// An `RDMA2_ERROR` with this code.
     Answer(ErrorCode),
 }
 
 impl ReactionV2 {
-    /// What the drafts ask of the receiver of a header that cannot be decoded (-01 "Error Handling"; -07 section 7).
+    /// Reaction of the receiver to a header that cannot be decoded, by the drafts (-01 "Error Handling"; -07 section
+    /// 7).
     ///
     /// - Shorter than the prefix, or an `RDMA2_ERROR` that is cut: silence.
     /// - An unknown header type: `INVAL_HTYPE`, from either role (-07 section 6.1 speaks of any implementation, section
     ///   7.1.3 of the Responder only).
     /// - A bad transport property: `BAD_PROPVAL`, from either role, as properties have no direction (-07 section 5.1).
-    /// - Another version: `VERS`. Anything else: `BAD_XDR`. Both from a Responder only. (Since draft -05, a version that is
+    /// - Another version: `VERS`. Anything else: `BAD_XDR`. Both from a Responder only. (Since draft -05, a version
+    ///   that is
     ///   supported, but is not the one this connection uses, is answered with `VERS_MISMATCH`: only the caller knows.)
     #[must_use]
     pub const fn to(error: DecodeError, role: Role) -> Self {
@@ -269,6 +255,7 @@ impl fmt::Display for ReactionV2 {
 }
 
 /// The `RDMA2_ERROR` that answers a message: its XID and its version come back, even a version that is not supported.
+/// It has 20 to 28 octets in family B, 4 more in family A.
 ///
 /// ```
 /// use rpcrdma::prefix::Prefix;
@@ -334,25 +321,15 @@ impl ErrorReplyV2 {
         self.prefix
     }
 
-    /// What the answer says.
+    /// Its error.
     #[must_use]
     pub const fn error(&self) -> ErrorBodyV2 {
         self.error
     }
+}
 
-    /// Octets the answer has: 20 to 28 in family B, 4 more in family A.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the answer at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+encodable! {
+    ErrorReplyV2, "answer"
 }
 
 impl Emit for ErrorReplyV2 {

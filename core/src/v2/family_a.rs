@@ -18,41 +18,31 @@ pub use super::flags::HeaderFlags;
 
 use super::error::{ERROR, ErrorBodyV2};
 use super::{ChunkLists, Credit, PropertySet, VERSION};
-use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
+use crate::codes::named;
+use crate::error::{DecodeError, DecodeErrorKind};
 use crate::lists::Chunks;
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::Reader;
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// `rdma_htype`; any number can be represented, with or without a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HeaderType(pub u32);
 
-impl HeaderType {
-    /// Chunk lists, then the Payload stream or a part of it.
-    pub const RDMA2_MSG: Self = Self(0);
-    /// Chunk lists only: the Payload stream is in a chunk. Without chunks, a grant of credits.
-    pub const RDMA2_NOMSG: Self = Self(1);
-    /// Something is wrong with a message.
-    pub const RDMA2_ERROR: Self = Self(ERROR);
-    /// Transport properties of the sender.
-    pub const RDMA2_CONNPROP: Self = Self(5);
-    /// A grant of credits (draft -02).
-    pub const RDMA2_GRANT: Self = Self(6);
-
-    /// Its name in the drafts.
+named! {
     #[inline]
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::RDMA2_MSG => Some("RDMA2_MSG"),
-            Self::RDMA2_NOMSG => Some("RDMA2_NOMSG"),
-            Self::RDMA2_ERROR => Some("RDMA2_ERROR"),
-            Self::RDMA2_CONNPROP => Some("RDMA2_CONNPROP"),
-            Self::RDMA2_GRANT => Some("RDMA2_GRANT"),
-            _ => None,
-        }
-    }
+    HeaderType, "the drafts", "";
+
+    /// Chunk lists, then the Payload stream or a part of it.
+    RDMA2_MSG = 0,
+    /// Chunk lists only: the Payload stream is in a chunk. Without chunks, a grant of credits.
+    RDMA2_NOMSG = 1,
+    /// Something is wrong with a message.
+    RDMA2_ERROR = ERROR,
+    /// Transport properties of the sender.
+    RDMA2_CONNPROP = 5,
+    /// A grant of credits (draft -02).
+    RDMA2_GRANT = 6,
 }
 
 /// The transport header of one message.
@@ -84,7 +74,7 @@ pub struct Header<'a> {
     pub credit: Credit,
     /// `rdma_flags`.
     pub flags: HeaderFlags,
-    /// What `rdma_htype` selects.
+    /// The part selected by `rdma_htype`.
     pub body: Body<'a>,
 }
 
@@ -106,12 +96,12 @@ pub enum Body<'a> {
 const PREFIX_LEN: usize = 20;
 
 impl<'a> Header<'a> {
-    /// Octets every header begins with: the four words, and the flags.
+    /// Length of the beginning of every header in octets: the four words, and the flags.
     pub const PREFIX_LEN: usize = PREFIX_LEN;
 
     /// Reads the header of a Send and returns it with the octets that follow it.
     ///
-    /// What follows is the Payload stream of a [`Body::Msg`], or a part of it; see [`Message`] for the others.
+    /// The Payload stream of a [`Body::Msg`] follows, or a part of it; see [`Message`] for the others.
     ///
     /// # Errors
     /// A [`DecodeError`] if the octets are not a header of this format.
@@ -167,7 +157,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Whether this grants credits and nothing else: an `RDMA2_GRANT`, or an `RDMA2_NOMSG` without chunks and with XID 0.
+    /// Returns true if it only grants credits: an `RDMA2_GRANT`, or an `RDMA2_NOMSG` without chunks and with XID 0.
     ///
     /// Drafts -01 and -02 give that `RDMA2_NOMSG` as the way to refresh a grant, and then list it as a parse error. With
     /// XID 0 it is taken for the first; with another XID it is the second, and a Responder answers `BAD_XDR`.
@@ -188,22 +178,11 @@ impl<'a> Header<'a> {
         let procedure = Procedure(self.header_type().0);
         Prefix { xid: self.xid, version: VERSION, credit: self.credit.0, procedure }
     }
+}
 
-    /// Octets the header has on the wire.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    Header<'_>, "header"
 }
 
 impl<'a> Body<'a> {
@@ -261,15 +240,15 @@ impl fmt::Display for Header<'_> {
     }
 }
 
-/// One Send: the header, and what follows it.
+/// One Send: the header, and the octets that follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The transport header.
     pub header: Header<'a>,
-    /// Octets the header has.
+    /// Length of the header in octets.
     pub header_length: usize,
     /// The octets after the header: the Payload stream of an `RDMA2_MSG`, or a part of it. Nothing should follow any
-    /// other header, and what does has no meaning.
+    /// other header, and such octets have no meaning.
     pub payload: &'a [u8],
 }
 

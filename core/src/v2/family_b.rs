@@ -20,56 +20,41 @@ use core::fmt;
 
 use super::error::{ERROR, ErrorBodyV2};
 use super::{ChunkLists, Credit, PropertySet, VERSION};
-use crate::error::{DecodeError, DecodeErrorKind, EncodeError};
+use crate::codes::named;
+use crate::error::{DecodeError, DecodeErrorKind};
 use crate::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use crate::prefix::{Prefix, Procedure};
 use crate::reader::Reader;
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// `rdma_htype`; any number can be represented, with or without a meaning (draft -07 section 6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HeaderType(pub u32);
 
-impl HeaderType {
-    /// Something is wrong with a message (section 6.3.1).
-    pub const RDMA2_ERROR: Self = Self(ERROR);
-    /// A grant of credits (section 6.3.2).
-    pub const RDMA2_GRANT: Self = Self(5);
-    /// Transport properties of the sender; more follow (section 6.3.3).
-    pub const RDMA2_CONNPROP_MIDDLE: Self = Self(6);
-    /// Transport properties of the sender; the last (section 6.3.4).
-    pub const RDMA2_CONNPROP_FINAL: Self = Self(7);
-    /// A Call in a chunk (section 6.3.5).
-    pub const RDMA2_CALL_EXTERNAL: Self = Self(8);
-    /// A part of a Call; more follow (section 6.3.6).
-    pub const RDMA2_CALL_MIDDLE: Self = Self(9);
-    /// A Call, or its last part (section 6.3.7).
-    pub const RDMA2_CALL_INLINE: Self = Self(10);
-    /// A Reply in a chunk (section 6.3.8).
-    pub const RDMA2_REPLY_EXTERNAL: Self = Self(11);
-    /// A part of a Reply; more follow (section 6.3.9).
-    pub const RDMA2_REPLY_MIDDLE: Self = Self(12);
-    /// A Reply, or its last part (section 6.3.10).
-    pub const RDMA2_REPLY_INLINE: Self = Self(13);
-
-    /// Its name in the drafts.
+named! {
     #[inline]
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::RDMA2_ERROR => Some("RDMA2_ERROR"),
-            Self::RDMA2_GRANT => Some("RDMA2_GRANT"),
-            Self::RDMA2_CONNPROP_MIDDLE => Some("RDMA2_CONNPROP_MIDDLE"),
-            Self::RDMA2_CONNPROP_FINAL => Some("RDMA2_CONNPROP_FINAL"),
-            Self::RDMA2_CALL_EXTERNAL => Some("RDMA2_CALL_EXTERNAL"),
-            Self::RDMA2_CALL_MIDDLE => Some("RDMA2_CALL_MIDDLE"),
-            Self::RDMA2_CALL_INLINE => Some("RDMA2_CALL_INLINE"),
-            Self::RDMA2_REPLY_EXTERNAL => Some("RDMA2_REPLY_EXTERNAL"),
-            Self::RDMA2_REPLY_MIDDLE => Some("RDMA2_REPLY_MIDDLE"),
-            Self::RDMA2_REPLY_INLINE => Some("RDMA2_REPLY_INLINE"),
-            _ => None,
-        }
-    }
+    HeaderType, "the drafts", "";
+
+    /// Something is wrong with a message (section 6.3.1).
+    RDMA2_ERROR = ERROR,
+    /// A grant of credits (section 6.3.2).
+    RDMA2_GRANT = 5,
+    /// Transport properties of the sender; more follow (section 6.3.3).
+    RDMA2_CONNPROP_MIDDLE = 6,
+    /// Transport properties of the sender; the last (section 6.3.4).
+    RDMA2_CONNPROP_FINAL = 7,
+    /// A Call in a chunk (section 6.3.5).
+    RDMA2_CALL_EXTERNAL = 8,
+    /// A part of a Call; more follow (section 6.3.6).
+    RDMA2_CALL_MIDDLE = 9,
+    /// A Call, or its last part (section 6.3.7).
+    RDMA2_CALL_INLINE = 10,
+    /// A Reply in a chunk (section 6.3.8).
+    RDMA2_REPLY_EXTERNAL = 11,
+    /// A part of a Reply; more follow (section 6.3.9).
+    RDMA2_REPLY_MIDDLE = 12,
+    /// A Reply, or its last part (section 6.3.10).
+    RDMA2_REPLY_INLINE = 13,
 }
 
 /// The transport header of one message.
@@ -98,7 +83,7 @@ pub struct Header<'a> {
     pub xid: u32,
     /// `rdma_credit`; which of its two readings is right depends on the draft.
     pub credit: Credit,
-    /// What `rdma_htype` selects.
+    /// The part selected by `rdma_htype`.
     pub body: Body<'a>,
 }
 
@@ -154,12 +139,12 @@ pub enum Body<'a> {
 }
 
 impl<'a> Header<'a> {
-    /// Octets every header begins with.
+    /// Length of the beginning of every header in octets.
     pub const PREFIX_LEN: usize = Prefix::LEN;
 
     /// Reads the header of a Send and returns it with the octets that follow it.
     ///
-    /// What follows is the Payload stream, or a part of it, where the header type has one; see [`Message`] for the others.
+    /// The Payload stream follows, or a part of it, if the header type has one; see [`Message`] for the others.
     ///
     /// # Errors
     /// A [`DecodeError`] if the octets are not a header of this format.
@@ -181,8 +166,8 @@ impl<'a> Header<'a> {
         Ok((Self { xid, credit: Credit(credit), body }, reader.rest()))
     }
 
-    /// The chunks, where this header type has lists of them; a list it does not have is empty. The Call chunk is
-    /// separate: see [`Self::call_chunk`].
+    /// The chunks, if this header type has lists of them; a list it does not have is empty. The Call chunk is separate:
+    /// see [`Self::call_chunk`].
     #[inline]
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
@@ -249,22 +234,11 @@ impl<'a> Header<'a> {
         let procedure = Procedure(self.header_type().0);
         Prefix { xid: self.xid, version: VERSION, credit: self.credit.0, procedure }
     }
+}
 
-    /// Octets the header has on the wire.
+encodable! {
     #[inline]
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    #[inline]
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+    Header<'_>, "header"
 }
 
 impl<'a> Body<'a> {
@@ -350,7 +324,7 @@ impl fmt::Display for HeaderType {
 impl fmt::Display for Header<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { xid, credit, .. } = self;
-        // Of two readings nobody can tell which one is right.
+        // The two readings cannot be told apart.
         write!(f, "{} xid {xid:#010x} credit {} or {credit}", self.header_type(), credit.limit())?;
         match &self.body {
             Body::Error(error) => write!(f, " {error}"),
@@ -368,15 +342,15 @@ impl fmt::Display for Header<'_> {
     }
 }
 
-/// One Send: the header, and what follows it.
+/// One Send: the header, and the octets that follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
     /// The transport header.
     pub header: Header<'a>,
-    /// Octets the header has.
+    /// Length of the header in octets.
     pub header_length: usize,
     /// The octets after the header: the Payload stream, or a part of it, after `_INLINE` and `_MIDDLE` types. Nothing
-    /// should follow any other header, and what does has no meaning.
+    /// should follow any other header, and such octets have no meaning.
     pub payload: &'a [u8],
 }
 

@@ -93,7 +93,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// The chunks, where this header type has lists of them; a list it does not have is empty.
+    /// The chunks, if this header type has lists of them; a list it does not have is empty.
     #[must_use]
     pub const fn chunks(&self) -> Option<Chunks<'a>> {
         match self {
@@ -120,7 +120,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// What an `RDMA2_ERROR` says.
+    /// The error of an `RDMA2_ERROR`.
     #[must_use]
     pub const fn error(&self) -> Option<ErrorBodyV2> {
         match self {
@@ -145,7 +145,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// Whether this grants credits and nothing else; see [`family_a::Header::is_grant`].
+    /// Returns true if this only grants credits; see [`family_a::Header::is_grant`].
     #[must_use]
     pub const fn is_grant(&self) -> bool {
         match self {
@@ -154,7 +154,7 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// Whether the Payload stream, or a part of it, follows this header.
+    /// Returns true if the Payload stream, or a part of it, follows this header.
     #[must_use]
     pub const fn has_payload(&self) -> bool {
         match self {
@@ -169,8 +169,8 @@ impl<'a> HeaderV2<'a> {
         }
     }
 
-    /// Whether the XID is that of one of the receiver's own Calls, as in Replies and errors. `None` if the header does
-    /// not say.
+    /// Returns true if the XID is that of one of the receiver's own Calls, as in Replies and errors. `None` if the
+    /// header does not show it.
     #[must_use]
     pub const fn is_response(&self) -> Option<bool> {
         match self {
@@ -218,15 +218,15 @@ impl fmt::Display for HeaderV2<'_> {
     }
 }
 
-/// One Send: the header, and what follows it.
+/// One Send: the header, and the octets that follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageV2<'a> {
     /// The transport header.
     pub header: HeaderV2<'a>,
-    /// Octets the header has.
+    /// Length of the header in octets.
     pub header_length: usize,
-    /// The octets after the header: the Payload stream, or a part of it, where [`HeaderV2::has_payload`]. Nothing
-    /// should follow any other header, and what does has no meaning.
+    /// The octets after the header: the Payload stream, or a part of it, if [`HeaderV2::has_payload`]. Nothing should
+    /// follow any other header, and such octets have no meaning.
     pub payload: &'a [u8],
 }
 

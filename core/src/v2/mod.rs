@@ -5,14 +5,14 @@
 //! - [`family_a`]: drafts -00 to -02. A word of flags follows the four fixed words.
 //! - [`family_b`]: drafts -03 to -07. No flags, other header types.
 //!
-//! The two sides have to know which one they use; [`Family::of`] says what a single Send shows about that. They are two
-//! modules, not one with a switch, so that nobody can make a header with flags and family B's types; what is the same
-//! on the wire is the same type. [`HeaderV2`] and [`MessageV2`] are either, for programs that look at both.
+//! The two sides have to know which one they use; [`Family::of`] returns what a single Send shows about that. They are
+//! two modules, not one with a switch, so that nobody can make a header with flags and family B's types; anything that
+//! is the same on the wire is the same type. [`HeaderV2`] and [`MessageV2`] are either, for programs that handle both.
 //!
 //! Segments, chunk lists and the Payload stream are those of version 1. New are transport properties ([`PropertySet`]),
-//! error codes that say what to do ([`ErrorBodyV2`]), messages of several Sends ([`Continuation`]), invalidation of a
-//! handle that the Requester names ([`ChunkLists::inv_handle`]) and grants of credits at any time. [`Outcome`] says
-//! which version to use after a refusal.
+//! error codes with an advice ([`ErrorBodyV2`]), messages of several Sends ([`Continuation`]), invalidation of a handle
+//! that the Requester names ([`ChunkLists::inv_handle`]) and grants of credits at any time. [`Outcome`] determines the
+//! version to use after a refusal.
 //!
 //! A receiver asks three questions about a message, each with its own reaction: does it decode ([`ReactionV2::to`]),
 //! may it come now ([`Continuation::accept`]), and is anything else wrong with it

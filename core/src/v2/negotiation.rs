@@ -1,4 +1,4 @@
-//! Which version a client continues with (version two draft -01, "Initial Connection State"; -07 section 4.3).
+//! Version with which a client continues (version two draft -01, "Initial Connection State"; -07 section 4.3).
 //!
 //! ```text
 //!  0     4      8       12        16      20      24     28     32
@@ -13,7 +13,7 @@
 use super::{ErrorBodyV2, ErrorReplyV2, Family, VERSION};
 use crate::v1;
 
-/// The most octets in a client's first message, because a version 1 server may receive it.
+/// Maximum length of a client's first message in octets, because a version 1 server may receive it.
 pub const FIRST_MESSAGE: usize = 1024;
 
 /// An `ERR_VERS`: a version is refused, and others are offered.
@@ -40,13 +40,13 @@ pub struct Refusal {
     pub low: u32,
     /// `rdma_vers_high`: the highest.
     pub high: u32,
-    /// How it was laid out; [`Family::B`] is also how version 1 does it.
+    /// Its layout; [`Family::B`] is also the layout of version 1.
     pub layout: Family,
 }
 
 impl Refusal {
     /// Reads an `ERR_VERS` in either layout; `None` if the Send is something else. It has 28 octets, or 32 in the
-    /// layout of family A; with any other length nobody can tell which words are which.
+    /// layout of family A; with any other length the meaning of its words is unknown.
     #[must_use]
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let layout = match octets.len() {

@@ -1,4 +1,4 @@
-//! What the first words of a header say of a message, where the rest of it cannot be read or does not matter.
+//! Meaning of the first words of a header, if the rest of it cannot be read or does not matter.
 
 use super::{Family, family_a, family_b};
 use crate::prefix::Prefix;
@@ -6,9 +6,9 @@ use crate::prefix::Prefix;
 #[derive(Clone, Copy)]
 pub(crate) struct Outline {
     pub(crate) xid: u32,
-    /// Whether it is for a Requester: a Reply, or in family B an error.
+    /// True if it is for a Requester: a Reply, or in family B an error.
     pub(crate) is_reply: bool,
-    /// Whether more messages follow it for the same RPC.
+    /// True if more messages follow it for the same RPC.
     pub(crate) more: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which of the two wire formats a Send is in, as far as it shows.
+//! Recognition of a Send's wire format.
 //!
 //! ```text
 //! rdma_htype   family A      family B             which is it?
@@ -13,7 +13,7 @@ use super::{ErrorBodyV2, Family, HeaderV2, MessageV2, VERSION, family_a, family_
 use crate::prefix::Prefix;
 
 impl Family {
-    /// What one Send shows about the wire format of its sender; `None` if it does not show it.
+    /// Returns the wire format of the sender, if one Send shows it.
     ///
     /// A family is possible if the octets are one of its headers. For header types that both families have, they also
     /// have to be something that its drafts let a sender send: nothing after a header without a Payload stream, a known
@@ -21,7 +21,7 @@ impl Family {
     /// only where they belong, and `RDMA2_F_RESPONSE` in every error. If exactly one family is possible, it is that
     /// one. Likelihood plays no part.
     ///
-    /// An `ERR_VERS` in the layout of family B says nothing: version 1 has the same.
+    /// An `ERR_VERS` in the layout of family B shows nothing: version 1 has the same.
     ///
     /// ```
     /// use rpcrdma::v2::Family;

@@ -5,10 +5,9 @@
 
 use super::family_a::{self, HeaderFlags};
 use super::{Credit, Family, VERSION, family_b};
-use crate::error::EncodeError;
 use crate::lists::{Chunks, ReadList, ReplyError, ReplyRoom, WriteChunk};
 use crate::prefix::{Prefix, Procedure};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// The header of a Reply of version 2.
 ///
@@ -40,7 +39,7 @@ pub struct ReplyHeaderV2<'a> {
     room: ReplyRoom<'a>,
 }
 
-/// Where the Payload stream of a Reply is.
+/// Location of a Reply's Payload stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplyPlace {
     /// After the header.
@@ -55,34 +54,20 @@ impl<'a> ReplyHeaderV2<'a> {
         Self { family, xid, credit, place: ReplyPlace::Inline, room: ReplyRoom::of(provided) }
     }
 
-    /// The same with `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
+    /// Sets `written[n]` octets in the Write chunk `n`; chunks after the last number are unused.
     ///
     /// # Errors
-    /// A [`ReplyError`] if there are more numbers than Write chunks, or one is more than its chunk has room for.
+    /// A [`ReplyError`] if there are more numbers than Write chunks, or a number exceeds the length of its chunk.
     pub fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
         Ok(Self { room: self.room.with_writes(written)?, ..self })
     }
 
-    /// The same with the Payload stream, `length` octets, in the Reply chunk.
+    /// Puts the Payload stream, `length` octets, in the Reply chunk.
     ///
     /// # Errors
-    /// A [`ReplyError`] if there is no Reply chunk, or not enough room in it.
+    /// A [`ReplyError`] if there is no Reply chunk, or it is too small.
     pub fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
         Ok(Self { place: ReplyPlace::ReplyChunk, room: self.room.with_reply(length)?, ..self })
-    }
-
-    /// Octets the header has on the wire.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the header at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
     }
 
     const fn header_type(&self) -> u32 {
@@ -93,6 +78,10 @@ impl<'a> ReplyHeaderV2<'a> {
             (Family::B, ReplyPlace::ReplyChunk) => family_b::HeaderType::RDMA2_REPLY_EXTERNAL.0,
         }
     }
+}
+
+encodable! {
+    ReplyHeaderV2<'_>, "header"
 }
 
 impl Emit for ReplyHeaderV2<'_> {

@@ -9,6 +9,7 @@ use rpcrdma::endpoint::responder;
 use rpcrdma::endpoint::{CallId, Channel, Limits, Requester, Responder, Terms, Version, Versions};
 use rpcrdma::v2::{Family, Properties, ReverseDirection};
 
+use crate::random_numbers::Random;
 use crate::support::{fewer, null::octets};
 
 const SIZE: u32 = 1024;
@@ -22,21 +23,9 @@ const OWN: Properties<'static> = Properties {
 /// The names of messages that were copied out of their Receives begin here.
 const COPIES: u32 = 1 << 31;
 
-/// Numbers from a seed (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, below: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let number = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((number ^ (number >> 31)) % u64::from(below)) as u32
-    }
-
-    /// The length of a message of at least so many octets: every other one is too long for a Send.
-    fn length(&mut self, least: u32) -> u32 {
-        least + if self.below(2) == 0 { 0 } else { self.below(10 * SIZE) / 4 * 4 }
-    }
+/// The length of a message of at least `least` octets: every other one is too long for a Send.
+fn message_length(random: &mut Random, least: u32) -> u32 {
+    least + if random.below(2) == 0 { 0 } else { random.below(10 * SIZE) / 4 * 4 }
 }
 
 /// One end, as a driver would have it: after each event it does all that it can do.
@@ -94,7 +83,7 @@ impl Peer {
             return;
         }
         let call_only = random.below(4) == 0;
-        let length = random.length(40);
+        let length = message_length(random, 40);
         self.begin(call_only, length);
     }
 
@@ -130,7 +119,7 @@ impl Peer {
         if xid % 2 == 1 {
             return self.responder.forget(call).unwrap();
         }
-        self.reply_to(call, xid, random.length(24));
+        self.reply_to(call, xid, message_length(random, 24));
     }
 
     /// Answers the call that was delivered first with a short reply.

@@ -13,7 +13,8 @@ use rpcrdma::rules::{self, Credits, Exchange, Finding, Sent};
 use rpcrdma::segment::Segment;
 use rpcrdma::v1;
 
-use crate::support::{self, Random, fewer};
+use crate::random_numbers::Random;
+use crate::support::{self, fewer};
 
 impl Random {
     /// A length, small ones more often.
@@ -23,7 +24,7 @@ impl Random {
     }
 
     fn fill(&mut self, octets: &mut Vec<u8>, length: usize) {
-        octets.extend((0..length).map(|_| self.next() as u8 | 1));
+        octets.extend((0..length).map(|_| self.number() as u8 | 1));
     }
 }
 
@@ -146,7 +147,7 @@ fn no_finding(finding: &Finding<'_>) {
 
 impl World {
     fn new(seed: u64, provide: bool) -> Self {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut random = Random(seed);
         let threshold = [1024, 4096][random.below(2)];
         let remote_invalidation = random.below(2) == 0;
         let terms =
@@ -723,7 +724,7 @@ fn whatever_comes_a_responder_gives_each_receive_back_and_pulls_no_more_than_its
         let mut octets = sends[random.below(sends.len())].clone();
         for _ in 0..random.below(4) {
             let at = random.below(octets.len());
-            octets[at] = [0, 1, 4, 0xff, random.next() as u8][random.below(5)];
+            octets[at] = [0, 1, 4, 0xff, random.number() as u8][random.below(5)];
         }
         octets.truncate(if random.below(8) == 0 { random.below(octets.len()) } else { octets.len() });
         responder.handle(responder::Input::Received { receive: round, octets: &octets }).unwrap();
@@ -828,7 +829,7 @@ fn whatever_comes_a_requester_ends_its_call_once_or_waits() {
         let mut octets = replies[round % 4].clone();
         for _ in 0..random.below(3) {
             let at = random.below(octets.len());
-            octets[at] = [0, 1, 4, 0xff, random.next() as u8][random.below(5)];
+            octets[at] = [0, 1, 4, 0xff, random.number() as u8][random.below(5)];
         }
         requester.handle(requester::Input::Received { receive: 1, octets: &octets, invalidated: None }).unwrap();
         let (mut done, mut fenced, mut released) = (0, 0, 0);

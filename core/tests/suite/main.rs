@@ -4,7 +4,7 @@
     clippy::indexing_slicing,
     clippy::expect_used,
     clippy::panic,
-    reason = "a test falls where its input is wrong"
+    reason = "the test fails on wrong input"
 )]
 
 mod captures;
@@ -15,6 +15,8 @@ mod every_short_input;
 mod judge_send;
 mod judges;
 mod random;
+#[path = "../../../testdata/random.rs"]
+mod random_numbers;
 mod support;
 mod v2_connection;
 mod v2_vectors;

@@ -8,15 +8,12 @@ use rpcrdma::segment::{ReadSegment, Segment};
 use rpcrdma::v1::{Body, ErrorBody, Header, Message};
 use rpcrdma::v2::{self, family_a, family_b};
 
-use crate::support::{Random, fewer};
+use crate::random_numbers::Random;
+use crate::support::fewer;
 
 impl Random {
-    fn word(&mut self) -> u32 {
-        (self.next() >> 32) as u32
-    }
-
     fn segment(&mut self) -> Segment {
-        Segment { handle: self.word(), length: self.word(), offset: self.next() }
+        Segment { handle: self.word(), length: self.word(), offset: self.number() }
     }
 
     fn segments(&mut self) -> Vec<[u8; 16]> {

@@ -42,8 +42,8 @@ impl Answer {
         }
     }
 
-    /// What a Responder has to do about a message that breaks this rule; `None` if nothing is specified (RFC 8166 section
-    /// 4.5; version two -01 "Error Handling", -07 section 7).
+    /// What a Responder has to do about a message that breaks this rule; `None` if nothing is specified (RFC 8166
+    /// section 4.5; version two -01 "Error Handling", -07 section 7).
     const fn to(rule: &str, format: Format) -> Option<Self> {
         let is_version_1 = matches!(format, Format::V1);
         Some(match (rule.as_bytes(), is_version_1) {

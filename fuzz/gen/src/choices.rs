@@ -1,5 +1,10 @@
 //! Where choices come from: a seed, or the octets of a fuzzer.
 
+#[path = "../../../testdata/random.rs"]
+mod numbers;
+
+use numbers::Random;
+
 /// A source of choices that are the same on every machine: nothing depends on the size of a pointer, on a clock, or on
 /// the order of a hash table.
 #[derive(Clone, Debug)]
@@ -7,7 +12,7 @@ pub struct Choices<'a>(Source<'a>);
 
 #[derive(Clone, Debug)]
 enum Source<'a> {
-    Seed(u64),
+    Seed(Random),
     Octets(&'a [u8]),
 }
 
@@ -15,7 +20,7 @@ impl<'a> Choices<'a> {
     /// Those of a seed (SplitMix64).
     #[must_use]
     pub const fn of_seed(seed: u64) -> Self {
-        Self(Source::Seed(seed))
+        Self(Source::Seed(Random(seed)))
     }
 
     /// Those that a fuzzer makes; each one is 0 when the octets have run out.
@@ -27,12 +32,7 @@ impl<'a> Choices<'a> {
     /// Any number.
     pub fn number(&mut self) -> u64 {
         match &mut self.0 {
-            Source::Seed(state) => {
-                *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                mixed ^ (mixed >> 31)
-            }
+            Source::Seed(random) => random.number(),
             Source::Octets(octets) => {
                 let (first, rest) = octets.split_at(octets.len().min(8));
                 *octets = rest;

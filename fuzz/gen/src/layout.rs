@@ -7,7 +7,7 @@ impl Format {
     /// chunk lists in common.
     #[must_use]
     pub fn likely(octets: &[u8]) -> Self {
-        let word = |place: usize| octets.chunks_exact(4).nth(place).and_then(|word| word.try_into().ok());
+        let word = |index: usize| octets.chunks_exact(4).nth(index).and_then(|word| word.try_into().ok());
         match (word(1).map(u32::from_be_bytes), word(3).map(u32::from_be_bytes)) {
             (Some(2), Some(5 | 8 | 10 | 11 | 13)) => Self::V2b,
             (Some(2), _) => Self::V2a,

@@ -9,8 +9,8 @@
 //! every value at a boundary. [`random`] makes others from [`Choices`]: of a seed, or of a fuzzer. Both use the same
 //! functions, so what is in the list can also be found in any other valid message.
 //!
-//! [`mutate`] and [`cross_over`] make messages of others, without a verdict, for fuzzers. They take messages apart as far as
-//! that goes ([`Draft::read`]), which judges nothing either.
+//! [`mutate`] and [`cross_over`] make messages of others, without a verdict, for fuzzers. They take messages apart as
+//! far as that goes ([`Draft::read`]), which judges nothing either.
 //!
 //! ```
 //! use rpcrdma_gen::{Format, Role};

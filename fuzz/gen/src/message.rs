@@ -35,8 +35,8 @@ pub struct Message {
     pub credit: u32,
     /// `rdma_inv_handle`, where the format has one.
     pub inv_handle: u32,
-    /// The chunk with the Payload stream of a Call: Position Zero segments of the Read list, or the Call chunk of drafts
-    /// -03 to -07.
+    /// The chunk with the Payload stream of a Call: Position Zero segments of the Read list, or the Call chunk of
+    /// drafts -03 to -07.
     pub long: Vec<Read>,
     /// The rest of the Read list.
     pub reads: Vec<Read>,

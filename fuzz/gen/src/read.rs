@@ -3,8 +3,8 @@
 use crate::draft::{Draft, Field, Format, Label, List, Role};
 use crate::message::{Message, Read, Segment};
 
-/// Reads a Call or a Reply with chunk lists that are whole. Nothing judges it: what a broken message is made into, breaks
-/// more than the case says.
+/// Reads a Call or a Reply with chunk lists that are whole. Nothing judges it: what a broken message is made into,
+/// breaks more than the case says.
 ///
 /// It returns `None` for octets that no [`Message`] has, and for a Reply with a Read list.
 #[must_use]

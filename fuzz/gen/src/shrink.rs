@@ -4,8 +4,8 @@ use crate::draft::{Format, Role};
 use crate::message::Message;
 use crate::read::read;
 
-/// Makes a message smaller as long as `fails` says that it still fails: without list entries and segments, without octets
-/// at its end, with zeros instead of other words. The result fails, and no single step makes it smaller.
+/// Makes a message smaller as long as `fails` says that it still fails: without list entries and segments, without
+/// octets at its end, with zeros instead of other words. The result fails, and no single step makes it smaller.
 ///
 /// `fails` is asked at most as often as the message has octets, squared.
 #[must_use]
@@ -27,9 +27,9 @@ fn steps(format: Format, role: Role, octets: &[u8]) -> Vec<Vec<u8>> {
     let shorter = [octets.len() / 2, octets.len().saturating_sub(4), octets.len().saturating_sub(1)];
     let cut = shorter.into_iter().filter(|length| *length < octets.len());
     steps.extend(cut.filter_map(|length| octets.get(..length)).map(<[u8]>::to_vec));
-    for (place, word) in octets.chunks(4).enumerate().filter(|(_, word)| word.iter().any(|octet| *octet != 0)) {
+    for (index, word) in octets.chunks(4).enumerate().filter(|(_, word)| word.iter().any(|octet| *octet != 0)) {
         let mut zeroed = octets.to_vec();
-        zeroed.iter_mut().skip(4 * place).take(word.len()).for_each(|octet| *octet = 0);
+        zeroed.iter_mut().skip(4 * index).take(word.len()).for_each(|octet| *octet = 0);
         steps.push(zeroed);
     }
     steps

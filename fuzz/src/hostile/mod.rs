@@ -69,9 +69,9 @@ fn message(choices: &mut Choices<'_>, format: Format, role: Role, xids: &[u32]) 
 
 /// Gives a word another value.
 fn mutate(choices: &mut Choices<'_>, octets: &mut [u8]) {
-    let place = choices.below(1 + octets.len() as u32 / 4) as usize;
+    let index = choices.below(1 + octets.len() as u32 / 4) as usize;
     let value = if choices.below(2) == 0 { choices.word() } else { choices.below(9) };
-    octets.chunks_exact_mut(4).skip(place).take(1).for_each(|word| word.copy_from_slice(&value.to_be_bytes()));
+    octets.chunks_exact_mut(4).skip(index).take(1).for_each(|word| word.copy_from_slice(&value.to_be_bytes()));
 }
 
 /// What is sent: a header, and these parts of a Payload stream.

@@ -12,10 +12,10 @@ use rpcrdma::segment::Segment;
 use rpcrdma::v2::ErrorBodyV2;
 
 use super::buffers::{Buffers, Sent};
-use super::gate::Gate;
+use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
-use super::owner::{AnswerMemory, Of, Owner, Source};
-use super::port::{Port, Posted, Provider};
+use super::registration::{AnswerBuffer, AnswerRegistration, RegistrationId, Source};
+use super::resources::{Posted, Provider, Resources};
 use super::settings::{Delays, MAX_CALLS, READS, Settings};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::{Part, Stream};
@@ -23,31 +23,31 @@ use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
 
 const CALLS: usize = MAX_CALLS as usize;
-/// The most octets of the header of a Call that has chunks.
+/// Maximum length of the header of a Call that has chunks, in octets.
 const HEADER: usize = 2048;
-/// The most copies whose buffers are kept for the next reply.
+/// Maximum number of copies whose buffers are kept for the next reply.
 const MAX_COPIES: usize = 4;
-/// The most Read chunks, and Write chunks, of a Call.
+/// Maximum number of Read chunks, and of Write chunks, of a Call.
 const CHUNKS: usize = 16;
 
-/// The longest time for which a reply may be provided, or something delayed: a year, so that no clock overflows.
+/// Maximum time for which a reply is provided, or an operation delayed: a year, so that no clock overflows.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// The calls of the other side.
 pub(crate) struct Answering<V: Verbs> {
     responder: Box<Responder<CALLS, HEADER, CHUNKS>>,
-    /// How long the other side may take to pull a reply.
+    /// Time that the other side has to pull a reply.
     provides: Duration,
     delays: Delays,
-    /// Answers with a deadline: replies that wait to be pulled, and those that are delayed.
+    /// Number of answers with a deadline: replies that wait to be pulled, and delayed ones.
     timed: usize,
     answers: Vec<Answer<V::Region>>,
     free: Vec<usize>,
-    /// The answer to the call in each place of the Responder.
+    /// The answer to the call in each slot of the Responder.
     of_call: [Option<usize>; CALLS],
-    /// Calls to hand to the application.
+    /// Calls for the application.
     delivered: VecDeque<usize>,
-    /// Whether one was added to them.
+    /// True if a call was added to `delivered` since the last look.
     pub(super) news: bool,
     items: Vec<Item>,
 }
@@ -59,36 +59,36 @@ struct Answer<R> {
     xid: u32,
     /// The complete call.
     message: Vec<u8>,
-    /// The memory in which it is put together, meanwhile.
+    /// The memory in which it is assembled, until it is complete.
     pulled: Option<R>,
     reply: Stream,
     regions: Vec<(Source, R)>,
-    /// Buffers that are being registered or taken back.
+    /// Number of buffers that are being registered or deregistered.
     away: usize,
-    /// How often the adapter has given a handle that is in use.
+    /// Number of times that the adapter has returned a handle in use.
     tries: u8,
-    /// Until when the reply waits to be pulled.
+    /// Deadline for the other side to pull the reply.
     provided: Option<Instant>,
     delay: AnswerDelay,
     /// Copies of earlier replies, to be overwritten.
     copies: Vec<Vec<u8>>,
 }
 
-/// How far an answer has got.
+/// Stage of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AnswerStage {
-    /// There is none.
+    /// No call uses it.
     #[default]
     Free,
-    /// Until the Send of its reply is complete, or the reply was pulled.
+    /// In use until the Send of its reply has completed, or the reply was pulled.
     Open,
-    /// The same, but there is no memory for the Responder's last request.
+    /// Like `Open`, but memory for the Responder's last request could not be registered.
     Refused,
-    /// All memory is being taken back; if there is a Call, the Responder waits for that.
+    /// All memory is being deregistered. If there is a Call, the Responder waits for that.
     Closing(Option<CallId>),
 }
 
-/// How far the delay before the next RDMA Read, or the RDMA Writes, has got.
+/// State of the delay before the next RDMA Read, or before the RDMA Writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum AnswerDelay {
     #[default]
@@ -97,9 +97,9 @@ enum AnswerDelay {
     Over,
 }
 
-/// A call that is handed to the application.
+/// A call that is passed to the application.
 #[derive(Default)]
-pub(crate) struct Asked {
+pub(crate) struct DeliveredCall {
     pub(crate) number: usize,
     pub(crate) xid: u32,
     pub(crate) message: Vec<u8>,
@@ -108,7 +108,7 @@ pub(crate) struct Asked {
 }
 
 impl<V: Provider> Answering<V> {
-    /// `message_size`: the most octets that one RDMA Read or Write moves. `refused` are the XIDs of calls that ended
+    /// `message_size`: maximum number of octets that one RDMA Read or Write moves. `refused`: XIDs of calls that ended
     /// the connection before (RFC 8166 section 4.5.3).
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32, refused: &[u32]) -> Self {
         let mut responder = Box::new(Responder::new(terms, settings.limits));
@@ -134,23 +134,23 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// The terms of the calls that come from now on.
+    /// Sets the terms of the calls that come from now on.
     pub(super) fn agree(&mut self, terms: Terms) {
         self.responder.agree(terms);
     }
 
-    /// Calls that are not answered, and whose Receives are posted again.
+    /// Returns the number of unanswered calls whose Receives are posted again.
     pub(super) fn occupied(&self) -> u32 {
         self.responder.occupied()
     }
 
-    /// Calls that are not answered.
+    /// Returns the number of unanswered calls.
     pub(super) fn owed(&self) -> u32 {
         self.responder.owed_replies()
     }
 
-    /// Whether there is a place for one more call.
-    pub(super) fn has_place(&self) -> bool {
+    /// Returns true if a slot is free for one more call.
+    pub(super) fn has_free_slot(&self) -> bool {
         self.responder.has_place()
     }
 
@@ -159,7 +159,7 @@ impl<V: Provider> Answering<V> {
         self.responder.handle(Input::Received { receive, octets })
     }
 
-    /// The rest of a call will not come.
+    /// Drops a call of which the remaining parts will not come.
     pub(super) fn broken(&mut self, xid: u32, error: ErrorBodyV2) -> Result<(), InputError> {
         self.responder.handle(Input::Broken { xid, error })
     }
@@ -171,22 +171,22 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// The Send of a reply is complete, and with it everything that the reply consists of, so its memory is free.
+    /// The Send of a reply has completed, and all earlier work of the reply with it: frees its memory.
     pub(super) fn sent(&mut self, jobs: &mut Jobs<V>, number: usize) {
         self.close(jobs, number, None);
     }
 
-    /// Whether there are calls that the application has, or will get.
+    /// Returns true if the application has calls to answer, or will get some.
     pub(super) fn is_busy(&self) -> bool {
         self.answers.iter().any(|answer| answer.call.is_some() && answer.provided.is_none())
     }
 
-    /// The XID of a call that is not answered yet.
+    /// Returns the XID of an unanswered call.
     pub(super) fn xid(&self, number: u32) -> Option<u32> {
         self.answers.get(number as usize).filter(|answer| answer.stage != AnswerStage::Free).map(|answer| answer.xid)
     }
 
-    /// The connection is over.
+    /// Ends all answers, because the connection is over.
     pub(super) fn lost(&mut self, jobs: &mut Jobs<V>) {
         let _ = self.responder.handle(Input::Disconnected);
         self.delivered.clear();
@@ -198,46 +198,46 @@ impl<V: Provider> Answering<V> {
     }
 
     /// The next call for the application.
-    pub(super) fn next(&mut self) -> Option<Asked> {
+    pub(super) fn next(&mut self) -> Option<DeliveredCall> {
         let number = self.delivered.pop_front()?;
         let answer = self.answers.get_mut(number)?;
         let (message, reply) = (mem::take(&mut answer.message), mem::take(&mut answer.reply));
-        Some(Asked { number, xid: answer.xid, message, reply })
+        Some(DeliveredCall { number, xid: answer.xid, message, reply })
     }
 
     /// Answers a call, and takes its buffers.
-    pub(super) fn reply(&mut self, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
-        let answer = self.answers.get_mut(asked.number).ok_or(ReplyFault::NoCall)?;
+    pub(super) fn reply(&mut self, delivered: &mut DeliveredCall, protected: bool) -> Result<Form, ReplyFault> {
+        let answer = self.answers.get_mut(delivered.number).ok_or(ReplyFault::NoCall)?;
         let call = answer.call.ok_or(ReplyFault::NoCall)?;
-        let length = asked.reply.places(&mut self.items).ok_or(ReplyFault::Items)?;
-        let given = responder::Reply { head: asked.reply.head(), length, results: &self.items, protected };
+        let length = delivered.reply.positions(&mut self.items).ok_or(ReplyFault::Items)?;
+        let given = responder::Reply { head: delivered.reply.head(), length, results: &self.items, protected };
         let form = self.responder.reply(call, &given)?;
-        (answer.message, answer.reply) = (mem::take(&mut asked.message), mem::take(&mut asked.reply));
+        (answer.message, answer.reply) = (mem::take(&mut delivered.message), mem::take(&mut delivered.reply));
         Ok(form)
     }
 
     /// Forgets a call that has no reply, and takes its buffers.
-    pub(super) fn forget(&mut self, jobs: &mut Jobs<V>, asked: &mut Asked) -> Result<(), ReplyFault> {
-        let answer = self.answers.get_mut(asked.number).ok_or(ReplyFault::NoCall)?;
+    pub(super) fn forget(&mut self, jobs: &mut Jobs<V>, delivered: &mut DeliveredCall) -> Result<(), ReplyFault> {
+        let answer = self.answers.get_mut(delivered.number).ok_or(ReplyFault::NoCall)?;
         let call = answer.call.ok_or(ReplyFault::NoCall)?;
         self.responder.forget(call)?;
-        (answer.message, answer.reply) = (mem::take(&mut asked.message), mem::take(&mut asked.reply));
+        (answer.message, answer.reply) = (mem::take(&mut delivered.message), mem::take(&mut delivered.reply));
         self.of_call.get_mut(call.index()).map(Option::take);
-        self.close(jobs, asked.number, None);
+        self.close(jobs, delivered.number, None);
         Ok(())
     }
 
-    /// Does the next thing that the Responder asks for, and says whether there was one.
+    /// Carries out the next request of the Responder. Returns false if there was none.
     pub(super) fn step(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
-        gate: &mut Gate<'_>,
+        flow_control: &mut FlowControl<'_>,
     ) -> Result<bool, Ended> {
         let occupied = self.responder.occupied();
         // The call that is answered gives up what it occupied.
-        if let Some(permitted) = gate.permitted_replies(occupied.saturating_sub(1)) {
+        if let Some(permitted) = flow_control.permitted_replies(occupied.saturating_sub(1)) {
             self.responder.permit(permitted);
         }
         let output = match self.responder.poll(&mut buffers.header) {
@@ -247,31 +247,31 @@ impl<V: Provider> Answering<V> {
             Err(_) => return Err(Ended::Internal(InternalFault::Header)),
         };
         match output {
-            Output::Release { receive } => buffers.release(port, receive)?,
+            Output::Release { receive } => buffers.release(resources, receive)?,
             Output::Place { call, receive, from, length, at } => {
                 let target = at as usize..at as usize + length as usize;
-                self.place(port, buffers, (receive, from), (call, target))?;
+                self.place(resources, buffers, (receive, from), (call, target))?;
             }
-            Output::Read { call, source, at } => self.read(port, buffers, jobs, (call, source, at))?,
-            Output::Deliver { call, message } => self.deliver(port, buffers, jobs, (call, message))?,
-            Output::Write { call, from, target } => self.write(port, buffers, jobs, (call, from, target))?,
+            Output::Read { call, source, at } => self.read(resources, buffers, jobs, (call, source, at))?,
+            Output::Deliver { call, message } => self.deliver(resources, buffers, jobs, (call, message))?,
+            Output::Write { call, from, target } => self.write(resources, buffers, jobs, (call, from, target))?,
             Output::Send { call, header, payload, invalidate, is_last } => {
                 let (sent, stream) = carried(&mut self.of_call, &mut self.answers, (call, is_last))?;
-                gate.pass(occupied.saturating_sub(u32::from(is_last)), &mut buffers.header);
-                buffers.send(port, (header, payload, stream.unwrap_or(&Stream::default())), (sent, invalidate))?;
+                flow_control.write_credits(occupied.saturating_sub(u32::from(is_last)), &mut buffers.header);
+                buffers.send(resources, (header, payload, stream.unwrap_or(&Stream::default())), (sent, invalidate))?;
             }
-            Output::Register { call, length } => self.provide(port, jobs, call, length)?,
+            Output::Register { call, length } => self.provide(resources, jobs, call, length)?,
             Output::Invalidate { call, .. } => self.fence(jobs, call)?,
-            // It has been told of nothing else that would end a connection.
+            // No other input that it gets would end a connection.
             Output::Disconnect => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
         }
         Ok(true)
     }
 
-    /// Puts a part of a call where it belongs: that of a Send around what is pulled.
+    /// Copies a part of a call from its Send into the message.
     fn place(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &Buffers<V>,
         (receive, from): (u32, usize),
         (call, target): (CallId, Range<usize>),
@@ -283,14 +283,14 @@ impl<V: Provider> Answering<V> {
             message.resize(target.end, 0);
         }
         let target = message.get_mut(target).ok_or(Ended::MISSING)?;
-        let copied = buffers.look(port, receive, |octets| {
+        let copied = buffers.look(resources, receive, |octets| {
             let source = octets.get(from..).and_then(|rest| rest.get(..target.len()));
             source.map(|source| target.copy_from_slice(source))
         })?;
         copied.ok_or(Ended::MISSING)
     }
 
-    /// Takes back the memory of a reply that the other side has pulled, or has not pulled in time.
+    /// Deregisters a reply that the other side has pulled, or has not pulled in time.
     fn fence(&mut self, jobs: &mut Jobs<V>, call: CallId) -> Result<(), Ended> {
         let number = self.of_call.get_mut(call.index()).and_then(Option::take).ok_or(Ended::MISSING)?;
         self.timed = self.timed.saturating_sub(1);
@@ -299,50 +299,56 @@ impl<V: Provider> Answering<V> {
     }
 
     /// Starts to register a whole reply, for the other side to pull.
-    fn provide(&mut self, port: &Port<V>, jobs: &mut Jobs<V>, call: CallId, length: u32) -> Result<(), Ended> {
+    fn provide(
+        &mut self,
+        resources: &Resources<V>,
+        jobs: &mut Jobs<V>,
+        call: CallId,
+        length: u32,
+    ) -> Result<(), Ended> {
         let number = self.number(call).ok_or(Ended::MISSING)?;
         let answer = self.answer(number)?;
-        // Of a single buffer, no more than the range may be exposed.
+        // Of a single buffer, only the range may be exposed.
         let whole = |(part, local): &(Part, Range<usize>)| *local == (0..answer.reply.part_len(*part));
         let part = answer.reply.part(&(0..length)).filter(whole);
         let source = part.map_or(Source::Copy(0), |(part, _)| Source::Part(part));
-        let buffer = answer.take(port, source, length)?;
-        self.register(jobs, AnswerMemory { answer: number, of: Of::Provided(source) }, buffer)
+        let buffer = answer.take(resources, source, length)?;
+        self.register(jobs, AnswerRegistration { answer: number, kind: AnswerBuffer::Provided(source) }, buffer)
     }
 
-    fn register(&mut self, jobs: &mut Jobs<V>, owner: AnswerMemory, buffer: Vec<u8>) -> Result<(), Ended> {
-        self.answer(owner.answer)?.away += 1;
-        jobs.add(Job::Register(Owner::Answer(owner), buffer));
+    fn register(&mut self, jobs: &mut Jobs<V>, registration: AnswerRegistration, buffer: Vec<u8>) -> Result<(), Ended> {
+        self.answer(registration.answer)?.away += 1;
+        jobs.add(Job::Register(RegistrationId::Answer(registration), buffer));
         Ok(())
     }
 
-    /// Memory is registered, or cannot be.
+    /// Handles the end of a registration.
     pub(super) fn registered(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         jobs: &mut Jobs<V>,
-        owner: AnswerMemory,
+        registration: AnswerRegistration,
         registered: Result<V::Region, NotRegistered>,
     ) -> Result<(), Ended> {
-        let answer = self.answer(owner.answer)?;
+        let answer = self.answer(registration.answer)?;
         answer.away -= 1;
         let segment = match registered {
             Ok(region) => {
-                let segment = port.verbs.segment(&region);
-                answer.keep(owner.of, region);
+                let segment = resources.verbs.segment(&region);
+                answer.keep(registration.kind, region);
                 Some(segment)
             }
             Err(NotRegistered { buffer, .. }) => {
-                answer.put_back(owner.of, buffer);
+                answer.put_back(registration.kind, buffer);
                 None
             }
         };
-        match (answer.stage, answer.call, owner.of) {
-            (AnswerStage::Closing(_) | AnswerStage::Free, ..) | (_, None, _) => self.settle(jobs, owner.answer),
-            (AnswerStage::Open | AnswerStage::Refused, Some(call), Of::Provided(_)) => {
-                self.is_provided(jobs, owner, call, segment)?;
+        match (answer.stage, answer.call, registration.kind) {
+            (AnswerStage::Closing(_) | AnswerStage::Free, ..) | (_, None, _) => self.settle(jobs, registration.answer),
+            (AnswerStage::Open | AnswerStage::Refused, Some(call), AnswerBuffer::Provided(_)) => {
+                self.is_provided(jobs, registration, call, segment)?;
             }
-            (AnswerStage::Open | AnswerStage::Refused, Some(call), Of::Call | Of::Reply(_)) => {
+            (AnswerStage::Open | AnswerStage::Refused, Some(call), AnswerBuffer::Call | AnswerBuffer::Reply(_)) => {
                 answer.stage = if segment.is_some() { AnswerStage::Open } else { AnswerStage::Refused };
                 self.responder.handle(Input::Resumed { call })?;
             }
@@ -350,17 +356,17 @@ impl<V: Provider> Answering<V> {
         Ok(())
     }
 
-    /// Memory is registered for the other side to pull a reply, or cannot be.
+    /// Handles the end of a registration of memory from which the other side is to pull a reply.
     fn is_provided(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: AnswerMemory,
+        registration: AnswerRegistration,
         call: CallId,
         segment: Option<Segment>,
     ) -> Result<(), Ended> {
         let memory = segment.map(|segment| (segment.handle, segment.offset));
         let mut told = self.responder.handle(Input::Registered { call, memory });
-        let answer = self.answers.get_mut(owner.answer).ok_or(Ended::MISSING)?;
+        let answer = self.answers.get_mut(registration.answer).ok_or(Ended::MISSING)?;
         match told {
             Ok(()) if memory.is_some() => {
                 answer.provided = Some(Instant::now() + self.provides);
@@ -370,7 +376,7 @@ impl<V: Provider> Answering<V> {
                 let (_, region) = answer.regions.pop().ok_or(Ended::MISSING)?;
                 answer.tries += 1;
                 answer.away += 1;
-                jobs.add(Job::RegisterAgain(Owner::Answer(owner), region));
+                jobs.add(Job::RegisterAgain(RegistrationId::Answer(registration), region));
                 told = Ok(());
             }
             Err(InputError::HandleInUse) => told = self.responder.handle(Input::Registered { call, memory: None }),
@@ -379,26 +385,26 @@ impl<V: Provider> Answering<V> {
         Ok(told?)
     }
 
-    /// A registration has ended.
+    /// Handles the end of a deregistration.
     pub(super) fn deregistered(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: AnswerMemory,
+        registration: AnswerRegistration,
         buffer: Result<Vec<u8>, Error>,
     ) -> Result<(), Ended> {
-        let answer = self.answer(owner.answer)?;
+        let answer = self.answer(registration.answer)?;
         answer.away -= 1;
-        let returned = buffer.map(|buffer| answer.put_back(owner.of, buffer));
-        if let (AnswerStage::Open, Some(call), Of::Call) = (answer.stage, answer.call, owner.of) {
+        let returned = buffer.map(|buffer| answer.put_back(registration.kind, buffer));
+        if let (AnswerStage::Open, Some(call), AnswerBuffer::Call) = (answer.stage, answer.call, registration.kind) {
             returned?;
-            self.hand_over(owner.answer, call)
+            self.hand_over(registration.answer, call)
         } else {
-            self.settle(jobs, owner.answer);
+            self.settle(jobs, registration.answer);
             Ok(())
         }
     }
 
-    /// Nothing of an answer is in progress any more: takes its memory back, for which the Responder may wait.
+    /// Nothing of an answer is in progress any more: deregisters its memory. The Responder may wait for that.
     fn close(&mut self, jobs: &mut Jobs<V>, number: usize, call: Option<CallId>) {
         if let Some(answer) = self.answers.get_mut(number)
             && answer.stage != AnswerStage::Free
@@ -408,7 +414,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Takes back the remaining memory of an answer that is closed. When everything is back, there is room for another.
+    /// Deregisters the remaining memory of a closed answer. When no memory is registered any more, the answer is free.
     fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
         let Some(answer) = self.answers.get_mut(number) else { return };
         let AnswerStage::Closing(call) = answer.stage else { return };
@@ -426,17 +432,17 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Whether there is a call for the application.
+    /// Returns true if there is a call for the application.
     pub(super) fn has_next(&self) -> bool {
         !self.delivered.is_empty()
     }
 
-    /// When the first time ends: for pulling a provided reply, or by which something is delayed.
+    /// Returns the earliest deadline: for pulling a provided reply, or the end of a delay.
     pub(super) fn next_end(&self) -> Option<Instant> {
         (self.timed > 0).then(|| self.answers.iter().filter_map(Answer::ends).min()).flatten()
     }
 
-    /// Ends replies that were not pulled in time, and goes on with what was delayed.
+    /// Ends replies that were not pulled in time, and resumes delayed answers.
     pub(super) fn expire(&mut self, now: Instant) {
         if self.timed == 0 {
             return;
@@ -444,7 +450,7 @@ impl<V: Provider> Answering<V> {
         for answer in self.answers.iter_mut().filter(|answer| answer.ends().is_some_and(|ends| ends <= now)) {
             let Some(call) = answer.call else { continue };
             if answer.provided.is_some() {
-                // If its end has begun, it goes on by itself as soon as there is room for it.
+                // An end that has begun is completed as soon as the send queue has a free entry.
                 let _ = self.responder.expire(call);
                 answer.provided = Some(now + LONGEST);
             } else {
@@ -456,7 +462,7 @@ impl<V: Provider> Answering<V> {
         }
     }
 
-    /// Whether what the Responder asks for has to wait, so that it is asked for again.
+    /// Returns true if the Responder's request has to wait. It is then asked for again later.
     fn is_delayed(&mut self, number: usize, call: CallId, delay: Duration) -> Result<bool, Ended> {
         let answer = self.answer(number)?;
         if delay.is_zero() || answer.delay == AnswerDelay::Over {
@@ -476,7 +482,7 @@ impl<V: Provider> Answering<V> {
         self.answers.get_mut(number).ok_or(Ended::MISSING)
     }
 
-    /// The answer to a call; a new one comes with memory in which to put the call together.
+    /// Returns the number of the answer to a call. A new answer has memory to assemble the call in.
     fn number_or_begin(&mut self, call: CallId) -> Result<usize, Ended> {
         self.number(call).map_or_else(|| self.begin(call), Ok)
     }
@@ -486,8 +492,8 @@ impl<V: Provider> Answering<V> {
             self.answers.push(Answer::default());
             self.answers.len() - 1
         });
-        let place = self.of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
-        *place = Some(number);
+        let slot = self.of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
+        *slot = Some(number);
         let answer = self.answers.get_mut(number).ok_or(Ended::MISSING)?;
         (answer.call, answer.stage) = (Some(call), AnswerStage::Open);
         answer.xid = self.responder.xid(call).ok_or(Ended::MISSING)?;
@@ -501,10 +507,10 @@ impl<V: Provider> Answering<V> {
         Ok(number)
     }
 
-    /// Pulls a part of a call. The memory for it is registered first.
+    /// Pulls a part of a call, after registering the memory for it.
     fn read(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         (call, source, at): (CallId, Segment, u32),
@@ -517,22 +523,22 @@ impl<V: Provider> Answering<V> {
         if let Some(region) = &answer.pulled {
             answer.delay = AnswerDelay::Ahead;
             let local = Local { region, range: at as usize..at as usize + source.length as usize };
-            return Ok(buffers.transfer(port, (Posted::Read(id(number)?), true), source, local)?);
+            return Ok(buffers.transfer(resources, (Posted::Read(id(number)?), true), source, local)?);
         }
         let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
         } else {
             let message = mem::take(&mut answer.message);
-            self.register(jobs, AnswerMemory { answer: number, of: Of::Call }, message)?;
+            self.register(jobs, AnswerRegistration { answer: number, kind: AnswerBuffer::Call }, message)?;
             Input::Postponed { call }
         };
         Ok(self.responder.handle(next)?)
     }
 
-    /// Writes a part of a reply. Its memory is registered first.
+    /// Writes a part of a reply, after registering its memory.
     fn write(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         (call, from, target): (CallId, u32, Segment),
@@ -549,22 +555,22 @@ impl<V: Provider> Answering<V> {
         };
         if let Some((_, region)) = answer.regions.iter().find(|(of, _)| *of == source) {
             let local = Local { region, range };
-            return Ok(buffers.transfer(port, (Posted::Write(id(number)?), false), target, local)?);
+            return Ok(buffers.transfer(resources, (Posted::Write(id(number)?), false), target, local)?);
         }
         let next = if answer.stage == AnswerStage::Refused {
             Input::NotPosted { call }
         } else {
-            let buffer = answer.take(port, source, target.length)?;
-            self.register(jobs, AnswerMemory { answer: number, of: Of::Reply(source) }, buffer)?;
+            let buffer = answer.take(resources, source, target.length)?;
+            self.register(jobs, AnswerRegistration { answer: number, kind: AnswerBuffer::Reply(source) }, buffer)?;
             Input::Postponed { call }
         };
         Ok(self.responder.handle(next)?)
     }
 
-    /// A call is complete. If it was pulled, it is taken out of its region first.
+    /// Completes a call. A call that was pulled is first taken out of its region.
     fn deliver(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &Buffers<V>,
         jobs: &mut Jobs<V>,
         (call, message): (CallId, CallMessage),
@@ -573,7 +579,7 @@ impl<V: Provider> Answering<V> {
         let answer = self.answer(number)?;
         match message {
             CallMessage::Inline { receive, from, length } => {
-                let copied = buffers.look(port, receive, |octets| {
+                let copied = buffers.look(resources, receive, |octets| {
                     let octets = octets.get(from..).and_then(|rest| rest.get(..length as usize))?;
                     answer.message.copy_from_slice(octets);
                     Some(())
@@ -589,7 +595,7 @@ impl<V: Provider> Answering<V> {
         self.hand_over(number, call)
     }
 
-    /// Hands a call to the application. What was pulled may contain anything.
+    /// Passes a call to the application. The pulled octets may be anything.
     fn hand_over(&mut self, number: usize, call: CallId) -> Result<(), Ended> {
         let answer = self.answer(number)?;
         if MessageType::peek(&answer.message) == Some((answer.xid, MessageType::CALL)) {
@@ -602,21 +608,21 @@ impl<V: Provider> Answering<V> {
     }
 }
 
-/// What the Send of a reply carries. The Responder forgets the call then, unless the other side is to pull the reply;
-/// and nothing was kept of a call that was refused at once. A part of a continued reply is copied, so nothing depends on
-/// its Send.
+/// Returns the purpose of a reply's Send, and its stream. The Responder then forgets the call, unless the other side is
+/// to pull the reply; and nothing was kept of a call that was refused at once. A part of a continued reply is copied,
+/// so nothing depends on its Send.
 fn carried<'a, R>(
     of_call: &mut [Option<usize>],
     answers: &'a mut [Answer<R>],
     (call, is_last): (CallId, bool),
 ) -> Result<(Sent, Option<&'a Stream>), Ended> {
-    let place = of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
-    let answer = place.and_then(|number| answers.get_mut(number)).filter(|answer| answer.provided.is_none());
-    let (Some(answer), Some(number)) = (answer, *place) else { return Ok((Sent::Nothing, None)) };
+    let slot = of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
+    let answer = slot.and_then(|number| answers.get_mut(number)).filter(|answer| answer.provided.is_none());
+    let (Some(answer), Some(number)) = (answer, *slot) else { return Ok((Sent::Nothing, None)) };
     if !is_last {
         return Ok((Sent::Nothing, Some(&answer.reply)));
     }
-    (answer.call, *place) = (None, None);
+    (answer.call, *slot) = (None, None);
     Ok((Sent::Reply(number), Some(&answer.reply)))
 }
 
@@ -644,7 +650,7 @@ impl<R> Default for Answer<R> {
 }
 
 impl<R> Answer<R> {
-    /// When its deadline passes.
+    /// Returns its deadline.
     const fn ends(&self) -> Option<Instant> {
         match self.delay {
             AnswerDelay::Until(until) => Some(until),
@@ -652,34 +658,41 @@ impl<R> Answer<R> {
         }
     }
 
-    /// Keeps memory that is registered.
-    fn keep(&mut self, of: Of, region: R) {
-        match of {
-            Of::Call => self.pulled = Some(region),
-            Of::Reply(source) | Of::Provided(source) => self.regions.push((source, region)),
+    /// Keeps registered memory.
+    fn keep(&mut self, kind: AnswerBuffer, region: R) {
+        match kind {
+            AnswerBuffer::Call => self.pulled = Some(region),
+            AnswerBuffer::Reply(source) | AnswerBuffer::Provided(source) => self.regions.push((source, region)),
         }
     }
 
-    /// Puts a buffer where it belongs.
-    fn put_back(&mut self, of: Of, buffer: Vec<u8>) {
-        match of {
-            Of::Call => self.message = buffer,
-            Of::Reply(Source::Part(part)) | Of::Provided(Source::Part(part)) => self.reply.put_back(part, buffer),
+    /// Puts a buffer back.
+    fn put_back(&mut self, kind: AnswerBuffer, buffer: Vec<u8>) {
+        match kind {
+            AnswerBuffer::Call => self.message = buffer,
+            AnswerBuffer::Reply(Source::Part(part)) | AnswerBuffer::Provided(Source::Part(part)) => {
+                self.reply.put_back(part, buffer)
+            }
             _ if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
             _ => {}
         }
     }
 
-    /// Takes a buffer of the reply, or makes one from this many of its octets.
-    fn take<V: Verbs<Region = R>>(&mut self, port: &Port<V>, source: Source, length: u32) -> Result<Vec<u8>, Error> {
+    /// Takes a buffer of the reply, or makes one from `length` of its octets.
+    fn take<V: Verbs<Region = R>>(
+        &mut self,
+        resources: &Resources<V>,
+        source: Source,
+        length: u32,
+    ) -> Result<Vec<u8>, Error> {
         match source {
             Source::Part(part) => Ok(self.reply.take(part)),
-            Source::Copy(from) => self.copy(port, &(from..from.saturating_add(length))),
+            Source::Copy(from) => self.copy(resources, &(from..from.saturating_add(length))),
         }
     }
 
     /// Copies a range of the reply, part of which may be in registered memory.
-    fn copy<V: Verbs<Region = R>>(&mut self, port: &Port<V>, range: &Range<u32>) -> Result<Vec<u8>, Error> {
+    fn copy<V: Verbs<Region = R>>(&mut self, resources: &Resources<V>, range: &Range<u32>) -> Result<Vec<u8>, Error> {
         let (mut copy, mut done) = (self.copies.pop().unwrap_or_default(), Ok(()));
         copy.clear();
         copy.reserve(range.len());
@@ -687,28 +700,31 @@ impl<R> Answer<R> {
             let take = |octets: &[u8]| copy.extend_from_slice(octets.get(within).unwrap_or_default());
             let source = part.map(Source::Part);
             match self.regions.iter().find(|(of, _)| source == Some(*of)) {
-                Some((_, region)) => done = done.clone().and(port.verbs.read(region, take)),
+                Some((_, region)) => done = done.clone().and(resources.verbs.read(region, take)),
                 None => take(self.reply.octets(part)),
             }
         });
         done.map(|()| copy)
     }
 
-    /// Takes back the memory in which a call was put together; false if there is none.
+    /// Deregisters the memory in which a call was assembled. Returns false if there is none.
     fn take_back_call<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) -> bool {
         let Some(region) = self.pulled.take() else { return false };
         self.away += 1;
-        jobs.add(Job::Deregister(Owner::Answer(AnswerMemory { answer, of: Of::Call }), region));
+        jobs.add(Job::Deregister(
+            RegistrationId::Answer(AnswerRegistration { answer, kind: AnswerBuffer::Call }),
+            region,
+        ));
         true
     }
 
-    /// Takes back all memory.
+    /// Deregisters all memory.
     fn take_back_all<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, answer: usize) {
         self.take_back_call(jobs, answer);
         while let Some((source, region)) = self.regions.pop() {
             self.away += 1;
-            let owner = AnswerMemory { answer, of: Of::Reply(source) };
-            jobs.add(Job::Deregister(Owner::Answer(owner), region));
+            let registration = AnswerRegistration { answer, kind: AnswerBuffer::Reply(source) };
+            jobs.add(Job::Deregister(RegistrationId::Answer(registration), region));
         }
     }
 }

@@ -1,60 +1,61 @@
-//! The Receives and Sends of a connection: buffers that stay registered as long as it lasts.
+//! Receive and send buffers of a connection, which stay registered as long as it lasts.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rpcrdma::endpoint::CallId;
+use rpcrdma::segment::Segment;
 
-use super::port::{Port, Posted};
+use super::resources::{Posted, Resources};
 use crate::message::ended::Ended;
 use crate::message::stream::Stream;
 use crate::verbs::Error;
-use crate::verbs::{Access, Local, Operation, Verbs};
-use crate::{Remote, Segment};
+use crate::verbs::{Access, Local, Operation, Remote, Verbs, Work};
 
-/// A connection's own buffers, and its posted work.
+/// Receive and send buffers of a connection, and its posted work.
 pub(crate) struct Buffers<V: Verbs> {
-    /// The endpoints name a Receive by its index here.
+    /// Receive buffers, which the endpoints name by their index.
     receives: Vec<V::Region>,
-    /// Messages that were copied out of their Receives. Their names go on after those of the Receives.
+    /// Messages that were copied out of their Receives, by name. Names are numbers after the indexes of the Receives.
     copies: BTreeMap<u32, Vec<u8>>,
     next_copy: u32,
-    /// Octets of the copies.
+    /// Number of octets in the copies.
     pub(super) copied: usize,
     sends: Vec<V::Region>,
-    /// What each posted Send carries.
+    /// Purpose of each posted Send.
     pub(super) sent: Vec<Sent>,
     idle: Vec<u32>,
-    /// How many more requests may be posted.
-    room: usize,
-    /// Receives that are posted and not complete.
+    /// Number of work requests that may still be posted to the send queue.
+    send_queue_free: usize,
+    /// Number of posted Receives.
     pending: u32,
-    /// Octets of each buffer.
+    /// Length of each receive buffer, in octets.
     receive_size: usize,
-    /// Where the endpoints write headers.
+    /// Buffer into which the endpoints write headers.
     pub(super) header: Vec<u8>,
 }
 
-/// What a Send carries.
+/// Purpose of a Send.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sent {
     Nothing,
     Call(CallId),
-    /// The reply with this number, whose memory is free when the Send is complete.
+    /// The reply with this number. Its memory is free when the Send has completed.
     Reply(usize),
 }
 
 impl<V: Verbs> Buffers<V> {
-    /// Registers them, and posts the Receives.
+    /// Registers the buffers, and posts the Receives.
     pub(super) fn new(
-        port: &Port<V>,
+        resources: &Resources<V>,
         receives: usize,
         sends: usize,
         sizes: (u32, u32),
-        room: usize,
+        send_queue_depth: usize,
     ) -> Result<Self, Error> {
         let (send_size, receive_size) = (sizes.0 as usize, sizes.1 as usize);
-        let register = |octets: usize, access| Ok(port.verbs.register(&port.domain, vec![0; octets], access)?);
+        let register =
+            |octets: usize, access| Ok(resources.verbs.register(&resources.domain, vec![0; octets], access)?);
         let mut buffers = Self {
             receives: (0..receives)
                 .map(|_| register(receive_size, Access::LOCAL_WRITE))
@@ -65,31 +66,31 @@ impl<V: Verbs> Buffers<V> {
             sends: (0..sends).map(|_| register(send_size, Access::empty())).collect::<Result<_, Error>>()?,
             sent: vec![Sent::Nothing; sends],
             idle: (0..sends as u32).rev().collect(),
-            room,
+            send_queue_free: send_queue_depth,
             pending: 0,
             receive_size,
             header: vec![0; send_size],
         };
         for receive in 0..buffers.receives.len() as u32 {
-            buffers.post_receive(port, receive)?;
+            buffers.post_receive(resources, receive)?;
         }
         Ok(buffers)
     }
 
-    /// Whether one more work request can be posted, whether a Send or not.
+    /// Returns true if one more work request can be posted, even if it is a Send.
     pub(super) fn are_ready(&self) -> bool {
-        self.room > 0 && !self.idle.is_empty()
+        self.send_queue_free > 0 && !self.idle.is_empty()
     }
 
-    /// A work request is complete.
+    /// Counts a completed work request.
     pub(super) fn completed(&mut self) {
-        self.room += 1;
+        self.send_queue_free += 1;
     }
 
-    pub(super) fn post_receive(&mut self, port: &Port<V>, receive: u32) -> Result<(), Error> {
+    pub(super) fn post_receive(&mut self, resources: &Resources<V>, receive: u32) -> Result<(), Error> {
         let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
-        port.verbs.post_receive(
-            &port.queue_pair,
+        resources.verbs.post_receive(
+            &resources.queue_pair,
             Posted::Receive(receive).to_id(),
             Local::all(region, self.receive_size),
         )?;
@@ -97,65 +98,70 @@ impl<V: Verbs> Buffers<V> {
         Ok(())
     }
 
-    /// A Receive is complete.
+    /// Counts a completed Receive.
     pub(super) const fn received(&mut self) {
         self.pending = self.pending.saturating_sub(1);
     }
 
-    /// How many messages can be received in version 2: one Receive is kept for an asynchronous grant.
-    pub(super) const fn room(&self) -> u32 {
+    /// Number of messages that can be received in version 2: one Receive is kept for an asynchronous grant.
+    pub(super) const fn receivable(&self) -> u32 {
         self.pending.saturating_sub(1)
     }
 
-    /// Posts the Receive of a message of this length again, and keeps a copy. Returns the name of that.
-    pub(super) fn copy(&mut self, port: &Port<V>, receive: u32, length: usize) -> Result<u32, Error> {
-        let octets = self.look(port, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())?;
+    /// Copies a message of this length, and posts its Receive again. Returns the name of the copy.
+    pub(super) fn copy(&mut self, resources: &Resources<V>, receive: u32, length: usize) -> Result<u32, Error> {
+        let octets = self.look(resources, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())?;
         let name = self.next_copy;
-        // After all others, the first ones are no longer there.
+        // After the last number, the first ones are free again.
         self.next_copy = name.checked_add(1).unwrap_or(self.receives.len() as u32);
         self.copied += octets.len();
         self.copies.insert(name, octets);
-        self.post_receive(port, receive)?;
+        self.post_receive(resources, receive)?;
         Ok(name)
     }
 
-    /// Whether this is the name of a copy.
+    /// Returns true if this names a copy.
     pub(super) const fn is_copy(&self, receive: u32) -> bool {
         receive as usize >= self.receives.len()
     }
 
-    /// A message is no longer needed: posts its Receive again, or drops the copy.
-    pub(super) fn release(&mut self, port: &Port<V>, receive: u32) -> Result<(), Error> {
+    /// Releases a message: posts its Receive again, or drops the copy.
+    pub(super) fn release(&mut self, resources: &Resources<V>, receive: u32) -> Result<(), Error> {
         if self.is_copy(receive) {
             self.copied -= self.copies.remove(&receive).map_or(0, |octets| octets.len());
             return Ok(());
         }
-        self.post_receive(port, receive)
+        self.post_receive(resources, receive)
     }
 
-    /// Looks at a received message.
-    pub(super) fn look<T>(&self, port: &Port<V>, receive: u32, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+    /// Calls `look` with a received message.
+    pub(super) fn look<T>(
+        &self,
+        resources: &Resources<V>,
+        receive: u32,
+        look: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T, Error> {
         if let Some(octets) = self.copies.get(&receive) {
             return Ok(look(octets));
         }
         let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
-        port.verbs.read(region, look)
+        resources.verbs.read(region, look)
     }
 
     /// Posts a Send of the first `header` octets of the header buffer and of these ranges of a stream.
     pub(super) fn send(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         (header, payload, stream): (usize, impl Iterator<Item = Range<u32>>, &Stream),
         (sent, invalidate): (Sent, Option<u32>),
     ) -> Result<(), Error> {
         let slot = self.idle.pop().ok_or(Error::QueueFull)?;
         let region = self.sends.get(slot as usize).ok_or(Error::Range)?;
         let mut filled = 0;
-        let fits = port.verbs.write(region, |buffer| {
+        let fits = resources.verbs.write(region, |buffer| {
             let mut put = |octets: &[u8]| {
-                if let Some(place) = buffer.get_mut(filled..filled + octets.len()) {
-                    place.copy_from_slice(octets);
+                if let Some(free) = buffer.get_mut(filled..filled + octets.len()) {
+                    free.copy_from_slice(octets);
                 }
                 filled += octets.len();
             };
@@ -169,34 +175,34 @@ impl<V: Verbs> Buffers<V> {
             return Err(Error::Range);
         }
         let operation = invalidate.map_or(Operation::Send, Operation::SendWithInvalidate);
-        let work = crate::verbs::Work::new(Posted::Send(slot).to_id(), operation, Local::all(region, filled));
-        if let Some(place) = self.sent.get_mut(slot as usize) {
-            *place = sent;
+        let work = Work::new(Posted::Send(slot).to_id(), operation, Local::all(region, filled));
+        if let Some(entry) = self.sent.get_mut(slot as usize) {
+            *entry = sent;
         }
-        port.verbs.post(&port.queue_pair, work)?;
-        self.room -= 1;
+        resources.verbs.post(&resources.queue_pair, work)?;
+        self.send_queue_free -= 1;
         Ok(())
     }
 
-    /// A Send is complete; returns what it carried.
+    /// Returns the purpose of a completed Send.
     pub(super) fn take_sent(&mut self, slot: u32) -> Sent {
         let Some(sent) = self.sent.get_mut(slot as usize) else { return Sent::Nothing };
         self.idle.push(slot);
         std::mem::replace(sent, Sent::Nothing)
     }
 
-    /// Posts an RDMA Read or Write for a part of this side's own region.
+    /// Posts an RDMA Read or Write for a range of a region of this end.
     pub(super) fn transfer(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         (id, read): (Posted, bool),
         remote: Segment,
         local: Local<'_, V::Region>,
     ) -> Result<(), Error> {
         let remote = Remote::from(remote);
         let operation = if read { Operation::Read(remote) } else { Operation::Write(remote) };
-        port.verbs.post(&port.queue_pair, crate::verbs::Work::new(id.to_id(), operation, local))?;
-        self.room -= 1;
+        resources.verbs.post(&resources.queue_pair, Work::new(id.to_id(), operation, local))?;
+        self.send_queue_free -= 1;
         Ok(())
     }
 }

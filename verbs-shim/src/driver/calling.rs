@@ -10,15 +10,15 @@ use rpcrdma::endpoint::SegmentLimits;
 use rpcrdma::endpoint::requester::{self, End, Input, Memory, Output};
 use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
+use rpcrdma::segment::Segment;
 
 use super::buffers::{Buffers, Sent};
-use super::gate::Gate;
+use super::call_queue::{CallQueue, QueuePosition, WaitMode};
+use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
-use super::line::{Line, LinePlace, Turn};
-use super::owner::{CallMemory, Home, Owner};
-use super::port::{Port, Posted, Provider};
+use super::registration::{CallBuffer, CallRegistration, RegistrationId};
+use super::resources::{Posted, Provider, Resources};
 use super::settings::{MAX_CALLS, Settings};
-use crate::Segment;
 use crate::message::call::{Call, CallError, Expects, Progress};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::Part;
@@ -26,11 +26,11 @@ use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
 
 const CALLS: usize = MAX_CALLS as usize;
-/// The most segments of a call: data items, room for results, and what is around them in a long call.
+/// Maximum number of segments of a call: data items, result buffers, and the octets around them in a long call.
 const SEGMENTS: usize = 32;
-/// The most copies whose buffers are kept for the next call.
+/// Maximum number of copies whose buffers are kept for the next call.
 const MAX_COPIES: usize = 4;
-/// Each buffer is one region of its own length; the Requester would split a longer one.
+/// Maximum length of a segment. Each buffer is one region of its own length; the Requester would split a longer one.
 const SEGMENT_LENGTH: u32 = 0xffff_fffc;
 
 /// The calls of one end.
@@ -38,28 +38,28 @@ pub(crate) struct Calling<V: Verbs> {
     requester: Box<Requester<CALLS, SEGMENTS>>,
     tickets: Vec<Ticket<V::Region>>,
     free: Vec<usize>,
-    /// The ticket of the call in each place of the Requester.
+    /// Ticket of the call in each slot of the Requester.
     of_call: [usize; CALLS],
-    /// Calls that were given up and have not ended, and how long each may wait for its reply, the oldest first.
+    /// Calls that were given up and have not ended, with their deadlines, the oldest first.
     given_up: VecDeque<(Option<Instant>, CallId)>,
     grace: Duration,
     /// Calls that were given up and have ended, at most `most_returned`.
     returned: VecDeque<Call>,
     most_returned: usize,
-    /// RDMA Reads of replies that wait until the room is registered: ticket, source, place in the room.
+    /// RDMA Reads of replies that wait until the buffer is registered: ticket, source, offset in the buffer.
     held: VecDeque<(usize, Segment, u32)>,
-    /// Calls that wait for a place of the Requester.
-    line: Line,
-    /// Whether a thread may be waiting for something that has happened.
+    /// Calls that wait for a free slot of the Requester.
+    queue: CallQueue,
+    /// True if something has happened for which a thread may be waiting.
     pub(super) news: bool,
     /// Wakers to wake when the connection is no longer locked.
     pub(super) woken: Vec<Waker>,
-    /// Wakers to drop then.
+    /// Wakers to drop when the connection is no longer locked.
     pub(super) spent: Vec<Waker>,
     items: Vec<Item>,
     rooms: Vec<u32>,
     xid: u32,
-    /// Why the connection is over.
+    /// Reason for the end of the connection.
     ended: Option<Ended>,
 }
 
@@ -70,40 +70,40 @@ struct Ticket<R> {
     stage: CallStage,
     progress: Progress,
     /// Regions by number.
-    regions: Vec<Option<(R, Home)>>,
-    /// The room for a reply that is pulled.
-    pulled: Room<R>,
-    /// Buffers that are being registered or taken back.
+    regions: Vec<Option<(R, CallBuffer)>>,
+    /// Buffer for a reply that is pulled.
+    pulled: PulledReply<R>,
+    /// Number of buffers that are being registered or deregistered.
     away: usize,
-    /// How often the adapter has given a handle that is in use.
+    /// Number of times that the adapter has returned a handle in use.
     tries: u8,
-    /// The reply, if it came while the room for it was registered.
+    /// The reply, if it came while its buffer was registered.
     inline: Vec<u8>,
     /// The parts of a continued reply.
     parts: Vec<u8>,
     /// Copies of earlier calls, to be overwritten.
     copies: Vec<Vec<u8>>,
     waker: Option<Waker>,
-    /// Whether nobody will ask for the outcome.
+    /// True if nobody will ask for the outcome.
     forgotten: bool,
 }
 
-/// How far a call has got.
+/// Stage of a call.
 #[derive(Default)]
 enum CallStage {
-    /// There is none.
+    /// No call uses the ticket.
     #[default]
     Free,
-    /// The Requester has it.
+    /// The Requester handles it.
     Open(CallId),
-    /// The Requester has finished with it, but its buffers are not all back.
+    /// The Requester has finished, but some of its buffers are still registered.
     Closing(End),
     Ended(Result<(), CallError>),
 }
 
-/// The room for a reply that is pulled.
+/// Buffer for a reply that is pulled.
 #[derive(Default)]
-enum Room<R> {
+enum PulledReply<R> {
     #[default]
     None,
     Registering,
@@ -111,7 +111,7 @@ enum Room<R> {
 }
 
 impl<V: Provider> Calling<V> {
-    /// `message_size`: the most octets that one RDMA Read brings.
+    /// `message_size`: maximum number of octets that one RDMA Read moves.
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32) -> Self {
         let mut requester = Box::new(Requester::new(terms, settings.calls, SEGMENT_LENGTH));
         requester.limit_transfers(message_size);
@@ -129,7 +129,7 @@ impl<V: Provider> Calling<V> {
             returned: VecDeque::new(),
             most_returned: settings.returned,
             held: VecDeque::new(),
-            line: Line::default(),
+            queue: CallQueue::default(),
             news: false,
             woken: Vec::new(),
             spent: Vec::new(),
@@ -140,15 +140,15 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// The terms of the calls that begin from now on.
+    /// Sets the terms of the calls that begin from now on.
     pub(super) fn agree(&mut self, terms: Terms, segments: Option<SegmentLimits>) {
         self.requester.agree(terms);
         segments.into_iter().for_each(|limits| self.requester.limit_segments(limits));
     }
 
-    /// Waits in the line until [`agreed`](Self::agreed).
-    pub(super) fn wait(&mut self, place: &mut LinePlace, turn: Turn<'_>) {
-        self.spent.extend(self.line.wait(place, turn));
+    /// Waits in the queue until [`agreed`](Self::agreed).
+    pub(super) fn wait(&mut self, position: &mut QueuePosition, mode: WaitMode<'_>) {
+        self.spent.extend(self.queue.wait(position, mode));
     }
 
     /// It is known what the connection speaks, so calls can be made.
@@ -161,41 +161,41 @@ impl<V: Provider> Calling<V> {
         self.xid
     }
 
-    /// Begins a call, and takes it; none if there are as many as there can be, or others wait for that already. It has
-    /// its place in the line then, where it waits.
+    /// Begins a call, and takes it. Without a free slot, or behind others that wait for one, it enters the queue and
+    /// this returns `None`.
     pub(super) fn begin(
         &mut self,
         call: &mut Call,
-        place: &mut LinePlace,
-        turn: Turn<'_>,
+        position: &mut QueuePosition,
+        mode: WaitMode<'_>,
     ) -> Result<Option<usize>, CallError> {
-        let begun = if self.line.is_first(*place) { self.take(call) } else { Ok(None) };
+        let begun = if self.queue.is_first(*position) { self.take(call) } else { Ok(None) };
         if begun == Ok(None) {
-            self.spent.extend(self.line.wait(place, turn));
+            self.spent.extend(self.queue.wait(position, mode));
         } else {
-            self.leave(place);
+            self.leave(position);
         }
         begun
     }
 
-    /// Leaves the line, so that it is the next one's turn, if there is one.
-    pub(crate) fn leave(&mut self, place: &mut LinePlace) {
-        self.spent.extend(self.line.leave(place));
+    /// Leaves the queue, and wakes the next one if a slot is free.
+    pub(crate) fn leave(&mut self, position: &mut QueuePosition) {
+        self.spent.extend(self.queue.leave(position));
         self.wake_next();
     }
 
-    /// Wakes the call that takes the next place.
+    /// Wakes the call that gets the free slot.
     fn wake_next(&mut self) {
         if !self.requester.is_full() {
-            self.news |= self.line.begins_with_thread();
-            self.woken.extend(self.line.next());
+            self.news |= self.queue.begins_with_thread();
+            self.woken.extend(self.queue.next_waker());
         }
     }
 
-    /// Takes a call, if there is a place.
+    /// Takes a call, if a slot is free.
     fn take(&mut self, call: &mut Call) -> Result<Option<usize>, CallError> {
         let refused = |error| Err(CallError::Refused(error));
-        let Some(length) = call.stream.places(&mut self.items) else {
+        let Some(length) = call.stream.positions(&mut self.items) else {
             return refused(requester::CallRefusal::Items);
         };
         self.rooms.clear();
@@ -229,8 +229,8 @@ impl<V: Provider> Calling<V> {
             self.tickets.push(Ticket::default());
             self.tickets.len() - 1
         });
-        if let (Some(ticket), Some(place)) = (self.tickets.get_mut(number), self.of_call.get_mut(id.index())) {
-            *place = number;
+        if let (Some(ticket), Some(slot)) = (self.tickets.get_mut(number), self.of_call.get_mut(id.index())) {
+            *slot = number;
             (ticket.xid, ticket.stage, ticket.progress) = (xid, CallStage::Open(id), Progress::NotSent);
             call.made_with(xid);
             mem::swap(&mut ticket.call, call);
@@ -239,7 +239,7 @@ impl<V: Provider> Calling<V> {
         Ok(Some(number))
     }
 
-    /// The outcome of a call, if it has ended; the call is then put back.
+    /// Returns the outcome of a call and puts the call back, if it has ended.
     pub(crate) fn outcome(&mut self, number: usize, call: &mut Call) -> Option<Result<(), CallError>> {
         let ticket = self.tickets.get_mut(number)?;
         let outcome = ticket.stage.take_outcome()?;
@@ -258,12 +258,12 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// How far a call that has not ended has got.
+    /// Returns the progress of a call that has not ended.
     pub(crate) fn progress(&self, number: usize) -> Progress {
         self.tickets.get(number).map_or(Progress::NotSent, |ticket| ticket.progress)
     }
 
-    /// Nobody asks for the outcome any more. Returns its waker, to be dropped when nothing is locked.
+    /// Marks that nobody will ask for the outcome. Returns the call's waker, to be dropped when nothing is locked.
     pub(crate) fn forget(&mut self, number: usize) -> Option<Waker> {
         let ticket = self.tickets.get_mut(number)?;
         ticket.forgotten = true;
@@ -274,7 +274,7 @@ impl<V: Provider> Calling<V> {
         waker
     }
 
-    /// A call that was given up has ended.
+    /// Takes back a given-up call that has ended.
     fn take_back(&mut self, number: usize) {
         let mut call = Call::default();
         self.outcome(number, &mut call);
@@ -282,7 +282,7 @@ impl<V: Provider> Calling<V> {
         self.keep(call);
     }
 
-    /// Keeps the buffers of a call that nobody asks for any more, if the settings say so.
+    /// Keeps the buffers of a given-up call, if the settings allow it.
     pub(crate) fn keep(&mut self, call: Call) {
         self.returned.push_back(call);
         if self.returned.len() > self.most_returned {
@@ -290,22 +290,22 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// The next of the calls that were given up and have ended.
+    /// Returns the next given-up call that has ended.
     pub(super) fn returned(&mut self) -> Option<Call> {
         self.returned.pop_front()
     }
 
-    /// When the first of the calls that were given up has waited for its reply for too long.
+    /// Returns the deadline of the oldest given-up call.
     pub(super) fn grace_ends(&self) -> Option<Instant> {
         self.given_up.front().and_then(|(until, _)| *until)
     }
 
-    /// Returns the previous waker, as [`forget`](Self::forget) does.
+    /// Sets the waker of a call. Returns the previous one, as [`forget`](Self::forget) does.
     pub(crate) fn wake_by(&mut self, number: usize, waker: &Waker) -> Option<Waker> {
         self.tickets.get_mut(number)?.waker.replace(waker.clone())
     }
 
-    /// Whom of this end a Send is for, if there is a Responder too.
+    /// Returns the direction of a Send, if there is a Responder too.
     pub(super) fn direction(&self, octets: &[u8]) -> Direction {
         Direction::of(octets, |xid| self.requester.awaits(xid))
     }
@@ -313,12 +313,12 @@ impl<V: Provider> Calling<V> {
     /// A Send has come.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> Result<(), InputError> {
         let taken = self.requester.handle(Input::Received { receive, octets, invalidated });
-        // The reply to a call that was given up frees its place, and nothing else says so.
+        // The reply to a call that was given up frees its slot, and nothing else reports that.
         self.wake_next();
         taken
     }
 
-    /// The rest of a reply will not come.
+    /// Ends a reply of which the remaining parts will not come.
     pub(super) fn broken(&mut self, xid: u32) -> Result<(), InputError> {
         self.requester.handle(Input::Broken { xid })
     }
@@ -331,23 +331,23 @@ impl<V: Provider> Calling<V> {
     pub(super) fn lost(&mut self, ended: Ended) {
         self.ended = Some(ended);
         let _ = self.requester.handle(Input::Disconnected);
-        self.woken.extend(self.line.all());
+        self.woken.extend(self.queue.all_wakers());
     }
 
-    /// Does the next thing that the Requester asks for, and says whether there was one. `occupied`: Receives less than are
-    /// posted. `owed`: replies that the other side waits for; none if it does not call.
+    /// Carries out the next request of the Requester. Returns false if there was none. `occupied`: number of Receives
+    /// not available for replies. `owed`: replies for which the other side waits; `None` if it makes no calls.
     pub(super) fn step(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
-        gate: &mut Gate<'_>,
+        flow_control: &mut FlowControl<'_>,
         (occupied, owed): (u32, Option<u32>),
     ) -> Result<bool, Ended> {
-        if self.pull_held(port, buffers)? {
+        if self.pull_held(resources, buffers)? {
             return Ok(true);
         }
-        if let Some(permitted) = gate.permitted_calls(occupied, owed, self.requester.awaited_replies()) {
+        if let Some(permitted) = flow_control.permitted_calls(occupied, owed, self.requester.awaited_replies()) {
             self.requester.permit(permitted);
         }
         let output = match self.requester.poll(&mut buffers.header) {
@@ -361,8 +361,8 @@ impl<V: Provider> Calling<V> {
             Output::Send { call, header, payload } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
-                gate.pass(occupied, &mut buffers.header);
-                buffers.send(port, (header, payload, &ticket.call.stream), (Sent::Call(call), None))?;
+                flow_control.write_credits(occupied, &mut buffers.header);
+                buffers.send(resources, (header, payload, &ticket.call.stream), (Sent::Call(call), None))?;
                 ticket.progress = Progress::Sent;
             }
             Output::Invalidate { call, region, .. } => {
@@ -374,22 +374,22 @@ impl<V: Provider> Calling<V> {
             Output::Place { call, receive, from, length, at } => {
                 let number = self.number(call)?;
                 let part = from..from.saturating_add(length as usize);
-                self.ticket(number)?.place(port, buffers, (receive, part), at)?;
+                self.ticket(number)?.place(resources, buffers, (receive, part), at)?;
             }
-            Output::Release { receive } => buffers.post_receive(port, receive)?,
+            Output::Release { receive } => buffers.post_receive(resources, receive)?,
             Output::Done { call, end, results } => {
                 let number = self.of_call.get(call.index()).copied().unwrap_or_default();
                 let ticket = self.tickets.get_mut(number).ok_or(Ended::MISSING)?;
                 ticket.call.received.extend_from_slice(results);
                 self.given_up.retain(|(_, id)| *id != call);
-                self.close(port, buffers, jobs, (number, end))?;
+                self.close(resources, buffers, jobs, (number, end))?;
             }
             Output::Read { call, source, at } => {
                 let number = self.number(call)?;
-                self.ticket(number)?.make_room(jobs, number);
+                self.ticket(number)?.register_pulled_reply(jobs, number);
                 self.held.push_back((number, source, at));
             }
-            // It has been told of nothing else that would end a connection.
+            // No other input that it gets would end a connection.
             Output::Disconnect => return Err(Ended::PeerFault(PeerFault::ReplyInvalidated)),
         }
         Ok(true)
@@ -403,20 +403,20 @@ impl<V: Provider> Calling<V> {
         self.tickets.get_mut(number).ok_or(Ended::MISSING)
     }
 
-    /// Reads the next part of a reply that the other side provides, if the room for it is registered, and says whether
-    /// there was one.
-    fn pull_held(&mut self, port: &Port<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
-        let room = |number: usize| self.tickets.get(number).and_then(|ticket| ticket.pulled.region());
-        let Some(next) = self.held.iter().position(|(number, ..)| room(*number).is_some()) else { return Ok(false) };
+    /// Reads the next part of a reply that the other side provides, if its buffer is registered. Returns false if
+    /// there was none.
+    fn pull_held(&mut self, resources: &Resources<V>, buffers: &mut Buffers<V>) -> Result<bool, Ended> {
+        let region = |number: usize| self.tickets.get(number).and_then(|ticket| ticket.pulled.region());
+        let Some(next) = self.held.iter().position(|(number, ..)| region(*number).is_some()) else { return Ok(false) };
         let (number, source, at) = self.held.remove(next).ok_or(Ended::MISSING)?;
-        let region = self.tickets.get(number).and_then(|ticket| ticket.pulled.region()).ok_or(Ended::MISSING)?;
+        let region = region(number).ok_or(Ended::MISSING)?;
         let work = Posted::Pull(u32::try_from(number).map_err(|_| Ended::MISSING)?);
         let local = Local { region, range: at as usize..at as usize + source.length as usize };
-        buffers.transfer(port, (work, true), source, local)?;
+        buffers.transfer(resources, (work, true), source, local)?;
         Ok(true)
     }
 
-    /// A part of a reply has been read.
+    /// Handles the completion of an RDMA Read of a reply.
     pub(super) fn pulled(&mut self, number: u32) {
         if let Some(call) = self.tickets.get(number as usize).and_then(Ticket::id) {
             let _ = self.requester.handle(Input::Completed { call });
@@ -426,10 +426,10 @@ impl<V: Provider> Calling<V> {
     fn register(&mut self, jobs: &mut Jobs<V>, call: CallId, region: u16, memory: &Memory) -> Result<(), Ended> {
         let ticket = self.number(call)?;
         match self.ticket(ticket)?.take(memory) {
-            Some((buffer, home)) => {
-                let owner = CallMemory { ticket, region: Some(region), home };
+            Some((buffer, kind)) => {
+                let registration = CallRegistration { ticket, region: Some(region), kind };
                 self.ticket(ticket)?.away += 1;
-                jobs.add(Job::Register(Owner::Call(owner), buffer));
+                jobs.add(Job::Register(RegistrationId::Call(registration), buffer));
                 Ok(())
             }
             None => Ok(self.tell_registered(call, region, None)?),
@@ -441,17 +441,17 @@ impl<V: Provider> Calling<V> {
         self.requester.handle(Input::Registered { call, region, memory })
     }
 
-    /// Tells the Requester of memory. If its handle is in use, it is registered once more.
+    /// Passes registered memory to the Requester. If its handle is in use, registers it once more.
     fn offer(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: CallMemory,
+        registration: CallRegistration,
         (call, region): (CallId, u16),
         segment: Option<Segment>,
     ) -> Result<(), Ended> {
         match self.tell_registered(call, region, segment) {
-            Err(InputError::HandleInUse) if self.ticket(owner.ticket)?.tries < TRIES => {
-                self.ticket(owner.ticket)?.register_again(jobs, owner);
+            Err(InputError::HandleInUse) if self.ticket(registration.ticket)?.tries < TRIES => {
+                self.ticket(registration.ticket)?.register_again(jobs, registration);
                 Ok(())
             }
             Err(InputError::HandleInUse) => Ok(self.tell_registered(call, region, None)?),
@@ -459,68 +459,68 @@ impl<V: Provider> Calling<V> {
         }
     }
 
-    /// Memory is registered, or cannot be.
+    /// Handles the end of a registration.
     pub(super) fn registered(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         jobs: &mut Jobs<V>,
-        owner: CallMemory,
+        registration: CallRegistration,
         registered: Result<V::Region, NotRegistered>,
     ) -> Result<(), Ended> {
-        let ticket = self.ticket(owner.ticket)?;
+        let ticket = self.ticket(registration.ticket)?;
         ticket.away -= 1;
         let segment = match registered {
             Ok(region) => {
-                let segment = port.verbs.segment(&region);
-                ticket.keep(owner, region);
+                let segment = resources.verbs.segment(&region);
+                ticket.keep(registration, region);
                 Ok(segment)
             }
             Err(NotRegistered { buffer, error }) => {
-                ticket.put_back(owner, buffer);
+                ticket.put_back(registration, buffer);
                 Err(error)
             }
         };
-        match (&ticket.stage, owner.region) {
+        match (&ticket.stage, registration.region) {
             (CallStage::Open(call), Some(region)) => {
                 let call = *call;
-                self.offer(jobs, owner, (call, region), segment.ok())
+                self.offer(jobs, registration, (call, region), segment.ok())
             }
-            // There is no other way to get a reply that is pulled.
+            // A reply that is pulled cannot come in another way.
             (CallStage::Open(_), None) => segment.map(drop).map_err(Ended::from),
             _ => {
-                self.settle(jobs, owner.ticket);
+                self.settle(jobs, registration.ticket);
                 Ok(())
             }
         }
     }
 
-    /// A registration has ended.
+    /// Handles the end of a deregistration.
     pub(super) fn deregistered(
         &mut self,
         jobs: &mut Jobs<V>,
-        owner: CallMemory,
+        registration: CallRegistration,
         buffer: Result<Vec<u8>, Error>,
     ) -> Result<(), Ended> {
-        let ticket = self.ticket(owner.ticket)?;
+        let ticket = self.ticket(registration.ticket)?;
         ticket.away -= 1;
-        let returned = buffer.map(|buffer| ticket.put_back(owner, buffer)).map_err(Ended::from);
-        match (&ticket.stage, owner.region) {
+        let returned = buffer.map(|buffer| ticket.put_back(registration, buffer)).map_err(Ended::from);
+        match (&ticket.stage, registration.region) {
             (CallStage::Open(call), Some(region)) => {
                 let call = *call;
                 returned?;
                 Ok(self.requester.handle(Input::Invalidated { call, region })?)
             }
             _ => {
-                self.settle(jobs, owner.ticket);
+                self.settle(jobs, registration.ticket);
                 returned
             }
         }
     }
 
-    /// The Requester has finished with a call: takes back all memory that is still registered, or about to be.
+    /// Deregisters all memory of a call that the Requester has finished with.
     fn close(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         (number, end): (usize, End),
@@ -531,7 +531,7 @@ impl<V: Provider> Calling<V> {
             End::Reply { receive, payload } => {
                 // The Receive is needed for the reply to the next call.
                 let reply = if ticket.has_memory() { &mut ticket.inline } else { &mut ticket.call.reply };
-                let taken = take_reply(port, buffers, *receive, payload, reply);
+                let taken = take_reply(resources, buffers, *receive, payload, reply);
                 ticket.call.replied = 0..reply.len();
                 taken
             }
@@ -549,8 +549,8 @@ impl<V: Provider> Calling<V> {
         taken
     }
 
-    /// Takes back the remaining memory of a call that the Requester has finished with. When everything is back, the
-    /// call has ended.
+    /// Deregisters the remaining memory of a call that the Requester has finished with. When no memory is registered
+    /// any more, the call has ended.
     fn settle(&mut self, jobs: &mut Jobs<V>, number: usize) {
         let Some(ticket) = self.tickets.get_mut(number) else { return };
         ticket.take_back_all(jobs, number);
@@ -574,25 +574,25 @@ impl<V: Provider> Calling<V> {
 
 /// Copies a reply out of its Receive, and posts the Receive again.
 fn take_reply<V: Provider>(
-    port: &Port<V>,
+    resources: &Resources<V>,
     buffers: &mut Buffers<V>,
     receive: u32,
     payload: &Range<usize>,
     reply: &mut Vec<u8>,
 ) -> Result<(), Ended> {
     reply.clear();
-    buffers.look(port, receive, |octets| {
+    buffers.look(resources, receive, |octets| {
         reply.extend_from_slice(octets.get(payload.clone()).unwrap_or_default());
     })?;
-    match buffers.post_receive(port, receive).map_err(Ended::from) {
-        // A connection that is over has no use for it.
+    match buffers.post_receive(resources, receive).map_err(Ended::from) {
+        // After the end of the connection, it is not needed.
         Ok(()) | Err(Ended::Peer) => Ok(()),
         Err(ended) => Err(ended),
     }
 }
 
 impl CallStage {
-    /// The outcome of a call that has ended.
+    /// Takes the outcome of a call that has ended.
     fn take_outcome(&mut self) -> Option<Result<(), CallError>> {
         if !matches!(self, Self::Ended(_)) {
             return None;
@@ -601,7 +601,7 @@ impl CallStage {
     }
 }
 
-impl<R> Room<R> {
+impl<R> PulledReply<R> {
     const fn region(&self) -> Option<&R> {
         if let Self::Registered(region) = self { Some(region) } else { None }
     }
@@ -615,7 +615,7 @@ impl<R> Default for Ticket<R> {
             stage: CallStage::Free,
             progress: Progress::NotSent,
             regions: Vec::new(),
-            pulled: Room::None,
+            pulled: PulledReply::None,
             away: 0,
             tries: 0,
             inline: Vec::new(),
@@ -628,144 +628,150 @@ impl<R> Default for Ticket<R> {
 }
 
 impl<R> Ticket<R> {
-    /// Prepares it for another call, with the memory that it has.
+    /// Prepares it for another call. Keeps its allocations.
     fn reset(&mut self) {
         self.regions.clear();
         (self.stage, self.tries, self.waker, self.forgotten) = (CallStage::Free, 0, None, false);
     }
 
-    /// The Requester's name of the call, as long as it has it.
+    /// Returns the Requester's ID of the call, while the Requester handles it.
     const fn id(&self) -> Option<CallId> {
         if let CallStage::Open(id) = self.stage { Some(id) } else { None }
     }
 
-    /// Whether buffers of the call are registered, or in transit.
+    /// Returns true if buffers of the call are registered, or are being registered or deregistered.
     fn has_memory(&self) -> bool {
         self.away > 0 || self.regions.iter().any(Option::is_some)
     }
 
-    /// Registers the room for a reply that is pulled: as much as the Requester may use.
-    fn make_room<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
-        if !matches!(self.pulled, Room::None) {
+    /// Registers a buffer for a reply that is pulled, as long as the Requester may use.
+    fn register_pulled_reply<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
+        if !matches!(self.pulled, PulledReply::None) {
             return;
         }
-        // Results that come with the rest, because RPCSEC_GSS covers them, take that much more.
-        let results = self.call.results.iter().map(|room| room.len().next_multiple_of(4));
-        let room = results.fold((self.call.reply_length() as usize).next_multiple_of(4), usize::saturating_add);
+        // Results that come with the rest, because RPCSEC_GSS covers them, need that much more.
+        let results = self.call.results.iter().map(|result| result.len().next_multiple_of(4));
+        let length = results.fold((self.call.reply_length() as usize).next_multiple_of(4), usize::saturating_add);
         let mut reply = mem::take(&mut self.call.reply);
-        reply.resize(room, 0);
-        self.pulled = Room::Registering;
+        reply.resize(length, 0);
+        self.pulled = PulledReply::Registering;
         self.away += 1;
-        jobs.add(Job::Register(Owner::Call(CallMemory { ticket, region: None, home: Home::Reply }), reply));
+        jobs.add(Job::Register(
+            RegistrationId::Call(CallRegistration { ticket, region: None, kind: CallBuffer::Reply }),
+            reply,
+        ));
     }
 
-    /// The buffer that is this memory of the call, and no more.
-    fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, Home)> {
+    /// Takes the buffer that holds exactly this memory of the call, or makes a copy.
+    fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, CallBuffer)> {
         match memory {
             Memory::Argument(range) => {
                 let all = |(part, within): &(Part, Range<usize>)| {
                     within.start == 0 && within.end == self.call.stream.part_len(*part)
                 };
                 if let Some((part, _)) = self.call.stream.part(range).filter(all) {
-                    return Some((self.call.stream.take(part), Home::Message(part)));
+                    return Some((self.call.stream.take(part), CallBuffer::Message(part)));
                 }
                 let mut copy = self.copies.pop().unwrap_or_default();
                 copy.clear();
                 copy.reserve(range.len());
                 self.call.stream.gather(range, |octets| copy.extend_from_slice(octets));
-                Some((copy, Home::Copy))
+                Some((copy, CallBuffer::Copy))
             }
             Memory::Result(number, range) => {
                 let number = usize::from(*number);
-                let mut room = mem::take(self.call.results.get_mut(number)?);
-                // It has to be longer than before if the other side has asked for that.
-                room.resize(range.end as usize, 0);
-                Some((room, Home::Result(number)))
+                let mut result = mem::take(self.call.results.get_mut(number)?);
+                // The other side may have asked for a longer buffer than before.
+                result.resize(range.end as usize, 0);
+                Some((result, CallBuffer::Result(number)))
             }
             Memory::Reply(range) => {
-                let mut room = mem::take(&mut self.call.reply);
-                room.resize(range.end as usize, 0);
-                Some((room, Home::Reply))
+                let mut reply = mem::take(&mut self.call.reply);
+                reply.resize(range.end as usize, 0);
+                Some((reply, CallBuffer::Reply))
             }
         }
     }
 
-    /// Puts a part of a reply behind those before it.
+    /// Appends a part of a reply.
     fn place<V: Provider<Region = R>>(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         buffers: &Buffers<V>,
         (receive, part): (u32, Range<usize>),
         at: u32,
     ) -> Result<(), Ended> {
         let parts = &mut self.parts;
-        // Of an earlier call there may be more.
+        // Removes what is left of an earlier call.
         parts.truncate(at as usize);
-        buffers.look(port, receive, |octets| parts.extend_from_slice(octets.get(part).unwrap_or_default()))?;
+        buffers.look(resources, receive, |octets| parts.extend_from_slice(octets.get(part).unwrap_or_default()))?;
         Ok(())
     }
 
-    /// Keeps memory that is registered.
-    fn keep(&mut self, owner: CallMemory, memory: R) {
-        let Some(region) = owner.region.map(usize::from) else {
-            self.pulled = Room::Registered(memory);
+    /// Keeps registered memory.
+    fn keep(&mut self, registration: CallRegistration, memory: R) {
+        let Some(region) = registration.region.map(usize::from) else {
+            self.pulled = PulledReply::Registered(memory);
             return;
         };
         if self.regions.len() <= region {
             self.regions.resize_with(region + 1, || None);
         }
-        if let Some(place) = self.regions.get_mut(region) {
-            *place = Some((memory, owner.home));
+        if let Some(entry) = self.regions.get_mut(region) {
+            *entry = Some((memory, registration.kind));
         }
     }
 
-    /// Ends a registration; false if there is none.
+    /// Begins a deregistration. Returns false if there is nothing to deregister.
     fn take_back<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize, region: u16) -> bool {
-        let Some((memory, home)) = self.regions.get_mut(usize::from(region)).and_then(Option::take) else {
+        let Some((memory, kind)) = self.regions.get_mut(usize::from(region)).and_then(Option::take) else {
             return false;
         };
         self.away += 1;
-        jobs.add(Job::Deregister(Owner::Call(CallMemory { ticket, region: Some(region), home }), memory));
+        jobs.add(Job::Deregister(
+            RegistrationId::Call(CallRegistration { ticket, region: Some(region), kind }),
+            memory,
+        ));
         true
     }
 
-    /// Ends all registrations.
+    /// Begins all deregistrations.
     fn take_back_all<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, ticket: usize) {
         for region in (0..u16::MAX).take(self.regions.len()) {
             self.take_back(jobs, ticket, region);
         }
-        if let Room::Registered(room) = mem::take(&mut self.pulled) {
+        if let PulledReply::Registered(region) = mem::take(&mut self.pulled) {
             self.away += 1;
-            let owner = CallMemory { ticket, region: None, home: Home::Reply };
-            jobs.add(Job::Deregister(Owner::Call(owner), room));
+            let registration = CallRegistration { ticket, region: None, kind: CallBuffer::Reply };
+            jobs.add(Job::Deregister(RegistrationId::Call(registration), region));
         }
     }
 
     /// Registers memory once more.
-    fn register_again<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, owner: CallMemory) {
-        let region = owner.region.and_then(|region| self.regions.get_mut(usize::from(region)));
+    fn register_again<V: Verbs<Region = R>>(&mut self, jobs: &mut Jobs<V>, registration: CallRegistration) {
+        let region = registration.region.and_then(|region| self.regions.get_mut(usize::from(region)));
         if let Some((memory, _)) = region.and_then(Option::take) {
             self.tries += 1;
             self.away += 1;
-            jobs.add(Job::RegisterAgain(Owner::Call(owner), memory));
+            jobs.add(Job::RegisterAgain(RegistrationId::Call(registration), memory));
         }
     }
 
-    fn put_back(&mut self, owner: CallMemory, buffer: Vec<u8>) {
-        match owner.home {
-            Home::Message(part) => self.call.stream.put_back(part, buffer),
-            Home::Result(number) => {
-                if let Some(room) = self.call.results.get_mut(number) {
-                    *room = buffer;
+    fn put_back(&mut self, registration: CallRegistration, buffer: Vec<u8>) {
+        match registration.kind {
+            CallBuffer::Message(part) => self.call.stream.put_back(part, buffer),
+            CallBuffer::Result(number) => {
+                if let Some(result) = self.call.results.get_mut(number) {
+                    *result = buffer;
                 }
             }
-            Home::Reply => self.call.reply = buffer,
-            Home::Copy if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
-            Home::Copy => {}
+            CallBuffer::Reply => self.call.reply = buffer,
+            CallBuffer::Copy if self.copies.len() < MAX_COPIES => self.copies.push(buffer),
+            CallBuffer::Copy => {}
         }
     }
 
-    /// The outcome of a call whose buffers are all back.
+    /// Returns the outcome of a call whose buffers are all back.
     fn end(&mut self, end: End, ended: Option<&Ended>) -> Result<(), CallError> {
         match end {
             End::Reply { .. } => {
@@ -796,7 +802,7 @@ impl<R> Ticket<R> {
     }
 }
 
-/// An unpredictable XID, so that a connection does not reuse those of the one before.
+/// Returns an unpredictable XID, so that a connection does not reuse the XIDs of the one before.
 fn first_xid() -> u32 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(0) as u32

@@ -1,61 +1,60 @@
-//! What takes an adapter long: registering memory, taking it back, ending a connection.
+//! Slow operations of an adapter: registration, deregistration, and the end of a connection.
 //!
-//! The Requester and the Responder ask for it while the connection is locked. It is done when nothing is locked, so
-//! that a call with much memory delays no other, and they learn the outcome under the lock again.
+//! The Requester and the Responder ask for them while the connection is locked. They run when nothing is locked, so
+//! that a call with much memory delays no other, and their outcome is passed on under the lock again.
 //!
-//! - Whoever asked for a job does it, rather than whichever thread comes along. A thread that calls, answers or waits
-//!   does all pending jobs before it waits. A thread that takes completions does the jobs that result from them, for
-//!   others' calls too, while another thread takes completions. In a server, that is the one thread that looks after
-//!   the connection.
-//! - A future's poll must not take that long, and neither may anything else that a task does between polls. So a call
+//! - The thread that requested a job runs it, not any other thread. A thread that calls, answers or waits runs all
+//!   pending jobs before it waits. A thread that takes completions runs the jobs that result from them, for others'
+//!   calls too, while another thread takes completions. In a server, that is the one thread that serves the connection.
+//! - A future's poll must not block that long, and neither may anything else that a task does between polls. So a call
 //!   that is started or dropped, and a request that is answered or dropped, leave their jobs to the driver's thread.
-//!   Only a server's thread that looks after the connection does these jobs itself: it runs `Service::call`, not a
-//!   task.
-//! - `Connection::request` and `Connection::disconnect` do their jobs themselves, and say so: they are not for tasks.
-//!   The driver could not do those of `request`, because nothing would then wake a program that waits for the
-//!   descriptor.
-//! - The driver's thread ends a connection that it attends to, or that a server has let go of, whoever holds it last.
-//! - When a job ends, whoever waits for its outcome is woken, whether it waits for another thread or for the adapter
+//!   Only a server's thread that serves the connection runs these jobs itself: it runs `Service::call`, not a task.
+//! - `Connection::request` and `Connection::disconnect` run their jobs themselves, as their documentation says: they
+//!   are not for tasks. The driver could not run the jobs of `request`, because nothing would then wake a program that
+//!   waits for the descriptor.
+//! - The driver's thread ends a connection that it polls, or that a server has let go of, whichever thread holds it
+//!   last.
+//! - When a job ends, the threads that wait for its outcome are woken, even if they wait for the adapter
 //!   ([`Verbs::interrupt`]).
 
 use std::collections::VecDeque;
 use std::mem;
 
-use super::owner::Owner;
-use super::port::Port;
+use super::registration::RegistrationId;
+use super::resources::Resources;
 use crate::verbs::Verbs;
 use crate::verbs::{Error, NotRegistered};
 
-/// A job to do while nothing is locked.
+/// A slow operation, to run while nothing is locked.
 pub(super) enum Job<V: Verbs> {
     /// Register a buffer.
-    Register(Owner, Vec<u8>),
-    /// Take a buffer back.
-    Deregister(Owner, V::Region),
+    Register(RegistrationId, Vec<u8>),
+    /// Deregister a buffer.
+    Deregister(RegistrationId, V::Region),
     /// Register a buffer once more, because its handle is already in use.
-    RegisterAgain(Owner, V::Region),
+    RegisterAgain(RegistrationId, V::Region),
     /// End the connection.
     Disconnect,
 }
 
 /// The outcome of a job.
 pub(super) enum Done<V: Verbs> {
-    Registered(Owner, Result<V::Region, NotRegistered>),
-    Deregistered(Owner, Result<Vec<u8>, Error>),
+    Registered(RegistrationId, Result<V::Region, NotRegistered>),
+    Deregistered(RegistrationId, Result<Vec<u8>, Error>),
     Disconnected(Result<(), Error>),
 }
 
-/// Jobs, in the order in which they were asked for.
+/// Jobs, in the order in which they were requested.
 pub(super) struct Jobs<V: Verbs> {
     waiting: VecDeque<Job<V>>,
-    /// Jobs that a thread has taken and not done yet.
+    /// Number of jobs that a thread has taken and not done yet.
     under_way: usize,
     /// Empty queues for reuse.
     spare: Vec<VecDeque<Job<V>>>,
 }
 
-/// How often memory is registered in all if its handle is in use. That happens only if the adapter has just released
-/// the handle, and this has not been reported yet.
+/// Maximum number of registrations of a buffer if its handle is in use. That happens only if the adapter has just
+/// released the handle, and the release has not been reported yet.
 pub(super) const TRIES: u8 = 4;
 
 impl<V: Verbs> Jobs<V> {
@@ -63,7 +62,7 @@ impl<V: Verbs> Jobs<V> {
         self.waiting.push_back(job);
     }
 
-    /// All jobs, for one thread, so that others are not held up by them.
+    /// Takes all jobs, for one thread, so that others do not wait for them.
     pub(super) fn take(&mut self) -> VecDeque<Job<V>> {
         self.under_way += self.waiting.len();
         mem::replace(&mut self.waiting, self.spare.pop().unwrap_or_default())
@@ -74,7 +73,7 @@ impl<V: Verbs> Jobs<V> {
         self.under_way -= 1;
     }
 
-    /// Keeps the memory of an emptied queue.
+    /// Keeps the allocation of an emptied queue.
     pub(super) fn keep(&mut self, empty: VecDeque<Job<V>>) {
         self.spare.push(empty);
     }
@@ -83,7 +82,7 @@ impl<V: Verbs> Jobs<V> {
         !self.waiting.is_empty()
     }
 
-    /// Whether there are no jobs, and none with any thread.
+    /// Returns true if no job is waiting or running.
     pub(super) fn are_done(&self) -> bool {
         self.waiting.is_empty() && self.under_way == 0
     }
@@ -96,18 +95,21 @@ impl<V: Verbs> Default for Jobs<V> {
 }
 
 impl<V: Verbs> Job<V> {
-    /// Does the job, which takes long; nothing is locked meanwhile.
-    pub(super) fn run(self, port: &Port<V>) -> Done<V> {
-        let register =
-            |owner: Owner, buffer| Done::Registered(owner, port.verbs.register(&port.domain, buffer, owner.access()));
+    /// Runs the job, which may take long. Nothing is locked meanwhile.
+    pub(super) fn run(self, resources: &Resources<V>) -> Done<V> {
+        let register = |registration: RegistrationId, buffer| {
+            Done::Registered(registration, resources.verbs.register(&resources.domain, buffer, registration.access()))
+        };
         match self {
-            Self::Register(owner, buffer) => register(owner, buffer),
-            Self::Deregister(owner, region) => Done::Deregistered(owner, port.verbs.deregister(region)),
-            Self::RegisterAgain(owner, region) => match port.verbs.deregister(region) {
-                Ok(buffer) => register(owner, buffer),
-                Err(error) => Done::Registered(owner, Err(NotRegistered { buffer: Vec::new(), error })),
+            Self::Register(registration, buffer) => register(registration, buffer),
+            Self::Deregister(registration, region) => {
+                Done::Deregistered(registration, resources.verbs.deregister(region))
+            }
+            Self::RegisterAgain(registration, region) => match resources.verbs.deregister(region) {
+                Ok(buffer) => register(registration, buffer),
+                Err(error) => Done::Registered(registration, Err(NotRegistered { buffer: Vec::new(), error })),
             },
-            Self::Disconnect => Done::Disconnected(port.verbs.disconnect(&port.queue_pair)),
+            Self::Disconnect => Done::Disconnected(resources.verbs.disconnect(&resources.queue_pair)),
         }
     }
 }

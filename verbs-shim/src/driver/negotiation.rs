@@ -1,4 +1,4 @@
-//! What a client says before its first call, in version 2.
+//! Negotiation of version and properties, before a client's first call (version 2).
 
 use std::iter;
 use std::time::{Duration, Instant};
@@ -7,14 +7,14 @@ use rpcrdma::endpoint::Channel;
 use rpcrdma::endpoint::channel::Negotiation;
 
 use super::buffers::{Buffers, Sent};
-use super::port::{Port, Posted, Provider};
+use super::resources::{Posted, Provider, Resources};
 use crate::message::ended::{Ended, InternalFault};
 use crate::message::stream::Stream;
 use crate::verbs::{Error, Status};
 
-/// Sends the next message of a channel that belongs to no call, and says whether there was one.
+/// Sends the next message of a channel that belongs to no call. Returns false if there was none.
 pub(super) fn send_control<V: Provider>(
-    port: &Port<V>,
+    resources: &Resources<V>,
     buffers: &mut Buffers<V>,
     channel: &mut Channel,
     occupied: impl FnOnce() -> u32,
@@ -22,11 +22,11 @@ pub(super) fn send_control<V: Provider>(
     if channel.is_silent() {
         return Ok(false);
     }
-    let room = buffers.room().saturating_sub(occupied());
-    match channel.poll(room, &mut buffers.header) {
+    let receivable = buffers.receivable().saturating_sub(occupied());
+    match channel.poll(receivable, &mut buffers.header) {
         Ok(None) => Ok(false),
         Ok(Some(length)) => {
-            buffers.send(port, (length, iter::empty(), &Stream::default()), (Sent::Nothing, None))?;
+            buffers.send(resources, (length, iter::empty(), &Stream::default()), (Sent::Nothing, None))?;
             Ok(true)
         }
         // They are no larger than the smallest inline threshold.
@@ -34,13 +34,13 @@ pub(super) fn send_control<V: Provider>(
     }
 }
 
-/// Finds out what a new connection speaks, within this time. What the channel says then is certain.
+/// Negotiates the version of a new connection, within this time. After that, the channel's negotiation is not pending.
 ///
 /// # Errors
-/// What the provider refuses; that the connection was lost or nothing came, if there is no other version to try on the
+/// Any error of the provider; that the connection was lost or timed out, if there is no other version to try on the
 /// next one.
 pub(crate) fn negotiate<V: Provider>(
-    port: &Port<V>,
+    resources: &Resources<V>,
     buffers: &mut Buffers<V>,
     channel: &mut Channel,
     longest: Duration,
@@ -48,7 +48,7 @@ pub(crate) fn negotiate<V: Provider>(
     let deadline = Instant::now().checked_add(longest);
     while channel.negotiation() == Negotiation::Pending {
         let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
-        if let Err(error) = step(port, buffers, channel, left) {
+        if let Err(error) = step(resources, buffers, channel, left) {
             channel.lost();
             let is_lost = matches!(error, Error::Disconnected | Error::TimedOut);
             if !is_lost || channel.negotiation() == Negotiation::Lost {
@@ -61,7 +61,7 @@ pub(crate) fn negotiate<V: Provider>(
 
 /// Sends the next message, or takes the next completion.
 fn step<V: Provider>(
-    port: &Port<V>,
+    resources: &Resources<V>,
     buffers: &mut Buffers<V>,
     channel: &mut Channel,
     left: Duration,
@@ -70,20 +70,20 @@ fn step<V: Provider>(
         return Err(Error::TimedOut);
     }
     let has_sent = buffers.are_ready()
-        && send_control(port, buffers, channel, || 0).map_err(|ended| match ended {
+        && send_control(resources, buffers, channel, || 0).map_err(|ended| match ended {
             Ended::Refused(error) => error,
             _ => Error::Disconnected,
         })?;
-    if has_sent { Ok(()) } else { take(port, buffers, channel, left) }
+    if has_sent { Ok(()) } else { take(resources, buffers, channel, left) }
 }
 
 fn take<V: Provider>(
-    port: &Port<V>,
+    resources: &Resources<V>,
     buffers: &mut Buffers<V>,
     channel: &mut Channel,
     left: Duration,
 ) -> Result<(), Error> {
-    let completion = port.verbs.completion(&port.queue_pair, left)?.ok_or(Error::TimedOut)?;
+    let completion = resources.verbs.completion(&resources.queue_pair, left)?.ok_or(Error::TimedOut)?;
     if completion.status != Status::Success {
         return Err(Error::Disconnected);
     }
@@ -91,9 +91,9 @@ fn take<V: Provider>(
         Posted::Receive(receive) => {
             buffers.received();
             let look = |octets: &[u8]| channel.received(octets.get(..completion.length).unwrap_or_default());
-            // No call was made, so there is nobody it could be for.
-            let _nobody = buffers.look(port, receive, look)?;
-            buffers.post_receive(port, receive)?;
+            // No call was made, so no endpoint waits for this message.
+            let _nobody = buffers.look(resources, receive, look)?;
+            buffers.post_receive(resources, receive)?;
         }
         Posted::Send(slot) => {
             buffers.completed();

@@ -10,14 +10,14 @@ use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::v2::{Properties, ReverseDirection};
 
 use super::buffers::Buffers;
-use super::port::{Port, Provider};
+use super::resources::{Provider, Resources};
 use crate::verbs::Depths;
 use crate::verbs::Error;
 
-/// The most calls that a connection has in flight, each way.
+/// Maximum number of calls in flight on a connection, in each direction.
 pub const MAX_CALLS: u32 = 64;
 
-/// RDMA Reads of a connection that run at the same time.
+/// Maximum number of RDMA Reads in flight on a connection.
 pub(super) const READS: usize = 16;
 
 /// The settings of one end of a connection. Start from [`client`](Self::client) or [`server`](Self::server), and change
@@ -52,16 +52,16 @@ pub struct Settings {
     pub(super) timeout: Option<Duration>,
     pub(super) grace: Duration,
     pub(super) returned: usize,
-    /// Empty for none.
+    /// No message if empty.
     pub(crate) host_authentication: Vec<u8>,
 }
 
-/// How long this end waits on purpose before it moves data by RDMA.
+/// Artificial delays before this end moves data by RDMA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Delays {
-    /// Before each RDMA Read of a call.
+    /// Delay before each RDMA Read of a call.
     pub(super) read: Duration,
-    /// Before the first RDMA Write of a reply.
+    /// Delay before the first RDMA Write of a reply.
     pub(super) write: Duration,
 }
 
@@ -132,7 +132,8 @@ impl Settings {
         })
     }
 
-    /// Those of a server. What it supports in the reverse direction is the replies to its own calls.
+    /// The transport properties of a server in version 2. In the reverse direction, it supports the replies to its own
+    /// calls.
     pub(crate) fn server_properties(&self) -> Properties<'static> {
         self.properties(if self.calls > 0 { ReverseDirection::GENL } else { ReverseDirection::NONE })
     }
@@ -147,18 +148,18 @@ impl Settings {
         }
     }
 
-    /// Has a channel send the host authentication message, whose length was checked.
+    /// Makes a channel send the host authentication message, whose length was checked.
     pub(crate) fn authenticate(&self, channel: &mut Channel) {
         let _ = channel.authenticate(&self.host_authentication);
     }
 
-    /// Receives and Sends of a connection.
+    /// Number of Receives and Sends of a connection.
     ///
-    /// Version 1 needs one of each for each call. In version 2 every message takes a credit, and in family A each has to
-    /// grant one that was not granted before, so half of the Receives are kept for that; one more is for an asynchronous
-    /// grant. Sends have room for transport properties, grants and errors.
+    /// Version 1 needs one of each for each call. In version 2, every message uses a credit, and in family A each
+    /// message has to grant a credit that was not granted before, so half of the Receives are kept for that; one more
+    /// is for an asynchronous grant. Additional Sends are for transport properties, grants and errors.
     const fn messages(&self) -> (usize, usize) {
-        /// The fewest Receives of version 2: two that may be granted, and two that are kept.
+        /// Minimum number of Receives of version 2: two that may be granted, and two that are kept.
         const FEWEST: usize = 4;
         const CONTROL: usize = 8;
         let calls = (self.calls + self.served) as usize;
@@ -175,17 +176,17 @@ impl Settings {
         PrivateData { flags, send_size: self.send_size, receive_size: self.receive_size }
     }
 
-    /// A queue pair with its buffers, not connected.
-    pub(crate) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Port<V>, Buffers<V>), Error> {
-        /// RDMA Reads and Writes that are posted in addition to the Sends.
+    /// Creates a queue pair with its buffers, not connected.
+    pub(crate) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Resources<V>, Buffers<V>), Error> {
+        /// Number of RDMA Reads and Writes that can be posted in addition to the Sends.
         const TRANSFERS: usize = 64;
         let (receives, sends) = self.messages();
         let depths = Depths { send: sends + TRANSFERS, receive: receives, reads: READS, ..Depths::default() };
         let domain = verbs.domain()?;
         let queue_pair = verbs.queue_pair(&domain, depths)?;
-        let port = Port { verbs: verbs.clone(), domain, queue_pair };
-        let buffers = Buffers::new(&port, receives, sends, (self.send_size, self.receive_size), depths.send)?;
-        Ok((port, buffers))
+        let resources = Resources { verbs: verbs.clone(), domain, queue_pair };
+        let buffers = Buffers::new(&resources, receives, sends, (self.send_size, self.receive_size), depths.send)?;
+        Ok((resources, buffers))
     }
 }
 
@@ -195,18 +196,19 @@ impl Settings {
 pub struct SettingsBuilder(Settings);
 
 impl SettingsBuilder {
-    /// The most calls that this end makes at the same time: the credits that it requests, and the Receives that it
-    /// posts. At most [`MAX_CALLS`]; 0 for an end that does not call.
+    /// Maximum number of calls in flight that this end makes: the credits that it requests, and the Receives that it
+    /// posts. At most [`MAX_CALLS`]; 0 for an end that makes no calls.
     pub const fn calls(mut self, calls: u32) -> Self {
         self.0.calls = calls;
         self
     }
 
-    /// The most calls of the other side that this end answers at the same time: the credits that it grants, and the
-    /// Receives that it posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
+    /// Maximum number of calls in flight that this end answers: the credits that it grants, and the Receives that it
+    /// posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
     ///
-    /// In version 2, a client announces whether it answers calls, and in which formats, which follows from its
-    /// [`limits`](Self::limits). A server's call that the client has not said to answer ends with [`CallRefusal::NotAnswered`].
+    /// In version 2, a client announces if it answers calls, and in which formats, which follows from its
+    /// [`limits`](Self::limits). If a server makes a call that the client has not announced, the call ends with
+    /// [`CallRefusal::NotAnswered`].
     ///
     /// [`CallRefusal::NotAnswered`]: rpcrdma::endpoint::requester::CallRefusal::NotAnswered
     pub const fn served(mut self, calls: u32) -> Self {
@@ -214,120 +216,121 @@ impl SettingsBuilder {
         self
     }
 
-    /// The most octets that are sent inline: a multiple of 1024, at most 262,144 (RFC 8797 section 4.2).
+    /// Maximum number of octets sent inline: a multiple of 1024, at most 262,144 (RFC 8797 section 4.2).
     pub const fn send_size(mut self, octets: u32) -> Self {
         self.0.send_size = octets;
         self
     }
 
-    /// The most octets that can be received inline: a multiple of 1024, at most 262,144 (RFC 8797 section 4.2).
+    /// Maximum number of octets received inline: a multiple of 1024, at most 262,144 (RFC 8797 section 4.2).
     pub const fn receive_size(mut self, octets: u32) -> Self {
         self.0.receive_size = octets;
         self
     }
 
-    /// Whether the other side may use Send with Invalidate (RFC 8797 section 4.1), if the adapter supports it.
+    /// `true` to let the other side use Send with Invalidate (RFC 8797 section 4.1), if the adapter supports it.
     pub const fn remote_invalidation(mut self, allowed: bool) -> Self {
         self.0.remote_invalidation = allowed;
         self
     }
 
-    /// The versions of RPC-over-RDMA: those that a client may begin with, or that a server accepts. Version 1 only, unless
-    /// this says otherwise.
+    /// Versions of RPC-over-RDMA that a client may use, or that a server accepts. Default: version 1 only.
     ///
-    /// A client begins with version 2 if it may, in the format of the latest draft that is among them. If it also may use
-    /// version 1, it falls back to that: on the same connection if the server refuses version 2, and on a new one if the
-    /// server ends the connection, or says nothing within [`connect_timeout`](Self::connect_timeout). To spare the next
-    /// connection that, remember what [`Connection::version`](crate::Connection::version) was.
+    /// A client begins with version 2 if that is among them, in the format of the latest draft. If version 1 is also
+    /// among them, the client falls back to it: on the same connection if the server refuses version 2, and on a new
+    /// one if the server ends the connection, or does not answer within [`connect_timeout`](Self::connect_timeout). To
+    /// spare the next connection that, remember the result of [`Connection::version`](crate::Connection::version).
     pub const fn versions(mut self, versions: Versions) -> Self {
         self.0.versions = versions;
         self
     }
 
-    /// In version 2: a call of at most this many octets that is too long for a Send is continued in others, with its data
-    /// items, rather than put in memory for the other side to read; and so is its reply. That spares registering memory, at
-    /// the price of copying. 0, the default, is never. A reply that fits nowhere else is continued in any case.
+    /// In version 2: maximum length of a call that is continued in further Sends if it is too long for one, with its
+    /// data items, instead of being put in memory for the other side to read. The same holds for its reply. That saves
+    /// registrations, but copies octets. Default: 0, for never. A reply that fits nowhere else is continued in any
+    /// case.
     pub const fn continued(mut self, octets: u32) -> Self {
         self.0.continued = octets;
         self
     }
 
-    /// The host authentication message that is sent with the transport properties of version 2: at most 512 octets, which mean
-    /// what both applications have agreed on. None if it is empty, which is the default.
+    /// The host authentication message sent with the transport properties of version 2: at most 512 octets, whose
+    /// meaning both applications agree on. Default: empty, for no message.
     pub fn host_authentication(mut self, message: &[u8]) -> Self {
         self.0.host_authentication = message.to_vec();
         self
     }
 
-    /// How large a call of the other side may be. Its calls in flight can make this end hold [`served`](Self::served)
-    /// times that many octets, and as much again while it does not take the replies.
+    /// Limits on the size of calls of the other side. Calls in flight can make this end hold [`served`](Self::served)
+    /// times that many octets, and the same again while the other side does not receive the replies.
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.0.limits = limits;
         self
     }
 
-    /// Whether this end pulls replies that are too long for a Send from memory of the other side, instead of having
-    /// them put into a Reply chunk (RFC 5666 section 3.5). RFC 8166 forbids this, so use it only with a server that is
+    /// `true` to pull replies that are too long for a Send from memory of the other side, instead of having them
+    /// written into a Reply chunk (RFC 5666 section 3.5). RFC 8166 forbids this, so use it only with a server that is
     /// known to provide replies. Such a reply looks like a call, so this end cannot also be called.
     pub const fn pulls_replies(mut self, pulls: bool) -> Self {
         self.0.pulls_replies = pulls;
         self
     }
 
-    /// Whether a reply that fits nowhere is provided for the other side to pull, and how long that may take; otherwise
-    /// such a reply is refused. RFC 8166 forbids this, so use it only for clients that are known to pull replies. Such
-    /// a reply looks like a call, so this end cannot also call.
+    /// Time during which a reply that fits nowhere is provided for the other side to pull. `None` to refuse such
+    /// replies. RFC 8166 forbids this, so use it only for clients that are known to pull replies. Such a reply looks
+    /// like a call, so this end cannot also make calls.
     pub const fn provides_replies(mut self, longest: Option<Duration>) -> Self {
         self.0.provides_replies = longest;
         self
     }
 
-    /// Waits this long before each RDMA Read of a call that this end answers, so that a tool that measures calls can be
-    /// compared with a known time. The first Read waits from the arrival of the call, and each later one from when the
-    /// one before it was posted. Each call waits for itself, and nothing else waits for it. Zero is the default.
+    /// Delay before each RDMA Read of a call that this end answers, so that a tool that measures calls can be compared
+    /// with a known time. For the first Read, it starts at the arrival of the call, and for each other one when the
+    /// Read before was posted. Calls do not wait for each other. Default: zero.
     pub const fn delay_reads(mut self, delay: Duration) -> Self {
         self.0.delays.read = delay;
         self
     }
 
-    /// Waits this long before the RDMA Writes of a reply, like [`delay_reads`](Self::delay_reads): from when the service
-    /// answers until the first Write is posted. The other Writes follow without delay.
+    /// Delay before the RDMA Writes of a reply, like [`delay_reads`](Self::delay_reads): from the service's answer
+    /// until the first Write is posted. The other Writes follow without delay.
     pub const fn delay_writes(mut self, delay: Duration) -> Self {
         self.0.delays.write = delay;
         self
     }
 
-    /// How long setting up a connection may take.
+    /// Maximum time for setting up a connection.
     pub const fn connect_timeout(mut self, longest: Duration) -> Self {
         self.0.connect_timeout = longest;
         self
     }
 
-    /// How long a call may take before it is given up; none means for ever. A reply may never come: an adapter does
-    /// not notice that the other side is gone while it has nothing to send to it.
+    /// Time after which a call is given up. `None` for never. A reply may never come: an adapter does not notice that
+    /// the other side is gone while it has nothing to send to it.
     pub const fn timeout(mut self, longest: Option<Duration>) -> Self {
         self.0.timeout = longest;
         self
     }
 
-    /// How long the reply to a call that was given up may still take. The other side does not know that nobody wants
-    /// it, and may use the memory of the call, so the call keeps its buffers and its place among the
+    /// Maximum time that a given-up call still waits for its reply. The other side does not know that nobody wants the
+    /// reply, and may use the memory of the call, so the call keeps its buffers and its slot among the
     /// [`calls`](Self::calls) until the reply has come. After this time the connection ends, with all its calls,
-    /// because nothing else takes the memory away; zero ends it at once. The server watches this time, or else the
-    /// thread that serves futures.
+    /// because nothing else revokes the access to the memory; zero ends it at once. The server checks this time, or
+    /// else the thread that serves futures.
     pub const fn grace(mut self, longest: Duration) -> Self {
         self.0.grace = longest;
         self
     }
 
-    /// The most given-up calls whose buffers are kept for [`Connection::returned`](crate::Connection::returned); if
-    /// there are more, those of the oldest are freed.
+    /// Maximum number of given-up calls whose buffers are kept for
+    /// [`Connection::returned`](crate::Connection::returned). If there are more, the buffers of the oldest ones are
+    /// freed.
     pub const fn returned(mut self, calls: usize) -> Self {
         self.0.returned = calls;
         self
     }
 
-    /// The settings.
+    /// Returns the settings.
     ///
     /// # Errors
     /// A [`SettingsError`] for the first invalid setting.
@@ -361,14 +364,14 @@ impl SettingsBuilder {
     }
 }
 
-/// What sizes are counted in (RFC 8797 section 4.2).
+/// Unit of sizes (RFC 8797 section 4.2).
 const UNIT: u32 = 1024;
 
 fn within(name: &'static str, value: u32, range: RangeInclusive<u32>) -> Result<(), SettingsError> {
     if range.contains(&value) { Ok(()) } else { Err(SettingsError::OutOfRange { name, value, range }) }
 }
 
-/// Why settings are invalid.
+/// An invalid setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SettingsError {
@@ -387,10 +390,10 @@ pub enum SettingsError {
         name: &'static str,
         /// Its value.
         value: u32,
-        /// It has to be a multiple of this.
+        /// The number of which it has to be a multiple.
         of: u32,
     },
-    /// `versions` is empty, or has something that is none.
+    /// `versions` is empty, or has an unknown one.
     NoVersion,
     /// `calls` and `served` are both 0, so this end would do nothing.
     NoCalls,
@@ -408,7 +411,7 @@ impl fmt::Display for SettingsError {
                 write!(f, "{name}: {value} is not within {} to {}", range.start(), range.end())
             }
             Self::NotAMultiple { name, value, of } => write!(f, "{name}: {value} is not a multiple of {of}"),
-            Self::NoVersion => f.write_str("versions: there has to be one, and no other than those that are known"),
+            Self::NoVersion => f.write_str("versions: at least one is required, and all must be known"),
             Self::NoCalls => f.write_str("calls, served: both are 0, so nothing can be called or answered"),
             Self::OneWayOnly { name } => write!(f, "{name}: needs calls or served to be 0"),
         }
@@ -458,10 +461,7 @@ mod tests {
             (client().send_size(4097), "send_size: 4097 is not a multiple of 1024"),
             (client().host_authentication(&[0; 513]), "host_authentication: 513 is not within 0 to 512"),
             (client().calls(0), "calls, served: both are 0, so nothing can be called or answered"),
-            (
-                client().versions(Versions::empty()),
-                "versions: there has to be one, and no other than those that are known",
-            ),
+            (client().versions(Versions::empty()), "versions: at least one is required, and all must be known"),
             (client().served(1).pulls_replies(true), "pulls_replies: needs calls or served to be 0"),
             (
                 client().served(1).provides_replies(Some(Duration::ZERO)),

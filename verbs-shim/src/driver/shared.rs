@@ -1,4 +1,4 @@
-//! A connection as its users share it: which of them wait, and which do the slow work.
+//! A connection as its users share it: which threads wait, and which run the slow operations.
 
 use std::mem;
 use std::net::SocketAddr;
@@ -12,105 +12,107 @@ use rpcrdma::endpoint::channel::{HostAuthentication, HostAuthenticationTooLong};
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::endpoint::{Channel, Terms, Version};
 
-use super::answering::{Answering, Asked};
+use super::answering::{Answering, DeliveredCall};
 use super::buffers::Buffers;
-use super::line::{LinePlace, Turn};
-use super::port::{Port, Provider};
+use super::call_queue::{QueuePosition, WaitMode};
+use super::resources::{Provider, Resources};
 use super::settings::Settings;
-use super::state::{ConnectionState, Lead};
+use super::state::{ConnectionState, Poller};
 use super::thread;
-use super::thread::{Driven, Left};
+use super::thread::{Driven, DroppedConnection};
 use crate::message::call::{Call, CallError, Progress};
 use crate::message::ended::Ended;
 use crate::trace;
 use crate::verbs::Armed;
 use crate::verbs::waiter::Watch;
 
-/// What connections, calls and requests hold. Dropping the last of them ends the connection, or leaves that to the driver.
-pub(crate) struct Owned<V: Provider> {
+/// Shared owner of a connection: all its handles, calls and requests have it. Dropping the last one ends the
+/// connection, or leaves that to the driver.
+pub(crate) struct OwnedConnection<V: Provider> {
     shared: Arc<SharedConnection<V>>,
-    /// Dropped after the one above, so that the driver drops the last, or finds that it is gone.
-    left: Option<Left>,
+    /// Dropped after `shared`, so that the driver drops the last reference, or finds that it is gone.
+    dropped: Option<DroppedConnection>,
 }
 
 /// A connection as all its users share it.
 pub(crate) struct SharedConnection<V: Provider> {
-    port: Port<V>,
+    resources: Resources<V>,
     state: Mutex<ConnectionState<V>>,
     changed: Condvar,
     peer: SocketAddr,
     timeout: Option<Duration>,
-    /// Who takes completions, even while no thread waits for anything.
-    attended: OnceLock<AttendedBy>,
+    /// Takes completions even while no thread waits for anything.
+    background_poller: OnceLock<BackgroundPoller>,
     /// Wakes the driver, once something has been left to it.
     driver: OnceLock<Watch>,
 }
 
-/// Who attends to a connection.
+/// Background poller of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AttendedBy {
-    /// The thread that futures have.
+enum BackgroundPoller {
+    /// The driver's thread, for futures.
     Driver,
     /// The threads of a server.
     Server,
 }
 
-/// How long it is until the deadline.
-fn left(deadline: Option<Instant>, now: Instant) -> Duration {
+/// Time left until the deadline.
+fn time_left(deadline: Option<Instant>, now: Instant) -> Duration {
     deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
 }
 
-impl<V: Provider> Owned<V> {
-    /// A connection that has just been set up with `peer`. `terms` are those of the calls that this end makes, and of
-    /// those that it answers, if it speaks version 1; calls with the XIDs `refused` have had a connection of the same peer end.
+impl<V: Provider> OwnedConnection<V> {
+    /// Creates a connection that has just been set up with `peer`. `terms`: for the calls that this end makes, and for
+    /// the calls that it answers, if the connection speaks version 1. `refused`: XIDs of calls that ended an earlier
+    /// connection of the same peer.
     pub(crate) fn new(
-        port: Port<V>,
+        resources: Resources<V>,
         buffers: (Buffers<V>, Channel),
         terms: (Terms, Terms),
         peer: SocketAddr,
         (settings, refused): (&Settings, &[u32]),
     ) -> Self {
-        let state = ConnectionState::new(&port, buffers, terms, settings, refused);
+        let state = ConnectionState::new(&resources, buffers, terms, settings, refused);
         let shared = Arc::new(SharedConnection {
-            port,
+            resources,
             state: Mutex::new(state),
             changed: Condvar::new(),
             peer,
             timeout: settings.timeout,
-            attended: OnceLock::new(),
+            background_poller: OnceLock::new(),
             driver: OnceLock::new(),
         });
-        Self { shared, left: None }
+        Self { shared, dropped: None }
     }
 }
 
 impl<V: Provider> SharedConnection<V> {
-    /// An XID that no call of this connection has used recently.
+    /// Returns an XID that no call of this connection has used recently.
     pub(crate) fn xid(&self) -> u32 {
         self.lock().calling.xid()
     }
 
-    /// The next of the calls that were given up and whose buffers nobody else can reach any more.
+    /// Returns the next given-up call whose buffers the peer can no longer access.
     pub(crate) fn returned(&self) -> Option<Call> {
         self.lock().calling.returned()
     }
 
-    /// Why the connection is over.
+    /// Returns the reason for the end of the connection.
     pub(crate) fn ended(&self) -> Option<Ended> {
         self.lock().ended.clone()
     }
 
-    /// The terms for the calls that this end makes.
+    /// Returns the terms for the calls that this end makes.
     pub(crate) fn terms(&self) -> Terms {
         self.lock().terms
     }
 
-    /// The version of the connection, if that is known.
+    /// Returns the version of the connection, if it is known.
     pub(crate) fn version(&self) -> Option<Version> {
         self.lock().version()
     }
 
-    /// What the other side has sent to authenticate its host.
+    /// Returns the host authentication message of the other side.
     pub(crate) fn host_authentication(&self) -> Result<Option<Vec<u8>>, HostAuthenticationTooLong> {
         match self.lock().channel.peer_host_authentication() {
             Some(HostAuthentication::Message(message)) => Ok(Some(message.to_vec())),
@@ -119,35 +121,35 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    /// Whether there are calls of the other side that this side has not answered yet.
+    /// Returns true if this end has calls of the other side to answer.
     pub(crate) fn is_answering(&self) -> bool {
         self.lock().answering.as_ref().is_some_and(Answering::is_busy)
     }
 
-    /// Whether there is a call of the other side that nobody has taken.
+    /// Returns true if there is a call of the other side that nobody has taken.
     pub(crate) fn has_request(&self) -> bool {
         self.lock().answering.as_ref().is_some_and(Answering::has_next)
     }
 
-    /// The XID of the call of the other side whose memory could not be used, which has ended the connection.
+    /// Returns the XID of the call of the other side whose memory could not be used, which has ended the connection.
     pub(crate) fn unusable(&self) -> Option<u32> {
         self.lock().unusable
     }
 
-    /// Completions that were taken so far.
+    /// Returns the number of completions taken so far.
     pub(crate) fn taken(&self) -> u64 {
         self.lock().taken
     }
 
-    /// The next call of the other side; none if there is none within that time. Zero looks once.
-    pub(crate) fn request(&self, timeout: Duration) -> Result<Option<Asked>, Ended> {
+    /// Returns the next call of the other side, or `None` after the timeout. Zero looks once.
+    pub(crate) fn request(&self, timeout: Duration) -> Result<Option<DeliveredCall>, Ended> {
         let mut now = Instant::now();
         let deadline = now.checked_add(timeout);
         let mut state = self.lock();
         let mut looked = false;
         loop {
-            if let Some(asked) = state.answering.as_mut().and_then(Answering::next) {
-                return Ok(Some(asked));
+            if let Some(delivered) = state.answering.as_mut().and_then(Answering::next) {
+                return Ok(Some(delivered));
             }
             if state.closed {
                 return Err(state.ended.clone().unwrap_or(Ended::Peer));
@@ -158,24 +160,24 @@ impl<V: Provider> SharedConnection<V> {
                     return Ok(None);
                 }
             }
-            state = self.progress(state, left(deadline, now));
+            state = self.progress(state, time_left(deadline, now));
             looked = true;
         }
     }
 
-    /// Declares that this thread of a server looks after the connection until it lets it [rest](Self::rest).
-    pub(crate) fn be_attended_by_server(&self) {
-        self.attended.get_or_init(|| AttendedBy::Server);
+    /// Declares that this thread of a server serves the connection, until it [arms](Self::arm) it.
+    pub(crate) fn begin_serving(&self) {
+        self.background_poller.get_or_init(|| BackgroundPoller::Server);
         let mut state = self.lock();
-        (state.attendant, state.looks_after) = (None, Some(current().id()));
+        (state.background_watch, state.server_thread) = (None, Some(current().id()));
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, ConnectionState<V>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does all pending jobs; if there are none, waits until something has happened, but no longer than this. One thread
-    /// waits for the adapter, the others for that one.
+    /// Runs all pending jobs. If there are none, waits until something has happened, at most for `longest`. One thread
+    /// polls the adapter, the others wait for that thread.
     pub(crate) fn progress<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
@@ -186,53 +188,53 @@ impl<V: Provider> SharedConnection<V> {
         }
         let ends = state.next_end();
         let left = ends.map_or(longest, |ends| longest.min(ends.saturating_duration_since(Instant::now())));
-        if state.lead == Lead::Nobody && !state.closed {
-            state = self.lead(state, left, ends);
+        if state.poller == Poller::None && !state.closed {
+            state = self.poll(state, left, ends);
             if !longest.is_zero()
-                && let Some(attendant) = &state.attendant
+                && let Some(background_watch) = &state.background_watch
             {
-                // This thread has taken what the attendant would have been told of, and there may be calls that are not
-                // its own.
-                attendant.wake();
+                // This thread has taken completions of which the background poller would have been notified, and some
+                // may be for other calls.
+                background_watch.wake();
             }
         } else {
-            state.following += 1;
+            state.waiting_threads += 1;
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            state.following -= 1;
+            state.waiting_threads -= 1;
         }
-        state.expire(&self.port);
+        state.expire(&self.resources);
         self.work(state)
     }
 
-    /// Waits for the adapter, and takes what there is. Nothing is locked while the adapter is asked: that is when it
+    /// Waits for the adapter, and takes all completions. Nothing is locked while the adapter is polled: it then
     /// destroys what is left of a connection that is over.
-    fn lead<'a>(
+    fn poll<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
         mut longest: Duration,
         ends: Option<Instant>,
     ) -> MutexGuard<'a, ConnectionState<V>> {
-        state.lead = Lead::Somebody { ends };
+        state.poller = Poller::Thread { deadline: ends };
         loop {
             drop(state);
-            let completion = self.port.verbs.completion(&self.port.queue_pair, longest);
+            let completion = self.resources.verbs.completion(&self.resources.queue_pair, longest);
             state = self.lock();
-            if !state.completed(&self.port, completion) {
+            if !state.completed(&self.resources, completion) {
                 break;
             }
             longest = Duration::ZERO;
         }
-        state.lead = Lead::Nobody;
-        state.carry_out(&self.port);
-        // It checks for itself what that has changed.
+        state.poller = Poller::None;
+        state.carry_out(&self.resources);
+        // This thread checks for changes by itself.
         state.take_news();
         state
     }
 
-    /// Reports what has changed, and does the pending jobs. Nothing is locked meanwhile.
+    /// Notifies other threads, and runs the pending jobs. Nothing is locked meanwhile.
     fn work<'a>(&'a self, mut state: MutexGuard<'a, ConnectionState<V>>) -> MutexGuard<'a, ConnectionState<V>> {
         loop {
-            self.tell(&mut state);
+            self.notify(&mut state);
             if let Some(ended) = state.take_report() {
                 // A subscriber may do anything.
                 drop(state);
@@ -250,24 +252,24 @@ impl<V: Provider> SharedConnection<V> {
             let mut jobs = state.jobs.take();
             while let Some(job) = jobs.pop_front() {
                 drop(state);
-                let done = job.run(&self.port);
+                let done = job.run(&self.resources);
                 state = self.lock();
-                state.done(&self.port, done);
-                self.tell(&mut state);
+                state.done(&self.resources, done);
+                self.notify(&mut state);
             }
             state.jobs.keep(jobs);
         }
     }
 
-    /// The same, and then releases the lock: for callers that have asked for something, and may take a while.
+    /// Does the same, and then releases the lock: for callers that have made a request, and may block.
     pub(crate) fn finish(&self, state: MutexGuard<'_, ConnectionState<V>>) {
         let state = self.work(state);
         self.release(state);
     }
 
-    /// Wakes the attendant of the connection when there is something to do, unless there already is; none if there never
-    /// will be.
-    pub(crate) fn rest(&self, watch: &Watch) -> Option<Armed> {
+    /// Makes `watch` wake the background poller when there is something to do. Returns `Ready` if there already is, and
+    /// `None` if there never will be.
+    pub(crate) fn arm(&self, watch: &Watch) -> Option<Armed> {
         let mut state = self.lock();
         if state.closed {
             return None;
@@ -275,10 +277,10 @@ impl<V: Provider> SharedConnection<V> {
         if state.jobs.are_waiting() {
             return Some(Armed::Ready);
         }
-        (state.attendant, state.looks_after) = (Some(watch.clone()), None);
-        state.remind();
+        (state.background_watch, state.server_thread) = (Some(watch.clone()), None);
+        state.set_timer();
         drop(state);
-        let armed = self.port.verbs.watch(&self.port.queue_pair, watch.waiter(), watch.key());
+        let armed = self.resources.verbs.watch(&self.resources.queue_pair, watch.waiter(), watch.key());
         Some(armed.unwrap_or_else(|error| {
             let mut state = self.lock();
             state.end(Ended::Refused(error));
@@ -287,49 +289,55 @@ impl<V: Provider> SharedConnection<V> {
         }))
     }
 
-    /// Tells other threads what has changed: those that wait for another thread, the one that waits for the adapter,
-    /// and whoever attends to the connection.
-    fn tell(&self, state: &mut ConnectionState<V>) {
-        if state.following > 0 {
+    /// Notifies other threads of a change: threads that wait for the polling thread, the polling thread itself, and the
+    /// background poller.
+    fn notify(&self, state: &mut ConnectionState<V>) {
+        if state.waiting_threads > 0 {
             self.changed.notify_all();
         }
         let news = state.take_news();
-        if state.has_lead_look(news) {
-            self.port.verbs.interrupt(&self.port.queue_pair);
+        if state.must_interrupt_poller(news) {
+            self.resources.verbs.interrupt(&self.resources.queue_pair);
         }
-        if news && let Some(attendant) = &state.attendant {
-            attendant.wake();
+        if news && let Some(background_watch) = &state.background_watch {
+            background_watch.wake();
         }
     }
 
-    /// Reports what has changed, to threads and to futures. A waker may do anything, so nothing is locked then.
+    /// Notifies other threads and futures, and releases the lock. Wakers may do anything, so nothing is locked when
+    /// they run.
     pub(crate) fn release(&self, mut state: MutexGuard<'_, ConnectionState<V>>) {
-        self.tell(&mut state);
-        state.remind();
+        self.notify(&mut state);
+        state.set_timer();
         let woken = mem::take(&mut state.calling.woken);
         let _spent = mem::take(&mut state.calling.spent);
         drop(state);
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// When a call that begins now is given up.
+    /// Returns the deadline of a call that begins now.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
     }
 
-    /// Makes a call. It may have a place in the line already.
-    pub(crate) fn call(&self, call: &mut Call, place: LinePlace, deadline: Option<Instant>) -> Result<(), CallError> {
-        let ticket = self.begin(call, place, deadline)?;
+    /// Makes a call. It may already be in the queue.
+    pub(crate) fn call(
+        &self,
+        call: &mut Call,
+        position: QueuePosition,
+        deadline: Option<Instant>,
+    ) -> Result<(), CallError> {
+        let ticket = self.begin(call, position, deadline)?;
         trace::called(self.peer, call.xid());
         self.wait(ticket, call, deadline)
     }
 
-    /// Begins a call, when it is its turn.
-    fn begin(&self, call: &mut Call, place: LinePlace, deadline: Option<Instant>) -> Result<usize, CallError> {
-        let mut waits = WaitsInLine { shared: self, place };
+    /// Begins a call, as soon as a slot is free.
+    fn begin(&self, call: &mut Call, position: QueuePosition, deadline: Option<Instant>) -> Result<usize, CallError> {
+        let mut waits = InCallQueue { shared: self, position };
         let mut state = self.lock();
         loop {
-            let begun = state.begin(&self.port, call, &mut waits.place, Turn::Looking).transpose();
+            let begun = state.begin(&self.resources, call, &mut waits.position, WaitMode::Thread).transpose();
             // The end of the connection is reported once the buffers of all calls are back.
             if let Some(begun) = begun
                 && (begun.is_ok() || !state.is_ending())
@@ -342,20 +350,20 @@ impl<V: Provider> SharedConnection<V> {
                 drop(state);
                 return Err(CallError::TimedOut(Progress::NotSent));
             }
-            state = self.progress(state, left(deadline, now));
+            state = self.progress(state, time_left(deadline, now));
         }
     }
 
-    /// Leaves the line.
-    pub(crate) fn leave(&self, place: &mut LinePlace) {
-        if place.is_some() {
+    /// Leaves the queue.
+    pub(crate) fn leave(&self, position: &mut QueuePosition) {
+        if position.is_some() {
             let mut state = self.lock();
-            state.calling.leave(place);
+            state.calling.leave(position);
             self.release(state);
         }
     }
 
-    /// Waits for the end of a call that was begun.
+    /// Waits for the end of a call that has begun.
     pub(crate) fn wait(&self, ticket: usize, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {
         let (mut state, mut late) = (self.lock(), false);
         loop {
@@ -366,20 +374,20 @@ impl<V: Provider> SharedConnection<V> {
                 return self.give_up(state, ticket, call);
             }
             let now = Instant::now();
-            // Even then the reply may have come without anyone having looked.
+            // Even then, the reply may have come without being noticed.
             late = deadline.is_some_and(|deadline| deadline <= now);
-            state = self.progress(state, left(deadline, now));
+            state = self.progress(state, time_left(deadline, now));
         }
     }
 
-    /// Gives a call up. If it was not sent, its buffers come back as soon as the adapter has room for more work.
+    /// Gives a call up. If it was not sent, its buffers come back as soon as more work can be posted.
     fn give_up<'a>(
         &'a self,
         mut state: MutexGuard<'a, ConnectionState<V>>,
         ticket: usize,
         call: &mut Call,
     ) -> Result<(), CallError> {
-        state.give_up(&self.port, ticket);
+        state.give_up(&self.resources, ticket);
         loop {
             if let Some(outcome) = state.calling.outcome(ticket, call) {
                 self.finish(state);
@@ -404,58 +412,58 @@ impl<V: Provider> SharedConnection<V> {
         self.peer
     }
 
-    pub(crate) const fn port(&self) -> &Port<V> {
-        &self.port
+    pub(crate) const fn resources(&self) -> &Resources<V> {
+        &self.resources
     }
 }
 
-/// A thread that waits for its turn to call. However its wait ends, it is then the next one's turn.
-struct WaitsInLine<'a, V: Provider> {
+/// A thread in the queue of calls. However its wait ends, it then leaves the queue to the next one.
+struct InCallQueue<'a, V: Provider> {
     shared: &'a SharedConnection<V>,
-    place: LinePlace,
+    position: QueuePosition,
 }
 
-impl<V: Provider> Drop for WaitsInLine<'_, V> {
+impl<V: Provider> Drop for InCallQueue<'_, V> {
     fn drop(&mut self) {
-        self.shared.leave(&mut self.place);
+        self.shared.leave(&mut self.position);
     }
 }
 
-impl<V: Provider> Owned<V> {
-    /// Releases the lock, for a caller that may be a future, or a task that polls one. It must not take long, so the driver
-    /// does the jobs; a server's thread that looks after the connection does them itself.
+impl<V: Provider> OwnedConnection<V> {
+    /// Releases the lock, for a caller that may be a future, or a task that polls one. It must not take long, so the
+    /// driver does the jobs; a server's thread that serves the connection does them itself.
     pub(crate) fn leave_work(&self, state: MutexGuard<'_, ConnectionState<V>>) {
         if !state.jobs.are_waiting() {
             self.release(state);
-        } else if state.is_looked_after_by(current().id()) {
+        } else if state.is_served_by(current().id()) {
             self.finish(state);
         } else if let Some(driver) = self.driver(&state) {
             driver.wake();
             self.release(state);
         } else {
-            // The operating system has no thread for that, and nobody else may come.
+            // There is no thread for it, and nobody else may come.
             self.finish(state);
         }
     }
 
     /// Answers a call of the other side.
-    pub(crate) fn reply(&self, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
+    pub(crate) fn reply(&self, delivered: &mut DeliveredCall, protected: bool) -> Result<Form, ReplyFault> {
         let mut state = self.lock();
-        let done = state.reply(&self.port, asked, protected);
+        let done = state.reply(&self.resources, delivered, protected);
         self.leave_work(state);
         done
     }
 
     /// Forgets a call of the other side that has no reply.
-    pub(crate) fn forget(&self, asked: &mut Asked) -> Result<(), ReplyFault> {
+    pub(crate) fn forget(&self, delivered: &mut DeliveredCall) -> Result<(), ReplyFault> {
         let mut state = self.lock();
-        let done = state.forget(&self.port, asked);
+        let done = state.forget(&self.resources, delivered);
         self.leave_work(state);
         done
     }
 
-    /// What wakes the driver, which knows the connection from now on; none if there cannot be a driver. The lock ensures that
-    /// the driver is told only once.
+    /// Returns the watch that wakes the driver, which from now on knows the connection. Returns `None` if there is no
+    /// driver. The lock ensures that the connection is passed to the driver only once.
     fn driver(&self, _locked: &MutexGuard<'_, ConnectionState<V>>) -> Option<&Watch> {
         if self.driver.get().is_none() {
             let weak: Weak<SharedConnection<V>> = Arc::downgrade(&self.shared);
@@ -464,23 +472,24 @@ impl<V: Provider> Owned<V> {
         self.driver.get()
     }
 
-    /// Ensures that someone takes completions from now on, because a future waits, which cannot; false if nobody does.
-    pub(crate) fn be_attended(&self) -> bool {
-        if self.attended.get().is_some() {
+    /// Ensures that the connection has a background poller from now on, because a future cannot take completions.
+    /// Returns false if there is no thread for it.
+    pub(crate) fn ensure_background_poller(&self) -> bool {
+        if self.background_poller.get().is_some() {
             return true;
         }
         let state = self.lock();
         let Some(driver) = self.driver(&state) else { return false };
-        self.attended.get_or_init(|| AttendedBy::Driver);
+        self.background_poller.get_or_init(|| BackgroundPoller::Driver);
         driver.wake();
         true
     }
 
-    /// Makes somebody ensure that a call that was given up does not wait too long for its reply.
+    /// Ensures that a given-up call does not wait too long for its reply.
     pub(crate) fn watch_grace(&self, outcome: &Result<(), CallError>) {
         if matches!(outcome, Err(CallError::TimedOut(Progress::Sent))) {
-            // If the operating system has no thread for that, every thread that waits watches the clock too.
-            self.be_attended();
+            // If there is no thread for that, every thread that waits checks the time too.
+            self.ensure_background_poller();
         }
     }
 }
@@ -488,13 +497,13 @@ impl<V: Provider> Owned<V> {
 impl<V: Provider> Driven for SharedConnection<V> {
     fn drive(&self, watch: &Watch) {
         let mut state = self.lock();
-        if self.attended.get() != Some(&AttendedBy::Driver) {
+        if self.background_poller.get() != Some(&BackgroundPoller::Driver) {
             return self.finish(state);
         }
-        state.attendant = None;
+        state.background_watch = None;
         drop(self.progress(state, Duration::ZERO));
-        if self.rest(watch) == Some(Armed::Ready) {
-            // When it is this connection's turn again.
+        if self.arm(watch) == Some(Armed::Ready) {
+            // When the other connections had their turn.
             watch.wake();
         }
     }
@@ -506,7 +515,7 @@ impl<V: Provider> Driven for SharedConnection<V> {
     }
 }
 
-impl<V: Provider> Deref for Owned<V> {
+impl<V: Provider> Deref for OwnedConnection<V> {
     type Target = SharedConnection<V>;
 
     fn deref(&self) -> &SharedConnection<V> {
@@ -514,26 +523,26 @@ impl<V: Provider> Deref for Owned<V> {
     }
 }
 
-impl<V: Provider> Drop for Owned<V> {
-    /// Ends the connection, and destroys what is left of it, which takes an adapter long. The driver does it if a task
-    /// may be the last owner: if futures were polled, or a server has let go of it before. A program that only waits
-    /// does it itself, so that it does not exit before the other side is told.
+impl<V: Provider> Drop for OwnedConnection<V> {
+    /// Ends the connection and destroys what is left of it, which may take an adapter long. The driver does it if a
+    /// task may be the last owner: if futures were polled, or a server has let go of it before. A program that only
+    /// waits does it itself, so that it does not exit before the other side is notified.
     fn drop(&mut self) {
         let state = self.lock();
-        let driver = match self.attended.get() {
+        let driver = match self.background_poller.get() {
             None => None,
-            Some(AttendedBy::Server) if state.is_looked_after_by(current().id()) => None,
+            Some(BackgroundPoller::Server) if state.is_served_by(current().id()) => None,
             Some(_) => self.driver(&state),
         };
         drop(state);
         match driver {
             Some(driver) => {
                 let connection: Arc<SharedConnection<V>> = Arc::clone(&self.shared);
-                self.left = Some(Left::to_be_ended(connection, driver));
+                self.dropped = Some(DroppedConnection::to_be_ended(connection, driver));
             }
             None => {
                 self.disconnect();
-                self.left = self.driver.get().map(Left::ended);
+                self.dropped = self.driver.get().map(DroppedConnection::ended);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The state of a connection, under its lock.
+//! State of a connection, under its lock.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -9,106 +9,106 @@ use rpcrdma::endpoint::channel::{Arrival, Negotiation};
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::endpoint::{Channel, Direction, Terms, Version};
 
-use super::answering::{Answering, Asked};
+use super::answering::{Answering, DeliveredCall};
 use super::buffers::{Buffers, Sent};
+use super::call_queue::{QueuePosition, WaitMode};
 use super::calling::Calling;
-use super::gate::Gate;
+use super::flow_control::FlowControl;
 use super::jobs::{Done, Job, Jobs};
-use super::line::{LinePlace, Turn};
 use super::negotiation::send_control;
-use super::owner::Owner;
-use super::port::{Port, Posted, Provider};
+use super::registration::RegistrationId;
+use super::resources::{Posted, Provider, Resources};
 use super::settings::Settings;
 use crate::message::call::{Call, CallError, Progress};
 use crate::message::ended::{Ended, PeerFault};
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Completion, Error, Status};
 
-/// What is known about a connection.
+/// Per-connection state.
 pub(crate) struct ConnectionState<V: Provider> {
     pub(super) buffers: Buffers<V>,
     pub(super) calling: Calling<V>,
     pub(super) answering: Option<Answering<V>>,
     pub(super) channel: Channel,
-    /// The terms of the calls that this end makes; those of version 1 until something else is agreed.
+    /// Terms of the calls that this end makes: for version 1, until version 2 is agreed.
     pub(super) terms: Terms,
-    /// Whether this end takes part in remote invalidation, in version 2.
+    /// True if this end takes part in remote invalidation, in version 2.
     remote_invalidation: bool,
-    /// What the two ask for that is done when nothing is locked.
+    /// Requests of both endpoints that are carried out when nothing is locked.
     pub(super) jobs: Jobs<V>,
-    /// Filled Receives that the endpoints do not know of yet: they take one once everything that they ask for is done.
+    /// Filled Receives that the endpoints have not seen yet: they get one when all their requests are carried out.
     pub(super) arrived: VecDeque<Arrived>,
-    /// Calls of version 2 that wait for a place among those that are answered, with their parts; also the first message of a
-    /// connection, until the Responder knows the terms.
+    /// Calls of version 2 that wait for a slot of the Responder, with their parts; also the first message of a
+    /// connection, until the Responder has its terms.
     waiting: VecDeque<Arrived>,
-    /// The most octets of them that are kept in copies.
+    /// Maximum number of octets kept in copies of `waiting` messages.
     collected: usize,
-    pub(super) lead: Lead,
-    /// Threads that wait for that one.
-    pub(super) following: usize,
+    pub(super) poller: Poller,
+    /// Number of threads that wait for the polling thread.
+    pub(super) waiting_threads: usize,
     pub(super) ended: Option<Ended>,
     pub(super) report: EndReport,
-    /// The XID of the call of the other side whose memory could not be used.
+    /// XID of the call of the other side whose memory could not be used.
     pub(super) unusable: Option<u32>,
-    /// Whether all completions were taken.
+    /// True if all completions were taken.
     pub(super) closed: bool,
-    /// Completions that were taken.
+    /// Number of completions taken so far.
     pub(super) taken: u64,
-    /// Whoever attends to the connection, while it waits for something to happen.
-    pub(super) attendant: Option<Watch>,
-    /// The thread of a server that looks after the connection.
-    pub(super) looks_after: Option<ThreadId>,
+    /// Wakes the background poller, while it sleeps.
+    pub(super) background_watch: Option<Watch>,
+    /// Thread of a server that serves the connection.
+    pub(super) server_thread: Option<ThreadId>,
 }
 
-/// The thread that waits for completions.
+/// Polling thread: takes completions from the adapter, and all other threads wait for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lead {
-    Nobody,
-    /// A thread. It wakes up by itself when the earliest deadline that it knew of passes.
-    Somebody {
-        ends: Option<Instant>,
+pub(super) enum Poller {
+    None,
+    /// A thread that sleeps until a completion arrives, or until the earliest deadline that was known when it began.
+    Thread {
+        deadline: Option<Instant>,
     },
 }
 
-/// What subscribers of `tracing` have been told about the end of the connection.
+/// Report of the connection's end to subscribers of `tracing`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EndReport {
-    /// Nothing: it goes on, or why it ended may still turn out to be something else.
+    /// Not due: the connection goes on, or the reason for its end may still change.
     Open,
-    /// Why it ended is certain, and to be reported when nothing is locked.
+    /// The reason for the end is certain, and has to be reported when nothing is locked.
     Due(Ended),
     Made,
 }
 
-/// A Receive that is filled.
+/// A filled Receive.
 pub(super) struct Arrived {
     receive: u32,
     length: usize,
     invalidated: Option<u32>,
 }
 
-/// What becomes of a message that was looked at.
+/// Further handling of a received message.
 enum GoesOn {
-    /// An endpoint has it, and gives its Receive back.
+    /// An endpoint has it, and will release its Receive.
     ToEndpoint,
-    /// Its Receive is free.
+    /// Its Receive is released.
     Nowhere,
-    /// It waits for a place among the calls that are answered.
+    /// It waits for a slot of the Responder.
     Waits,
 }
 
 impl<V: Provider> ConnectionState<V> {
-    /// Nothing has happened yet. `terms` are those of the calls that this end makes, and of those that it answers, unless
-    /// `channel` finds that the connection speaks version 2; calls with the XIDs `refused` have had a connection of the
-    /// same peer end.
+    /// Creates the state of a new connection. `terms`: for the calls that this end makes, and for the calls that it
+    /// answers, unless `channel` finds that the connection speaks version 2. `refused`: XIDs of calls that ended an
+    /// earlier connection of the same peer.
     pub(super) fn new(
-        port: &Port<V>,
+        resources: &Resources<V>,
         (buffers, channel): (Buffers<V>, Channel),
         terms: (Terms, Terms),
         settings: &Settings,
         refused: &[u32],
     ) -> Self {
-        let message_size = port.verbs.message_size(&port.queue_pair);
+        let message_size = resources.verbs.message_size(&resources.queue_pair);
         let answering = || Answering::new(terms.1, settings, message_size, refused);
         let mut state = Self {
             buffers,
@@ -116,26 +116,26 @@ impl<V: Provider> ConnectionState<V> {
             answering: (settings.served > 0).then(answering),
             channel,
             terms: terms.0,
-            remote_invalidation: settings.remote_invalidation && port.verbs.remote_invalidation(),
+            remote_invalidation: settings.remote_invalidation && resources.verbs.remote_invalidation(),
             jobs: Jobs::default(),
             arrived: VecDeque::with_capacity((settings.calls + settings.served) as usize),
             waiting: VecDeque::new(),
             collected: settings.limits.collected as usize,
-            lead: Lead::Nobody,
-            following: 0,
+            poller: Poller::None,
+            waiting_threads: 0,
             ended: None,
             report: EndReport::Open,
             unusable: None,
             closed: false,
             taken: 0,
-            attendant: None,
-            looks_after: None,
+            background_watch: None,
+            server_thread: None,
         };
         state.agree();
         state
     }
 
-    /// Tells both endpoints what the connection speaks, if that is known and is version 2.
+    /// Passes the terms of version 2 to both endpoints, if that is the connection's version.
     fn agree(&mut self) {
         if let Some((calls, answers)) = self.channel.terms(self.remote_invalidation) {
             self.terms = calls;
@@ -144,7 +144,7 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// The version of the connection, if that is known.
+    /// Returns the version of the connection, if it is known.
     pub(super) const fn version(&self) -> Option<Version> {
         match self.channel.negotiation() {
             Negotiation::Agreed(version) => Some(version),
@@ -152,8 +152,12 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// Takes a completion, and says whether there may be another.
-    pub(super) fn completed(&mut self, port: &Port<V>, completion: Result<Option<Completion>, Error>) -> bool {
+    /// Handles a completion. Returns true if there may be another.
+    pub(super) fn completed(
+        &mut self,
+        resources: &Resources<V>,
+        completion: Result<Option<Completion>, Error>,
+    ) -> bool {
         match completion {
             Ok(None) => false,
             Ok(Some(completion)) => {
@@ -163,7 +167,7 @@ impl<V: Provider> ConnectionState<V> {
                 true
             }
             Err(Error::Disconnected) => {
-                self.close(port);
+                self.close(resources);
                 false
             }
             Err(error) => {
@@ -211,10 +215,10 @@ impl<V: Provider> ConnectionState<V> {
         Ok(())
     }
 
-    /// Does what the endpoints ask for, as long as there is room for it, and tells them what has come.
-    pub(crate) fn carry_out(&mut self, port: &Port<V>) {
+    /// Carries out the endpoints' requests, as long as work can be posted, and passes received messages to them.
+    pub(crate) fn carry_out(&mut self, resources: &Resources<V>) {
         while self.closed || self.buffers.are_ready() {
-            match self.step(port) {
+            match self.step(resources) {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(ended) => {
@@ -225,32 +229,32 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    pub(super) fn step(&mut self, port: &Port<V>) -> Result<bool, Ended> {
-        if self.say(port)? {
+    pub(super) fn step(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
+        if self.say(resources)? {
             return Ok(true);
         }
         let Self { buffers, channel, calling, answering, jobs, waiting, .. } = self;
         let is_version_1 = channel.negotiation() == Negotiation::Agreed(Version::One);
         let occupied = answering.as_ref().filter(|_| !is_version_1).map_or(0, Answering::occupied);
-        let mut gate = Gate::new(channel, buffers.room());
+        let mut flow_control = FlowControl::new(channel, buffers.receivable());
         let owed = answering.as_ref().map(|answering| {
             let calls = waiting.iter().filter(|arrived| !buffers.is_copy(arrived.receive)).count();
             answering.owed().saturating_add(calls as u32)
         });
-        if calling.step(port, buffers, jobs, &mut gate, (occupied, owed))? {
+        if calling.step(resources, buffers, jobs, &mut flow_control, (occupied, owed))? {
             return Ok(true);
         }
         if let Some(answering) = answering
-            && answering.step(port, buffers, jobs, &mut gate)?
+            && answering.step(resources, buffers, jobs, &mut flow_control)?
         {
             return Ok(true);
         }
-        if self.answer_waiting(port)? {
+        if self.answer_waiting(resources)? {
             return Ok(true);
         }
         let Some(arrived) = self.arrived.pop_front() else { return Ok(false) };
         let version = self.version();
-        let received = self.take(port, &arrived)?;
+        let received = self.take(resources, &arrived)?;
         let is_agreed = self.version() != version;
         if is_agreed || received == Arrival::Properties {
             self.agree();
@@ -261,33 +265,34 @@ impl<V: Provider> ConnectionState<V> {
         Ok(true)
     }
 
-    /// Gives the first call that waits for a place to the Responder, if there is one now, and says whether it did.
-    fn answer_waiting(&mut self, port: &Port<V>) -> Result<bool, Ended> {
-        let Some(answering) = self.answering.as_mut().filter(|answering| answering.has_place()) else {
+    /// Passes the first waiting call to the Responder, if a slot is free. Returns true if it did.
+    fn answer_waiting(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
+        let Some(answering) = self.answering.as_mut().filter(|answering| answering.has_free_slot()) else {
             return Ok(false);
         };
         let Some(Arrived { receive, length, .. }) = self.waiting.pop_front() else { return Ok(false) };
-        self.buffers
-            .look(port, receive, |octets| answering.received(receive, octets.get(..length).unwrap_or_default()))??;
+        self.buffers.look(resources, receive, |octets| {
+            answering.received(receive, octets.get(..length).unwrap_or_default())
+        })??;
         Ok(true)
     }
 
-    /// Sends the next message that belongs to no call, and says whether there was one.
-    fn say(&mut self, port: &Port<V>) -> Result<bool, Ended> {
+    /// Sends the next message that belongs to no call. Returns false if there was none.
+    fn say(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
         if self.closed {
             return Ok(false);
         }
         let Self { buffers, channel, answering, .. } = self;
         let occupied = || answering.as_ref().map_or(0, Answering::occupied);
-        send_control(port, buffers, channel, occupied)
+        send_control(resources, buffers, channel, occupied)
     }
 
-    /// Hands a Send to whom it is for, and says who that is.
-    fn take(&mut self, port: &Port<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
+    /// Passes a received message to its endpoint. Returns its kind.
+    fn take(&mut self, resources: &Resources<V>, arrived: &Arrived) -> Result<Arrival, Ended> {
         let has_terms = self.version().is_some();
         let Self { buffers, channel, calling, answering, .. } = self;
         let Arrived { receive, length, invalidated } = *arrived;
-        let (received, goes_on) = buffers.look(port, receive, |octets| {
+        let (received, goes_on) = buffers.look(resources, receive, |octets| {
             let octets = octets.get(..length).unwrap_or_default();
             let received = channel.received(octets);
             let arrival = match received {
@@ -303,7 +308,7 @@ impl<V: Provider> ConnectionState<V> {
                 (Arrival::Exceeded, _) => return Err(Ended::PeerFault(PeerFault::CreditExceeded)),
                 _ if invalidated.is_some() => return Err(Ended::PeerFault(PeerFault::CallInvalidated)),
                 (Arrival::Call | Arrival::CallPart, Some(answering))
-                    if received != Arrival::Version1 && !(has_terms && answering.has_place()) =>
+                    if received != Arrival::Version1 && !(has_terms && answering.has_free_slot()) =>
                 {
                     return Ok((received, GoesOn::Waits));
                 }
@@ -323,40 +328,43 @@ impl<V: Provider> ConnectionState<V> {
         })??;
         match goes_on {
             GoesOn::ToEndpoint => {}
-            GoesOn::Nowhere => buffers.post_receive(port, receive)?,
-            GoesOn::Waits => self.wait(port, arrived, received)?,
+            GoesOn::Nowhere => buffers.post_receive(resources, receive)?,
+            GoesOn::Waits => self.wait(resources, arrived, received)?,
         }
         Ok(received)
     }
 
-    /// Has a Call, or a part of one, wait for a place. A Call keeps its Receive, and with it a credit; the part of a continued
-    /// one is copied out of it, as [`Arrival::CallPart`] asks, as long as the copies have no more octets than may be
-    /// collected.
-    fn wait(&mut self, port: &Port<V>, arrived: &Arrived, received: Arrival) -> Result<(), Ended> {
+    /// Makes a Call, or a part of one, wait for a slot. A Call keeps its Receive, and with it a credit. A part of a
+    /// continued Call is copied out of it, as [`Arrival::CallPart`] asks, up to the maximum number of octets collected.
+    fn wait(&mut self, resources: &Resources<V>, arrived: &Arrived, received: Arrival) -> Result<(), Ended> {
         let Arrived { mut receive, length, invalidated } = *arrived;
         if received == Arrival::CallPart && self.buffers.copied.saturating_add(length) <= self.collected {
-            receive = self.buffers.copy(port, receive, length)?;
+            receive = self.buffers.copy(resources, receive, length)?;
         }
         self.waiting.push_back(Arrived { receive, length, invalidated });
         Ok(())
     }
 
-    /// Tells the endpoints what came of a job, and does what they ask for then.
-    pub(super) fn done(&mut self, port: &Port<V>, done: Done<V>) {
+    /// Passes the outcome of a job to the endpoints, and carries out their requests.
+    pub(super) fn done(&mut self, resources: &Resources<V>, done: Done<V>) {
         let Self { calling, answering, jobs, .. } = self;
         jobs.end();
         let told = match (done, answering) {
-            (Done::Registered(Owner::Call(owner), registered), _) => calling.registered(port, jobs, owner, registered),
-            (Done::Deregistered(Owner::Call(owner), buffer), _) => calling.deregistered(jobs, owner, buffer),
-            (Done::Registered(Owner::Answer(owner), registered), Some(answering)) => {
-                answering.registered(port, jobs, owner, registered)
+            (Done::Registered(RegistrationId::Call(registration), registered), _) => {
+                calling.registered(resources, jobs, registration, registered)
             }
-            (Done::Deregistered(Owner::Answer(owner), buffer), Some(answering)) => {
-                answering.deregistered(jobs, owner, buffer)
+            (Done::Deregistered(RegistrationId::Call(registration), buffer), _) => {
+                calling.deregistered(jobs, registration, buffer)
+            }
+            (Done::Registered(RegistrationId::Answer(registration), registered), Some(answering)) => {
+                answering.registered(resources, jobs, registration, registered)
+            }
+            (Done::Deregistered(RegistrationId::Answer(registration), buffer), Some(answering)) => {
+                answering.deregistered(jobs, registration, buffer)
             }
             (Done::Disconnected(Err(_)), _) => {
-                // Nothing will come that could be waited for.
-                self.close(port);
+                // No further completion will come.
+                self.close(resources);
                 Ok(())
             }
             (Done::Disconnected(Ok(())) | Done::Registered(..) | Done::Deregistered(..), _) => Ok(()),
@@ -364,77 +372,77 @@ impl<V: Provider> ConnectionState<V> {
         if let Err(ended) = told {
             self.end(ended);
         }
-        self.carry_out(port);
+        self.carry_out(resources);
     }
 
-    /// Begins a call; none if there is no free place, or if others already wait for one. If the call is to wait, it then
-    /// has a place among them.
+    /// Begins a call. Returns `None` without a free slot, or behind others that wait for one; `mode` says if the call
+    /// then waits in the queue.
     pub(crate) fn begin(
         &mut self,
-        port: &Port<V>,
+        resources: &Resources<V>,
         call: &mut Call,
-        place: &mut LinePlace,
-        turn: Turn<'_>,
+        position: &mut QueuePosition,
+        mode: WaitMode<'_>,
     ) -> Result<Option<usize>, CallError> {
         if let Some(ended) = &self.ended {
             let lost = CallError::Lost(ended.clone(), Progress::NotSent);
-            self.calling.leave(place);
+            self.calling.leave(position);
             return Err(lost);
         }
         if self.channel.negotiation() == Negotiation::Pending {
-            self.calling.wait(place, turn);
+            self.calling.wait(position, mode);
             return Ok(None);
         }
-        let ticket = self.calling.begin(call, place, turn)?;
-        self.carry_out(port);
+        let ticket = self.calling.begin(call, position, mode)?;
+        self.carry_out(resources);
         Ok(ticket)
     }
 
-    /// Gives a call up, and with it the connection if no time is left for its reply.
-    pub(crate) fn give_up(&mut self, port: &Port<V>, ticket: usize) {
+    /// Gives a call up, and ends the connection if no time is left for the reply.
+    pub(crate) fn give_up(&mut self, resources: &Resources<V>, ticket: usize) {
         self.calling.give_up(ticket);
-        self.carry_out(port);
-        self.expire(port);
+        self.carry_out(resources);
+        self.expire(resources);
     }
 
-    /// Whether calls that were given up still wait for their replies.
+    /// Returns true if given-up calls still wait for their replies.
     pub(crate) fn has_grace(&self) -> bool {
         self.grace_ends().is_some()
     }
 
-    /// The earliest deadline.
+    /// Returns the earliest deadline.
     pub(super) fn next_end(&self) -> Option<Instant> {
         let provided = self.answering.as_ref().and_then(Answering::next_end);
         provided.into_iter().chain(self.grace_ends()).min()
     }
 
-    /// When a call that was given up will have waited too long for its reply.
+    /// Returns the deadline of the oldest given-up call.
     pub(super) fn grace_ends(&self) -> Option<Instant> {
         self.calling.grace_ends().filter(|_| self.ended.is_none())
     }
 
-    /// Whether a thread that waits for completions has to look at what another one has done.
-    pub(super) fn has_lead_look(&self, news: bool) -> bool {
-        let Lead::Somebody { ends } = self.lead else { return false };
-        let is_sooner = |next: Instant| ends.is_none_or(|ends| next < ends);
+    /// Returns true if the polling thread has to wake up because of what another thread has done.
+    pub(super) fn must_interrupt_poller(&self, news: bool) -> bool {
+        let Poller::Thread { deadline } = self.poller else { return false };
+        let is_sooner = |next: Instant| deadline.is_none_or(|deadline| next < deadline);
         news || self.next_end().is_some_and(is_sooner)
     }
 
-    /// Whether something that threads wait for has happened since the last call.
+    /// Returns true if something has happened since the last call for which threads wait.
     pub(super) fn take_news(&mut self) -> bool {
         let answered = self.answering.as_mut().is_some_and(|answering| mem::take(&mut answering.news));
         mem::take(&mut self.calling.news) | answered
     }
 
-    /// Makes whoever attends to the connection look when the next deadline passes.
-    pub(super) fn remind(&self) {
-        if let (Some(attendant), Some(ends)) = (&self.attendant, self.next_end()) {
-            attendant.wake_at(ends);
+    /// Makes the background poller wake up when the next deadline passes.
+    pub(super) fn set_timer(&self) {
+        if let (Some(background_watch), Some(ends)) = (&self.background_watch, self.next_end()) {
+            background_watch.wake_at(ends);
         }
     }
 
-    /// Ends whatever has passed its deadline.
-    pub(super) fn expire(&mut self, port: &Port<V>) {
+    /// Handles expired deadlines.
+    pub(super) fn expire(&mut self, resources: &Resources<V>) {
         let Some(ends) = self.next_end() else { return };
         let now = Instant::now();
         if now < ends {
@@ -446,10 +454,10 @@ impl<V: Provider> ConnectionState<V> {
         if self.grace_ends().is_some_and(|ends| ends <= now) {
             self.end(Ended::Unanswered);
         }
-        self.carry_out(port);
+        self.carry_out(resources);
     }
 
-    /// Ends the connection. That it is over is known when its last completion was taken.
+    /// Ends the connection. It is over when its last completion was taken.
     pub(super) fn end(&mut self, ended: Ended) {
         let is_here = ended == Ended::Here;
         match &self.ended {
@@ -457,11 +465,11 @@ impl<V: Provider> ConnectionState<V> {
                 self.ended = Some(ended);
                 self.jobs.add(Job::Disconnect);
             }
-            // Posting was refused because the connection is over, before the completion that says why was taken.
+            // Posting failed because the connection was over, before the completion with the reason was taken.
             Some(Ended::Peer) if matches!(ended, Ended::Failed(..)) => self.ended = Some(ended),
             Some(_) => {}
         }
-        // If the other side is gone, a completion may still say why, as long as this side goes on looking.
+        // If the other side ended it, a completion may still have the reason, as long as this side goes on polling.
         if is_here || self.ended != Some(Ended::Peer) {
             self.report_end();
         }
@@ -476,7 +484,7 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
-    /// Why the connection is over, if that is to be reported now.
+    /// Returns the reason for the end of the connection, if it has to be reported now.
     pub(super) fn take_report(&mut self) -> Option<Ended> {
         if !matches!(self.report, EndReport::Due(_)) {
             return None;
@@ -484,24 +492,24 @@ impl<V: Provider> ConnectionState<V> {
         if let EndReport::Due(ended) = mem::replace(&mut self.report, EndReport::Made) { Some(ended) } else { None }
     }
 
-    /// Whether this is the thread of a server that looks after the connection: it may take its time.
-    pub(super) fn is_looked_after_by(&self, thread: ThreadId) -> bool {
-        self.looks_after == Some(thread)
+    /// Returns true if this is the thread of a server that serves the connection, which may block.
+    pub(super) fn is_served_by(&self, thread: ThreadId) -> bool {
+        self.server_thread == Some(thread)
     }
 
-    /// Whether the connection is over, and something of it still to be taken back.
+    /// Returns true if the connection is over, but not all of its memory is deregistered.
     pub(super) fn is_ending(&self) -> bool {
         self.ended.is_some() && !(self.closed && self.jobs.are_done())
     }
 
-    /// No completion will come any more: all calls come to their end.
-    pub(super) fn close(&mut self, port: &Port<V>) {
+    /// Ends all calls, because no completion will come any more.
+    pub(super) fn close(&mut self, resources: &Resources<V>) {
         if self.closed {
             return;
         }
         self.closed = true;
         self.calling.news = true;
-        self.take_replies(port);
+        self.take_replies(resources);
         self.waiting.clear();
         let ended = self.ended.get_or_insert(Ended::Peer).clone();
         self.report_end();
@@ -509,17 +517,20 @@ impl<V: Provider> ConnectionState<V> {
         if let Some(answering) = &mut self.answering {
             answering.lost(&mut self.jobs);
         }
-        self.carry_out(port);
+        self.carry_out(resources);
     }
 
-    /// Takes what came before the end. A reply is still good; nobody would receive the answer to a call.
-    pub(super) fn take_replies(&mut self, port: &Port<V>) {
+    /// Handles messages that came before the end. A reply is still good; nobody would receive the answer to a call.
+    pub(super) fn take_replies(&mut self, resources: &Resources<V>) {
         let Self { buffers, channel, calling, answering, jobs, arrived, .. } = self;
         for Arrived { receive, length, invalidated } in mem::take(arrived) {
-            // What is asked for is no longer of use.
-            let mut gate = Gate::new(channel, 0);
-            while matches!(calling.step(port, buffers, jobs, &mut gate, (0, None)), Ok(true) | Err(Ended::Peer)) {}
-            let _ = buffers.look(port, receive, |octets| {
+            // Its requests are no longer of use.
+            let mut flow_control = FlowControl::new(channel, 0);
+            while matches!(
+                calling.step(resources, buffers, jobs, &mut flow_control, (0, None)),
+                Ok(true) | Err(Ended::Peer)
+            ) {}
+            let _ = buffers.look(resources, receive, |octets| {
                 let octets = octets.get(..length).unwrap_or_default();
                 let is_reply = match channel.received(octets) {
                     Arrival::Version1 => answering.is_none() || calling.direction(octets) == Direction::Reply,
@@ -537,19 +548,24 @@ impl<V: Provider> ConnectionState<V> {
     }
 
     /// Answers a call of the other side.
-    pub(crate) fn reply(&mut self, port: &Port<V>, asked: &mut Asked, protected: bool) -> Result<Form, ReplyFault> {
+    pub(crate) fn reply(
+        &mut self,
+        resources: &Resources<V>,
+        delivered: &mut DeliveredCall,
+        protected: bool,
+    ) -> Result<Form, ReplyFault> {
         let answering = self.answering.as_mut().ok_or(ReplyFault::NoCall)?;
-        let done = answering.reply(asked, protected);
-        self.carry_out(port);
+        let done = answering.reply(delivered, protected);
+        self.carry_out(resources);
         done
     }
 
     /// Forgets a call of the other side that has no reply.
-    pub(crate) fn forget(&mut self, port: &Port<V>, asked: &mut Asked) -> Result<(), ReplyFault> {
+    pub(crate) fn forget(&mut self, resources: &Resources<V>, delivered: &mut DeliveredCall) -> Result<(), ReplyFault> {
         let Self { answering, jobs, .. } = self;
         let answering = answering.as_mut().ok_or(ReplyFault::NoCall)?;
-        let done = answering.forget(jobs, asked);
-        self.carry_out(port);
+        let done = answering.forget(jobs, delivered);
+        self.carry_out(resources);
         done
     }
 }

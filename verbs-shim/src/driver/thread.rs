@@ -1,9 +1,10 @@
-//! The driver: the thread that does for futures what takes an adapter long, and takes completions for them.
+//! The driver: a thread that runs slow operations for futures, and takes completions for them.
 //!
-//! There is one for the process, however many connections there are. It sleeps until something is left to it, or
-//! happens on a connection whose futures were polled. It starts with the first of these, and stays. It holds no
-//! connection of its own: if futures of a connection were polled, the last `Connection`, `Pending` or `Request` that is
-//! dropped leaves the connection to it, and it ends it. Whoever else ends a connection that it knows tells it so.
+//! There is one driver for the process, however many connections there are. It sleeps until there is work for it, or
+//! something happens on a connection whose futures were polled. It starts with the first of these, and stays. It holds
+//! no connection of its own: if futures of a connection were polled, the last `Connection`, `Pending` or `Request`
+//! passes the connection to the driver when dropped, and the driver ends it. If another thread ends a connection that
+//! the driver knows, it notifies the driver.
 
 use std::collections::HashMap;
 use std::panic::{self, AssertUnwindSafe};
@@ -13,19 +14,19 @@ use std::thread;
 use crate::verbs::Error;
 use crate::verbs::waiter::{Waiter, Watch};
 
-/// A connection that is driven.
+/// A connection that the driver polls.
 pub(crate) trait Driven: Send + Sync {
-    /// Does what there is to do, and has itself watched again.
+    /// Does all pending work, and watches the connection again.
     fn drive(&self, watch: &Watch);
 
     /// Ends the connection: nobody holds it any more.
     fn end(&self);
 }
 
-/// A connection that nobody holds any more, for the driver: dropping this gives it to the driver.
-pub(crate) struct Left {
+/// A connection that nobody holds any more. Dropping this passes it to the driver.
+pub(crate) struct DroppedConnection {
     driver: Watch,
-    /// None if the connection has been ended, and the driver only has to forget it.
+    /// `None` if the connection has ended, and the driver only has to forget it.
     connection: Option<Arc<dyn Driven>>,
 }
 
@@ -38,10 +39,10 @@ struct Driver {
 struct DriverTable {
     last: u64,
     connections: HashMap<u64, Weak<dyn Driven>>,
-    left: HashMap<u64, Arc<dyn Driven>>,
+    dropped: HashMap<u64, Arc<dyn Driven>>,
 }
 
-/// None until the first connection is driven, or if the operating system has no thread for it.
+/// `None` until the first connection is driven, or if there is no thread for it.
 static DRIVER: Mutex<Option<&'static Driver>> = Mutex::new(None);
 
 impl Driver {
@@ -66,12 +67,12 @@ impl Driver {
         while let Ok(key) = self.waiter.wait(None) {
             let Some(key) = key else { continue };
             let mut table = self.table();
-            let left = table.left.remove(&key);
+            let dropped = table.dropped.remove(&key);
             let connection = table.connections.get(&key).and_then(Weak::upgrade);
             drop(table);
-            // A waker that panics is gone, and the other futures are not to wait for ever.
-            if let Some(left) = left {
-                let _ = panic::catch_unwind(AssertUnwindSafe(|| left.end()));
+            // A waker that panics is gone, but the other futures must not wait for ever.
+            if let Some(dropped) = dropped {
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| dropped.end()));
                 self.forget(key);
             } else if let Some(connection) = connection {
                 let watch = Watch::new(&self.waiter, key);
@@ -89,29 +90,29 @@ impl Driver {
     }
 }
 
-impl Left {
-    /// For the driver to end and to destroy. `driver` wakes it for this connection.
+impl DroppedConnection {
+    /// Makes the driver end and destroy the connection. `driver` wakes it for this connection.
     pub(crate) fn to_be_ended(connection: Arc<dyn Driven>, driver: &Watch) -> Self {
         Self { driver: driver.clone(), connection: Some(connection) }
     }
 
-    /// For the driver to forget.
+    /// Makes the driver forget the connection.
     pub(crate) fn ended(driver: &Watch) -> Self {
         Self { driver: driver.clone(), connection: None }
     }
 }
 
-impl Drop for Left {
+impl Drop for DroppedConnection {
     fn drop(&mut self) {
-        // There is a driver: it has driven this.
+        // There is a driver, because it has driven this connection.
         if let (Some(connection), Ok(driver)) = (self.connection.take(), Driver::begin()) {
-            driver.table().left.insert(self.driver.key(), connection);
+            driver.table().dropped.insert(self.driver.key(), connection);
         }
         self.driver.wake();
     }
 }
 
-/// Drives a connection from now on. The returned watch wakes the driver for it.
+/// Passes a connection to the driver. The returned watch wakes the driver for it.
 pub(crate) fn drive(connection: Weak<dyn Driven>) -> Result<Watch, Error> {
     let driver = Driver::begin()?;
     let mut table = driver.table();

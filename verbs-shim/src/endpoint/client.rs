@@ -1,15 +1,15 @@
-//! The end that connects.
+//! Client: the end that connects.
 
 use std::net::SocketAddr;
 
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::pending::Pending;
 use crate::message::call::{Call, CallError};
 use crate::verbs::Error;
 
-/// A client of RPC-over-RDMA: one connection that calls. Clones share it; dropping the last one ends it.
+/// A client of RPC-over-RDMA: one connection for calls. Clones share it; dropping the last one ends it.
 ///
 /// ```
 /// use std::thread;
@@ -54,7 +54,7 @@ impl<V: Provider> Client<V> {
     /// Connects.
     ///
     /// # Errors
-    /// Of [`Verbs::connect`](crate::Verbs::connect) and [`Verbs::connected`](crate::Verbs::connected);
+    /// Any error of [`Verbs::connect`](crate::Verbs::connect) and [`Verbs::connected`](crate::Verbs::connected);
     /// [`Error::TimedOut`].
     pub fn connect(verbs: &V, address: SocketAddr, settings: &Settings) -> Result<Self, Error> {
         Ok(Self { connection: Connection::connect(verbs, address, settings)? })

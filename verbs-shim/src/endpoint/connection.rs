@@ -9,9 +9,9 @@ use rpcrdma::endpoint::{Channel, Terms, Version, Versions};
 use rpcrdma::private_data::{Agreement, PrivateData};
 
 use crate::driver::negotiation::negotiate;
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
-use crate::driver::shared::Owned;
+use crate::driver::shared::OwnedConnection;
 use crate::endpoint::pending::Pending;
 use crate::message::call::{Call, CallError};
 use crate::message::ended::Ended;
@@ -21,9 +21,9 @@ use crate::verbs::{Armed, Error};
 
 /// One end of a connection. Clones are the same end; dropping the last one ends it.
 ///
-/// Ending a connection takes an adapter long. Whoever drops the last clone does it, in its own thread, unless futures
-/// of the connection were polled or a [`Server`](crate::Server) served it: then another thread does it, because a task
-/// may be the last to hold it.
+/// Ending a connection may take an adapter long. The thread that drops the last clone does it, unless futures of the
+/// connection were polled or a [`Server`](crate::Server) served it: then another thread does it, because a task may be
+/// the last owner.
 ///
 /// It makes calls and answers them; a client's end answers calls only if
 /// [`SettingsBuilder::served`](crate::SettingsBuilder::served) is not 0 (RFC 8167).
@@ -54,13 +54,13 @@ use crate::verbs::{Armed, Error};
 /// # }
 /// ```
 pub struct Connection<V: Provider> {
-    pub(super) shared: Arc<Owned<V>>,
+    pub(super) shared: Arc<OwnedConnection<V>>,
 }
 
-/// What became of an attempt to connect.
+/// Outcome of an attempt to connect.
 enum Attempt<V: Provider> {
     Connected(Connection<V>),
-    /// Nothing was heard of a server of version 2: it may be one of version 1.
+    /// A server of version 2 did not answer: it may be one of version 1.
     Version1,
 }
 
@@ -89,18 +89,19 @@ impl<V: Provider> Connection<V> {
     }
 
     fn attempt(verbs: &V, address: SocketAddr, settings: &Settings, versions: Versions) -> Result<Attempt<V>, Error> {
-        let (port, mut buffers) = settings.prepare(verbs)?;
+        let (resources, mut buffers) = settings.prepare(verbs)?;
         let ours = settings.private_data(verbs);
-        verbs.connect(&port.queue_pair, address, &ours.to_octets())?;
-        let theirs = verbs.connected(&port.queue_pair, settings.connect_timeout)?.ok_or(Error::TimedOut)?;
+        verbs.connect(&resources.queue_pair, address, &ours.to_octets())?;
+        let theirs = verbs.connected(&resources.queue_pair, settings.connect_timeout)?.ok_or(Error::TimedOut)?;
         let agreement = Agreement::new(Some(ours), PrivateData::find(&theirs));
         let (calls, answers) = (Terms::forward(&agreement), Terms::reverse(&agreement));
         let mut channel = Channel::client(versions, settings.client_properties());
         settings.authenticate(&mut channel);
-        negotiate(&port, &mut buffers, &mut channel, settings.connect_timeout)?;
+        negotiate(&resources, &mut buffers, &mut channel, settings.connect_timeout)?;
         match channel.negotiation() {
             Negotiation::Agreed(_) => {
-                let owned = Owned::new(port, (buffers, channel), (calls, answers), address, (settings, &[]));
+                let owned =
+                    OwnedConnection::new(resources, (buffers, channel), (calls, answers), address, (settings, &[]));
                 Ok(Attempt::Connected(Self::of(Arc::new(owned))))
             }
             Negotiation::Elsewhere(_) => Ok(Attempt::Version1),
@@ -114,35 +115,41 @@ impl<V: Provider> Connection<V> {
     }
 
     fn take(verbs: &V, request: V::Request, settings: &Settings, refused: &[u32]) -> Result<Self, Error> {
-        let (port, buffers) = settings.prepare(verbs)?;
+        let (resources, buffers) = settings.prepare(verbs)?;
         let ours = settings.private_data(verbs);
         let agreement = Agreement::new(PrivateData::find(verbs.private_data(&request)), Some(ours));
         let peer = verbs.peer(&request);
-        verbs.accept(request, &port.queue_pair, &ours.to_octets())?;
+        verbs.accept(request, &resources.queue_pair, &ours.to_octets())?;
         let (calls, answers) = (Terms::reverse(&agreement), Terms::forward(&agreement));
         let mut channel = Channel::server(settings.versions(), settings.server_properties());
         settings.authenticate(&mut channel);
-        Ok(Self::of(Arc::new(Owned::new(port, (buffers, channel), (calls, answers), peer, (settings, refused)))))
+        Ok(Self::of(Arc::new(OwnedConnection::new(
+            resources,
+            (buffers, channel),
+            (calls, answers),
+            peer,
+            (settings, refused),
+        ))))
     }
 
-    /// The end by which a request came.
-    pub(crate) const fn of(shared: Arc<Owned<V>>) -> Self {
+    /// The end of the connection on which a request came.
+    pub(crate) const fn of(shared: Arc<OwnedConnection<V>>) -> Self {
         Self { shared }
     }
 
-    /// An XID that no call of this connection has used recently, for [`Call::new`]; a call of [`Call::rpc`] gets one
-    /// from the connection.
+    /// Returns an XID that no call of this connection has used recently, for [`Call::new`]; a call of [`Call::rpc`]
+    /// gets one from the connection.
     #[must_use]
     pub fn xid(&self) -> u32 {
         self.shared.xid()
     }
 
-    /// Makes a call and waits for its reply, which is then in the [`Call`]. If the connection already has as many calls
-    /// as it can, this waits for a free place too.
+    /// Makes a call and waits for its reply, which is then in the [`Call`]. If the maximum number of calls is in
+    /// flight, this also waits for a free slot.
     ///
     /// # Errors
-    /// A [`CallError`]. In every case except [`CallError::TimedOut`] the call has its buffers back, and nobody else can
-    /// reach them.
+    /// A [`CallError`]. Except with [`CallError::TimedOut`], the call has its buffers back, and the peer can no longer
+    /// access them.
     pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
         let outcome = self.shared.call(call, None, self.shared.deadline());
         self.shared.watch_grace(&outcome);
@@ -151,15 +158,15 @@ impl<V: Provider> Connection<V> {
     }
 
     /// Starts a call whose reply is awaited later, or in an asynchronous function: [`Pending`] is a future. Another
-    /// thread registers its memory, which may take an adapter long; then it is sent.
+    /// thread registers its memory, which may take an adapter long; then the call is sent.
     pub fn start(&self, call: Call) -> Pending<V> {
         Pending::new(Arc::clone(&self.shared), call)
     }
 
-    /// The next of the calls that were given up, by [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) or
-    /// because their [`Pending`] was dropped, and whose buffers nobody else can reach any more: the reply has come, or
-    /// the connection has ended. [`SettingsBuilder::returned`](crate::SettingsBuilder::returned) says how many are
-    /// kept. This does not take completions; only calls that wait do, [`request`](Self::request) included.
+    /// Returns the next given-up call whose buffers the peer can no longer access: its reply has come, or the
+    /// connection has ended. A call is given up by [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout), or
+    /// when its [`Pending`] is dropped. [`SettingsBuilder::returned`](crate::SettingsBuilder::returned) is the maximum
+    /// number kept. This does not take completions; only calls that wait do, and [`request`](Self::request).
     #[must_use]
     pub fn returned(&self) -> Option<Call> {
         self.shared.returned()
@@ -171,15 +178,15 @@ impl<V: Provider> Connection<V> {
         self.shared.peer()
     }
 
-    /// The queue pair. With the provider for adapters it has a descriptor, for programs that wait for many things at
+    /// The queue pair. With the provider for adapters it has a descriptor, for programs that wait for many events at
     /// once: take [requests](Self::request) until there is none, arm it, and look again when it becomes readable.
     /// Taking requests may block for as long as the adapter needs to register memory.
     #[must_use]
     pub fn queue_pair(&self) -> &V::QueuePair {
-        &self.shared.port().queue_pair
+        &self.shared.resources().queue_pair
     }
 
-    /// The terms for the calls that this end makes: the inline thresholds, and whether memory is invalidated remotely.
+    /// The terms for the calls that this end makes: inline thresholds, and the use of remote invalidation.
     #[must_use]
     pub fn terms(&self) -> Terms {
         self.shared.terms()
@@ -216,9 +223,9 @@ impl<V: Provider> Connection<V> {
         self.shared.version()
     }
 
-    /// The host authentication message that the other side has sent
-    /// ([`SettingsBuilder::host_authentication`](crate::SettingsBuilder::host_authentication)); none if it has sent none, or
-    /// the connection does not speak version 2. A server knows it from the first call on.
+    /// The host authentication message sent by the other side
+    /// ([`SettingsBuilder::host_authentication`](crate::SettingsBuilder::host_authentication)). `None` if it has sent
+    /// none, or the connection does not speak version 2. A server knows it from the first call on.
     ///
     /// # Errors
     /// [`HostAuthenticationTooLong`] if the message was not kept because it is too long.
@@ -226,36 +233,36 @@ impl<V: Provider> Connection<V> {
         self.shared.host_authentication()
     }
 
-    /// Why the connection is over; none if it is not.
+    /// The reason for the end of the connection. `None` while it is open.
     #[must_use]
     pub fn ended(&self) -> Option<Ended> {
         self.shared.ended()
     }
 
-    /// Whether there are calls of the other side that this side has not answered yet.
+    /// Returns true if this end has calls of the other side to answer.
     pub(crate) fn is_answering(&self) -> bool {
         self.shared.is_answering()
     }
 
-    /// The XID of the call of the other side whose memory could not be used, which has ended the connection.
+    /// Returns the XID of the call of the other side whose memory could not be used, which has ended the connection.
     pub(crate) fn unusable(&self) -> Option<u32> {
         self.shared.unusable()
     }
 
-    /// Declares that somebody attends to the connection from now on: takes requests with [`request`](Self::request)
-    /// until there are none, and then lets it [`rest`](Self::rest).
-    pub(crate) fn attend(&self) {
-        self.shared.be_attended_by_server();
+    /// Declares that this thread of a server serves the connection: it takes requests with [`request`](Self::request)
+    /// until there are none, and then [arms](Self::arm) the connection.
+    pub(crate) fn begin_serving(&self) {
+        self.shared.begin_serving();
     }
 
-    /// Completions that were taken so far, which shows whether a look has found any.
+    /// Returns the number of completions taken so far.
     pub(crate) fn taken(&self) -> u64 {
         self.shared.taken()
     }
 
-    /// Tells whoever attends to the connection when there is something to do, unless there already is.
-    pub(crate) fn rest(&self, watch: &Watch) -> Armed {
-        match self.shared.rest(watch) {
+    /// Makes `watch` wake the server when there is something to do. Returns `Ready` if there already is.
+    pub(crate) fn arm(&self, watch: &Watch) -> Armed {
+        match self.shared.arm(watch) {
             // Another thread may just have found a call.
             Some(Armed::Quiet) if !self.shared.has_request() => Armed::Quiet,
             _ => Armed::Ready,
@@ -264,7 +271,7 @@ impl<V: Provider> Connection<V> {
 
     /// Ends the connection: all calls are lost.
     ///
-    /// This blocks while the adapter ends the connection and takes its memory back. An asynchronous task calls it on a
+    /// This blocks while the adapter ends the connection and deregisters its memory. An asynchronous task calls it on a
     /// thread for blocking work, or drops the connection instead.
     pub fn disconnect(&self) {
         self.shared.disconnect();

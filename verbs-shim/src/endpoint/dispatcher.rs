@@ -1,4 +1,4 @@
-//! Programs and their procedures: which procedure a call is for, and the answer if there is none.
+//! Programs and their procedures: finds the procedure of a call, or answers that there is none.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::net::SocketAddr;
 
 use rpcrdma::rpc::{self, AcceptStatus, Auth, AuthStatus, AuthSys, Denial, Flavor, Mismatch, ReplyBody};
 
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::endpoint::request::{Request, accept};
 use crate::endpoint::server::Service;
 use crate::message::stream::Stream;
 
-/// A [`Service`] made of procedures: hands each call to the handler of its program, version and procedure.
+/// A [`Service`] made of procedures: passes each call to the handler of its program, version and procedure.
 ///
 /// It answers all other calls itself, according to RFC 5531 section 9:
 /// - procedure 0, NULL, of each of its programs, with success;
@@ -50,9 +50,9 @@ pub struct Dispatcher<'a, V: Provider> {
 type Versions<'a, V> = BTreeMap<u32, BTreeMap<u32, Handler<'a, V>>>;
 
 enum Handler<'a, V: Provider> {
-    /// Appends the results.
+    /// Handler that appends the results.
     Now(Box<Immediate<'a>>),
-    /// Takes the request.
+    /// Handler that gets the request.
     Later(Box<Deferred<'a, V>>),
 }
 
@@ -65,13 +65,13 @@ type Deferred<'a, V> = dyn Fn(Request<V>) + Send + Sync + 'a;
 pub struct ProcedureCall<'a> {
     /// Program, version, procedure and credentials.
     pub header: rpc::RpcCall<'a>,
-    /// The arguments in XDR. Data that came in Read chunks is back in its place.
+    /// The arguments in XDR, with the data that came in Read chunks.
     pub arguments: &'a [u8],
     /// The address of the caller.
     pub peer: SocketAddr,
 }
 
-/// Why a handler does not carry out a call.
+/// Reason of a handler not to carry out a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -83,7 +83,7 @@ pub enum Refusal {
     Credentials(AuthStatus),
 }
 
-/// What to do with a call.
+/// Further handling of a call.
 enum Verdict<'s, 'a, V: Provider> {
     Answer,
     Defer(&'s Deferred<'a, V>),
@@ -98,8 +98,8 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
         self
     }
 
-    /// Adds a procedure whose handler appends the results, or says why there are none. While the handler runs, no other
-    /// call of the same connection is taken.
+    /// Adds a procedure whose handler appends the results, or returns the reason for a refusal. While the handler runs,
+    /// no other call of the same connection is taken.
     #[must_use]
     pub fn with_procedure(
         mut self,
@@ -112,7 +112,7 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
         self
     }
 
-    /// Adds a procedure whose handler takes the whole [`Request`], to answer it elsewhere and later.
+    /// Adds a procedure whose handler gets the whole [`Request`], to answer it elsewhere and later.
     #[must_use]
     pub fn with_deferred(
         mut self,
@@ -131,7 +131,7 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
 
     /// Builds the reply, if the call can be answered at once.
     fn carry_out(&self, peer: SocketAddr, message: &[u8], reply: &mut Stream) -> Verdict<'_, 'a, V> {
-        // In any version of RPC, the version has the same place; nothing else is known (RFC 5531 section 9).
+        // The version is at the same offset in every version of RPC; nothing else is known (RFC 5531 section 9).
         let version = message.get(8..12).and_then(<[u8]>::first_chunk).copied().map(u32::from_be_bytes);
         if version.is_some_and(|version| version != rpc::RpcCall::RPC_VERSION) {
             let only = Mismatch { low: rpc::RpcCall::RPC_VERSION, high: rpc::RpcCall::RPC_VERSION };
@@ -157,7 +157,7 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
         }
     }
 
-    /// The handler of a procedure; none for NULL, which needs none.
+    /// Finds the handler of a procedure. Returns `None` for NULL, which needs none.
     fn find(&self, call: &rpc::RpcCall<'_>) -> Result<Option<&Handler<'a, V>>, ReplyBody<'static>> {
         let versions = self.programs.get(&call.program).ok_or(not_carried_out(AcceptStatus::PROG_UNAVAIL, None))?;
         let Some(procedures) = versions.get(&call.version) else {
@@ -172,7 +172,7 @@ impl<'a, V: Provider> Dispatcher<'a, V> {
     }
 }
 
-/// Whether these credentials identify the caller.
+/// Returns true if these credentials identify the caller.
 fn is_known(credential: &Auth<'_>) -> bool {
     match credential.flavor {
         Flavor::NONE => true,
@@ -196,7 +196,7 @@ impl Refusal {
 }
 
 impl ProcedureCall<'_> {
-    /// The user that calls, according to the client; none with `AUTH_NONE`.
+    /// The calling user, according to the client. `None` with `AUTH_NONE`.
     #[must_use]
     pub fn user(&self) -> Option<AuthSys<'_>> {
         let credential = &self.header.credential;

@@ -1,11 +1,11 @@
-//! What an application sees: a client, a server, and their connections, calls and requests.
+//! The interface for applications: a client, a server, and their connections, calls and requests.
 
 pub(crate) mod client;
 pub(crate) mod connection;
-mod crew;
 pub(crate) mod dispatcher;
 pub(crate) mod pending;
 pub(crate) mod request;
 pub(crate) mod server;
+mod thread_pool;
 mod threads;
 pub(crate) mod weak;

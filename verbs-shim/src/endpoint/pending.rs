@@ -1,4 +1,4 @@
-//! A call whose reply is waited for later.
+//! A call whose reply is awaited later.
 
 use std::fmt;
 use std::future::Future;
@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::driver::line::{LinePlace, Turn};
-use crate::driver::port::Provider;
-use crate::driver::shared::Owned;
+use crate::driver::call_queue::{QueuePosition, WaitMode};
+use crate::driver::resources::Provider;
+use crate::driver::shared::OwnedConnection;
 use crate::message::call::{Call, CallError, Progress};
 use crate::trace;
 
-/// A call that was started: a future for any runtime, which a thread can also wait for. It gives the call back with its
+/// A call that was started: a future for any runtime, for which a thread can also wait. It returns the call with its
 /// outcome.
 ///
 /// Dropping it gives the call up, without harm to others. The other side does not know that: a call that was sent keeps
-/// its buffers and its place until its reply has come, for at most
+/// its buffers and its slot until its reply has come, for at most
 /// [`SettingsBuilder::grace`](crate::SettingsBuilder::grace); then the buffers are freed, or
 /// [returned](crate::Connection::returned).
 ///
@@ -55,31 +55,31 @@ use crate::trace;
 /// ```
 #[must_use]
 pub struct Pending<V: Provider> {
-    shared: Arc<Owned<V>>,
+    shared: Arc<OwnedConnection<V>>,
     /// Present until it is begun, or if it is refused.
     call: Option<Call>,
     ticket: Option<usize>,
-    /// Its place in the line of calls that wait to begin.
-    place: LinePlace,
+    /// Its position in the queue of calls that wait to begin.
+    position: QueuePosition,
     refused: Option<CallError>,
-    /// When a waiting thread gives it up.
+    /// Time at which a waiting thread gives it up.
     deadline: Option<Instant>,
 }
 
 impl<V: Provider> Pending<V> {
-    /// Begins it, if there is room.
-    pub(crate) fn new(shared: Arc<Owned<V>>, call: Call) -> Self {
+    /// Begins the call, if a slot is free.
+    pub(crate) fn new(shared: Arc<OwnedConnection<V>>, call: Call) -> Self {
         let deadline = shared.deadline();
-        let mut pending = Self { shared, call: Some(call), ticket: None, place: None, refused: None, deadline };
-        // It joins the line only once somebody waits for it; otherwise it could be first while nobody polls it.
-        pending.begin(Turn::Now);
+        let mut pending = Self { shared, call: Some(call), ticket: None, position: None, refused: None, deadline };
+        // It enters the queue only when somebody waits for it; otherwise it could be first while nobody polls it.
+        pending.begin(WaitMode::Never);
         pending
     }
 
-    fn begin(&mut self, turn: Turn<'_>) {
+    fn begin(&mut self, mode: WaitMode<'_>) {
         let Some(call) = &mut self.call else { return };
         let mut state = self.shared.lock();
-        match state.begin(self.shared.port(), call, &mut self.place, turn) {
+        match state.begin(self.shared.resources(), call, &mut self.position, mode) {
             Ok(ticket) => self.ticket = ticket,
             Err(refused) => self.refused = Some(refused),
         }
@@ -89,7 +89,7 @@ impl<V: Provider> Pending<V> {
         }
     }
 
-    /// Whether the call has been sent. A call that is dropped before that is never sent.
+    /// Returns the progress of the call. A call that is dropped before it was sent is never sent.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.ticket.map_or(Progress::NotSent, |ticket| self.shared.lock().calling().progress(ticket))
@@ -102,7 +102,7 @@ impl<V: Provider> Pending<V> {
         let outcome = match (self.refused.take(), self.ticket.take()) {
             (Some(refused), _) => Err(refused),
             (None, Some(ticket)) => self.shared.wait(ticket, &mut call, self.deadline),
-            (None, None) => self.shared.call(&mut call, self.place.take(), self.deadline),
+            (None, None) => self.shared.call(&mut call, self.position.take(), self.deadline),
         };
         self.shared.watch_grace(&outcome);
         trace::returned(self.shared.peer(), call.xid(), &outcome);
@@ -115,14 +115,14 @@ impl<V: Provider> Future for Pending<V> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        if !this.shared.be_attended() {
-            // Nobody else takes completions, so this has to do it, again and again.
+        if !this.shared.ensure_background_poller() {
+            // There is no background poller, so each poll has to take completions.
             let state = this.shared.lock();
             drop(this.shared.progress(state, Duration::ZERO));
             context.waker().wake_by_ref();
         }
         if this.ticket.is_none() && this.refused.is_none() {
-            this.begin(Turn::Woken(context.waker()));
+            this.begin(WaitMode::Future(context.waker()));
         }
         if let Some(refused) = this.refused.take() {
             let (call, outcome) = (this.call.take().unwrap_or_default(), Err(refused));
@@ -152,15 +152,15 @@ impl<V: Provider> Future for Pending<V> {
 
 impl<V: Provider> Drop for Pending<V> {
     fn drop(&mut self) {
-        if self.ticket.is_none() && self.call.is_none() && self.place.is_none() {
+        if self.ticket.is_none() && self.call.is_none() && self.position.is_none() {
             return;
         }
         let mut state = self.shared.lock();
-        state.calling().leave(&mut self.place);
+        state.calling().leave(&mut self.position);
         let (waker, has_grace) = match (self.ticket, self.call.take()) {
             (Some(ticket), _) => {
                 let waker = state.calling().forget(ticket);
-                state.give_up(self.shared.port(), ticket);
+                state.give_up(self.shared.resources(), ticket);
                 (waker, state.has_grace())
             }
             (None, call) => {
@@ -171,7 +171,7 @@ impl<V: Provider> Drop for Pending<V> {
         self.shared.leave_work(state);
         drop(waker);
         if has_grace {
-            self.shared.be_attended();
+            self.shared.ensure_background_poller();
         }
     }
 }

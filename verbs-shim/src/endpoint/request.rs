@@ -9,15 +9,15 @@ use rpcrdma::endpoint::is_protected;
 use rpcrdma::endpoint::responder::{Form, ReplyFault};
 use rpcrdma::rpc::{self, AcceptStatus, Auth, ReplyBody};
 
-use crate::driver::answering::Asked;
-use crate::driver::port::Provider;
-use crate::driver::shared::Owned;
+use crate::driver::answering::DeliveredCall;
+use crate::driver::resources::Provider;
+use crate::driver::shared::OwnedConnection;
 use crate::endpoint::connection::Connection;
 use crate::message::ended::Ended;
 use crate::message::stream::Stream;
 use crate::trace;
 
-/// A call of the other side: the whole message, put together from wherever it was. Any thread can answer it, also
+/// A call of the other side: the whole message, with the data that was read by RDMA. Any thread can answer it, also
 /// later. If it is dropped without an answer, it is answered with `SYSTEM_ERR`.
 ///
 /// ```
@@ -44,25 +44,25 @@ use crate::trace;
 /// # is_service(answer);
 /// ```
 pub struct Request<V: Provider> {
-    shared: Arc<Owned<V>>,
-    asked: Option<Asked>,
+    shared: Arc<OwnedConnection<V>>,
+    delivered: Option<DeliveredCall>,
 }
 
 impl<V: Provider> Request<V> {
-    pub(crate) fn new(shared: Arc<Owned<V>>, asked: Asked) -> Self {
-        Self { shared, asked: Some(asked) }
+    pub(crate) fn new(shared: Arc<OwnedConnection<V>>, delivered: DeliveredCall) -> Self {
+        Self { shared, delivered: Some(delivered) }
     }
 
     /// The RPC message.
     #[must_use]
     pub fn message(&self) -> &[u8] {
-        self.asked.as_ref().map_or(&[], |asked| &asked.message)
+        self.delivered.as_ref().map_or(&[], |delivered| &delivered.message)
     }
 
     /// Its XID.
     #[must_use]
     pub fn xid(&self) -> u32 {
-        self.asked.as_ref().map_or(0, |asked| asked.xid)
+        self.delivered.as_ref().map_or(0, |delivered| delivered.xid)
     }
 
     /// The address of the caller.
@@ -71,7 +71,7 @@ impl<V: Provider> Request<V> {
         self.shared.peer()
     }
 
-    /// The connection that it came by, for calling back or for ending it.
+    /// The connection on which it came, to call back or to end it.
     #[must_use]
     pub fn connection(&self) -> Connection<V> {
         Connection::of(Arc::clone(&self.shared))
@@ -80,26 +80,26 @@ impl<V: Provider> Request<V> {
     /// The call, and its arguments.
     ///
     /// # Errors
-    /// If it is not an RPC version 2 call. The only answers to that are `ERR_CHUNK` or an RPC error.
+    /// If it is not an RPC version 2 call. Then only `ERR_CHUNK` or an RPC error are valid answers.
     pub fn decode(&self) -> Result<(rpc::RpcCall<'_>, &[u8]), rpc::RpcError> {
         rpc::RpcCall::decode(self.message())
     }
 
     /// The reply to fill in: an empty stream, which has the buffers of earlier replies.
     pub fn reply(&mut self) -> &mut Stream {
-        // It exists until the answer, which takes the request.
-        &mut self.asked.get_or_insert_default().reply
+        // It exists until the answer, which consumes the request.
+        &mut self.delivered.get_or_insert_default().reply
     }
 
     /// The message and the reply together, to build one from the other.
     pub fn message_and_reply(&mut self) -> (&[u8], &mut Stream) {
-        let asked = self.asked.get_or_insert_default();
-        (&asked.message, &mut asked.reply)
+        let delivered = self.delivered.get_or_insert_default();
+        (&delivered.message, &mut delivered.reply)
     }
 
-    /// Sends what was put into [`reply`](Self::reply). The memory that does not travel in the Send is registered first,
-    /// which may take an adapter long: by this thread in [`Service::call`](crate::Service::call), and otherwise by
-    /// another, so that an asynchronous task may answer too.
+    /// Sends the reply in [`reply`](Self::reply). Memory that does not travel in the Send is registered first, which
+    /// may take an adapter long: by this thread in [`Service::call`](crate::Service::call), and otherwise by another,
+    /// so that an asynchronous task may answer too.
     ///
     /// # Errors
     /// A [`ReplyFault`]: it is not a reply to this call, and `SYSTEM_ERR` is sent instead; or the connection is over.
@@ -112,12 +112,12 @@ impl<V: Provider> Request<V> {
     /// # Errors
     /// [`ReplyFault::Owed`] in version 1, and `SYSTEM_ERR` is sent; or the connection is over.
     pub fn forget(mut self) -> Result<(), ReplyFault> {
-        let Some(asked) = &mut self.asked else { return Err(ReplyFault::NoCall) };
-        let done = self.shared.forget(asked);
+        let Some(delivered) = &mut self.delivered else { return Err(ReplyFault::NoCall) };
+        let done = self.shared.forget(delivered);
         self.given_back(done)
     }
 
-    /// Puts the header of a successful reply into it; the results follow.
+    /// Puts the header of a successful reply into the reply; the results follow.
     pub fn accept(&mut self) -> &mut Stream {
         let xid = self.xid();
         let reply = self.reply();
@@ -125,7 +125,7 @@ impl<V: Provider> Request<V> {
         reply
     }
 
-    /// Answers that the call was not carried out.
+    /// Answers with a status other than success: the call was not carried out.
     ///
     /// # Errors
     /// As [`answer`](Self::answer).
@@ -133,7 +133,7 @@ impl<V: Provider> Request<V> {
         self.answer_with(ReplyBody::Accepted { verifier: Auth::NONE, status, mismatch: None })
     }
 
-    /// Answers with only this header: that the call is denied, or why it was not carried out.
+    /// Answers with only this header: the call was denied, or not carried out.
     ///
     /// # Errors
     /// As [`answer`](Self::answer).
@@ -146,24 +146,25 @@ impl<V: Provider> Request<V> {
 
     fn send(&mut self) -> Result<Form, ReplyFault> {
         let protected = rpc::RpcCall::decode(self.message()).is_ok_and(|(call, _)| is_protected(&call));
-        let Some(asked) = &mut self.asked else { return Err(ReplyFault::NoCall) };
-        let done = self.shared.reply(asked, protected);
+        let Some(delivered) = &mut self.delivered else { return Err(ReplyFault::NoCall) };
+        let done = self.shared.reply(delivered, protected);
         self.given_back(done)
     }
 
-    /// The call is with the connection again; if not, and if the connection is not over, it is still to be answered.
+    /// Handles the outcome of an answer. If the connection did not take the call, and is not over, the call is still to
+    /// be answered.
     fn given_back<T>(&mut self, done: Result<T, ReplyFault>) -> Result<T, ReplyFault> {
         if let Err(fault) = &done {
             trace::not_answered(self.peer(), self.xid(), fault);
         }
         if matches!(done, Ok(_) | Err(ReplyFault::NoCall)) {
-            self.asked = None;
+            self.delivered = None;
         }
         done
     }
 }
 
-/// Puts the header of a reply into it, and nothing behind it.
+/// Puts the header of a reply into it, with nothing after it.
 #[inline]
 fn begin(header: &rpc::RpcReply<'_>, room: &mut [u8], reply: &mut Stream) {
     if let Ok(length) = header.encode(room) {
@@ -185,7 +186,7 @@ pub(super) fn accept(xid: u32, reply: &mut Stream) {
 
 impl<V: Provider> Drop for Request<V> {
     fn drop(&mut self) {
-        if self.asked.is_some() {
+        if self.delivered.is_some() {
             let xid = self.xid();
             begin_accepted(xid, AcceptStatus::SYSTEM_ERR, self.reply());
             // The connection may be over.
@@ -201,19 +202,19 @@ impl<V: Provider> fmt::Debug for Request<V> {
 }
 
 impl<V: Provider> Connection<V> {
-    /// The next call of the other side; none if there is none within that time. Zero looks once.
+    /// Returns the next call of the other side, or `None` after the timeout. Zero looks once.
     ///
-    /// This thread does what the connection needs meanwhile: it registers the memory into which a call is pulled, and
-    /// takes memory back. With an adapter that may take long, with zero too, so an asynchronous task calls this on a
-    /// thread for blocking work.
+    /// Meanwhile, this thread runs the pending jobs of the connection: it registers the memory into which a call is
+    /// pulled, and deregisters memory. With an adapter that may take long, even with a timeout of zero, so an
+    /// asynchronous task calls this on a thread for blocking work.
     ///
     /// # Errors
     /// [`Ended`] if the connection is over.
     pub fn request(&self, timeout: Duration) -> Result<Option<Request<V>>, Ended> {
-        let asked = self.shared.request(timeout)?;
-        if let Some(asked) = &asked {
-            trace::requested(self.peer(), asked.xid);
+        let delivered = self.shared.request(timeout)?;
+        if let Some(delivered) = &delivered {
+            trace::requested(self.peer(), delivered.xid);
         }
-        Ok(asked.map(|asked| Request::new(Arc::clone(&self.shared), asked)))
+        Ok(delivered.map(|delivered| Request::new(Arc::clone(&self.shared), delivered)))
     }
 }

@@ -1,4 +1,4 @@
-//! The end that accepts connections.
+//! Server: the end that accepts connections.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::request::Request;
@@ -46,7 +46,7 @@ pub struct Server<V: Provider> {
     pub(crate) most: usize,
     pub(crate) idle: Option<Duration>,
     pub(crate) stop: Stopper,
-    /// Calls whose memory could not be used, with their callers, the newest last (RFC 8166 section 4.5.3).
+    /// Calls whose memory could not be used, with their callers, the latest last (RFC 8166 section 4.5.3).
     unusable: Mutex<VecDeque<(IpAddr, u32)>>,
 }
 
@@ -57,11 +57,11 @@ pub struct Stopper(Arc<Stop>);
 #[derive(Debug, Default)]
 struct Stop {
     stopped: AtomicBool,
-    /// Whom to wake.
+    /// Wakers to wake when the server is stopped.
     wakers: Mutex<Vec<Waker>>,
 }
 
-/// The service of a server. A closure that takes a [`Request`] is one.
+/// The service of a server. A closure with a [`Request`] as its argument is one.
 ///
 /// ```
 /// use std::net::SocketAddr;
@@ -100,11 +100,11 @@ struct Stop {
 /// # Ok::<(), rpcrdma_verbs::Error>(())
 /// ```
 pub trait Service<V: Provider>: Sync {
-    /// Takes a call: [`Request::answer`] it, here or later and elsewhere. While this runs, no other call of the same
+    /// Handles a call: [`Request::answer`] it, here or later and elsewhere. While this runs, no other call of the same
     /// connection is taken, so do slow work elsewhere.
     ///
     /// A panic ends the connection of the call. The other connections go on, and [`Server::serve`] panics when the
-    /// server is stopped, so that it does not go unnoticed.
+    /// server is stopped, so that the panic is noticed.
     fn call(&self, request: Request<V>);
 
     /// A client has connected.
@@ -112,8 +112,8 @@ pub trait Service<V: Provider>: Sync {
         let _ = connection;
     }
 
-    /// It is known which version of RPC-over-RDMA a connection speaks: with the first message, if the server accepts more
-    /// than one. This comes once for each connection, after [`connected`](Self::connected) and before its first call.
+    /// The version of a connection is known: with the first message, if the server accepts more than one version. This
+    /// is called once for each connection, after [`connected`](Self::connected) and before its first call.
     fn agreed(&self, connection: &Connection<V>) {
         let _ = connection;
     }
@@ -135,34 +135,34 @@ impl<V: Provider, F: Fn(Request<V>) + Sync> Service<V> for F {
     }
 }
 
-/// The most calls that are remembered because they ended a connection.
+/// Maximum number of calls that are remembered because they ended a connection.
 const MAX_UNUSABLE: usize = 64;
-/// The most requests for connections that wait.
+/// Maximum number of waiting requests for connections.
 const BACKLOG: usize = 16;
 
 impl<V: Provider> Server<V> {
-    /// The default for the most connections of a server.
+    /// Default maximum number of connections of a server.
     pub const CONNECTIONS: usize = 64;
 
     /// Listens at an address.
     ///
     /// # Errors
-    /// Of [`Verbs::listen`](crate::Verbs::listen).
+    /// Any error of [`Verbs::listen`](crate::Verbs::listen).
     pub fn bind(verbs: &V, address: SocketAddr, settings: Settings) -> Result<Self, Error> {
         let listener = verbs.listen(address, BACKLOG)?;
         let (stop, unusable) = (Stopper::default(), Mutex::default());
         Ok(Self { verbs: verbs.clone(), listener, settings, most: Self::CONNECTIONS, idle: None, stop, unusable })
     }
 
-    /// The same server, but it rejects connections if it already has this many.
+    /// Sets the maximum number of connections. Further ones are rejected.
     #[must_use]
     pub fn with_connections(self, most: usize) -> Self {
         Self { most, ..self }
     }
 
-    /// The same server, but it ends a connection whose other side has made no calls for this long, and has had its
-    /// answers or does not take them. Without this limit, as many silent clients as the server accepts keep all others
-    /// out.
+    /// Sets the time after which a connection ends if its other side makes no calls, and has received its answers or
+    /// does not receive them. Without this limit, silent clients can use up the maximum number of connections and keep
+    /// all others out.
     #[must_use]
     pub fn with_idle_limit(self, longest: Duration) -> Self {
         Self { idle: Some(longest), ..self }
@@ -174,11 +174,11 @@ impl<V: Provider> Server<V> {
         self.stop.clone()
     }
 
-    /// The next connection, for callers that do not want threads; none if none comes within that time. Unlike
+    /// Returns the next connection, for callers that do not want threads, or `None` after the timeout. Unlike
     /// [`serve`](Self::serve), this does not remember for the next connection a call whose memory could not be used.
     ///
     /// # Errors
-    /// Of [`Verbs::request`](crate::Verbs::request), [`Verbs::queue_pair`](crate::Verbs::queue_pair) and
+    /// Any error of [`Verbs::request`](crate::Verbs::request), [`Verbs::queue_pair`](crate::Verbs::queue_pair) and
     /// [`Verbs::accept`](crate::Verbs::accept).
     pub fn accept(&self, timeout: Duration) -> Result<Option<Connection<V>>, Error> {
         let request = self.verbs.request(&self.listener, timeout)?;

@@ -8,8 +8,8 @@ use std::thread::{self, Scope, ScopedJoinHandle};
 
 use crate::verbs::Error;
 
-/// The threads of a scope. Those that have ended are joined when the next one begins, so it never keeps more handles than
-/// there were threads at one time.
+/// The threads of a scope. Threads that have ended are joined when the next one begins, so this never keeps more
+/// handles than there were threads at one time.
 pub(crate) struct Threads<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     state: Mutex<ThreadsState<'scope>>,
@@ -17,7 +17,7 @@ pub(crate) struct Threads<'scope, 'env> {
 
 #[derive(Default)]
 struct ThreadsState<'scope> {
-    /// Those that were not joined yet.
+    /// Threads that were not joined yet.
     begun: Vec<ScopedJoinHandle<'scope, ()>>,
     /// The first panic.
     panic: Option<Box<dyn Any + Send>>,
@@ -52,7 +52,7 @@ impl<'scope, 'env> Threads<'scope, 'env> {
     /// If one of them has panicked.
     pub(crate) fn join_all(&self) {
         loop {
-            // A thread that begins another one has not ended, so when there is none left, none comes.
+            // A thread that begins another one has not ended, so an empty list stays empty.
             let Some(thread) = self.lock().begun.pop() else { break };
             self.join(thread);
         }

@@ -1,14 +1,14 @@
-//! A connection that somebody remembers without keeping it.
+//! A connection that is remembered without being kept open.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use crate::driver::port::Provider;
-use crate::driver::shared::Owned;
+use crate::driver::resources::Provider;
+use crate::driver::shared::OwnedConnection;
 use crate::endpoint::connection::Connection;
 
-/// A [`Connection`] to come back to, as long as others keep it: for a service that calls its clients back, and holds what belongs
-/// to a connection only until that ends.
+/// A [`Connection`] that is remembered without being kept open: for a service that calls its clients back, and keeps
+/// per-connection state only until the connection ends.
 ///
 /// ```
 /// use std::time::Duration;
@@ -31,10 +31,10 @@ use crate::endpoint::connection::Connection;
 /// # Ok(())
 /// # }
 /// ```
-pub struct WeakConnection<V: Provider>(Weak<Owned<V>>);
+pub struct WeakConnection<V: Provider>(Weak<OwnedConnection<V>>);
 
 impl<V: Provider> Connection<V> {
-    /// The same end, without keeping it.
+    /// Returns a reference to the same end that does not keep it open.
     #[must_use]
     pub fn downgrade(&self) -> WeakConnection<V> {
         WeakConnection(Arc::downgrade(&self.shared))
@@ -42,7 +42,7 @@ impl<V: Provider> Connection<V> {
 }
 
 impl<V: Provider> WeakConnection<V> {
-    /// The connection; none if nobody keeps it any more. One that is kept may still have [ended](Connection::ended).
+    /// Returns the connection. `None` if nobody keeps it open any more. It may still have [ended](Connection::ended).
     #[must_use]
     pub fn upgrade(&self) -> Option<Connection<V>> {
         self.0.upgrade().map(Connection::of)

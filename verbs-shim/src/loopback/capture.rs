@@ -1,4 +1,4 @@
-//! The capture file that a fabric writes.
+//! Capture file of a fabric.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,19 +8,19 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, PcapError, TsResolution};
 
-/// No frame is longer.
+/// Maximum length of a frame.
 const SNAPLEN: u32 = 65_535;
 
-/// Takes frames in the order of the wire, from any thread.
+/// Records frames in the order of the wire, from any thread.
 pub(super) struct Recorder {
     file: Mutex<File>,
-    /// The clock when the file was begun; times never go back after that.
+    /// The time when the file was begun; times never go back after that.
     epoch: Duration,
     begin: Instant,
 }
 
 struct File {
-    /// None after an error, and after the end.
+    /// `None` after an error, and after the end.
     writer: Option<PcapWriter<Box<dyn Write + Send>>>,
     frames: u64,
     error: Option<io::Error>,

@@ -1,4 +1,4 @@
-//! Faults that are injected on purpose.
+//! Fault injection.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,18 +12,18 @@ use crate::verbs::Status;
 pub enum Fault {
     /// The connection is lost before the step is done.
     LoseBefore,
-    /// The connection is lost after the step is done, but whoever asked for it does not learn that.
+    /// The connection is lost after the step is done, but the side that requested it does not learn that.
     LoseAfter,
-    /// The step begins this much later, and so does everything that was posted after it.
+    /// The step begins this much later, and so does all work that was posted after it.
     Delay(Duration),
-    /// The step is not done and completes with this status, which ends the connection. [`Status::Success`] does
-    /// nothing. For setting up, which has no completion, it means [`LoseBefore`](Self::LoseBefore).
+    /// The step is not done and completes with this status, which ends the connection. [`Status::Success`] has no
+    /// effect. For setting up, which has no completion, it means [`LoseBefore`](Self::LoseBefore).
     Complete(Status),
 }
 
-/// A plan of faults on a queue pair, step by step. Step 0 is setting up the connection: the request of the side that
+/// Plan of the faults on a queue pair, step by step. Step 0 is setting up the connection: the request of the side that
 /// connects, or the answer of the side that accepts. After that, each work request is a step, in the order of posting;
-/// receives do not count. The same plan does the same each time, however the threads run.
+/// receives do not count. The same plan has the same effects each time, whatever the order of the threads.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,8 +46,8 @@ pub struct Faults {
     random: Option<Random>,
 }
 
-/// What a plan has done so far, on all queue pairs that follow it. A fault counts once it has struck, so one whose step
-/// never began does not count.
+/// Faults that a plan has injected so far, on all queue pairs that follow it. A fault counts once it has taken effect,
+/// so the fault of a step that never began does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Injected {
@@ -57,20 +57,20 @@ pub struct Injected {
     pub lost_after: u64,
     /// Steps that were delayed ([`Fault::Delay`]).
     pub delayed: u64,
-    /// All these delays together.
+    /// Sum of these delays.
     pub delay: Duration,
     /// Work requests that were not done ([`Fault::Complete`], except with [`Status::Success`]).
     pub completed: u64,
 }
 
-/// A plan that is followed.
+/// A plan, with its counts.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     faults: Faults,
     injected: Mutex<Injected>,
 }
 
-/// The fault of a step, and the plan that it counts for.
+/// The fault of a step, and the counts of its plan.
 #[derive(Clone, Debug)]
 pub(super) struct Strike {
     pub(super) fault: Fault,
@@ -91,8 +91,8 @@ impl Faults {
         Self::default()
     }
 
-    /// Each step fails with a chance of one in `one_in` (0: never), in one of these ways. The seed decides which steps
-    /// fail, and how.
+    /// Makes each step fail with a chance of one in `one_in` (0: never), in one of these ways. The seed decides which
+    /// steps fail, and how.
     #[must_use]
     pub fn seeded(seed: u64, one_in: u64, faults: &[Fault]) -> Self {
         Self { steps: BTreeMap::new(), random: Some(Random { seed, one_in, faults: faults.to_vec() }) }
@@ -117,7 +117,7 @@ impl Plan {
         Self { faults, injected: Mutex::default() }
     }
 
-    /// The fault of a step.
+    /// Returns the fault of a step.
     pub(super) fn of(self: &Arc<Self>, step: u64) -> Option<Strike> {
         self.faults.of(step).map(|fault| Strike { fault, plan: Arc::clone(self) })
     }
@@ -132,7 +132,7 @@ impl Plan {
 }
 
 impl Strike {
-    /// It has struck a work request.
+    /// Counts the fault of a work request.
     pub(super) fn count(&self) {
         let mut injected = self.plan.lock();
         let count = match self.fault {
@@ -148,12 +148,12 @@ impl Strike {
         *count += 1;
     }
 
-    /// Whether it keeps a connection from being set up: that has no completion, so a status means the same.
+    /// Returns true if it prevents a connection from being set up: that has no completion, so a status means the same.
     pub(super) const fn loses_set_up(&self) -> bool {
         matches!(self.fault, Fault::LoseBefore | Fault::Complete(_))
     }
 
-    /// It has done that.
+    /// Counts a lost connection.
     pub(super) fn count_lost(&self) {
         self.plan.lock().lost_before += 1;
     }

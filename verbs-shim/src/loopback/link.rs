@@ -1,9 +1,9 @@
-//! A connection: two halves with their queues, and the code that carries out the work in them.
+//! A connection: two halves with their queues, and the execution of the work in them.
 //!
-//! Posting only queues. Work is carried out by whichever side next waits for a completion, under the connection's lock.
-//! So the loopback needs no threads, and one thread can drive both sides. RDMA Reads bring their data as late as the
-//! rules allow: when a fence, a full queue of reads or the end of the queue demands it. So a missing fence shows every
-//! time, which on hardware it does only now and then.
+//! Posting only queues work. The side that next waits for a completion executes it, under the connection's lock. So the
+//! loopback needs no threads, and one thread can drive both sides. RDMA Reads bring their data as late as the rules
+//! allow: when a fence, a full queue of reads or the end of the queue demands it. So a missing fence shows every time,
+//! while on hardware it shows only now and then.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -11,22 +11,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::bell::{Bell, Slept};
 use super::faults::{Fault, Strike};
 use super::management::Station;
-use super::memory::{self, CopyFault, Counters, Domain, Place, transfer};
+use super::memory::{self, CopyFault, Counters, Domain, MemoryRange, transfer};
 use super::side::Side;
+use super::wakeup::{WakeCause, Wakeup};
 use super::wire::{Numbers, Wire};
 use crate::verbs::Error;
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Access, Armed, Completion, Depths, Kind, Operation, Remote, Status};
 
-/// How long a sender waits after "receiver not ready" before it retries.
+/// Time that a sender waits after "receiver not ready" before it retries.
 const NOT_READY_TIMER: Duration = Duration::from_micros(640);
 /// This many retries means without end.
 const ENDLESS: u8 = 7;
 
-/// How far a connection has got.
+/// Phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LinkPhase {
     Idle,
@@ -39,41 +39,42 @@ pub(super) enum LinkPhase {
 #[derive(Debug)]
 pub(super) struct Link {
     state: Mutex<LinkState>,
-    /// Its lock is taken last.
-    bell: Bell,
-    /// Whether the active or the passive side has ended it.
+    /// The last lock to be taken.
+    wakeup: Wakeup,
+    /// True if the active side, or the passive side, has ended it.
     ended: [AtomicBool; 2],
 }
 
 #[derive(Debug)]
 pub(super) struct LinkState {
     pub(super) phase: LinkPhase,
-    /// The answer to the request, and when the active side learns of it.
+    /// The answer to the request, and the time when the active side learns of it.
     answer: Option<(Instant, Result<Vec<u8>, Error>)>,
     active: Option<Half>,
     passive: Option<Half>,
     counters: Arc<Counters>,
-    /// Present if there is a capture.
+    /// `Some` if there is a capture.
     pub(super) wire: Option<Wire>,
 }
 
-/// What one side has posted, and the outcome.
+/// Work posted by one side, and its outcome.
 #[derive(Debug)]
 pub(super) struct Half {
     domain: Domain,
     depths: Depths,
-    /// Work that has not begun.
+    /// Work requests that have not begun.
     queue: VecDeque<Queued>,
-    /// Work that has begun and is not complete: RDMA Reads whose data has not come, and what was done after them.
+    /// Work requests that have begun and are not complete: RDMA Reads whose data has not come, and later work that was
+    /// done.
     begun: VecDeque<Queued>,
-    /// RDMA Reads among them.
+    /// Number of RDMA Reads among them.
     reads: usize,
     receives: VecDeque<Receive>,
     completions: VecDeque<Completion>,
-    /// Posted work, including that whose completion was not taken.
+    /// Number of posted work requests, including completions that were not taken.
     posted: usize,
     receives_posted: usize,
-    /// Since when the other side has had no receive for the Send at the front.
+    /// Time since when the other side has had no receive for the Send at the front.
     not_ready: Option<Instant>,
 }
 
@@ -82,15 +83,15 @@ pub(super) struct Half {
 pub(super) struct Queued {
     pub(super) id: u64,
     pub(super) operation: Operation,
-    pub(super) place: Place,
+    pub(super) memory: MemoryRange,
     pub(super) fenced: bool,
     pub(super) begins: Option<Instant>,
     pub(super) strike: Option<Strike>,
-    /// The numbers of its packets, if there is a capture and it has got that far.
+    /// The numbers of its packets, if there is a capture and its packets were written.
     pub(super) numbers: Option<Numbers>,
 }
 
-/// Whether the other side waits for a receive: it has nowhere to send to.
+/// A side that waits for a receive of the other side, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaited {
     No,
@@ -101,17 +102,17 @@ pub(super) enum Awaited {
 #[derive(Debug)]
 struct Receive {
     id: u64,
-    place: Place,
+    memory: MemoryRange,
 }
 
-/// The outcome of an attempt to carry something out.
+/// Outcome of an attempt to execute work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// There is nothing to do now.
     Idle,
-    /// Something was done.
+    /// Work was done.
     Done,
-    /// Something failed, and the connection with it.
+    /// Work failed, and the connection with it.
     Broken,
 }
 
@@ -120,7 +121,7 @@ impl Link {
     pub(super) fn new(domain: Domain, depths: Depths, counters: Arc<Counters>) -> Self {
         let active = Some(Half::new(domain, depths));
         let state = LinkState { phase: LinkPhase::Idle, answer: None, active, passive: None, counters, wire: None };
-        Self { state: Mutex::new(state), bell: Bell::default(), ended: [const { AtomicBool::new(false) }; 2] }
+        Self { state: Mutex::new(state), wakeup: Wakeup::default(), ended: [const { AtomicBool::new(false) }; 2] }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LinkState> {
@@ -137,17 +138,17 @@ impl Link {
         }
     }
 
-    /// Tells whoever waits that something has changed.
+    /// Wakes all waiting threads, because something has changed.
     pub(super) fn notify(&self) {
-        self.bell.ring();
+        self.wakeup.notify();
     }
 
-    /// Ends the wait of this side for a completion, or the next one.
+    /// Interrupts the wait of this side for a completion, or its next one.
     pub(super) fn interrupt(&self, side: Side) {
-        self.bell.interrupt(side);
+        self.wakeup.interrupt(side);
     }
 
-    /// Tells a waiter when there is something for this side, unless there is already.
+    /// Makes `watch` wake its waiter when there is something for this side, unless there already is.
     pub(super) fn watch(&self, side: Side, watch: Watch) -> Armed {
         let now = Instant::now();
         let mut state = self.lock();
@@ -161,9 +162,9 @@ impl Link {
         if let Some(next) = state.next(now) {
             watch.wake_at(next);
         }
-        self.bell.watch(side, watch);
+        self.wakeup.watch(side, watch);
         drop(state);
-        // A side may end it without the lock, and may have found nobody to tell.
+        // A side may end it without the lock, and may have found no thread to notify.
         if self.ended.iter().any(|ended| ended.load(Ordering::Acquire)) {
             self.notify();
         }
@@ -176,7 +177,7 @@ impl Link {
         let ended = if by == Side::Active { active } else { passive };
         ended.store(true, Ordering::Release);
         // A thread that holds memory must not wait for the lock, whose owner may be waiting for that memory; the next
-        // to lock it will see the end.
+        // thread that locks it will see the end.
         if !memory::held() {
             drop(self.lock());
         }
@@ -208,8 +209,8 @@ impl Link {
             if state.carry_out(now) {
                 self.notify();
             }
-            let heard = self.bell.heard();
-            // The end may come without the lock; from here on, nothing is slept through.
+            let seen = self.wakeup.seen();
+            // The end may come without the lock; from here on, no event is missed.
             self.see_end(&mut state);
             if let Some(found) = look(&mut state, now)? {
                 return Ok(Some(found));
@@ -220,14 +221,14 @@ impl Link {
             let wake = deadline.into_iter().chain(state.next(now)).min();
             drop(state);
             let longest = wake.map(|wake| wake.saturating_duration_since(now));
-            if self.bell.sleep(side, heard, longest) == Slept::Interrupted {
+            if self.wakeup.sleep(side, seen, longest) == WakeCause::Interrupted {
                 return Ok(None);
             }
             now = Instant::now();
         }
     }
 
-    /// The next completion of one side.
+    /// Returns the next completion of one side.
     pub(super) fn completion(&self, side: Side, timeout: Duration) -> Result<Option<Completion>, Error> {
         self.wait(Some(side), timeout, |state, _| {
             let over = state.phase == LinkPhase::Over;
@@ -241,7 +242,7 @@ impl Link {
         })
     }
 
-    /// The answer to the request for this connection.
+    /// Returns the answer to the request for this connection.
     pub(super) fn connected(&self, timeout: Duration) -> Result<Option<Vec<u8>>, Error> {
         self.wait(None, timeout, |state, now| match &state.answer {
             Some((when, answer)) if *when <= now => answer.clone().map(Some),
@@ -270,7 +271,7 @@ impl LinkState {
         self.active = Some(half);
     }
 
-    /// The passive side accepts; returns its half if nobody waits for that any more.
+    /// Accepts on the passive side. Returns its half if the requester does not wait any more.
     pub(super) fn accept(&mut self, half: Half, by: Station, known: Instant, private_data: Vec<u8>) -> Option<Half> {
         if self.phase != LinkPhase::Asked {
             return Some(half);
@@ -284,7 +285,7 @@ impl LinkState {
         None
     }
 
-    /// The request failed.
+    /// Fails the request.
     pub(super) fn refuse(&mut self, error: Error) {
         if self.phase == LinkPhase::Asked {
             if let Some(wire) = &mut self.wire {
@@ -295,7 +296,7 @@ impl LinkState {
         }
     }
 
-    /// One side ends the connection.
+    /// Ends the connection from one side.
     fn disconnect(&mut self, by: Side) {
         if let Some(wire) = self.wire.as_mut().filter(|_| self.phase == LinkPhase::Established) {
             wire.disconnect(by);
@@ -305,14 +306,14 @@ impl LinkState {
         }
     }
 
-    /// Ends the connection: whatever is not complete is flushed.
+    /// Ends the connection, and flushes all incomplete work.
     pub(super) fn end(&mut self) {
         self.phase = LinkPhase::Over;
         self.active.iter_mut().chain(&mut self.passive).for_each(Half::flush);
     }
 
     /// Queues a receive.
-    pub(super) fn post_receive(&mut self, side: Side, id: u64, place: Place) -> Result<Awaited, Error> {
+    pub(super) fn post_receive(&mut self, side: Side, id: u64, memory: MemoryRange) -> Result<Awaited, Error> {
         if self.phase == LinkPhase::Over {
             return Err(Error::Disconnected);
         }
@@ -321,12 +322,12 @@ impl LinkState {
             return Err(Error::QueueFull);
         }
         half.receives_posted += 1;
-        half.receives.push_back(Receive { id, place });
+        half.receives.push_back(Receive { id, memory });
         let waits = self.half(side.other()).is_some_and(|half| half.not_ready.is_some());
         Ok(if waits { Awaited::Yes } else { Awaited::No })
     }
 
-    /// Queues work. [`room`](Self::room) says whether there is room.
+    /// Queues work. [`room`](Self::room) checks if the queue has a free entry.
     pub(super) fn post(&mut self, side: Side, work: Queued) -> Result<(), Error> {
         let half = self.half(side).ok_or(Error::Disconnected)?;
         half.posted += 1;
@@ -334,7 +335,7 @@ impl LinkState {
         Ok(())
     }
 
-    /// Whether work may be posted.
+    /// Checks if work may be posted.
     pub(super) fn room(&mut self, side: Side) -> Result<(), Error> {
         match self.phase {
             LinkPhase::Idle | LinkPhase::Asked => return Err(Error::NotConnected),
@@ -345,7 +346,7 @@ impl LinkState {
         if half.posted >= half.depths.send { Err(Error::QueueFull) } else { Ok(()) }
     }
 
-    /// Carries out what can be carried out now, and says whether there was anything. Both sides take turns.
+    /// Executes the work that can be executed now. Returns false if there was none. Both sides take turns.
     fn carry_out(&mut self, now: Instant) -> bool {
         let mut any = false;
         while self.turn(Side::Active, now) | self.turn(Side::Passive, now) {
@@ -372,7 +373,7 @@ impl LinkState {
         step != Step::Idle
     }
 
-    /// When there will next be something to do, if nothing is posted.
+    /// Returns the time when there will next be something to do, if nothing is posted.
     fn next(&self, now: Instant) -> Option<Instant> {
         let answer = self.answer.as_ref().map(|(when, _)| *when);
         let halves = self.active.iter().chain(&self.passive);
@@ -396,7 +397,7 @@ impl Half {
         }
     }
 
-    /// Takes a completion, and with it makes room in its queue.
+    /// Takes a completion, which frees an entry of its queue.
     fn take(&mut self) -> Option<Completion> {
         let completion = self.completions.pop_front()?;
         let posted = if completion.kind == Kind::Receive { &mut self.receives_posted } else { &mut self.posted };
@@ -419,7 +420,7 @@ impl Half {
             Operation::Write(_) => Kind::Write,
             Operation::Read(_) => Kind::Read,
         };
-        let length = if status == Status::Success { work.place.len() } else { 0 };
+        let length = if status == Status::Success { work.memory.len() } else { 0 };
         self.completions.push_back(Completion { id: work.id, kind, status, length, invalidated: None });
     }
 
@@ -427,7 +428,7 @@ impl Half {
         self.completions.push_back(Completion { id, kind: Kind::Receive, status, length, invalidated });
     }
 
-    /// When the Send at the front is given up.
+    /// Returns the time when the Send at the front is given up.
     fn gives_up(&self) -> Option<Instant> {
         let tries = self.depths.receiver_not_ready;
         let since = self.not_ready.filter(|_| tries < ENDLESS)?;
@@ -461,7 +462,7 @@ impl Queued {
     }
 }
 
-/// Why a Send does not fill a receive.
+/// Reason for a Send that does not fill a receive.
 #[derive(Clone, Copy, Debug)]
 enum SendRefused {
     /// It is longer than the receive.
@@ -470,12 +471,12 @@ enum SendRefused {
     Source,
     /// The receiver's memory cannot be written.
     Target,
-    /// The handle that it is to invalidate leads nowhere.
+    /// The handle to invalidate is not valid.
     Handle,
 }
 
 impl SendRefused {
-    /// How the receive ends, and how the Send does.
+    /// Returns the status of the receive, and of the Send.
     const fn statuses(self) -> (Status, Status) {
         match self {
             Self::TooLong => (Status::LocalLength, Status::RemoteInvalidRequest),
@@ -486,7 +487,7 @@ impl SendRefused {
     }
 }
 
-/// One side's turn to carry out one of its work requests.
+/// The turn of one side to execute one of its work requests.
 struct SideTurn<'a> {
     side: Side,
     mine: &'a mut Half,
@@ -505,7 +506,7 @@ impl SideTurn<'_> {
         if reads > 0 && (fenced || is_read && reads >= self.mine.depths.reads) {
             return self.settle();
         }
-        if is_send && self.theirs.receives.is_empty() && self.mine.domain.holds(&work.place) {
+        if is_send && self.theirs.receives.is_empty() && self.mine.domain.holds(&work.memory) {
             return match self.settle() {
                 Step::Idle => self.not_ready(now),
                 step => step,
@@ -518,12 +519,12 @@ impl SideTurn<'_> {
         }
     }
 
-    /// The Send at the front has nowhere to go.
+    /// Handles a Send for which the other side has no receive.
     fn not_ready(&mut self, now: Instant) -> Step {
         if self.mine.not_ready.is_none() {
             self.mine.not_ready = Some(now);
             if let (Some(work), Some(wire)) = (self.mine.queue.front(), &mut *self.wire) {
-                work.place.look(|octets| wire.not_ready(self.side, work.operation, octets));
+                work.memory.look(|octets| wire.not_ready(self.side, work.operation, octets));
             }
         }
         if self.mine.gives_up().is_none_or(|when| now < when) {
@@ -540,12 +541,12 @@ impl SideTurn<'_> {
 
     fn begin(&mut self, mut work: Queued) -> Step {
         self.counters.begin(work.operation);
-        // What is lost after it is done strikes then.
+        // The connection is lost when the work is done.
         work.count(|fault| fault != Fault::LoseAfter);
         let wrong = match work.fault() {
             Some(Fault::LoseBefore) => Some(Status::NoAnswer),
             Some(Fault::Complete(status)) if status != Status::Success => Some(status),
-            _ if !self.mine.domain.holds(&work.place) => Some(Status::LocalProtection),
+            _ if !self.mine.domain.holds(&work.memory) => Some(Status::LocalProtection),
             _ => None,
         };
         let done = match (wrong, work.operation) {
@@ -565,10 +566,10 @@ impl SideTurn<'_> {
         }
     }
 
-    /// Completions come in order, so what was begun before is finished first.
+    /// Fails work. Completions come in order, so work that began before is finished first.
     fn fail(&mut self, work: &Queued, status: Status) -> Step {
         let end = if self.settle() == Step::Broken { Status::Flushed } else { status };
-        // What a failed Read left is flushed before this.
+        // Parts of a failed Read are flushed before this.
         for begun in mem::take(&mut self.mine.begun) {
             self.mine.complete(&begun, Status::Flushed);
         }
@@ -579,7 +580,7 @@ impl SideTurn<'_> {
         Step::Broken
     }
 
-    /// Lets the RDMA Reads that were begun bring their data, and completes everything that was begun.
+    /// Waits for outstanding RDMA Reads, then completes all outstanding work requests.
     fn settle(&mut self) -> Step {
         let mut step = Step::Idle;
         while let Some(work) = self.mine.begun.pop_front() {
@@ -614,29 +615,29 @@ impl SideTurn<'_> {
     }
 
     fn send(&mut self, work: &mut Queued, invalidates: Option<u32>) -> Result<(), Status> {
-        let Some(Receive { id, place }) = self.theirs.receives.pop_front() else {
+        let Some(Receive { id, memory }) = self.theirs.receives.pop_front() else {
             return Err(Status::ReceiverNotReady);
         };
-        if let Err(refused) = self.fill(work, &place, invalidates) {
+        if let Err(refused) = self.fill(work, &memory, invalidates) {
             let (receive, send) = refused.statuses();
             self.sent_in_vain(work);
             self.theirs.received(id, receive, 0, None);
             return Err(send);
         }
-        self.theirs.received(id, Status::Success, work.place.len(), invalidates);
+        self.theirs.received(id, Status::Success, work.memory.len(), invalidates);
         Ok(())
     }
 
-    /// The octets of a Send go into a receive.
-    fn fill(&mut self, work: &mut Queued, place: &Place, invalidates: Option<u32>) -> Result<(), SendRefused> {
-        let length = work.place.len();
-        if length > place.len() {
+    /// Copies the octets of a Send into a receive.
+    fn fill(&mut self, work: &mut Queued, memory: &MemoryRange, invalidates: Option<u32>) -> Result<(), SendRefused> {
+        let length = work.memory.len();
+        if length > memory.len() {
             return Err(SendRefused::TooLong);
         }
-        if !place.is_writable() || !self.theirs.domain.holds(place) {
+        if !memory.is_writable() || !self.theirs.domain.holds(memory) {
             return Err(SendRefused::Target);
         }
-        self.transfer_message(work, &place.first(length)).map_err(|fault| match fault {
+        self.transfer_message(work, &memory.first(length)).map_err(|fault| match fault {
             CopyFault::Source => SendRefused::Source,
             CopyFault::Target => SendRefused::Target,
         })?;
@@ -645,8 +646,8 @@ impl SideTurn<'_> {
     }
 
     fn write(&mut self, work: &mut Queued, remote: Remote) -> Result<(), Status> {
-        let length = work.place.len();
-        // The handle of an operation without octets is never examined.
+        let length = work.memory.len();
+        // The handle of an operation without octets is never checked.
         if length == 0 {
             self.sent_in_vain(work);
             return Ok(());
@@ -661,59 +662,59 @@ impl SideTurn<'_> {
         done
     }
 
-    /// The data of a Send or RDMA Write arrives.
-    fn transfer_message(&mut self, work: &mut Queued, target: &Place) -> Result<(), CopyFault> {
+    /// Moves the data of a Send or RDMA Write.
+    fn transfer_message(&mut self, work: &mut Queued, target: &MemoryRange) -> Result<(), CopyFault> {
         let (operation, side) = (work.operation, self.side);
         let numbers = &mut work.numbers;
-        transfer(&work.place, target, self.counters, |octets| {
+        transfer(&work.memory, target, self.counters, |octets| {
             if let Some(wire) = self.wire {
                 *numbers = Some(wire.message(side, operation, octets));
             }
         })?;
-        self.moved(work.place.len());
+        self.moved(work.memory.len());
         Ok(())
     }
 
-    /// Writes a message that moves nothing to the capture, unless it is there already.
+    /// Writes a message that moves no data to the capture, unless it was written already.
     fn sent_in_vain(&mut self, work: &mut Queued) {
         if let Some(wire) = self.wire.as_mut().filter(|_| work.numbers.is_none()) {
             let (operation, numbers) = (work.operation, &mut work.numbers);
-            work.place.look(|octets| *numbers = Some(wire.message(self.side, operation, octets)));
+            work.memory.look(|octets| *numbers = Some(wire.message(self.side, operation, octets)));
         }
     }
 
     /// Requests an RDMA Read; its data comes later.
     fn ask(&mut self, work: &mut Queued, remote: Remote) -> Result<(), Status> {
-        if !work.place.is_read_sink() {
+        if !work.memory.is_read_sink() {
             return Err(Status::LocalProtection);
         }
         if let Some(wire) = self.wire {
-            work.numbers = Some(wire.read_request(self.side, remote, work.place.len()));
+            work.numbers = Some(wire.read_request(self.side, remote, work.memory.len()));
         }
-        self.source(remote, work.place.len()).map(drop)
+        self.source(remote, work.memory.len()).map(drop)
     }
 
-    /// Where the data of an RDMA Read is; none if it asks for no octets.
-    fn source(&self, remote: Remote, length: usize) -> Result<Option<Place>, Status> {
+    /// Returns the memory with the data of an RDMA Read. `None` if it asks for no octets.
+    fn source(&self, remote: Remote, length: usize) -> Result<Option<MemoryRange>, Status> {
         if length == 0 {
             return Ok(None);
         }
         self.theirs.domain.find(remote, length, Access::REMOTE_READ).map(Some).ok_or(Status::RemoteAccess)
     }
 
-    /// The data of an RDMA Read arrives. The memory may have gone since the request.
+    /// Moves the data of an RDMA Read. The memory may have gone since the request.
     fn read(&mut self, work: &Queued, remote: Remote) -> Result<(), Status> {
-        let length = work.place.len();
+        let length = work.memory.len();
         let Some(source) = self.source(remote, length)? else {
             if let (Some(wire), Some(numbers)) = (&mut *self.wire, work.numbers) {
                 wire.read_response(self.side, numbers, &[]);
             }
             return Ok(());
         };
-        if !self.mine.domain.holds(&work.place) {
+        if !self.mine.domain.holds(&work.memory) {
             return Err(Status::LocalProtection);
         }
-        let done = transfer(&source, &work.place, self.counters, |octets| {
+        let done = transfer(&source, &work.memory, self.counters, |octets| {
             if let (Some(wire), Some(numbers)) = (&mut *self.wire, work.numbers) {
                 wire.read_response(self.side, numbers, octets);
             }

@@ -1,4 +1,4 @@
-//! Where requests for connections wait.
+//! Requests for connections, waiting to be accepted.
 
 use std::collections::VecDeque;
 use std::net::SocketAddrV4;
@@ -10,13 +10,13 @@ use crate::verbs::Armed;
 use crate::verbs::Error;
 use crate::verbs::waiter::Watch;
 
-/// Requests that wait at an address.
+/// Waiting requests at an address.
 #[derive(Debug)]
 pub(super) struct Door {
-    /// None once nobody listens.
+    /// `None` when the listener is closed.
     waiting: Mutex<Option<VecDeque<Asking>>>,
     changed: Condvar,
-    /// The waiter that waits for many.
+    /// Waiter to notify of the next request.
     watch: Mutex<Option<Watch>>,
     backlog: usize,
 }
@@ -27,7 +27,7 @@ pub(super) struct Asking {
     pub(super) link: Arc<Link>,
     pub(super) from: SocketAddrV4,
     pub(super) private_data: Vec<u8>,
-    /// Not seen before.
+    /// Time before which it is not seen.
     pub(super) arrives: Option<Instant>,
 }
 
@@ -77,7 +77,7 @@ impl Door {
         self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells a waiter of the next request.
+    /// Makes a waiter return a key when there is a request.
     pub(super) fn watch(&self, watch: Watch) -> Armed {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         match waiting.as_ref().and_then(VecDeque::front).map(|asking| asking.arrives) {
@@ -88,7 +88,7 @@ impl Door {
         Armed::Quiet
     }
 
-    /// The next request that still waits.
+    /// Returns the next waiting request.
     pub(super) fn next(&self, timeout: Duration) -> Option<ConnectionRequest> {
         let mut now = Instant::now();
         let deadline = now.checked_add(timeout);
@@ -98,7 +98,7 @@ impl Door {
             if arrives.is_none()
                 && let Some(asking) = waiting.as_mut()?.pop_front()
             {
-                // A requester that has given up is left out; its lock is taken when ours is free.
+                // A requester that has given up is skipped; its lock is taken when ours is free.
                 drop(waiting);
                 let request = ConnectionRequest { asking };
                 if request.asking.link.lock().phase == LinkPhase::Asked {
@@ -121,7 +121,7 @@ impl Door {
         }
     }
 
-    /// Nobody listens any more.
+    /// Closes the listener.
     pub(super) fn close(&self) {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
         for asking in waiting.into_iter().flatten() {
@@ -132,7 +132,7 @@ impl Door {
 
 impl Drop for ConnectionRequest {
     fn drop(&mut self) {
-        // This changes nothing if it was answered.
+        // This has no effect if it was answered.
         self.asking.link.refuse(Error::Rejected(Vec::new()));
     }
 }

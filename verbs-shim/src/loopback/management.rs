@@ -22,22 +22,22 @@ pub(super) const DATAGRAM: u8 = 0x64;
 pub(super) const QUEUE_PAIR: u32 = 1;
 /// Its Q_Key, and the sender's queue pair (DETH).
 pub(super) const EXTENSION: [u8; 8] = [0x80, 0x01, 0, 0, 0, 0, 0, QUEUE_PAIR as u8];
-/// Nobody listens there.
+/// Rejection: no listener at that address.
 pub(super) const INVALID_SERVICE: u16 = 8;
-/// The listener rejects it.
+/// Rejection by the listener.
 pub(super) const CONSUMER: u16 = 28;
 /// 4.096 µs times 2^20: about four seconds.
 const TIMEOUT: u8 = 20;
 const RETRIES: u8 = 7;
 
-/// What one side says about itself.
+/// Properties of one side.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Station {
     pub(super) address: Ipv4Addr,
     pub(super) queue_pair: u32,
     /// Its name for the connection.
     pub(super) name: u32,
-    /// RDMA Reads that it runs at the same time.
+    /// Maximum number of RDMA Reads in flight.
     pub(super) reads: u8,
     pub(super) receiver_not_ready: u8,
     /// The number of the first packet that it receives.
@@ -67,7 +67,7 @@ pub(super) fn request(
     put(&mut mad, 80, &by.address.to_ipv6_mapped().octets());
     put(&mut mad, 96, &address.to_ipv6_mapped().octets());
     put(&mut mad, 117, &[64]);
-    // The RDMA IP CM service's part before the private data: version, ports, addresses.
+    // The part that the RDMA IP CM service puts before the private data: version, ports, addresses.
     put(&mut mad, 165, &[0x40]);
     put(&mut mad, 166, &from_port.to_be_bytes());
     put(&mut mad, 180, &by.address.octets());
@@ -114,8 +114,8 @@ pub(super) fn disconnect_reply(by: Station, remote: u32) -> [u8; LEN] {
     names(DISCONNECT_REPLY, remote, (by.name, remote))
 }
 
-/// The header of a management datagram, and the sender's name for the connection. All datagrams of one exchange have
-/// the number of the first; here that is its sender's name for the connection.
+/// Writes the header of a management datagram, and the sender's name for the connection. All datagrams of one exchange
+/// have the number of the first; here that is its sender's name for the connection.
 fn begin(attribute: u8, exchange: u32, name: u32) -> [u8; LEN] {
     let mut mad = [0; LEN];
     // Base version, class (communication management), its version, method (Send).
@@ -126,7 +126,7 @@ fn begin(attribute: u8, exchange: u32, name: u32) -> [u8; LEN] {
     mad
 }
 
-/// A datagram that only contains both sides' names.
+/// A datagram with both sides' names only.
 fn names(attribute: u8, exchange: u32, (local, remote): (u32, u32)) -> [u8; LEN] {
     let mut mad = begin(attribute, exchange, local);
     put(&mut mad, 28, &remote.to_be_bytes());

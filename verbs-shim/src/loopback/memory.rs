@@ -1,13 +1,13 @@
-//! Registered memory, and the one copy that stands for the adapter's DMA.
+//! Registered memory, and the one copy that takes the place of the adapter's DMA.
 //!
-//! An adapter writes to memory while its owner may be looking at it, which safe Rust cannot express. So a region owns
-//! its buffer while it is registered, and each access holds the region's lock as long as it lasts: a closure of the
-//! owner, or one operation of the adapter. That costs a lock where hardware has none, and an owner that looks for long
-//! delays the adapter; in return, nobody ever sees half of an operation, and no unsafe code is needed. The races that
-//! hardware has between the two cannot be reproduced here. Buffers move in and out without being copied.
+//! An adapter writes to memory while its owner may be reading it, which safe Rust cannot express. So a region owns its
+//! buffer while it is registered, and each access holds the region's lock as long as it lasts: a closure of the owner,
+//! or one operation of the adapter. That needs a lock where hardware has none, and an owner that reads for long delays
+//! the adapter; in return, every operation is seen whole, and no unsafe code is needed. The races that hardware has
+//! between the two cannot be reproduced here. Buffers move in and out without being copied.
 //!
-//! A region that is deregistered leaves its place to the next one, under another handle, because handles never come
-//! twice. So nothing is allocated per call.
+//! The allocation of a deregistered region is used again for the next one, under another handle, because no handle is
+//! ever used twice. So nothing is allocated per call.
 //!
 //! A copy locks two regions, always the older one first. A thread inside a closure over a region holds one lock, and
 //! must not wait for another: that is refused (see [`held`]).
@@ -26,19 +26,20 @@ use crate::verbs::identifiers::Identifiers;
 use crate::verbs::{Access, Local, Operation, Remote};
 use crate::verbs::{Error, NotRegistered};
 
-/// Regions of one protection domain.
+/// Maximum number of regions of one protection domain.
 pub const MAX_REGIONS: usize = 1 << 16;
 
 thread_local! {
     static HELD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in a closure that holds a region. Waiting for a lock could then mean waiting for itself.
+/// Returns true if this thread is in a closure that holds a region. Waiting for a lock could then mean waiting for
+/// itself.
 pub(super) fn held() -> bool {
     HELD.get()
 }
 
-/// An error if [`held`].
+/// Returns an error if [`held`].
 pub(super) fn not_held() -> Result<(), Error> {
     if held() { Err(Error::MemoryHeld) } else { Ok(()) }
 }
@@ -61,25 +62,25 @@ pub struct Domain(Arc<RegionTable>);
 /// The memory of a domain, by handle.
 struct RegionTable {
     handles: Mutex<Handles>,
-    /// The most regions.
+    /// Maximum number of regions.
     most: usize,
-    /// No other domain has it.
+    /// A number that no other domain has.
     number: u64,
 }
 
 #[derive(Default)]
 struct Handles {
     registered: HashMap<u32, Arc<Memory>>,
-    /// Deregistered regions for the next registration to reuse, so that nothing is allocated.
+    /// Deregistered regions, which the next registrations use again, so that nothing is allocated.
     spare: Vec<Arc<Memory>>,
 }
 
-/// The most deregistered regions that are kept.
+/// Maximum number of deregistered regions that are kept.
 const MAX_SPARE: usize = 64;
 
 /// A registered buffer.
 pub(super) struct Memory {
-    /// Ascending with age: the order in which locks are taken.
+    /// Ascending: the order in which locks are taken.
     age: u64,
     /// The number of its domain.
     domain: u64,
@@ -111,28 +112,28 @@ pub struct Region {
     counters: Arc<Counters>,
 }
 
-/// A part of a region that a work request names.
+/// A range of a region, named by a work request.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct MemoryRange {
     memory: Arc<Memory>,
     range: Range<usize>,
 }
 
-/// Which side's memory was at fault.
+/// The side whose memory cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CopyFault {
     Source,
     Target,
 }
 
-/// Counts of what the loopback has moved, and at what cost.
+/// Counts of operations, octets and registrations.
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) moved: AtomicU64,
     pub(super) copied: AtomicU64,
-    /// Regions that exist.
+    /// Number of regions that exist.
     pub(super) registered: AtomicU64,
-    /// Registrations, and those of memory that the other side may use.
+    /// Number of registrations, and of registrations of memory that the other side may use.
     pub(super) registrations: AtomicU64,
     pub(super) remote_registrations: AtomicU64,
     pub(super) sends: AtomicU64,
@@ -142,7 +143,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// An operation begins.
+    /// Counts an operation that begins.
     pub(super) fn begin(&self, operation: Operation) {
         let counter = match operation {
             Operation::Send => &self.sends,
@@ -186,16 +187,16 @@ impl Domain {
         };
         let memory = match handles.spare.pop() {
             Some(mut spare) => match Arc::get_mut(&mut spare) {
-                Some(place) => {
-                    *place = new;
+                Some(entry) => {
+                    *entry = new;
                     spare
                 }
-                // Work that has not ended still names it.
+                // A work request that has not ended still names it.
                 None => Arc::new(new),
             },
             None => Arc::new(new),
         };
-        // With room for twice as many, regions that come and go never make it grow later.
+        // Allocated for twice as many regions, the table never has to grow later when regions come and go.
         let regions = handles.registered.len();
         handles.registered.reserve(regions + 1);
         handles.registered.insert(segment.handle, Arc::clone(&memory));
@@ -206,7 +207,7 @@ impl Domain {
         Ok(Region { domain: self.clone(), memory, counters: Arc::clone(counters) })
     }
 
-    /// The place of a new region, if there may be one more.
+    /// Returns handle, length and offset of a new region, if one more may be registered.
     fn segment(&self, from: &Identifiers, regions: usize, length: usize, access: Access) -> Result<Segment, Error> {
         if !access.is_possible() {
             return Err(Error::Access);
@@ -222,7 +223,7 @@ impl Domain {
         self.0.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Invalidates a handle, and keeps the place of its memory.
+    /// Invalidates a handle, and keeps the allocation for the next region.
     fn deregister(&self, memory: &Arc<Memory>) {
         let mut handles = self.handles();
         let removed = handles.registered.remove(&memory.segment.handle);
@@ -231,15 +232,15 @@ impl Domain {
         }
     }
 
-    /// The place that the other side means, if it may use it that way.
-    pub(super) fn find(&self, remote: Remote, length: usize, right: Access) -> Option<Place> {
+    /// Returns the memory that the other side names, if it may access it that way.
+    pub(super) fn find(&self, remote: Remote, length: usize, right: Access) -> Option<MemoryRange> {
         let memory = Arc::clone(self.handles().registered.get(&remote.handle)?);
         let start = usize::try_from(remote.offset.checked_sub(memory.segment.offset)?).ok()?;
         let range = start..start.checked_add(length)?;
-        (memory.access.contains(right) && range.end <= memory.len()).then_some(Place { memory, range })
+        (memory.access.contains(right) && range.end <= memory.len()).then_some(MemoryRange { memory, range })
     }
 
-    /// Invalidates a handle at the other side's request; false if it may not.
+    /// Invalidates a handle at the other side's request. Returns false if that is not allowed.
     pub(super) fn invalidate(&self, handle: u32) -> bool {
         let mut handles = self.handles();
         let remote = Access::REMOTE_READ | Access::REMOTE_WRITE;
@@ -254,9 +255,9 @@ impl Domain {
         true
     }
 
-    /// Whether a place is in this domain, and registered.
-    pub(super) fn holds(&self, place: &Place) -> bool {
-        place.memory.domain == self.0.number && place.memory.is_valid()
+    /// Returns true if the memory is in this domain, and registered.
+    pub(super) fn holds(&self, range: &MemoryRange) -> bool {
+        range.memory.domain == self.0.number && range.memory.is_valid()
     }
 }
 
@@ -302,18 +303,18 @@ impl Region {
         Ok(mem::take(&mut *self.memory.octets.write().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    pub(super) fn place(local: &Local<'_, Self>) -> Result<Place, Error> {
+    pub(super) fn range(local: &Local<'_, Self>) -> Result<MemoryRange, Error> {
         let (memory, range) = (&local.region.memory, local.range.clone());
         if range.start > range.end || range.end > memory.len() {
             return Err(Error::Range);
         }
-        Ok(Place { memory: Arc::clone(memory), range })
+        Ok(MemoryRange { memory: Arc::clone(memory), range })
     }
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // Without the memory's lock: whoever drops this may hold another region's.
+        // Without the memory's lock: a thread that drops this may hold another region's.
         if self.memory.valid.swap(false, Ordering::AcqRel) {
             self.domain.handles().registered.remove(&self.memory.segment.handle);
         }
@@ -321,8 +322,8 @@ impl Drop for Region {
     }
 }
 
-impl Place {
-    /// Octets.
+impl MemoryRange {
+    /// Length in octets.
     pub(super) fn len(&self) -> usize {
         self.range.end.saturating_sub(self.range.start)
     }
@@ -333,7 +334,7 @@ impl Place {
         Self { memory: Arc::clone(&self.memory), range: self.range.start..end }
     }
 
-    /// Whether an RDMA Read may bring data.
+    /// Returns true if an RDMA Read may bring data.
     pub(super) fn is_read_sink(&self) -> bool {
         self.memory.access.contains(Access::READ_SINK)
     }
@@ -342,7 +343,7 @@ impl Place {
         self.memory.access.contains(Access::LOCAL_WRITE)
     }
 
-    /// Shows its content, for the capture; nothing if it is no longer registered.
+    /// Passes its content to `look`, for the capture. Has no effect if it is no longer registered.
     pub(super) fn look(&self, look: impl FnOnce(&[u8])) {
         let octets = self.memory.octets.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(octets) = octets.get(self.range.clone()).filter(|_| self.memory.is_valid()) {
@@ -351,10 +352,10 @@ impl Place {
     }
 }
 
-/// The DMA: copies from one place to another of the same length, once. `look` sees the octets that were moved.
+/// DMA: copies from one range to another of the same length, once. `look` gets the octets that were moved.
 pub(super) fn transfer(
-    source: &Place,
-    target: &Place,
+    source: &MemoryRange,
+    target: &MemoryRange,
     counters: &Counters,
     look: impl FnOnce(&[u8]),
 ) -> Result<(), CopyFault> {

@@ -1,28 +1,27 @@
 //! A provider of [`Verbs`] within this process: no hardware, no privileges, no threads of its own, no unsafe code.
 //!
 //! A [`Fabric`] is a network, an [`Adapter`] an end of it with an IPv4 address. It refuses what hardware refuses, and
-//! each such refusal ends the connection, as it does there: memory that is no longer registered, belongs to another
+//! each such refusal ends the connection, as with hardware: memory that is no longer registered, belongs to another
 //! protection domain, is too small or may not be used that way; a receive that is too small or missing. It differs from
 //! hardware in two ways: it is more predictable, so that tests can rely on it (see below), and safe code needs a lock,
-//! so an owner that looks at its memory keeps the adapter waiting and should not do so for long.
+//! so an owner that accesses its memory keeps the adapter waiting and should not do so for long.
 //!
-//! # What happens when
-//! Posting only queues; work is carried out when either side waits for a completion. If neither side ever waits, posted
-//! work is not carried out, and is flushed when the connection ends. RDMA Reads bring their data as late as the rules
-//! of the InfiniBand Architecture allow, so that a missing fence is noticed.
+//! # Execution of work
+//! Posting only queues; work is executed when either side waits for a completion. If neither side ever waits, posted
+//! work is not executed, and is flushed when the connection ends. RDMA Reads bring their data as late as the rules of
+//! the InfiniBand Architecture allow, so that a missing fence is noticed.
 //!
-//! # What goes wrong on purpose
+//! # Fault injection
 //! [`Adapter::with_faults`] gives an adapter whose queue pairs follow a plan.
 //!
-//! # What was done
+//! # Capture
 //! [`Fabric::captured`] writes everything to a capture file as RoCEv2, packet by packet, with the data, as an adapter
 //! would have sent it, including set-up and acknowledgements. Injected faults show as missing packets.
 //!
 //! # Copies
-//! Each octet that moves is copied once, which stands for the adapter's DMA; [`Fabric::copies`] counts the copies. A
-//! capture reads the octets in place.
+//! Each octet that moves is copied once, in place of the adapter's DMA; [`Fabric::copies`] counts the copies. A capture
+//! reads the octets in place.
 
-mod bell;
 mod capture;
 mod faults;
 mod link;
@@ -31,6 +30,7 @@ mod management;
 mod memory;
 mod packet;
 mod side;
+mod wakeup;
 mod wire;
 
 use std::collections::{BTreeSet, HashMap};
@@ -59,17 +59,17 @@ use crate::verbs::waiter::{Waiter, Watch};
 use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
 use crate::verbs::{Error, NotRegistered};
 
-/// The most adapters of a fabric.
+/// Maximum number of adapters of a fabric.
 pub const MAX_ADAPTERS: usize = 256;
-/// The most addresses of a fabric at which someone listens.
+/// Maximum number of listeners of a fabric.
 pub const MAX_LISTENERS: usize = 1024;
-/// The largest depth of a queue, and the largest backlog.
+/// Maximum depth of a queue, and maximum backlog.
 pub const MAX_DEPTH: usize = 1 << 16;
-/// The most octets of private data in a request (RDMA IP CM service: 92 minus 36).
+/// Maximum length of private data in a request, in octets (RDMA IP CM service: 92 minus 36).
 pub const REQUEST_PRIVATE_DATA: usize = 56;
-/// The most octets of private data in an acceptance.
+/// Maximum length of private data in an acceptance, in octets.
 pub const ACCEPT_PRIVATE_DATA: usize = 196;
-/// The most octets of private data in a rejection.
+/// Maximum length of private data in a rejection, in octets.
 pub const REJECT_PRIVATE_DATA: usize = 148;
 
 /// A network within this process.
@@ -93,28 +93,28 @@ struct Network {
     counters: Arc<Counters>,
     adapters: Mutex<BTreeSet<Ipv4Addr>>,
     doors: Mutex<HashMap<SocketAddrV4, Arc<Door>>>,
-    /// Queue pairs so far.
+    /// Number of queue pairs so far.
     queue_pairs: AtomicU32,
     capture: Option<(Arc<Recorder>, PathMtu)>,
 }
 
-/// What a fabric has moved so far.
+/// Octets that a fabric has moved so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copies {
-    /// Octets that Sends, RDMA Writes and RDMA Reads have moved.
+    /// Octets moved by Sends, RDMA Writes and RDMA Reads.
     pub moved: u64,
-    /// Octets that were copied for it.
+    /// Octets copied for that.
     pub copied: u64,
 }
 
-/// What queue pairs of a fabric have begun so far, and what its adapters have registered.
+/// Operations that queue pairs of a fabric have begun so far, and registrations of its adapters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FabricCounts {
     /// Sends.
     pub sends: u64,
-    /// Those among them that invalidate a handle.
+    /// Sends that invalidate a handle.
     pub invalidating_sends: u64,
     /// RDMA Writes.
     pub writes: u64,
@@ -122,7 +122,7 @@ pub struct FabricCounts {
     pub reads: u64,
     /// Registrations of memory.
     pub registrations: u64,
-    /// Those among them of memory that the other side may read or write.
+    /// Registrations of memory that the other side may read or write.
     pub remote_registrations: u64,
 }
 
@@ -146,9 +146,9 @@ pub struct Adapter {
     network: Arc<Network>,
     address: Ipv4Addr,
     plan: Arc<Plan>,
-    /// The most regions of a protection domain.
+    /// Maximum number of regions of a protection domain.
     regions: usize,
-    /// The most octets that one work request moves.
+    /// Maximum number of octets that one work request moves.
     message_size: u32,
 }
 
@@ -174,7 +174,7 @@ pub struct Adapter {
 pub struct QueuePair {
     /// Locked before the link by the side that accepts; others release it first.
     seat: Mutex<Seat>,
-    /// Work requests so far.
+    /// Number of work requests so far.
     steps: AtomicU64,
     plan: Arc<Plan>,
     address: Ipv4Addr,
@@ -184,14 +184,14 @@ pub struct QueuePair {
     network: Arc<Network>,
 }
 
-/// The link of a queue pair. When it accepts, it moves to the link of the one that asked.
+/// The link of a queue pair. When it accepts, it moves to the link of the requester.
 #[derive(Clone, Debug)]
 struct Seat {
     link: Arc<Link>,
     side: Side,
 }
 
-/// Takes requests for connections of the loopback. Dropping it refuses those that wait.
+/// Listens for connections of the loopback. Dropping it refuses waiting requests.
 ///
 /// ```
 /// use std::time::Duration;
@@ -218,7 +218,7 @@ impl Fabric {
         Self::default()
     }
 
-    /// A network without adapters that writes what happens on it to a capture file: pcap, RoCEv2 over Ethernet, with
+    /// Creates a network without adapters that writes its traffic to a capture file: pcap, RoCEv2 over Ethernet, with
     /// this path MTU. Connections wait for `write`, so it should be buffered.
     ///
     /// ```
@@ -236,11 +236,10 @@ impl Fabric {
         Ok(Self(Arc::new(Network { capture, ..Network::default() })))
     }
 
-    /// Ends the capture, and returns its number of frames. What happens later is not in it. Without a capture it
-    /// returns 0.
+    /// Ends the capture, and returns its number of frames. Later traffic is not in it. Without a capture it returns 0.
     ///
     /// # Errors
-    /// The first error in writing it; what came after that was not written.
+    /// The first error in writing it; after that error, nothing was written.
     pub fn end_capture(&self) -> io::Result<u64> {
         self.0.capture.as_ref().map_or(Ok(0), |(recorder, _)| recorder.finish())
     }
@@ -261,14 +260,14 @@ impl Fabric {
         Ok(Adapter { network, address, plan, regions: MAX_REGIONS, message_size: u32::MAX })
     }
 
-    /// How much was moved so far, and how much was copied for that.
+    /// Number of octets moved and copied so far.
     #[must_use]
     pub fn copies(&self) -> Copies {
         let Counters { moved, copied, .. } = &*self.0.counters;
         Copies { moved: moved.load(Ordering::Relaxed), copied: copied.load(Ordering::Relaxed) }
     }
 
-    /// How many operations were begun so far, and how much memory was registered.
+    /// Number of operations begun so far, and of registrations.
     ///
     /// ```
     /// use rpcrdma_verbs::loopback::Fabric;
@@ -294,7 +293,7 @@ impl Fabric {
         }
     }
 
-    /// Regions of all adapters that exist at the moment: registered, and neither deregistered nor dropped.
+    /// Number of regions of all adapters that exist at the moment: registered, and neither deregistered nor dropped.
     ///
     /// ```
     /// use rpcrdma_verbs::loopback::Fabric;
@@ -315,13 +314,13 @@ impl Fabric {
 }
 
 impl Adapter {
-    /// The same adapter, but queue pairs created through this value follow the plan.
+    /// Makes queue pairs created through the returned value follow the plan. It is the same adapter.
     #[must_use]
     pub fn with_faults(self, faults: Faults) -> Self {
         Self { plan: Arc::new(Plan::new(faults)), ..self }
     }
 
-    /// What the plan has done so far, on all queue pairs created through this value and its clones.
+    /// Faults that the plan has injected so far, on all queue pairs created through this value and its clones.
     ///
     /// ```
     /// use rpcrdma_verbs::Verbs;
@@ -339,15 +338,16 @@ impl Adapter {
         self.plan.injected()
     }
 
-    /// The same adapter, but protection domains created through this value hold at most this many regions, and never
-    /// more than [`MAX_REGIONS`]; more are refused with [`Error::Exhausted`].
+    /// Limits the number of regions of protection domains created through the returned value, which is the same
+    /// adapter. The limit is never more than [`MAX_REGIONS`]. Further registrations are refused with
+    /// [`Error::Exhausted`].
     #[must_use]
     pub fn with_regions(self, most: usize) -> Self {
         Self { regions: most.min(MAX_REGIONS), ..self }
     }
 
-    /// The same adapter, but each work request of a queue pair created through this value moves at most this many
-    /// octets, just as the port of a real adapter has a longest message.
+    /// Limits the number of octets that one work request moves on queue pairs created through the returned value, which
+    /// is the same adapter. The port of a real adapter has a longest message too.
     #[must_use]
     pub fn with_message_size(self, octets: u32) -> Self {
         Self { message_size: octets, ..self }
@@ -365,7 +365,7 @@ impl QueuePair {
         SocketAddrV4::new(self.address, DYNAMIC | self.number as u16)
     }
 
-    /// What it says about itself during set-up.
+    /// Its properties during set-up.
     fn station(&self) -> Station {
         let identifiers = &self.network.identifiers;
         Station {
@@ -378,7 +378,8 @@ impl QueuePair {
         }
     }
 
-    /// Sends its request, into the capture too if there is `private_data`; none if the queue pair was used before.
+    /// Sends its request, and writes it to the capture if there is `private_data`. Returns `None` if the queue pair was
+    /// used before.
     fn ask(&self, to: SocketAddrV4, private_data: Option<&Vec<u8>>) -> Option<Arc<Link>> {
         let link = self.seat().link;
         let mut state = link.lock();
@@ -420,7 +421,7 @@ fn padded<const LENGTH: usize>(private_data: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(field)
 }
 
-/// When a step that the plan delays happens.
+/// Returns the time of a step that the plan delays.
 fn delayed(strike: Option<&Strike>) -> Option<Instant> {
     /// Ninety years, so no clock overflows.
     const LONGEST: Duration = Duration::from_secs(90 * 365 * 86_400);
@@ -494,12 +495,12 @@ impl Verbs for Adapter {
 
     fn post_receive(&self, queue_pair: &QueuePair, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
         not_held()?;
-        let place = Region::place(&local)?;
+        let memory = Region::range(&local)?;
         loop {
             let Seat { link, side } = queue_pair.seat();
-            let posted = link.lock().post_receive(side, id, place.clone());
+            let posted = link.lock().post_receive(side, id, memory.clone());
             match posted {
-                // It was accepted meanwhile.
+                // The queue pair was accepted meanwhile.
                 Err(Error::Disconnected) if !Arc::ptr_eq(&queue_pair.seat().link, &link) => {}
                 Ok(Awaited::No) => return Ok(()),
                 Ok(Awaited::Yes) => {
@@ -513,8 +514,8 @@ impl Verbs for Adapter {
 
     fn post(&self, queue_pair: &QueuePair, work: Work<'_, Region>) -> Result<(), Error> {
         not_held()?;
-        let place = Region::place(&work.local)?;
-        if place.len() > queue_pair.message_size as usize {
+        let memory = Region::range(&work.local)?;
+        if memory.len() > queue_pair.message_size as usize {
             return Err(Error::Range);
         }
         let Seat { link, side } = queue_pair.seat();
@@ -523,7 +524,7 @@ impl Verbs for Adapter {
         let strike = queue_pair.plan.of(queue_pair.steps.fetch_add(1, Ordering::Relaxed) + 1);
         let begins = delayed(strike.as_ref());
         let Work { id, operation, fenced, .. } = work;
-        state.post(side, Queued { id, operation, place, fenced, begins, strike, numbers: None })?;
+        state.post(side, Queued { id, operation, memory, fenced, begins, strike, numbers: None })?;
         drop(state);
         link.notify();
         Ok(())

@@ -28,9 +28,9 @@ pub(super) const MASK: u32 = 0xff_ffff;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) opcode: u8,
-    /// The receiver's.
+    /// The receiver's queue pair.
     pub(super) queue_pair: u32,
-    /// Whether the sender asks for an acknowledgement.
+    /// True if the sender requests an acknowledgement.
     pub(super) acknowledge: bool,
     pub(super) sequence: u32,
 }
@@ -44,7 +44,7 @@ pub(super) struct Path {
     pub(super) port: u16,
 }
 
-/// The frame with one packet.
+/// Returns the frame with one packet.
 pub(super) fn frame(path: Path, header: Header, extension: &[u8], data: &[u8]) -> Vec<u8> {
     let pad = data.len().wrapping_neg() % 4;
     let transport = transport(header, pad as u8);
@@ -98,7 +98,7 @@ fn udp(path: Path, length: u16) -> [u8; UDP_LEN] {
     [s0, s1, d0, d1, l0, l1, 0, 0]
 }
 
-/// The invariant CRC: whatever routers may change counts as ones, and so does the missing Local Route Header.
+/// The invariant CRC: fields that routers may change count as ones, and so does the missing Local Route Header.
 fn icrc(ip: [u8; IPV4_LEN], udp: [u8; UDP_LEN], transport: [u8; 12], body: &[u8]) -> u32 {
     let [version, _, l0, l1, i0, i1, f0, f1, _, protocol, _, _, addresses @ ..] = ip;
     let [s0, s1, d0, d1, u0, u1, _, _] = udp;

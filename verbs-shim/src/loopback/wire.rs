@@ -1,8 +1,8 @@
-//! What a connection would look like on the wire: the packets of each operation, numbered as a queue pair numbers them
-//! (InfiniBand Architecture, volume 1, chapter 9).
+//! Packets of a connection: the packets of each operation, numbered as a queue pair numbers them (InfiniBand
+//! Architecture, volume 1, chapter 9).
 //!
-//! Each side numbers its requests consecutively. An RDMA Read takes as many numbers as its answer has packets; an
-//! answer or acknowledgement has the number of what it answers.
+//! Each side numbers its requests consecutively. An RDMA Read has as many numbers as its answer has packets; an answer
+//! or acknowledgement has the number of its request.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::side::Side;
 use crate::verbs::Error;
 use crate::verbs::{Operation, Remote, Status};
 
-/// The most octets of data that a packet carries.
+/// Maximum number of octets of data in a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PathMtu {
     /// 256 octets.
@@ -47,7 +47,7 @@ impl PathMtu {
     }
 }
 
-/// Opcodes by the place of a packet in its message.
+/// Opcodes by the position of a packet in its message.
 #[derive(Clone, Copy, Debug)]
 struct Opcodes {
     first: u8,
@@ -90,34 +90,34 @@ pub(super) struct Wire {
     datagrams: u32,
 }
 
-/// One side.
+/// State of one side.
 #[derive(Debug)]
 struct End {
     station: Station,
     /// The number of its next request.
     next: u32,
-    /// Requests of the other side that it has answered.
+    /// Number of requests of the other side that it has answered.
     answered: u32,
 }
 
 impl Wire {
-    /// A connection that `active` asks for.
+    /// Begins a connection that `active` requests.
     pub(super) fn new(recorder: Arc<Recorder>, mtu: PathMtu, active: Station, to: Ipv4Addr) -> Self {
         let unknown = Station { address: to, queue_pair: 0, name: 0, sequence: 0, ..active };
         let end = |station, next| End { station, next, answered: 0 };
         let port = 0xc000 | active.name as u16;
-        // Each side says with which number the other one begins.
+        // Each side tells the other one the number to begin with.
         Self { recorder, mtu, port, active: end(active, 0), passive: end(unknown, active.sequence), datagrams: 0 }
     }
 
-    /// REQ.
+    /// Writes a REQ.
     pub(super) fn request(&mut self, port: u16, from_port: u16, private_data: &[u8]) {
         let (by, to) = (self.active.station, self.passive.station.address);
         let mad = management::request(by, (to, port), from_port, self.mtu.code(), private_data);
         self.datagram(Side::Active, &mad);
     }
 
-    /// REP and RTU.
+    /// Writes REP and RTU.
     pub(super) fn accept(&mut self, passive: Station, private_data: &[u8]) {
         self.passive.station = passive;
         self.active.next = passive.sequence;
@@ -126,7 +126,7 @@ impl Wire {
         self.datagram(Side::Active, &management::ready_to_use(active, passive.name));
     }
 
-    /// REJ, if the other side is told the reason.
+    /// Writes a REJ, if the other side is to know the reason.
     pub(super) fn refuse(&mut self, error: &Error) {
         let (reason, private_data) = match error {
             Error::Rejected(private_data) => (management::CONSUMER, private_data.as_slice()),
@@ -136,14 +136,14 @@ impl Wire {
         self.datagram(Side::Passive, &management::reject(self.active.station.name, reason, private_data));
     }
 
-    /// DREQ and DREP.
+    /// Writes DREQ and DREP.
     pub(super) fn disconnect(&mut self, by: Side) {
         let (mine, theirs) = (self.end(by).station, self.end(by.other()).station);
         self.datagram(by, &management::disconnect_request(mine, theirs));
         self.datagram(by.other(), &management::disconnect_reply(theirs, mine.name));
     }
 
-    /// A complete Send or RDMA Write.
+    /// Writes a complete Send or RDMA Write.
     pub(super) fn message(&mut self, from: Side, operation: Operation, data: &[u8]) -> Numbers {
         let count = self.count(data.len());
         let numbers = self.take(from, count);
@@ -153,7 +153,7 @@ impl Wire {
         numbers
     }
 
-    /// The first packet of a Send, and "receiver not ready". It takes no numbers, because all of it comes again.
+    /// Writes the first packet of a Send, and "receiver not ready". It uses no numbers, because all of it comes again.
     pub(super) fn not_ready(&mut self, from: Side, operation: Operation, data: &[u8]) {
         let number = self.end(from).next;
         self.part(from, operation, data, number, 0);
@@ -167,7 +167,7 @@ impl Wire {
             Operation::Write(_) => (WRITE, data.len()),
             Operation::Read(_) => return,
         };
-        let part = self.place(index, length);
+        let part = self.packet_part(index, length);
         let extension = match operation {
             Operation::SendWithInvalidate(handle) if part.is_last => handle.to_be_bytes().to_vec(),
             Operation::Write(remote) if part.is_first => target(remote, length),
@@ -177,32 +177,33 @@ impl Wire {
         self.packet(from, opcodes.of(part), number(first, index), part.is_last, &extension, data);
     }
 
-    /// An RDMA Read's request.
+    /// Writes the request of an RDMA Read.
     pub(super) fn read_request(&mut self, from: Side, remote: Remote, length: usize) -> Numbers {
         let numbers = self.take(from, self.count(length));
         self.packet(from, READ_REQUEST, numbers.first, true, &target(remote, length), &[]);
         numbers
     }
 
-    /// The answer to an RDMA Read of `from`.
+    /// Writes the answer to an RDMA Read of `from`.
     pub(super) fn read_response(&mut self, from: Side, numbers: Numbers, data: &[u8]) {
         let acknowledgement = self.answered(from, ACKNOWLEDGED);
         for index in 0..self.count(data.len()) {
-            let part = self.place(index, data.len());
+            let part = self.packet_part(index, data.len());
             let extension = if part.is_first || part.is_last { &acknowledgement[..] } else { &[] };
             let (opcode, data) = (READ_RESPONSE.of(part), self.piece(data, index));
             self.packet(from.other(), opcode, number(numbers.first, index), false, extension, data);
         }
     }
 
-    /// A request of `from` has been carried out.
+    /// Writes the acknowledgement of a request of `from`.
     pub(super) fn acknowledge(&mut self, from: Side, numbers: Numbers) {
         let acknowledgement = self.answered(from, ACKNOWLEDGED);
         self.packet(from.other(), ACKNOWLEDGE, numbers.last, false, &acknowledgement, &[]);
     }
 
-    /// A request of `from` ended with this status. If the status calls for it, the other side refuses a packet: the one
-    /// that names the memory, or, for a Send that does not fit, the last, which is beyond the receive in any case.
+    /// Writes the end of a request of `from` with this status. If the status calls for it, the other side refuses a
+    /// packet: the one that names the memory, or, for a Send that does not fit, the last, which is beyond the receive
+    /// in any case.
     pub(super) fn refuse_request(&mut self, from: Side, operation: Operation, numbers: Numbers, status: Status) {
         let syndrome = match status {
             Status::RemoteInvalidRequest => INVALID_REQUEST,
@@ -222,7 +223,7 @@ impl Wire {
         self.packet(from.other(), ACKNOWLEDGE, number, false, &(u32::from(syndrome) << 24 | count).to_be_bytes(), &[]);
     }
 
-    /// The AETH for one more request of `from`.
+    /// Returns the AETH for one more request of `from`.
     fn answered(&mut self, from: Side, syndrome: u8) -> [u8; 4] {
         let end = self.end_mut(from.other());
         end.answered = (end.answered + 1) & MASK;
@@ -236,12 +237,12 @@ impl Wire {
         Numbers { first, last: number(first, count.saturating_sub(1)) }
     }
 
-    /// The number of packets of a message; one without data has one too.
+    /// Returns the number of packets of a message; a message without data has one too.
     fn count(&self, length: usize) -> usize {
         length.div_ceil(self.mtu.octets()).max(1)
     }
 
-    fn place(&self, index: usize, length: usize) -> PacketPart {
+    fn packet_part(&self, index: usize, length: usize) -> PacketPart {
         PacketPart { is_first: index == 0, is_last: index + 1 == self.count(length) }
     }
 
@@ -282,7 +283,7 @@ impl Wire {
     }
 }
 
-/// Where in its message a packet is.
+/// Position of a packet in its message.
 #[derive(Clone, Copy, Debug)]
 struct PacketPart {
     is_first: bool,
@@ -300,7 +301,7 @@ impl Opcodes {
     }
 }
 
-/// The number this many packets later.
+/// Returns the number of the packet that is `packets` after `first`.
 const fn number(first: u32, packets: usize) -> u32 {
     first.wrapping_add(packets as u32) & MASK
 }

@@ -12,8 +12,8 @@ use crate::message::ended::Ended;
 use crate::message::reply::{self, ReplyError};
 use crate::message::stream::Stream;
 
-/// An RPC call with room for its reply. All buffers belong to the caller and come back with the reply or an error, so
-/// that the next call can reuse them. Only the buffers of a call that is given up while it waits for its reply come
+/// An RPC call with buffers for its reply. All buffers belong to the caller and come back with the reply or an error,
+/// so that the next call can reuse them. Only the buffers of a call that is given up while it waits for its reply come
 /// back in [another way](crate::Connection::returned).
 ///
 /// ```
@@ -34,30 +34,30 @@ pub struct Call {
     /// The XID with which it was last made; kept even if the rest of the call is given up.
     xid: u32,
     pub(crate) results: Vec<Vec<u8>>,
-    /// The most octets of the reply's header, and of the rest.
+    /// Maximum length of the reply's header, and of the rest, in octets.
     reply_header: u32,
     results_length: u32,
     largest_room: u32,
     expects: Expects,
-    /// The reply, or the room for it.
+    /// The reply, or the buffer for it.
     pub(crate) reply: Vec<u8>,
-    /// Where in `reply` the reply is.
+    /// Range of the reply in `reply`.
     pub(crate) replied: Range<usize>,
-    /// Octets of each result.
+    /// Length of each result, in octets.
     pub(crate) received: Vec<u32>,
 }
 
-/// What chooses the XID of a call.
+/// Origin of the XID of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Chooser {
-    /// The caller, who has put it in the message.
+    /// The caller has put it in the message.
     #[default]
     Caller,
-    /// The connection, each time that the call is made.
+    /// The connection chooses it, each time that the call is made.
     Connection,
 }
 
-/// What comes after a call.
+/// Answer to a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Expects {
     #[default]
@@ -65,7 +65,7 @@ pub(crate) enum Expects {
     Nothing,
 }
 
-/// Why there is no reply to a call.
+/// Reason for a call without a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallError {
@@ -73,22 +73,22 @@ pub enum CallError {
     Refused(requester::CallRefusal),
     /// Memory could not be registered.
     NotRegistered,
-    /// The other side says that it cannot answer this call; making it again does not help (RFC 8166 section 4.5).
+    /// The other side cannot answer this call; making it again does not help (RFC 8166 section 4.5).
     Error(ErrorBody),
-    /// The other side answers `RDMA2_ERROR`, of version 2, and making the call again as that asks for is not possible, not
-    /// allowed, or has been tried.
+    /// The other side answered `RDMA2_ERROR`, of version 2, and making the call again, as that error asks for, is not
+    /// possible, not allowed, or was tried.
     ErrorV2(ErrorBodyV2),
-    /// What was received outside a Send is not a reply to this call, or is longer than the room that was announced. In
-    /// version 2, also a reply whose chunks are not those of the call.
+    /// The octets received outside a Send are not a reply to this call, or exceed the announced buffer. In version 2,
+    /// also a reply whose chunks are not the chunks of the call.
     NoReply,
-    /// The call took too long and was given up. If it was sent, the other side may still use its buffers: they are not
-    /// in the [`Call`], but are freed when its reply has come, or [returned](crate::Connection::returned).
+    /// The call timed out and was given up. If it was sent, the other side may still use its buffers: they are not in
+    /// the [`Call`], but are freed when its reply has come, or [returned](crate::Connection::returned).
     TimedOut(Progress),
     /// The connection ended first.
     Lost(Ended, Progress),
 }
 
-/// How far a call without a reply had got: whether the other side may have carried it out.
+/// Progress of a call without a reply: tells if the other side may have carried it out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Progress {
     /// It was not sent, so it was not carried out and can be made again.
@@ -98,12 +98,12 @@ pub enum Progress {
     Sent,
 }
 
-/// Octets of the header of a call without credentials, and of that of a reply that was accepted, without verifier.
+/// Length of the header of a call without credentials, and of an accepted reply without verifier, in octets.
 const CALL_HEADER: usize = 40;
 const REPLY_HEADER: u32 = 24;
 
 impl Call {
-    /// A call of a procedure, with `AUTH_NONE` and without arguments: those are appended to [`message`](Self::message).
+    /// A call of a procedure, with `AUTH_NONE` and without arguments, which are appended to [`message`](Self::message).
     /// The connection gives it an XID each time it is made.
     #[must_use]
     pub fn rpc(program: u32, version: u32, procedure: u32) -> Self {
@@ -124,8 +124,8 @@ impl Call {
         call
     }
 
-    /// The same call with the credentials of a user. Its reply may have a verifier (RFC 5531 appendix A), for which room is
-    /// added.
+    /// Adds the credentials of a user. The reply may then have a verifier (RFC 5531 appendix A), for which the buffer
+    /// is enlarged.
     #[must_use]
     pub fn with_credentials(mut self, user: &AuthSys<'_>) -> Self {
         let (mut body, mut octets) = ([0; AuthSys::MAX_LEN], [0; CALL_HEADER + AuthSys::MAX_LEN]);
@@ -143,44 +143,44 @@ impl Call {
         self
     }
 
-    /// A call with this message, which begins with the whole RPC header, its XID included: to use other credentials, or
-    /// to forward a call. [`Connection::xid`](crate::Connection::xid) provides XIDs. A reply may have at most
-    /// `reply_length` octets, not counting the results that have room of their own; a longer one is refused.
+    /// A call with this message, which begins with the whole RPC header, including its XID: to use other credentials,
+    /// or to forward a call. [`Connection::xid`](crate::Connection::xid) provides XIDs. `reply_length`: maximum length
+    /// of the reply in octets, not counting results with buffers of their own; a longer one is refused.
     #[must_use]
     pub fn new(message: Stream, reply_length: u32) -> Self {
         Self { stream: message, results_length: reply_length, ..Self::default() }
     }
 
-    /// The same call, with results of at most this many octets, not counting those that have room of their own; the
-    /// default is 0. A longer reply cannot be received.
+    /// Sets the maximum length of the results in octets, not counting results with buffers of their own. Default: 0. A
+    /// longer reply cannot be received.
     #[must_use]
     pub const fn with_results_length(mut self, octets: u32) -> Self {
         self.set_results_length(octets);
         self
     }
 
-    /// Adds room for one more result that the Upper-Layer Binding allows to be reduced: a Write chunk as long as the
-    /// buffer. The other side fills these in the order of the results.
+    /// Adds a buffer for one more result that the Upper-Layer Binding allows to be reduced: a Write chunk as long as
+    /// the buffer. The other side fills these in the order of the results.
     #[must_use]
     pub fn with_result(mut self, room: Vec<u8>) -> Self {
         self.results.push(room);
         self
     }
 
-    /// The same call, which may be made again with more room if the other side says in version 2 that a result, or the reply,
-    /// is longer than its room: with up to this many octets for either. The buffer of the result grows then. The other side
-    /// has carried the call out before it says so, and does it again; so this is for calls that may be carried out twice.
-    /// The default is 0: such a call ends with [`CallError::ErrorV2`].
+    /// Allows the call to be made again with larger buffers, if the other side reports in version 2 that a result, or
+    /// the reply, exceeds its buffer. `octets`: maximum length of each. The buffer of the result then grows. The other
+    /// side carries the call out before it reports that, and carries it out again; so this is for calls that may be
+    /// carried out twice. Default: 0. Such a call then ends with [`CallError::ErrorV2`].
     #[must_use]
     pub const fn with_largest_room(mut self, octets: u32) -> Self {
         self.largest_room = octets;
         self
     }
 
-    /// The same call, of a procedure that has no reply: a Call-only of version 2 (version two draft -07 section 4.7). It has
-    /// ended when its Send is complete, which does not say that the other side has carried it out. All of it travels in Sends,
-    /// its data items included, and rooms for results are not used. Version 1 has no such calls: they end with
-    /// [`CallError::Refused`].
+    /// Makes it a call of a procedure that has no reply: a Call-only of version 2 (version two draft -07 section 4.7).
+    /// It has ended when its Send has completed, which does not mean that the other side has carried it out. All of it
+    /// travels in Sends, including its data items, and buffers for results are not used. Version 1 has no such calls:
+    /// they end with [`CallError::Refused`].
     ///
     /// ```
     /// use rpcrdma_verbs::Call;
@@ -194,19 +194,20 @@ impl Call {
         self
     }
 
-    /// The message, where arguments are appended: octets of XDR, and data items that may be reduced, each a Read chunk.
-    /// What [`rpc`](Self::rpc) has begun keeps its header when it is [cleared](Stream::clear) for the next call.
+    /// The message, to which arguments are appended: octets of XDR, and data items that may be reduced, each a Read
+    /// chunk. A message begun by [`rpc`](Self::rpc) keeps its header when it is [cleared](Stream::clear) for the next
+    /// call.
     pub const fn message(&mut self) -> &mut Stream {
         &mut self.stream
     }
 
-    /// The room for results, to change it for the next call.
+    /// The buffers for results, to change them for the next call.
     pub const fn rooms(&mut self) -> &mut Vec<Vec<u8>> {
         &mut self.results
     }
 
-    /// Changes how long the results of the next call may be: [`with_results_length`](Self::with_results_length). For a call
-    /// made by [`new`](Self::new), it is how long the whole reply may be.
+    /// Changes the maximum length of the results of the next call: [`with_results_length`](Self::with_results_length).
+    /// For a call made by [`new`](Self::new), it is the maximum length of the whole reply.
     pub const fn set_results_length(&mut self, octets: u32) {
         self.results_length = octets;
     }
@@ -217,15 +218,15 @@ impl Call {
         self.xid
     }
 
-    /// The results, without those that are in rooms of their own.
+    /// The results, without those in buffers of their own.
     ///
     /// # Errors
-    /// What the server answered if it did not carry out the call.
+    /// The server's answer, if it did not carry out the call.
     pub fn accepted(&self) -> Result<&[u8], ReplyError> {
         reply::results(self.reply())
     }
 
-    /// The reply with its header, without the results that are in their own buffers; empty if there is none.
+    /// The reply with its header, without results in buffers of their own; empty if there is none.
     #[must_use]
     pub fn reply(&self) -> &[u8] {
         self.reply.get(self.replied.clone()).unwrap_or_default()
@@ -238,22 +239,22 @@ impl Call {
         self.results.get(number).and_then(|room| room.get(..length)).unwrap_or_default()
     }
 
-    /// The most octets of the reply.
+    /// Returns the maximum length of the reply in octets.
     pub(crate) const fn reply_length(&self) -> u32 {
         self.reply_header.saturating_add(self.results_length)
     }
 
-    /// The most octets that the room for a result or for the reply may grow to.
+    /// Returns the maximum length in octets to which the buffer of a result or the reply may grow.
     pub(crate) const fn largest_room(&self) -> u32 {
         self.largest_room
     }
 
-    /// Whether there is a reply to it.
+    /// Returns the kind of answer that it expects.
     pub(crate) const fn expects(&self) -> Expects {
         self.expects
     }
 
-    /// Takes an XID, if the connection is to choose it.
+    /// Sets an XID, if the connection is to choose it.
     pub(crate) fn choose_xid(&mut self, next: impl FnOnce() -> u32) {
         if self.chosen_by == Chooser::Connection {
             self.stream.set_xid(next());
@@ -279,9 +280,9 @@ impl fmt::Display for CallError {
             Self::NotRegistered => f.write_str("the memory of the call could not be registered"),
             Self::Error(error) => write!(f, "the other side answers with an error: {error}"),
             Self::ErrorV2(error) => write!(f, "the other side answers with an error: {error}"),
-            Self::NoReply => f.write_str("what came is no reply to this call, or too long for its room"),
-            Self::TimedOut(Progress::NotSent) => f.write_str("not sent within the time that was set"),
-            Self::TimedOut(Progress::Sent) => f.write_str("no reply within the time that was set"),
+            Self::NoReply => f.write_str("the answer is not a reply to this call, or exceeds its buffer"),
+            Self::TimedOut(Progress::NotSent) => f.write_str("timed out before it was sent"),
+            Self::TimedOut(Progress::Sent) => f.write_str("timed out waiting for the reply"),
             Self::Lost(ended, Progress::NotSent) => write!(f, "the connection ended before the call was sent: {ended}"),
             Self::Lost(ended, Progress::Sent) => write!(f, "the connection ended before the reply: {ended}"),
         }

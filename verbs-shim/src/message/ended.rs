@@ -1,4 +1,4 @@
-//! Why a connection is over.
+//! Reasons for the end of a connection.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use rpcrdma::endpoint::InputError;
 
 use crate::verbs::{Error, Kind, Status};
 
-/// Why a connection is over.
+/// Reason for the end of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Ended {
@@ -14,46 +14,45 @@ pub enum Ended {
     Here,
     /// The other side has ended it, or no longer knows of it.
     Peer,
-    /// Something that was posted failed.
+    /// A work request or a receive failed.
     Failed(Kind, Status),
-    /// The other side did what RPC-over-RDMA does not allow.
+    /// The other side broke the rules of RPC-over-RDMA.
     PeerFault(PeerFault),
     /// This side failed: neither the other side nor the application is to blame.
     Internal(InternalFault),
-    /// The reply to a call that was given up has not come within
-    /// [`SettingsBuilder::grace`](crate::SettingsBuilder::grace).
+    /// The reply to a given-up call has not come within [`SettingsBuilder::grace`](crate::SettingsBuilder::grace).
     Unanswered,
-    /// The adapter refused something.
+    /// The adapter refused an operation.
     Refused(Error),
 }
 
-/// What the other side did that RPC-over-RDMA does not allow.
+/// Violation of RPC-over-RDMA by the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PeerFault {
-    /// It had more calls under way than it was granted credits for (RFC 8166 section 3.3.1).
+    /// It had more calls in flight than it was granted credits for (RFC 8166 section 3.3.1).
     CreditExceeded,
-    /// With a reply, it invalidated memory of something else than the call, or any memory although not both sides had
-    /// announced support for it (RFC 8797 section 4.1).
+    /// With a reply, it invalidated memory that is not the call's, or any memory although not both sides had announced
+    /// support for it (RFC 8797 section 4.1).
     ReplyInvalidated,
     /// With a call, it invalidated memory, which only a reply may do (RFC 8797 section 4.1).
     CallInvalidated,
 }
 
-/// What went wrong on this side: a bug of this library or of a provider.
+/// Failure of this side: a bug of this library or of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InternalFault {
-    /// A Requester or Responder was told something that it did not expect.
+    /// A Requester or Responder got an unexpected input.
     Input(InputError),
     /// A header does not fit a Send.
     Header,
-    /// What a Requester or Responder named is not there.
+    /// An item named by a Requester or Responder does not exist.
     Missing,
 }
 
 impl Ended {
-    /// What a Requester or Responder named is not there.
+    /// An item named by a Requester or Responder does not exist.
     pub(crate) const MISSING: Self = Self::Internal(InternalFault::Missing);
 }
 
@@ -73,7 +72,7 @@ impl fmt::Display for Ended {
             Self::Failed(kind, status) => write!(f, "{kind} failed: {status}"),
             Self::PeerFault(fault) => write!(f, "the other side broke the protocol: {fault}"),
             Self::Internal(fault) => write!(f, "this side failed: {fault}; please report this as a bug"),
-            Self::Unanswered => f.write_str("a call that was given up was not answered"),
+            Self::Unanswered => f.write_str("a given-up call was not answered in time"),
             Self::Refused(error) => write!(f, "the adapter refused: {error}"),
         }
     }
@@ -94,7 +93,7 @@ impl fmt::Display for InternalFault {
         match self {
             Self::Input(error) => error.fmt(f),
             Self::Header => f.write_str("a header does not fit a Send"),
-            Self::Missing => f.write_str("something is missing that was asked for"),
+            Self::Missing => f.write_str("a requested item is missing"),
         }
     }
 }

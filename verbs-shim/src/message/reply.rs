@@ -1,22 +1,22 @@
-//! What a server says of a call that it has not carried out.
+//! Answers of a server to calls that it has not carried out.
 
 use std::fmt;
 
 use rpcrdma::rpc::{self, AcceptStatus, Denial, Mismatch, ReplyBody, RpcError};
 
-/// Why there are no results in a reply (RFC 5531 section 9).
+/// Reason for a reply without results (RFC 5531 section 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyError {
-    /// It does not begin with the header of a reply. So it is where no reply has come.
+    /// It does not begin with the header of a reply. This also stands for a missing reply.
     Malformed(RpcError),
     /// `PROG_MISMATCH`: the server has the program in these versions only.
     ProgramMismatch(Mismatch),
-    /// The call was accepted and not carried out: `PROG_UNAVAIL`, `PROC_UNAVAIL`, `GARBAGE_ARGS`, `SYSTEM_ERR`, or a
+    /// The call was accepted but not carried out: `PROG_UNAVAIL`, `PROC_UNAVAIL`, `GARBAGE_ARGS`, `SYSTEM_ERR`, or a
     /// status that RFC 5531 does not name.
     NotCarriedOut(AcceptStatus),
-    /// The call was denied: `RPC_MISMATCH` with the versions of RPC that the server has, or `AUTH_ERROR` with what it
-    /// has against the credentials.
+    /// The call was denied: `RPC_MISMATCH` with the versions of RPC that the server has, or `AUTH_ERROR` with the
+    /// reason for refusing the credentials.
     Denied(Denial),
 }
 

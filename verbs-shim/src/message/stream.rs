@@ -6,8 +6,8 @@ use std::ops::Range;
 use rpcrdma::endpoint::Item;
 
 /// A Payload stream, with the data items that the Upper-Layer Binding allows to be reduced (RFC 8166 section 3.4.1),
-/// each in a buffer of its own. Such a buffer is itself registered: an item that is reduced is moved from there and
-/// never copied; one that is not is copied into the Send with the rest.
+/// each in a buffer of its own. Such a buffer is itself registered: a reduced item is moved from there and never
+/// copied; an item that is not reduced is copied into the Send with the rest.
 ///
 /// ```
 /// use rpcrdma_verbs::Stream;
@@ -24,9 +24,9 @@ use rpcrdma::endpoint::Item;
 pub struct Stream {
     /// Everything except the items and their padding.
     octets: Vec<u8>,
-    /// Octets in it, also while it is taken.
+    /// Length of `octets`, even while the buffer is taken.
     length: usize,
-    /// Octets of the RPC header at its start, which [`clear`](Self::clear) leaves.
+    /// Length of the RPC header at its start, which [`clear`](Self::clear) keeps, in octets.
     header: usize,
     items: Vec<Data>,
     spare: Vec<Vec<u8>>,
@@ -35,23 +35,23 @@ pub struct Stream {
 /// A data item.
 #[derive(Clone, Debug)]
 struct Data {
-    /// Where in `octets` it belongs.
+    /// Its offset in `octets`.
     before: usize,
     octets: Vec<u8>,
-    /// Octets in it, also while it is taken.
+    /// Length of the item, even while its buffer is taken.
     length: usize,
 }
 
 /// A buffer of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// The buffer of everything that is not an item.
+    /// The buffer of all octets outside of items.
     Octets,
     /// The buffer of an item.
     Item(usize),
 }
 
-/// The most buffers that are kept for the next items.
+/// Maximum number of buffers that are kept for the next items.
 const MAX_SPARE: usize = 16;
 
 impl Stream {
@@ -67,7 +67,7 @@ impl Stream {
         self.items.push(Data { before: self.length, length: data.len(), octets: data });
     }
 
-    /// Appends a data item that is a copy of these octets, in a buffer of an earlier item if there is one.
+    /// Appends a data item that is a copy of these octets. Uses the buffer of an earlier item if there is one.
     pub fn push_copy(&mut self, data: &[u8]) {
         let mut buffer = self.buffer();
         buffer.clear();
@@ -81,13 +81,13 @@ impl Stream {
         self.length = self.octets.len();
     }
 
-    /// Octets of the whole stream, with all items and their padding.
+    /// Returns the length of the whole stream in octets, with all items and their padding.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.iter().fold(self.length, |sum, item| sum.saturating_add(room(item.length)))
     }
 
-    /// Whether there is nothing in it.
+    /// Returns true if it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -129,8 +129,8 @@ impl Stream {
 
     /// Writes an XID to the start of the RPC header.
     pub(crate) fn set_xid(&mut self, xid: u32) {
-        if let Some(place) = self.octets.first_chunk_mut() {
-            *place = xid.to_be_bytes();
+        if let Some(start) = self.octets.first_chunk_mut() {
+            *start = xid.to_be_bytes();
         }
     }
 
@@ -147,20 +147,20 @@ impl Stream {
         self.octets.get(..end).unwrap_or_default()
     }
 
-    /// The items as places in the stream; none if they are too large for one.
-    pub(crate) fn places(&self, places: &mut Vec<Item>) -> Option<u32> {
-        places.clear();
+    /// Writes position and length of each item to `items`. Returns the length of the whole stream. `None` if it is too long.
+    pub(crate) fn positions(&self, items: &mut Vec<Item>) -> Option<u32> {
+        items.clear();
         let mut inserted = 0_usize;
         for item in &self.items {
             let position = u32::try_from(item.before.checked_add(inserted)?).ok()?;
-            places.push(Item { position, length: u32::try_from(item.length).ok()? });
+            items.push(Item { position, length: u32::try_from(item.length).ok()? });
             inserted = inserted.checked_add(room(item.length))?;
         }
         u32::try_from(self.length.checked_add(inserted)?).ok()
     }
 
-    /// Goes through a range of the whole stream, piece by piece: the buffer of each (none for padding), and where in
-    /// it.
+    /// Passes a range of the whole stream to `take`, piece by piece: the buffer of each piece (`None` for padding), and
+    /// the range in the buffer.
     pub(crate) fn pieces(&self, range: &Range<u32>, mut take: impl FnMut(Option<Part>, Range<usize>)) {
         let (start, end) = (range.start as usize, range.end as usize);
         let mut at = 0;
@@ -182,12 +182,13 @@ impl Stream {
         piece(Some(Part::Octets), done..self.length);
     }
 
-    /// Hands out the octets of a range of the whole stream, piece by piece, except those of buffers that are taken.
+    /// Passes the octets of a range of the whole stream to `take`, piece by piece, except octets of buffers that are
+    /// taken.
     pub(crate) fn gather(&self, range: &Range<u32>, mut take: impl FnMut(&[u8])) {
         self.pieces(range, |part, within| take(self.octets(part).get(within).unwrap_or_default()));
     }
 
-    /// The octets of a buffer, or the most that padding can have.
+    /// Returns the octets of a buffer, or the longest possible padding.
     pub(crate) fn octets(&self, part: Option<Part>) -> &[u8] {
         match part {
             None => &[0; 3],
@@ -196,7 +197,7 @@ impl Stream {
         }
     }
 
-    /// The buffer that holds a whole range of the stream, and where in it; none if no single one does.
+    /// Returns the buffer that holds a whole range of the stream, and the range in it. `None` if no single buffer does.
     pub(crate) fn part(&self, range: &Range<u32>) -> Option<(Part, Range<usize>)> {
         let (start, end) = (range.start as usize, range.end as usize);
         let mut inserted = 0;
@@ -217,7 +218,7 @@ impl Stream {
         (here.end <= self.length).then_some((Part::Octets, here))
     }
 
-    /// Octets of a buffer, also while it is taken.
+    /// Returns the length of a buffer in octets, even while it is taken.
     pub(crate) fn part_len(&self, part: Part) -> usize {
         match part {
             Part::Octets => self.length,
@@ -227,17 +228,17 @@ impl Stream {
 
     /// Takes a buffer out to register it. [`put_back`](Self::put_back) it before doing anything else.
     pub(crate) fn take(&mut self, part: Part) -> Vec<u8> {
-        self.place(part).map(mem::take).unwrap_or_default()
+        self.part_mut(part).map(mem::take).unwrap_or_default()
     }
 
     /// Puts a buffer back.
     pub(crate) fn put_back(&mut self, part: Part, octets: Vec<u8>) {
-        if let Some(place) = self.place(part) {
-            *place = octets;
+        if let Some(buffer) = self.part_mut(part) {
+            *buffer = octets;
         }
     }
 
-    fn place(&mut self, part: Part) -> Option<&mut Vec<u8>> {
+    fn part_mut(&mut self, part: Part) -> Option<&mut Vec<u8>> {
         match part {
             Part::Octets => Some(&mut self.octets),
             Part::Item(number) => self.items.get_mut(number).map(|item| &mut item.octets),
@@ -245,7 +246,7 @@ impl Stream {
     }
 }
 
-/// `length` octets, padded to a multiple of four.
+/// Returns `length`, padded to a multiple of four.
 const fn room(length: usize) -> usize {
     length.next_multiple_of(4)
 }
@@ -286,10 +287,10 @@ mod tests {
                 assert_eq!(gathered(&stream(), start as u32..end as u32), whole[start..end]);
             }
         }
-        let mut places = Vec::new();
-        assert_eq!(stream().places(&mut places), Some(28));
-        let places: Vec<_> = places.iter().map(|item| (item.position, item.length)).collect();
-        assert_eq!(places, [(8, 5), (20, 4), (24, 0)]);
+        let mut items = Vec::new();
+        assert_eq!(stream().positions(&mut items), Some(28));
+        let items: Vec<_> = items.iter().map(|item| (item.position, item.length)).collect();
+        assert_eq!(items, [(8, 5), (20, 4), (24, 0)]);
         assert_eq!(stream().head(), b"headcoun");
     }
 

@@ -9,7 +9,7 @@ use super::memory::Domain;
 use super::{last_error, sys};
 use crate::verbs::Error;
 
-/// A completion queue, and the channel by which the adapter announces its content.
+/// A completion queue, and its completion channel.
 #[derive(Debug)]
 pub(super) struct Completions {
     channel: NonNull<sys::ibv_comp_channel>,
@@ -23,7 +23,7 @@ unsafe impl Send for Completions {}
 unsafe impl Sync for Completions {}
 
 impl Completions {
-    /// A queue for this many completions.
+    /// Creates a queue for this many completions.
     pub(super) fn new(domain: &Domain, depth: usize) -> Result<Self, Error> {
         let context = domain.device().context();
         let depth = c_int::try_from(depth).map_err(|_| Error::Depth)?;
@@ -70,7 +70,7 @@ impl Completions {
         }
     }
 
-    /// Makes the next completion show at the descriptor. Earlier ones may not, so poll after this.
+    /// Requests an event for the next completion. Earlier completions may have none, so poll after this.
     pub(super) fn arm(&self) -> Result<(), Error> {
         // SAFETY: as in `poll`.
         let number = unsafe {
@@ -82,8 +82,8 @@ impl Completions {
         if number == 0 { Ok(()) } else { Err(Error::System { function: "ibv_req_notify_cq", number }) }
     }
 
-    /// Clears what shows at the descriptor.
-    pub(super) fn heed(&self) {
+    /// Acknowledges all completion events, so that the descriptor is no longer readable.
+    pub(super) fn acknowledge(&self) {
         let (mut cq, mut context) = (ptr::null_mut(), ptr::null_mut());
         // SAFETY: the channel is there, both can be written, and each event is given back before the queue is
         // destroyed.

@@ -29,13 +29,13 @@ use crate::verbs::identifiers::Identifiers;
 #[derive(Clone)]
 pub struct Device {
     opened: Arc<Opened>,
-    /// The address that connections come from, if not any address of the adapter.
+    /// Source address of connections, if not any address of the adapter.
     source: Option<IpAddr>,
-    /// How long a waiting thread polls before it sleeps.
+    /// Time that a waiting thread busy-polls before it sleeps.
     spin: Duration,
 }
 
-/// The default: over a fast network, an answer takes less time than waking up.
+/// Default: on a fast network a reply arrives sooner than a thread wakes up.
 const SPIN: Duration = Duration::from_micros(20);
 
 /// librdmacm's list of adapters, all of which it has opened. An adapter stays open as long as it is in such a list.
@@ -51,7 +51,7 @@ struct Opened {
     identifiers: Identifiers,
 }
 
-/// What an adapter can do.
+/// Limits of an adapter.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
     queue: usize,
@@ -100,7 +100,7 @@ unsafe fn name(context: NonNull<sys::ibv_context>) -> String {
 }
 
 impl Device {
-    /// The first adapter of the list, whichever that is.
+    /// The first adapter of the list, whichever it is.
     ///
     /// # Errors
     /// [`Error::NoAdapter`].
@@ -153,8 +153,8 @@ impl Device {
         Ok(List::new()?.contexts().map(|context| unsafe { name(context) }).collect())
     }
 
-    /// The same adapter, but a thread that waits for a completion busy-polls this long before it sleeps; the default is
-    /// 20 microseconds. Whatever comes within that time is seen at once, at the cost of that much processor time.
+    /// Sets the time that a thread busy-polls for a completion before it sleeps. Longer means lower latency, but more
+    /// processor time. Default: 20 microseconds.
     #[must_use]
     pub fn with_spin(self, spin: Duration) -> Self {
         Self { spin, ..self }
@@ -193,19 +193,19 @@ impl Device {
         self.source
     }
 
-    /// Whether it is an iWARP adapter; otherwise it is InfiniBand or RoCE.
+    /// Returns true for an iWARP adapter, false for InfiniBand or RoCE.
     #[must_use]
     pub fn is_iwarp(&self) -> bool {
         // SAFETY: it is open, and has a device.
         unsafe { (*self.opened.context.as_ref().device).transport_type == sys::IBV_TRANSPORT_IWARP }
     }
 
-    /// Where a region may begin: unpredictable, and less than 2^63.
+    /// Random bits for the offsets of regions: unpredictable, and less than 2^63.
     pub(super) fn offset(&self) -> u64 {
         self.opened.identifiers.offset()
     }
 
-    /// Whether it supports these depths.
+    /// Checks if it supports these depths.
     pub(super) fn check(&self, depths: Depths) -> Result<(), Error> {
         let Limits { queue, completions, .. } = self.opened.limits;
         let Depths { send, receive, reads, receiver_not_ready } = depths;
@@ -217,8 +217,8 @@ impl Device {
         if possible { Ok(()) } else { Err(Error::Depth) }
     }
 
-    /// RDMA Reads of the other side that it answers at the same time, and its own that run at the same time: no more
-    /// than requested, and no more than it supports.
+    /// Returns the maximum number of RDMA Reads of the other side in flight, and of its own: no more than requested,
+    /// and no more than it supports.
     pub(super) fn reads(&self, depths: Depths) -> (u8, u8) {
         let Limits { reads_answered, reads_asked, .. } = self.opened.limits;
         // 255 has another meaning.

@@ -1,4 +1,4 @@
-//! Takes requests for connections; and the requests.
+//! Listeners, and their requests for connections.
 
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
@@ -13,12 +13,12 @@ use crate::verbs::Armed;
 use crate::verbs::Error;
 use crate::verbs::waiter::Waiter;
 
-/// Takes requests for connections at an address of an adapter. Dropping it refuses those that wait.
+/// Listens for connections at an address of an adapter. Dropping it refuses waiting requests.
 ///
 /// It ends with [`Error::Removed`] when its adapter is removed. At `0.0.0.0` and `[::]`, the adapter needs an IP
-/// address when listening begins; otherwise the listener is not told of its removal. Drivers that cannot take an
-/// adapter away from its users (soft RoCE, soft iWARP) make the kernel wait for them, and it tells them only if the
-/// module `ib_uverbs` was loaded before `rdma_cm`.
+/// address when listening begins; otherwise the listener is not notified of its removal. Drivers that cannot take an
+/// adapter away from its users (soft RoCE, soft iWARP) make the kernel wait for them, and the kernel notifies them only
+/// if the module `ib_uverbs` was loaded before `rdma_cm`.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -37,21 +37,21 @@ use crate::verbs::waiter::Waiter;
 pub struct Listener {
     device: Device,
     channel: Arc<Channel>,
-    /// Whether its adapter was removed.
+    /// True if its adapter was removed.
     is_over: AtomicBool,
     _identifier: Identifier,
-    /// Bound to the adapter, if the other one is bound to no address in particular.
+    /// An identifier bound to the adapter, if the listener's own is bound to no address in particular.
     _bound: Option<Identifier>,
 }
 
 /// A request for a connection. Dropping it rejects it.
 #[derive(Debug)]
 pub struct ConnectionRequest {
-    /// None once it was answered.
+    /// `None` once it was answered.
     identifier: Option<Identifier>,
     private_data: Vec<u8>,
     peer: SocketAddr,
-    /// The most RDMA Reads that may be answered, and requested, at the same time.
+    /// Maximum number of RDMA Reads in flight: answered, and requested.
     pub(super) reads: (u8, u8),
 }
 
@@ -66,7 +66,8 @@ impl Listener {
         let channel = Arc::new(Channel::new()?);
         let identifier = Identifier::new(&channel)?;
         identifier.bind(address)?;
-        // If it is bound to no address in particular, it is bound to no adapter, and is not told when one is removed.
+        // An identifier that is bound to no address in particular is bound to no adapter, and is not notified when one
+        // is removed.
         let bound = match identifier.context() {
             context if context.is_null() => bound_to(device, &channel),
             context if context == device.context() => None,
@@ -85,7 +86,7 @@ impl Listener {
             }
             while let Some(event) = self.channel.next()? {
                 if event.kind == sys::RDMA_CM_EVENT_DEVICE_REMOVAL {
-                    // It comes once, for all that ask here.
+                    // It comes once, for all threads that wait here.
                     self.is_over.store(true, Ordering::Release);
                     return Err(Error::Removed);
                 }
@@ -106,13 +107,13 @@ impl Listener {
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Ok(None);
             }
-            // Another thread may take the event for which this one wakes up; then this one goes on waiting.
+            // Another thread may take the event that woke this one; this one then goes on waiting.
             let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now));
             wait_for([self.channel.as_fd()], rest);
         }
     }
 
-    /// Tells a waiter of the next request.
+    /// Makes a waiter return a key when there is a request.
     pub(super) fn watch(&self, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         if self.is_over.load(Ordering::Acquire) {
             return Ok(Armed::Ready);
@@ -140,7 +141,7 @@ impl ConnectionRequest {
         self.peer
     }
 
-    /// The identifier, for the side that answers.
+    /// Takes the identifier, to answer the request.
     pub(super) fn take(&mut self) -> Result<Identifier, Error> {
         self.identifier.take().ok_or(Error::Disconnected)
     }

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use super::{last_error, sys};
 use crate::verbs::Error;
 
-/// How long an adapter may take to find an address, and again to find the route.
+/// Maximum time for finding an address, and again for finding the route.
 const RESOLVE: Duration = Duration::from_secs(2);
-/// Retransmissions of a packet before the other side counts as gone: 7 is the most.
+/// Maximum number of retransmissions of a packet before the other side counts as gone (7 is the largest value).
 const RETRIES: u8 = 7;
 
 /// A channel for events of identifiers.
@@ -25,15 +25,15 @@ unsafe impl Send for Channel {}
 // SAFETY: as above.
 unsafe impl Sync for Channel {}
 
-/// Something that happened to an identifier.
+/// An event of an identifier.
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) kind: c_int,
     pub(super) status: c_int,
     pub(super) private_data: Vec<u8>,
-    /// For a request: the most RDMA Reads that may be answered, and requested, at the same time.
+    /// For a request: maximum number of RDMA Reads in flight, answered and requested.
     pub(super) reads: (u8, u8),
-    /// For a request: the identifier of what may become a connection. Whoever takes the event owns it.
+    /// For a request: the identifier of the connection to accept. The thread that takes the event owns it.
     pub(super) request: Option<NonNull<sys::rdma_cm_id>>,
 }
 
@@ -120,10 +120,10 @@ impl Event {
     }
 }
 
-/// The parameters for requesting or accepting a connection.
+/// Parameters for requesting or accepting a connection.
 pub(super) struct Parameters<'a> {
     pub(super) private_data: &'a [u8],
-    /// RDMA Reads that are answered, and requested, at the same time.
+    /// Maximum number of RDMA Reads in flight, answered and requested.
     pub(super) reads: (u8, u8),
     pub(super) receiver_not_ready: u8,
 }
@@ -145,7 +145,7 @@ impl Parameters<'_> {
     }
 }
 
-/// Stands for a connection, or for an address at which someone listens. Dropping it ends the connection.
+/// Identifier of a connection, or of a listener's address. Dropping it ends the connection.
 #[derive(Debug)]
 pub(super) struct Identifier {
     id: NonNull<sys::rdma_cm_id>,
@@ -242,12 +242,12 @@ impl Identifier {
         }
     }
 
-    /// The longest message that its port carries, in octets.
+    /// Returns the longest message of its port, in octets.
     pub(super) fn message_size(&self) -> Result<u32, Error> {
         // SAFETY: numbers only, for which zeros are good.
         let mut attr: sys::ibv_port_attr = unsafe { mem::zeroed() };
-        // SAFETY: the identifier is there, the adapter it is bound to is open as long, and `attr` can be written. It is at
-        // least as long as what the function writes, which are the first fields of it.
+        // SAFETY: the identifier is there, the adapter it is bound to is open as long, and `attr` can be written. It is
+        // at least as long as what the function writes, which are the first fields of it.
         let number = unsafe {
             let id = self.id.as_ref();
             if id.verbs.is_null() { libc::ENODEV } else { sys::ibv_query_port(id.verbs, id.port_num, &raw mut attr) }
@@ -275,7 +275,7 @@ impl Identifier {
         NonNull::new(unsafe { self.id.as_ref().qp }).ok_or_else(|| last_error("rdma_create_qp"))
     }
 
-    /// From then on the adapter does no more work of the queue pair.
+    /// Destroys the queue pair. The adapter then does no more of its work.
     pub(super) fn destroy_queue_pair(&mut self) -> Result<(), Error> {
         // SAFETY: the identifier is there, and nobody else changes it (`&mut self`). librdmacm's own function does the
         // same, but does not say whether it was done.
@@ -316,14 +316,14 @@ impl Identifier {
         }
     }
 
-    /// Rejects; false if nobody waits for the answer any more.
+    /// Rejects a request. Returns false if the requester does not wait any more.
     pub(super) fn reject(&self, private_data: &[u8]) -> bool {
         let length = u8::try_from(private_data.len()).unwrap_or(u8::MAX);
         // SAFETY: the identifier is there, and the private data as long as this call.
         unsafe { sys::rdma_reject(self.id.as_ptr(), private_data.as_ptr().cast::<c_void>(), length) == 0 }
     }
 
-    /// Tells the other side that the connection is over, and stops the queue pair.
+    /// Notifies the other side that the connection is over, and stops the queue pair.
     pub(super) fn disconnect(&self) {
         // SAFETY: the identifier is there. If the connection is over this fails, which does not matter.
         unsafe { sys::rdma_disconnect(self.id.as_ptr()) };
@@ -351,8 +351,8 @@ impl Drop for Identifier {
     }
 }
 
-/// Why the kernel did not request a connection. Soft iWARP waits here for the TCP connection, so it may already be
-/// refused.
+/// Returns the reason why the kernel did not request a connection. Soft iWARP waits here for the TCP connection, so it
+/// may already be refused.
 fn not_connected(number: c_int) -> Error {
     match number {
         libc::ECONNREFUSED | libc::ECONNRESET => Error::Refused,
@@ -361,10 +361,10 @@ fn not_connected(number: c_int) -> Error {
     }
 }
 
-/// What a rejection means. Connection managers report in different ways that nobody listens: InfiniBand's with reason
-/// 8, invalid service ID (InfiniBand Architecture, CM REJ); the kernel, for iWARP adapters that make the TCP connection
-/// themselves, with the error number of a reset TCP connection. A program that rejects has the same error number on
-/// iWARP, but usually adds private data.
+/// Returns the meaning of a rejection. Connection managers report in different ways that there is no listener:
+/// InfiniBand's with reason 8, invalid service ID (InfiniBand Architecture, CM REJ); the kernel, for iWARP adapters
+/// that make the TCP connection themselves, with the error number of a reset TCP connection. A program that rejects has
+/// the same error number on iWARP, but usually adds private data.
 pub(super) fn rejection(status: c_int, private_data: Vec<u8>) -> Error {
     const INVALID_SERVICE: c_int = 8;
     const RESET: [c_int; 2] = [-libc::ECONNREFUSED, -libc::ECONNRESET];
@@ -384,7 +384,7 @@ pub(super) fn errno() -> c_int {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// Makes reading from a descriptor never wait.
+/// Makes a descriptor non-blocking.
 pub(super) fn nonblocking(descriptor: c_int) -> Result<(), Error> {
     // SAFETY: it is open, and only its flags change.
     let done = unsafe {
@@ -394,7 +394,7 @@ pub(super) fn nonblocking(descriptor: c_int) -> Result<(), Error> {
     if done < 0 { Err(last_error("fcntl")) } else { Ok(()) }
 }
 
-/// Waits until one of the descriptors is readable, or something else ends the wait, but no longer than `timeout`.
+/// Waits until one of the descriptors is readable, or something else ends the wait, for at most `timeout`.
 pub(super) fn wait_for<const COUNT: usize>(descriptors: [BorrowedFd<'_>; COUNT], timeout: Duration) {
     let asked = |fd: BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut descriptors = descriptors.map(asked);
@@ -440,7 +440,7 @@ fn from_storage(storage: &libc::sockaddr_storage) -> SocketAddr {
     address.unwrap_or_else(|| SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0).into())
 }
 
-/// None if it is not an IP address.
+/// Returns `None` if it is not an IP address.
 ///
 /// # Safety
 /// `address` points to an address with the length and alignment of its family.
@@ -471,8 +471,8 @@ pub(super) fn local_addresses() -> Result<Vec<SocketAddr>, Error> {
     // SAFETY: `first` can be written.
     check(unsafe { libc::getifaddrs(&raw mut first) }, "getifaddrs")?;
     let (mut addresses, mut next) = (Vec::new(), first.cast_const());
-    // SAFETY: each points to the next, the last to none, and to an address that the C library has allocated, or to none. The
-    // list is freed once, when nothing of it is used any more.
+    // SAFETY: each points to the next, the last to none, and to an address that the C library has allocated, or to
+    // none. The list is freed once, when nothing of it is used any more.
     unsafe {
         while let Some(interface) = next.as_ref() {
             if !interface.ifa_addr.is_null() {

@@ -1,14 +1,14 @@
-//! Registered memory, and who uses it at the moment.
+//! Registered memory, and its current users.
 //!
 //! An adapter reads and writes memory behind the program's back, and the compiler knows nothing of DMA. So there is
-//! never a slice of memory that an adapter may write. Each region counts the closures that look at it and the work that
-//! is posted on it, under one lock, and whichever comes second is refused ([`Error::InUse`]). While the other side may
-//! write to a region, it is not shown at all: the owner deregisters it and gets the buffer back. Nothing waits for
-//! anything here, so no thread can wait for itself.
+//! never a slice of memory that an adapter may write. Each region counts the closures that access it and the work that
+//! is posted on it, under one lock, and the second of the two is refused ([`Error::InUse`]). While the other side may
+//! write to a region, the owner has no access at all: it deregisters the region and gets the buffer back. Nothing waits
+//! here, so no thread can wait for itself.
 //!
-//! Whatever is posted holds a reference to its registration until its completion is taken or the adapter's queue pair
-//! is destroyed. So keys are never used again while work that names them is under way, and regions, queue pairs,
-//! domains and devices can be dropped in any order: each keeps alive what it was made from.
+//! Posted work holds a reference to its registration until its completion is taken or the adapter's queue pair is
+//! destroyed. So keys are never used again while work that names them is in progress, and regions, queue pairs, domains
+//! and devices can be dropped in any order: each keeps alive what it was made from.
 //!
 //! A queue pair or registration that cannot be destroyed keeps its memory for good: it is leaked. An adapter is never
 //! given another adapter's memory, whose key it could take for one of its own.
@@ -26,8 +26,8 @@ use super::{last_error, sys};
 use crate::verbs::{Access, Local};
 use crate::verbs::{Error, NotRegistered};
 
-/// This many low bits of an address stay in a region's offset, because an adapter may map it by pages of that size (2
-/// MiB).
+/// Number of low bits of an address that stay in a region's offset, because an adapter may map it by pages of that size
+/// (2 MiB).
 const PAGE_BITS: u32 = 21;
 
 /// A protection domain of an adapter. It is freed when everything that belongs to it is gone.
@@ -92,21 +92,21 @@ impl Buffer {
     }
 }
 
-/// Who uses a region's memory.
+/// Users of a region's memory.
 #[derive(Debug, Default)]
 struct Uses {
-    /// Closures that look at it.
+    /// Number of closures that read it.
     looking: usize,
-    /// Whether a closure changes it.
+    /// True while a closure changes it.
     changing: bool,
-    /// Receives and RDMA Reads into it.
+    /// Number of Receives and RDMA Reads into it.
     incoming: usize,
-    /// Sends and RDMA Writes out of it.
+    /// Number of Sends and RDMA Writes out of it.
     outgoing: usize,
 }
 
-/// The rights with which memory is registered. On iWARP the data of an RDMA Read comes like that of an RDMA Write,
-/// addressed to a handle, and needs the same right (RFC 5040 section 5.2, RFC 5042 section 6.2.1).
+/// Returns the rights with which memory is registered. On iWARP the data of an RDMA Read comes like that of an RDMA
+/// Write, addressed to a handle, and needs the same right (RFC 5040 section 5.2, RFC 5042 section 6.2.1).
 fn registered_access(asked: Access, is_iwarp: bool) -> Access {
     if is_iwarp && asked.contains(Access::READ_SINK) { asked | Access::REMOTE_WRITE } else { asked }
 }
@@ -115,10 +115,10 @@ fn registered_access(asked: Access, is_iwarp: bool) -> Access {
 struct Registration {
     /// Outlives what is registered in it.
     domain: Domain,
-    /// None once it has ended.
+    /// `None` once it has ended.
     mr: Option<NonNull<sys::ibv_mr>>,
     buffer: Buffer,
-    /// What the owner asked for, and what the adapter also needs.
+    /// The rights that the owner requested, and those that the adapter also needs.
     access: Access,
     segment: Segment,
     local_key: u32,
@@ -184,7 +184,8 @@ impl Region {
         drop(uses);
         let _looking = Guard(registration, |uses| uses.looking -= 1);
         // SAFETY: this many octets are there and initialised. While `looking` counts this, no work is posted that
-        // writes them (`Place::new`) and no closure changes them; none was (above). The other side cannot write them.
+        // writes them (`MemoryRange::new`) and no closure changes them; none was (above). The other side cannot write
+        // them.
         let octets = unsafe { slice::from_raw_parts(registration.buffer.start.as_ptr(), registration.length()) };
         Ok(look(octets))
     }
@@ -210,12 +211,12 @@ impl Registration {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether an adapter may write to the memory.
+    /// Returns true if an adapter may write to the memory.
     fn is_written(&self, uses: &Uses) -> bool {
         uses.incoming > 0 || self.access.contains(Access::REMOTE_WRITE)
     }
 
-    /// The length of the owner's buffer, in octets.
+    /// Returns the length of the owner's buffer, in octets.
     fn length(&self) -> usize {
         self.segment.length as usize
     }
@@ -253,15 +254,15 @@ impl Drop for Guard<'_> {
     }
 }
 
-/// A part of a region that posted work uses. It keeps the memory registered.
-pub(super) struct Place {
+/// A range of a region that posted work uses. It keeps the memory registered.
+pub(super) struct MemoryRange {
     registration: Arc<Registration>,
     incoming: bool,
     part: sys::ibv_sge,
 }
 
-impl Place {
-    /// For work that writes into the region (`incoming`) or reads from it.
+impl MemoryRange {
+    /// A range for work that writes into the region (`incoming`) or reads from it.
     pub(super) fn new(local: &Local<'_, Region>, incoming: bool) -> Result<Self, Error> {
         let registration = &local.region.0;
         let (start, end) = (local.range.start, local.range.end);
@@ -282,7 +283,7 @@ impl Place {
         Ok(Self { registration: Arc::clone(registration), incoming, part })
     }
 
-    /// The form that the adapter takes; an empty place has no parts.
+    /// Returns the scatter/gather list for the adapter; it is empty for an empty range.
     pub(super) fn parts(&mut self) -> (*mut sys::ibv_sge, c_int) {
         (&raw mut self.part, c_int::from(self.part.length > 0))
     }
@@ -292,13 +293,13 @@ impl Place {
         &self.registration.domain
     }
 
-    /// Octets.
+    /// Length in octets.
     pub(super) fn len(&self) -> usize {
         self.part.length as usize
     }
 }
 
-impl Drop for Place {
+impl Drop for MemoryRange {
     fn drop(&mut self) {
         let mut uses = self.registration.uses();
         if self.incoming {
@@ -309,8 +310,8 @@ impl Drop for Place {
     }
 }
 
-/// Where a region begins for work requests and the other side. It is not its address in this process, so that nobody
-/// can predict it or learn addresses of the process from it. Soft iWARP supports only the address.
+/// Returns the offset of a region, for work requests and the other side. It is not its address in this process, so that
+/// nobody can predict it or learn addresses of the process from it. Soft iWARP supports only the address.
 fn offset(device: &Device, address: u64) -> u64 {
     if device.is_iwarp() {
         return address;

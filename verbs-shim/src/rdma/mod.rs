@@ -29,9 +29,9 @@
 //!
 //! # Memory that the adapter writes
 //! There is a slice of registered memory only while no adapter can write to it. So [`read`](Verbs::read) and
-//! [`write`](Verbs::write) fail with [`Error::InUse`] for a region with [`Access::REMOTE_WRITE`], whatever the other
-//! side does: deregister it, then look. They also fail while a receive or an RDMA Read into any part of the region is
-//! posted and its completion has not been taken; so give each receive its own region. Posted work keeps its memory
+//! [`write`](Verbs::write) fail with [`Error::InUse`] for a region with [`Access::REMOTE_WRITE`], even if the other
+//! side writes nothing: deregister it first. They also fail while a receive or an RDMA Read into any part of the region
+//! is posted and its completion has not been taken; so give each receive its own region. Posted work keeps its memory
 //! registered: [`deregister`](Verbs::deregister) then fails with [`Error::InUse`], and the buffer is freed with the
 //! last completion.
 //!
@@ -49,9 +49,9 @@
 //! # Connections
 //! [`connect`](Verbs::connect) waits until the route to the other side is found, at most 8 seconds, but not for its
 //! answer. During set-up, each side tells the other how often to retry a Send if no receive is posted, so
-//! [`Depths::receiver_not_ready`](crate::Depths) applies to what the other side sends. The end of a process ends its
-//! connections, and the other side is told. Only a side that sends notices a connection that was cut off; one that only
-//! receives keeps waiting, so the layer above needs a time after which it asks.
+//! [`Depths::receiver_not_ready`](crate::Depths) applies to the other side's Sends. The end of a process ends its
+//! connections, and the other side is notified. Only a side that sends notices that its peer was cut off; one that only
+//! receives keeps waiting, so the layer above needs a timeout.
 //!
 //! Memory that is registered with another adapter is refused with [`Error::Deregistered`].
 //!
@@ -91,14 +91,14 @@ use crate::verbs::waiter::{Waiter, Watch};
 use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
 use crate::verbs::{Error, NotRegistered};
 
-/// The most octets of private data in a request (RDMA IP CM service: 92 minus 36).
+/// Maximum length of private data in a request, in octets (RDMA IP CM service: 92 minus 36).
 pub const REQUEST_PRIVATE_DATA: usize = 56;
-/// The most octets of private data in an acceptance.
+/// Maximum length of private data in an acceptance, in octets.
 pub const ACCEPT_PRIVATE_DATA: usize = 196;
-/// The most octets of private data in a rejection.
+/// Maximum length of private data in a rejection, in octets.
 pub const REJECT_PRIVATE_DATA: usize = 148;
 
-/// The error that a function of the libraries left in `errno`.
+/// Returns the error that a function of the libraries left in `errno`.
 fn last_error(function: &'static str) -> Error {
     match management::errno() {
         libc::ENOMEM | libc::EAGAIN | libc::EMFILE | libc::ENFILE => Error::Exhausted,

@@ -1,12 +1,12 @@
-//! One end of a connection: what is posted, and what becomes of it.
+//! One end of a connection: its queue pair, posted work and completions.
 //!
-//! The adapter's queue pair is created when librdmacm knows which adapter leads to the other side; receives that are
-//! posted before that wait here. When the connection ends, whoever ended it, the completions that are there are taken,
-//! the adapter's queue pair is destroyed, and the rest is flushed here. So nothing waits for an adapter to flush, and
-//! all memory is free at once.
+//! The adapter's queue pair is created when librdmacm knows the adapter that leads to the other side; receives that are
+//! posted before that wait here. When the connection ends, on either side, the available completions are taken, the
+//! adapter's queue pair is destroyed, and the rest is flushed here. So nothing waits for an adapter to flush, and all
+//! memory is free at once.
 //!
-//! That takes an adapter long, and work may be posted by a future's poll. So if posting finds out that the connection is
-//! over, it only says so, and wakes whoever waits: the end of the connection is left to the next wait.
+//! That may take an adapter long, and work may be posted by a future's poll. So if posting finds out that the
+//! connection is over, it only returns that, and wakes the waiting threads: the next wait ends the connection.
 
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -21,14 +21,14 @@ use super::completions::Completions;
 use super::device::Device;
 use super::listener::ConnectionRequest;
 use super::management::{Channel, Event, Identifier, Parameters, rejection, wait_for};
-use super::memory::{Domain, Place, Region};
+use super::memory::{Domain, MemoryRange, Region};
 use super::sys;
 use crate::verbs::Error;
 use crate::verbs::descriptors::{self, EventDescriptor};
 use crate::verbs::waiter::Watch;
 use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Work};
 
-/// This many looks are cheaper than reading the clock.
+/// Number of polls that cost less than reading the clock.
 const LOOKS: u32 = 64;
 
 /// A queue pair of an adapter. Dropping it ends its connection.
@@ -57,7 +57,7 @@ pub struct QueuePair {
     state: Mutex<PairState>,
     changed: Condvar,
     channel: Arc<Channel>,
-    /// Readable when there is a completion event or a connection event, or when the bell was rung.
+    /// Readable when there is a completion event or a connection event, or when a thread is to wake up.
     events: OwnedFd,
     depths: Depths,
 }
@@ -70,31 +70,31 @@ enum PairPhase {
     Over,
 }
 
-/// Why a wait for a completion ends early.
+/// Reason for the early end of a wait for a completion.
 enum Found {
     Completion(Completion),
     Interrupted,
 }
 
-/// Something that was posted and has no completion yet.
+/// Work that was posted and has no completion yet.
 struct PostedWork {
     /// The number by which the adapter knows it.
     number: u64,
     id: u64,
     kind: Kind,
-    place: Place,
+    memory: MemoryRange,
 }
 
 struct PairState {
     phase: PairPhase,
     /// The answer to the request.
     answer: Option<Result<Vec<u8>, Error>>,
-    /// An event has said that the connection is over, and why, but it has not been ended yet.
+    /// The reason for the end of the connection, as an event reported it; the connection has not been ended yet.
     lost: Option<Error>,
     identifier: Option<Identifier>,
     /// The adapter's queue pair, from the time the adapter is known until the connection is over.
     hardware: Option<NonNull<sys::ibv_qp>>,
-    /// The longest message of its port in octets, from then on.
+    /// The longest message of its port in octets, once the adapter is known.
     message_size: u32,
     completions: Arc<Completions>,
     domain: Domain,
@@ -105,19 +105,19 @@ struct PairState {
     receives: VecDeque<PostedWork>,
     /// Completions that were not taken.
     ready: VecDeque<Completion>,
-    /// Occupied places in the queues: those above, and those of completions that were not taken.
-    places: usize,
-    receive_places: usize,
-    /// Whether a thread sleeps for all that wait.
+    /// Used entries of the queues: the work above, and completions that were not taken.
+    send_queue_used: usize,
+    receive_queue_used: usize,
+    /// True while a thread sleeps for all that wait.
     asleep: bool,
-    /// Whether the next wait for a completion ends at once.
+    /// True if the next wait for a completion ends at once.
     interrupted: bool,
-    /// Rung to wake a sleeping thread, and at the end of the connection, which no event need report.
-    bell: Arc<EventDescriptor>,
-    /// Looks that might not have waited.
+    /// Signalled to wake a sleeping thread, and at the end of the connection, which no event need report.
+    wake_event: Arc<EventDescriptor>,
+    /// Number of polls that cannot have waited.
     looks: u32,
-    /// The waiter that waits for many connections. It is told here of what no event reports: what a sleeping thread has
-    /// taken.
+    /// The waiter that waits for many connections. It is notified here of what has no event: completions that a
+    /// sleeping thread has taken.
     watch: Option<Watch>,
 }
 
@@ -141,16 +141,16 @@ impl QueuePair {
             work: VecDeque::new(),
             receives: VecDeque::new(),
             ready: VecDeque::new(),
-            places: 0,
-            receive_places: 0,
+            send_queue_used: 0,
+            receive_queue_used: 0,
             asleep: false,
             interrupted: false,
-            bell: Arc::new(EventDescriptor::new()?),
+            wake_event: Arc::new(EventDescriptor::new()?),
             looks: 0,
             watch: None,
         };
         let channel = Arc::new(Channel::new()?);
-        let events = descriptors::joined([state.completions.as_fd(), channel.as_fd(), state.bell.as_fd()])?;
+        let events = descriptors::joined([state.completions.as_fd(), channel.as_fd(), state.wake_event.as_fd()])?;
         Ok(Self { state: Mutex::new(state), changed: Condvar::new(), channel, events, depths })
     }
 
@@ -158,7 +158,7 @@ impl QueuePair {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins what can be done only once; the queue pair then counts as used.
+    /// Begins an operation that is possible only once; the queue pair then counts as used.
     fn begin(&self) -> Result<MutexGuard<'_, PairState>, Error> {
         let mut state = self.lock();
         if state.phase != PairPhase::Idle {
@@ -251,20 +251,20 @@ impl QueuePair {
         })
     }
 
-    /// Ends the wait for a completion.
+    /// Interrupts the wait for a completion.
     pub(super) fn interrupt(&self) {
         let mut state = self.lock();
         state.interrupted = true;
         if state.asleep {
-            state.bell.ring();
+            state.wake_event.signal();
         }
     }
 
     /// Waits until `look` finds something, for `timeout` at most.
     ///
     /// Connection events cost a system call, so they are checked only when there is nothing else, before and after
-    /// sleeping, and now and then by a thread that never sleeps. The end of a connection, where it matters to posted
-    /// work, shows as completions.
+    /// sleeping, and now and then by a thread that never sleeps. If the end of a connection matters to posted work, it
+    /// shows as completions.
     fn wait<T>(
         &self,
         timeout: Duration,
@@ -282,7 +282,7 @@ impl QueuePair {
         let (spin, deadline) = (state.domain.device().spin(), begin.checked_add(timeout));
         let mut spun = spin.is_zero();
         loop {
-            state.heed(&self.channel);
+            state.take_connection_events(&self.channel);
             state.poll();
             if let Some(found) = look(&mut state)? {
                 return Ok(Some(found));
@@ -297,7 +297,7 @@ impl QueuePair {
         }
     }
 
-    /// Busy-polls for at most this long, so that whatever comes soon costs no sleep.
+    /// Busy-polls for at most this time, so that early completions cost no sleep.
     fn spin<'a>(
         &'a self,
         mut state: MutexGuard<'a, PairState>,
@@ -322,13 +322,13 @@ impl QueuePair {
     }
 
     /// Sleeps until something has happened or this time has passed. One thread sleeps for all: of several, only one
-    /// would learn of it.
+    /// would be woken.
     fn sleep<'a>(&'a self, mut state: MutexGuard<'a, PairState>, timeout: Duration) -> MutexGuard<'a, PairState> {
         if state.asleep {
             return self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
         }
-        let (completions, bell) = (Arc::clone(&state.completions), Arc::clone(&state.bell));
-        // What came before is not announced, so it looks once more before going to sleep.
+        let (completions, wake_event) = (Arc::clone(&state.completions), Arc::clone(&state.wake_event));
+        // Earlier completions have no event, so it polls once more before going to sleep.
         if completions.arm().is_err() {
             state.end();
             return state;
@@ -338,12 +338,12 @@ impl QueuePair {
         }
         state.asleep = true;
         drop(state);
-        wait_for([completions.as_fd(), self.channel.as_fd(), bell.as_fd()], timeout);
-        completions.heed();
+        wait_for([completions.as_fd(), self.channel.as_fd(), wake_event.as_fd()], timeout);
+        completions.acknowledge();
         let mut state = self.lock();
         state.asleep = false;
         if state.phase != PairPhase::Over {
-            bell.heed();
+            wake_event.clear();
         }
         self.changed.notify_all();
         if let Some(watch) = state.watch.take() {
@@ -359,15 +359,15 @@ impl QueuePair {
     /// [`Error::System`].
     pub fn arm(&self) -> Result<Armed, Error> {
         let mut state = self.lock();
-        // What was announced before is not announced again.
-        state.completions.heed();
-        state.heed(&self.channel);
+        // Earlier completions have no further event.
+        state.completions.acknowledge();
+        state.take_connection_events(&self.channel);
         let spin = state.domain.device().spin();
         if !state.poll() && !spin.is_zero() && state.phase == PairPhase::Established {
             state = self.spin(state, Instant::now(), spin);
         }
         state.completions.arm()?;
-        // What came before that is not announced.
+        // Completions before that have no event.
         let ready = state.poll() || !state.ready.is_empty() || state.phase == PairPhase::Over;
         Ok(if ready { Armed::Ready } else { Armed::Quiet })
     }
@@ -385,28 +385,28 @@ impl QueuePair {
         if state.phase == PairPhase::Over {
             return Ok(Armed::Ready);
         }
-        // A sleeping thread takes what there is, and says so.
+        // A sleeping thread takes all completions, and notifies the others.
         state.watch = Some(watch);
         Ok(Armed::Quiet)
     }
 
     pub(super) fn post_receive(&self, id: u64, local: &Local<'_, Region>) -> Result<(), Error> {
-        let place = Place::new(local, true)?;
+        let memory = MemoryRange::new(local, true)?;
         let mut state = self.lock();
-        state.has(&place)?;
+        state.has(&memory)?;
         if state.phase == PairPhase::Over || state.lost.is_some() {
             return Err(Error::Disconnected);
         }
-        if state.receive_places >= self.depths.receive {
+        if state.receive_queue_used >= self.depths.receive {
             return Err(Error::QueueFull);
         }
-        let mut posted = PostedWork { number: state.number(), id, kind: Kind::Receive, place };
+        let mut posted = PostedWork { number: state.number(), id, kind: Kind::Receive, memory };
         if let Some(hardware) = state.hardware {
             // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
             unsafe { post_receive(hardware, &mut posted) }.map_err(|error| state.refused(&self.channel, error))?;
         }
         state.receives.push_back(posted);
-        state.receive_places += 1;
+        state.receive_queue_used += 1;
         Ok(())
     }
 
@@ -415,9 +415,9 @@ impl QueuePair {
     }
 
     pub(super) fn post(&self, work: &Work<'_, Region>) -> Result<(), Error> {
-        let place = Place::new(&work.local, matches!(work.operation, Operation::Read(_)))?;
+        let memory = MemoryRange::new(&work.local, matches!(work.operation, Operation::Read(_)))?;
         let mut state = self.lock();
-        state.has(&place)?;
+        state.has(&memory)?;
         if state.phase == PairPhase::Asked {
             state.learn(&self.channel);
         }
@@ -427,10 +427,10 @@ impl QueuePair {
             (PairPhase::Established, Some(hardware)) => hardware,
             (PairPhase::Established | PairPhase::Over, _) => return Err(Error::Disconnected),
         };
-        if place.len() > state.message_size as usize {
+        if memory.len() > state.message_size as usize {
             return Err(Error::Range);
         }
-        if state.places >= self.depths.send {
+        if state.send_queue_used >= self.depths.send {
             return Err(Error::QueueFull);
         }
         let kind = match work.operation {
@@ -438,12 +438,12 @@ impl QueuePair {
             Operation::Write(_) => Kind::Write,
             Operation::Read(_) => Kind::Read,
         };
-        let mut posted = PostedWork { number: state.number(), id: work.id, kind, place };
+        let mut posted = PostedWork { number: state.number(), id: work.id, kind, memory };
         // SAFETY: the queue pair is there, and the memory until the completion, as `posted` keeps it.
         unsafe { post(hardware, &mut posted, work.operation, work.fenced) }
             .map_err(|error| state.refused(&self.channel, error))?;
         state.work.push_back(posted);
-        state.places += 1;
+        state.send_queue_used += 1;
         Ok(())
     }
 
@@ -455,9 +455,9 @@ impl QueuePair {
 /// Gives a receive to the adapter.
 ///
 /// # Safety
-/// The queue pair exists, and so does everything that the place needs until the receive has ended.
+/// The queue pair exists, and so does everything that the memory needs until the receive has ended.
 unsafe fn post_receive(hardware: NonNull<sys::ibv_qp>, posted: &mut PostedWork) -> Result<(), Error> {
-    let (sg_list, num_sge) = posted.place.parts();
+    let (sg_list, num_sge) = posted.memory.parts();
     let mut request = sys::ibv_recv_wr { wr_id: posted.number, next: ptr::null_mut(), sg_list, num_sge };
     let mut bad = ptr::null_mut();
     // SAFETY: the function is the driver's for this queue pair; request and list are copied before it returns.
@@ -473,7 +473,7 @@ unsafe fn post_receive(hardware: NonNull<sys::ibv_qp>, posted: &mut PostedWork) 
 /// Gives work to the adapter.
 ///
 /// # Safety
-/// The queue pair exists, and so does everything that the place needs until the work has ended.
+/// The queue pair exists, and so does everything that the memory needs until the work has ended.
 unsafe fn post(
     hardware: NonNull<sys::ibv_qp>,
     posted: &mut PostedWork,
@@ -492,7 +492,7 @@ unsafe fn post(
     was_posted("ibv_post_send", number)
 }
 
-/// What an adapter is told of work.
+/// Returns the request for the adapter.
 fn send_request(posted: &mut PostedWork, operation: Operation, fenced: bool) -> sys::ibv_send_wr {
     let (opcode, remote, invalidate_rkey) = match operation {
         Operation::Send => (sys::IBV_WR_SEND, None, 0),
@@ -500,7 +500,7 @@ fn send_request(posted: &mut PostedWork, operation: Operation, fenced: bool) -> 
         Operation::Write(remote) => (sys::IBV_WR_RDMA_WRITE, Some(remote), 0),
         Operation::Read(remote) => (sys::IBV_WR_RDMA_READ, Some(remote), 0),
     };
-    let (sg_list, num_sge) = posted.place.parts();
+    let (sg_list, num_sge) = posted.memory.parts();
     let fence = if fenced { sys::IBV_SEND_FENCE } else { 0 };
     sys::ibv_send_wr {
         wr_id: posted.number,
@@ -516,7 +516,7 @@ fn send_request(posted: &mut PostedWork, operation: Operation, fenced: bool) -> 
     }
 }
 
-/// Drivers return the error number with either sign.
+/// Checks an error number, which drivers return with either sign.
 fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
     match number.wrapping_abs() {
         0 => Ok(()),
@@ -528,8 +528,8 @@ fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
 impl PairState {
     /// An adapter checks that memory belongs to the queue pair's domain, but it knows nothing of another adapter's
     /// memory, and could take it for its own.
-    fn has(&self, place: &Place) -> Result<(), Error> {
-        if place.domain().device().context() == self.domain.device().context() {
+    fn has(&self, memory: &MemoryRange) -> Result<(), Error> {
+        if memory.domain().device().context() == self.domain.device().context() {
             Ok(())
         } else {
             Err(Error::Deregistered)
@@ -573,7 +573,7 @@ impl PairState {
         Ok(())
     }
 
-    /// Takes what the adapter has completed, if nothing is ready, and says whether there was anything.
+    /// Takes the adapter's completions, if none is ready. Returns false if there was none.
     fn poll(&mut self) -> bool {
         if self.hardware.is_none() || !self.ready.is_empty() {
             return false;
@@ -594,20 +594,20 @@ impl PairState {
         }
     }
 
-    /// Records that something has ended. A completion of something that was not posted means nothing.
+    /// Records a completion. A completion of work that was not posted has no effect.
     fn complete(&mut self, completion: &sys::ibv_wc) {
-        // They come in order, so it is the first in one of the two queues.
+        // Completions come in order, so it is the first in one of the two queues.
         let found = |posted: &VecDeque<PostedWork>| posted.iter().position(|posted| posted.number == completion.wr_id);
         let posted = match (found(&self.work), found(&self.receives)) {
-            (Some(place), _) => self.work.remove(place),
-            (None, Some(place)) => self.receives.remove(place),
+            (Some(index), _) => self.work.remove(index),
+            (None, Some(index)) => self.receives.remove(index),
             (None, None) => None,
         };
-        let Some(PostedWork { id, kind, place, .. }) = posted else { return };
+        let Some(PostedWork { id, kind, memory, .. }) = posted else { return };
         let status = status(completion.status);
         let length = match (status, kind) {
             (Status::Success, Kind::Receive) => completion.byte_len as usize,
-            (Status::Success, _) => place.len(),
+            (Status::Success, _) => memory.len(),
             _ => 0,
         };
         let invalidates = status == Status::Success && completion.wc_flags & sys::IBV_WC_WITH_INV != 0;
@@ -617,20 +617,21 @@ impl PairState {
 
     fn take(&mut self) -> Option<Completion> {
         let completion = self.ready.pop_front()?;
-        let places = if completion.kind == Kind::Receive { &mut self.receive_places } else { &mut self.places };
-        *places = places.saturating_sub(1);
+        let used =
+            if completion.kind == Kind::Receive { &mut self.receive_queue_used } else { &mut self.send_queue_used };
+        *used = used.saturating_sub(1);
         Some(completion)
     }
 
-    /// Whether a look that must not wait can skip the system call for connection events: on a connection that is set
-    /// up, all but every sixteenth do.
+    /// Returns true if a poll that must not wait can skip the system call for connection events: on an established
+    /// connection, fifteen of sixteen polls do.
     fn may_pass_over_events(&mut self) -> bool {
         self.looks = self.looks.wrapping_add(1);
         self.phase == PairPhase::Established && self.lost.is_none() && !self.looks.is_multiple_of(16)
     }
 
-    /// Looks at what has happened to the connection, and ends it if it is over.
-    fn heed(&mut self, channel: &Channel) {
+    /// Takes the connection events, and ends the connection if it is over.
+    fn take_connection_events(&mut self, channel: &Channel) {
         self.take_events(channel);
         if let Some(error) = self.lost.take() {
             self.answer.get_or_insert(Err(error));
@@ -638,7 +639,8 @@ impl PairState {
         }
     }
 
-    /// Looks at what has happened to the connection where nothing may take long: if it is over, the next wait ends it.
+    /// Takes the connection events without ending the connection, which may take long: if it is over, the next wait
+    /// ends it.
     fn learn(&mut self, channel: &Channel) {
         if self.lost.is_some() {
             return;
@@ -650,7 +652,7 @@ impl PairState {
         }
     }
 
-    /// Why the adapter refused something; an adapter does not say that the connection is over.
+    /// Returns the reason why the adapter refused work; an adapter does not report that the connection is over.
     fn refused(&mut self, channel: &Channel, error: Error) -> Error {
         self.learn(channel);
         if self.lost.is_some() { Error::Disconnected } else { error }
@@ -684,15 +686,15 @@ impl PairState {
         });
     }
 
-    /// Wakes whoever waits: a thread that sleeps, and the waiter.
+    /// Wakes all waiting threads and the waiter.
     fn wake(&mut self) {
-        self.bell.ring();
+        self.wake_event.signal();
         if let Some(watch) = self.watch.take() {
             watch.wake();
         }
     }
 
-    /// Ends the connection: the adapter stops, and whatever is not complete is flushed.
+    /// Ends the connection: the adapter stops, and all incomplete work is flushed.
     fn end(&mut self) {
         if self.phase == PairPhase::Over {
             return;
@@ -722,11 +724,11 @@ impl PairState {
     fn destroy(&mut self) -> Result<(), Error> {
         self.hardware = None;
         let destroyed = self.identifier.as_mut().map_or(Ok(()), Identifier::destroy_queue_pair);
-        for PostedWork { id, kind, place, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
+        for PostedWork { id, kind, memory, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
             self.ready.push_back(Completion { id, kind, status: Status::Flushed, length: 0, invalidated: None });
             if destroyed.is_err() {
-                // The adapter may still use the memory, so nobody gets it back.
-                mem::forget(place);
+                // The adapter may still use the memory, so it is never freed.
+                mem::forget(memory);
             }
         }
         destroyed
@@ -734,7 +736,7 @@ impl PairState {
 }
 
 /// Readable when there may be a completion, or the connection is over, once [`QueuePair::arm`] has found nothing: for
-/// whoever waits for descriptors, as asynchronous runtimes do.
+/// programs that wait for descriptors, as asynchronous runtimes do.
 impl AsFd for QueuePair {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.events.as_fd()

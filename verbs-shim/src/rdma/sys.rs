@@ -75,7 +75,7 @@ constants!(c_int:
     RDMA_CM_EVENT_DEVICE_REMOVAL = 11,
 );
 
-/// Up to the transport.
+/// Declared up to the transport.
 #[repr(C)]
 pub(super) struct ibv_device {
     _ops: [*mut c_void; 2],
@@ -96,7 +96,7 @@ pub(super) struct ibv_context_ops {
     _after_post_recv: [Unused; 5],
 }
 
-/// Up to the functions of the adapter's driver.
+/// Declared up to the functions of the adapter's driver.
 #[repr(C)]
 pub(super) struct ibv_context {
     pub(super) device: *mut ibv_device,
@@ -152,20 +152,20 @@ pub(super) struct ibv_mr {
     pub(super) rkey: u32,
 }
 
-/// Up to the descriptor.
+/// Declared up to the descriptor.
 #[repr(C)]
 pub(super) struct ibv_comp_channel {
     _context: *mut ibv_context,
     pub(super) fd: c_int,
 }
 
-/// Up to the context.
+/// Declared up to the context.
 #[repr(C)]
 pub(super) struct ibv_cq {
     pub(super) context: *mut ibv_context,
 }
 
-/// Up to the context.
+/// Declared up to the context.
 #[repr(C)]
 pub(super) struct ibv_qp {
     pub(super) context: *mut ibv_context,
@@ -200,7 +200,7 @@ pub(super) struct ibv_sge {
     pub(super) lkey: u32,
 }
 
-/// The part that an RDMA operation needs, of a union with what others need.
+/// The member for RDMA operations, of a union.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub(super) struct ibv_send_wr_rdma {
@@ -298,7 +298,7 @@ pub(super) struct rdma_route {
     _num_paths: c_int,
 }
 
-/// Up to the port.
+/// Declared up to the port.
 #[repr(C)]
 pub(super) struct rdma_cm_id {
     pub(super) verbs: *mut ibv_context,
@@ -324,7 +324,7 @@ pub(super) struct rdma_conn_param {
     pub(super) qp_num: u32,
 }
 
-/// Up to the parameters of a connection, of a union with those of datagrams.
+/// Declared up to the parameters of a connection, of a union with those of datagrams.
 #[repr(C)]
 pub(super) struct rdma_cm_event {
     pub(super) id: *mut rdma_cm_id,
@@ -409,7 +409,7 @@ mod tests {
 
     use super::*;
 
-    /// What C and what Rust say about the same things, in the same order.
+    /// Expressions in C and the values in Rust that they have to equal, in the same order.
     #[derive(Default)]
     struct Comparison {
         questions: String,

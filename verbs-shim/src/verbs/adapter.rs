@@ -1,4 +1,4 @@
-//! The trait, and the types that its verbs take and return.
+//! The trait, and the types that its verbs use.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -28,13 +28,13 @@ bitflags::bitflags! {
 }
 
 impl Access {
-    /// Whether these rights can be combined.
+    /// Returns true if these rights can be combined.
     pub(crate) const fn is_possible(self) -> bool {
         self.contains(Self::LOCAL_WRITE) || !self.intersects(Self::REMOTE_WRITE.union(Self::READ_SINK))
     }
 }
 
-/// How much a queue pair holds. Each posted item occupies a place in a queue until its completion is taken, so the
+/// Capacity of a queue pair. Each posted item occupies an entry of a queue until its completion is taken, so the
 /// completion queue never overflows.
 ///
 /// ```
@@ -46,13 +46,13 @@ impl Access {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Depths {
-    /// Sends, RDMA Writes and RDMA Reads.
+    /// Maximum number of Sends, RDMA Writes and RDMA Reads.
     pub send: usize,
-    /// Receives.
+    /// Maximum number of receives.
     pub receive: usize,
-    /// RDMA Reads that run at the same time; more wait for these.
+    /// Maximum number of RDMA Reads in flight; more wait for these.
     pub reads: usize,
-    /// How often a Send is retried if the other side has no receive posted; 7, the maximum, means without end.
+    /// Number of retries of a Send if the other side has no receive posted; 7, the maximum, means without end.
     pub receiver_not_ready: u8,
 }
 
@@ -62,12 +62,12 @@ impl Default for Depths {
     }
 }
 
-/// A part of a memory region of this side.
+/// A range of a memory region of this side.
 #[derive(Debug)]
 pub struct Local<'a, R> {
     /// The region.
     pub region: &'a R,
-    /// Octets from the start of the region.
+    /// Range in octets from the start of the region.
     pub range: Range<usize>,
 }
 
@@ -78,7 +78,7 @@ impl<'a, R> Local<'a, R> {
     }
 }
 
-/// Memory of the other side, as advertised. Its length is that of the local part.
+/// Memory of the other side, as advertised. It has the length of the local range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Remote {
     /// The handle.
@@ -93,7 +93,7 @@ impl From<Segment> for Remote {
     }
 }
 
-/// What a work request does.
+/// Operation of a work request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Fills the other side's next receive.
@@ -112,29 +112,29 @@ pub enum Operation {
 pub struct Work<'a, R> {
     /// Returned in the completion.
     pub id: u64,
-    /// What to do.
+    /// The operation.
     pub operation: Operation,
-    /// Where the data comes from, or, for an RDMA Read, where it goes.
+    /// The source of the data, or, for an RDMA Read, its target.
     pub local: Local<'a, R>,
-    /// Begins only when all RDMA Reads posted before are complete. Without it, work that follows an RDMA Read may use
-    /// data that the Read has not brought yet, or invalidate what it still reads.
+    /// Begins only when all earlier RDMA Reads have completed. Without a fence, work that follows an RDMA Read may use
+    /// data that the Read has not brought yet, or invalidate memory that it still reads.
     pub fenced: bool,
 }
 
 impl<'a, R> Work<'a, R> {
-    /// One without a fence.
+    /// Work without a fence.
     pub const fn new(id: u64, operation: Operation, local: Local<'a, R>) -> Self {
         Self { id, operation, local, fenced: false }
     }
 
-    /// The same with a fence.
+    /// Adds a fence.
     #[must_use]
     pub fn fenced(self) -> Self {
         Self { fenced: true, ..self }
     }
 }
 
-/// What a completion is about.
+/// Kind of the work that a completion reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A Send, with or without invalidation.
@@ -158,13 +158,14 @@ impl fmt::Display for Kind {
     }
 }
 
-/// How a work request or receive ended. Anything but [`Success`](Self::Success) means that the connection is over.
+/// Status of a completed work request or receive. Anything but [`Success`](Self::Success) means that the connection is
+/// over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Status {
-    /// Done. For a Send or RDMA Write: the other side's adapter has it.
+    /// Done. For a Send or RDMA Write: the other side's adapter has received it.
     Success,
-    /// The connection ended before this was done, or before that was known.
+    /// The connection ended before the work was done, or before its outcome was known.
     Flushed,
     /// The message is longer than the receive that it came to; its data must not be used.
     LocalLength,
@@ -190,10 +191,10 @@ impl fmt::Display for Status {
             Self::Success => "success",
             Self::Flushed => "flushed",
             Self::LocalLength => "the receive is too small",
-            Self::LocalProtection => "local memory not for that use",
+            Self::LocalProtection => "local memory does not allow this access",
             Self::LocalOperation => "the adapter failed",
             Self::RemoteInvalidRequest => "the other side's receive is too small",
-            Self::RemoteAccess => "the other side's memory is not for that use",
+            Self::RemoteAccess => "the other side's memory does not allow this access",
             Self::RemoteOperation => "the other side's adapter failed",
             Self::ReceiverNotReady => "the other side has no receive posted",
             Self::NoAnswer => "the other side does not answer",
@@ -206,161 +207,161 @@ impl fmt::Display for Status {
 pub struct Completion {
     /// The number with which it was posted.
     pub id: u64,
-    /// What it was.
+    /// Its kind.
     pub kind: Kind,
-    /// How it ended.
+    /// Its status.
     pub status: Status,
-    /// Octets that were moved; 0 if it failed.
+    /// Number of octets moved; 0 if it failed.
     pub length: usize,
     /// For a receive: the handle that Send With Invalidate invalidated.
     pub invalidated: Option<u32>,
 }
 
-/// Whether there was already something to take when an announcement was requested.
+/// Outcome of requesting a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "what there is already is not announced"]
 pub enum Armed {
-    /// Nothing: whatever comes will be announced.
+    /// There is nothing to take now, and a notification will follow.
     Quiet,
-    /// There is something to take, which will not be announced.
+    /// There is something to take now, and no notification will follow.
     Ready,
 }
 
-/// What RPC-over-RDMA asks of an adapter. A value stands for one adapter.
+/// The operations that RPC-over-RDMA uses, on one adapter.
 ///
-/// Memory is owned by its [`Region`](Self::Region) while it is registered: a buffer goes in and comes back without a
-/// copy, and its owner looks at it in place. Work is posted, and its end is taken as a [`Completion`]; completions of
-/// work requests come in the order of posting, and so do those of receives. Inside a closure that holds memory, calls
-/// that could wait for that memory are refused with [`Error::MemoryHeld`]. Every verb that waits takes a timeout; zero
-/// means to look once, so one thread can drive both sides of a connection.
+/// Memory is owned by its [`Region`](Self::Region) while it is registered: a buffer moves in and out without a copy,
+/// and its owner accesses it in place. Work is posted, and its end is reported by a [`Completion`]; completions of work
+/// requests come in the order of posting, and so do those of receives. Inside a closure that holds memory, calls that
+/// could wait for that memory are refused with [`Error::MemoryHeld`]. Every verb that waits has a timeout; zero means
+/// to look once, so one thread can drive both sides of a connection.
 ///
 /// Data written by RDMA Write is in place when the completion of a receive is taken that a later Send filled.
 ///
 /// In addition to the errors listed for each, all verbs may fail with [`Error::System`].
 pub trait Verbs {
-    /// A protection domain: memory and queue pairs that belong together.
+    /// A protection domain, to which memory and queue pairs belong.
     type Domain;
     /// Registered memory. Dropping it deregisters it.
     type Region;
     /// One end of a connection, with its queues. Dropping it ends the connection.
     type QueuePair;
-    /// Takes requests for connections at an address. Dropping it rejects those that wait.
+    /// Accepts requests for connections at an address. Dropping it rejects waiting ones.
     type Listener;
     /// A request for a connection. Dropping it rejects it.
     type Request;
 
-    /// Whether the other side can invalidate handles of regions by Send With Invalidate. If not, such a Send breaks the
-    /// connection, so support must not be announced (RFC 8797 section 4.1). Sending them is always possible.
+    /// Returns true if the other side can invalidate handles of regions by Send With Invalidate. If not, such a Send
+    /// breaks the connection, so support must not be announced (RFC 8797 section 4.1). Sending them is always possible.
     fn remote_invalidation(&self) -> bool;
 
-    /// A new protection domain.
+    /// Creates a protection domain.
     ///
     /// # Errors
     /// [`Error::Exhausted`].
     fn domain(&self) -> Result<Self::Domain, Error>;
 
-    /// Registers a buffer, which then belongs to the region, under a handle and an offset that nobody can predict.
+    /// Registers a buffer, which then belongs to the region, under an unpredictable handle and offset.
     ///
     /// # Errors
     /// [`NotRegistered`], which returns the buffer: for [`Error::Access`], [`Error::Exhausted`], [`Error::Range`] (4
     /// GiB and more).
     fn register(&self, domain: &Self::Domain, buffer: Vec<u8>, access: Access) -> Result<Self::Region, NotRegistered>;
 
-    /// Ends a registration and returns the buffer. From then on the handle leads nowhere.
+    /// Ends a registration and returns the buffer. From then on the handle is invalid.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`]; the registration has ended even so. [`Error::InUse`] if work on the region is posted, its
     /// completion has not been taken, and the provider needs the memory for it; the registration ends with that work.
     fn deregister(&self, region: Self::Region) -> Result<Vec<u8>, Error>;
 
-    /// Where the other side finds the region: handle, length, offset of the first octet.
+    /// Returns the region's address for the other side: handle, length, offset of the first octet.
     fn segment(&self, region: &Self::Region) -> Segment;
 
-    /// Whether the handle still leads to the region; after remote invalidation it does not.
+    /// Returns true if the handle is valid; after remote invalidation it is not.
     fn is_valid(&self, region: &Self::Region) -> bool;
 
-    /// Looks at the memory in place. Writes of the other side wait until the closure returns, so it should be short; it
-    /// cannot call verbs that need memory. If the provider cannot make writes wait, it refuses to show a region with
-    /// [`Access::REMOTE_WRITE`], or one into which a receive or an RDMA Read is posted.
+    /// Reads the memory in place. Writes of the other side wait until the closure returns, so it should be short; it
+    /// cannot call verbs that need memory. A provider that cannot make writes wait refuses access to a region with
+    /// [`Access::REMOTE_WRITE`], or into which a receive or an RDMA Read is posted.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::InUse`].
     fn read<T>(&self, region: &Self::Region, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error>;
 
-    /// Changes the memory in place. Like [`read`](Self::read), and not while a Send or RDMA Write out of it is posted.
+    /// Changes the memory in place. Like [`read`](Self::read), but also not while a Send or RDMA Write from it is
+    /// posted.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::InUse`].
     fn write<T>(&self, region: &Self::Region, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error>;
 
-    /// A queue pair, not connected.
+    /// Creates a queue pair, not connected.
     ///
     /// # Errors
     /// [`Error::Depth`], [`Error::Exhausted`].
     fn queue_pair(&self, domain: &Self::Domain, depths: Depths) -> Result<Self::QueuePair, Error>;
 
-    /// The most octets that one work request of a connected queue pair moves: the longest message of the adapter's
-    /// port.
+    /// Returns the maximum number of octets that one work request of a connected queue pair moves: the longest message
+    /// of the adapter's port.
     fn message_size(&self, queue_pair: &Self::QueuePair) -> u32;
 
     /// Posts a buffer for one Send of the other side. This can and should be done before the queue pair is connected,
     /// so that no Send comes too early.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], [`Error::Range`], [`Error::Disconnected`], [`Error::InUse`] while somebody looks at the
-    /// region.
+    /// [`Error::QueueFull`], [`Error::Range`], [`Error::Disconnected`]; [`Error::InUse`] during access to the region.
     fn post_receive(&self, queue_pair: &Self::QueuePair, id: u64, local: Local<'_, Self::Region>) -> Result<(), Error>;
 
     /// Posts a work request.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], [`Error::Range`] (more than [`message_size`](Self::message_size) too),
-    /// [`Error::NotConnected`], [`Error::Disconnected`], [`Error::InUse`] while somebody looks at the region.
+    /// [`Error::QueueFull`], [`Error::Range`] (also for more than [`message_size`](Self::message_size)),
+    /// [`Error::NotConnected`], [`Error::Disconnected`]; [`Error::InUse`] during access to the region.
     fn post(&self, queue_pair: &Self::QueuePair, work: Work<'_, Self::Region>) -> Result<(), Error>;
 
-    /// The next completion; none if there is none within that time, or if the wait was [interrupted](Self::interrupt).
+    /// Returns the next completion, or `None` after the timeout, or if the wait was [interrupted](Self::interrupt).
     ///
     /// # Errors
     /// [`Error::Disconnected`] if the connection is over and all completions were taken; [`Error::NotConnected`];
     /// [`Error::MemoryHeld`].
     fn completion(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Completion>, Error>;
 
-    /// Ends a thread's wait for a [completion](Self::completion) of this queue pair; if none waits, the next wait ends
-    /// at once. This tells a thread of something that did not come from the adapter. It can be called anywhere, even
-    /// while holding memory.
+    /// Interrupts a thread that waits for a [completion](Self::completion) of this queue pair; if none waits, the next
+    /// wait ends at once. This notifies a thread of an event that did not come from the adapter. It can be called
+    /// anywhere, even while holding memory.
     fn interrupt(&self, queue_pair: &Self::QueuePair);
 
     /// Makes a waiter return this key once when there may be a completion or the connection is over, unless that is
-    /// [already so](Armed::Ready). A queue pair has one waiter, the last. Whoever gets the key takes what there is, and
-    /// then calls this again.
+    /// [already so](Armed::Ready). A queue pair has one waiter, the last. The thread that gets the key takes all
+    /// completions, and then calls this again.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
     fn watch(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
 
-    /// The same for a listener and its requests.
+    /// Makes a waiter return this key once when there is a request, like [`watch`](Self::watch).
     ///
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
     fn watch_requests(&self, listener: &Self::Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
 
-    /// Takes requests at an address. `backlog` of them may wait; more are refused.
+    /// Listens for requests at an address. `backlog`: maximum number of waiting requests; more are refused.
     ///
     /// # Errors
     /// [`Error::Address`], [`Error::Depth`] for a backlog of 0.
     fn listen(&self, address: SocketAddr, backlog: usize) -> Result<Self::Listener, Error>;
 
-    /// The next request; none if there is none within that time.
+    /// Returns the next request, or `None` after the timeout.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`]; [`Error::Removed`]: no request will come any more.
     fn request(&self, listener: &Self::Listener, timeout: Duration) -> Result<Option<Self::Request>, Error>;
 
-    /// The private data of a request: on iWARP exactly what was given; elsewhere the whole field, with zeros after what
-    /// was given.
+    /// Returns the private data of a request: on iWARP exactly the octets that were sent; elsewhere the whole field,
+    /// padded with zeros.
     fn private_data<'a>(&self, request: &'a Self::Request) -> &'a [u8];
 
-    /// The address of the requester.
+    /// Returns the address of the requester.
     fn peer(&self, request: &Self::Request) -> SocketAddr;
 
     /// Accepts a request: the queue pair is then connected.
@@ -370,26 +371,26 @@ pub trait Verbs {
     /// the requester has given up.
     fn accept(&self, request: Self::Request, queue_pair: &Self::QueuePair, private_data: &[u8]) -> Result<(), Error>;
 
-    /// Rejects.
+    /// Rejects a request.
     ///
     /// # Errors
-    /// [`Error::PrivateData`]: rejected without any.
+    /// [`Error::PrivateData`]: rejected without private data.
     fn reject(&self, request: Self::Request, private_data: &[u8]) -> Result<(), Error>;
 
-    /// Asks for a connection without waiting for the answer. Whatever the outcome, the queue pair then counts as used.
+    /// Requests a connection without waiting for the answer. Whatever the outcome, the queue pair then counts as used.
     ///
     /// # Errors
     /// [`Error::PrivateData`], [`Error::Used`], [`Error::Refused`], [`Error::Unreachable`].
     fn connect(&self, queue_pair: &Self::QueuePair, address: SocketAddr, private_data: &[u8]) -> Result<(), Error>;
 
-    /// The private data of the other side's acceptance; none if it has not come within that time.
+    /// Returns the private data of the other side's acceptance, or `None` after the timeout.
     ///
     /// # Errors
     /// [`Error::Rejected`], [`Error::Refused`], [`Error::Unreachable`], [`Error::Disconnected`],
     /// [`Error::NotConnected`] if none was asked for.
     fn connected(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Vec<u8>>, Error>;
 
-    /// Ends the connection: everything that is posted on either side and incomplete is flushed.
+    /// Ends the connection: all incomplete work on either side is flushed.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`].

@@ -1,9 +1,9 @@
 //! Waits for descriptors with Linux's epoll (package rustix).
 //!
-//! A thread that waits for one connection sleeps in `poll`, for completion and connection events both; of several such
+//! A thread that waits for one connection sleeps in `poll`, for both completion and connection events; of several such
 //! threads, one sleeps for all. A `Waiter` sleeps in `epoll`, in which each queue pair is one descriptor, itself an
 //! `epoll` of those two. Asynchronous runtimes can use that descriptor too (`AsFd`, `QueuePair::arm`). It is watched
-//! for one event (`EPOLLONESHOT`), which goes to one thread. A third descriptor (`eventfd`) reports what no event does:
+//! for one event (`EPOLLONESHOT`), which wakes one thread. A third descriptor (`eventfd`) reports what has no event:
 //! that this side has ended the connection, or that a wait is interrupted.
 
 use std::mem::MaybeUninit;
@@ -21,7 +21,7 @@ use crate::verbs::Error;
 #[derive(Debug)]
 pub(crate) struct Descriptors {
     epoll: OwnedFd,
-    /// Never cleared: each ring is an event of its own, for one thread.
+    /// Never cleared: each signal is an event of its own, for one thread.
     wakes: EventDescriptor,
 }
 
@@ -54,7 +54,7 @@ impl Descriptors {
         watched.map_err(failed("epoll_ctl"))
     }
 
-    /// The key of the next readable descriptor; none after this time, or for no reason.
+    /// Returns the key of the next readable descriptor. `None` after the timeout, or for no reason.
     pub(crate) fn wait(&self, longest: Option<Duration>) -> Result<Option<u64>, Error> {
         // A time too long to express means without end.
         let timeout = longest.and_then(|longest| Timespec::try_from(longest).ok());
@@ -68,11 +68,11 @@ impl Descriptors {
 
     /// Wakes one waiting thread.
     pub(crate) fn wake_one(&self) {
-        self.wakes.ring();
+        self.wakes.signal();
     }
 }
 
-/// A descriptor that is readable once it has been rung: Linux's eventfd.
+/// A descriptor that is readable once it has been signalled: Linux's eventfd.
 #[derive(Debug)]
 pub(crate) struct EventDescriptor(OwnedFd);
 
@@ -81,13 +81,13 @@ impl EventDescriptor {
         eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Self).map_err(failed("eventfd"))
     }
 
-    pub(crate) fn ring(&self) {
-        // It fails if nobody has cleared 2^64 rings.
+    pub(crate) fn signal(&self) {
+        // It fails if nobody has cleared 2^64 signals.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Clears the rings.
-    pub(crate) fn heed(&self) {
+    /// Clears the signals.
+    pub(crate) fn clear(&self) {
         // It fails if there are none.
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
@@ -99,7 +99,7 @@ impl AsFd for EventDescriptor {
     }
 }
 
-/// Readable when one of the others is: several descriptors as one.
+/// Joins several descriptors to one, which is readable when one of them is.
 pub(crate) fn joined<'a>(descriptors: impl IntoIterator<Item = BorrowedFd<'a>>) -> Result<OwnedFd, Error> {
     let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(failed("epoll_create1"))?;
     for descriptor in descriptors {
@@ -127,15 +127,15 @@ mod tests {
         const SHORT: Duration = Duration::from_millis(20);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let bells = [EventDescriptor::new().unwrap(), EventDescriptor::new().unwrap()];
-            let all = AsyncFd::new(joined(bells.iter().map(AsFd::as_fd)).unwrap()).unwrap();
-            for bell in bells.iter().cycle().take(6) {
-                assert!(timeout(SHORT, all.readable()).await.is_err(), "nobody has rung");
-                bell.ring();
+            let events = [EventDescriptor::new().unwrap(), EventDescriptor::new().unwrap()];
+            let all = AsyncFd::new(joined(events.iter().map(AsFd::as_fd)).unwrap()).unwrap();
+            for event in events.iter().cycle().take(6) {
+                assert!(timeout(SHORT, all.readable()).await.is_err(), "nobody has signalled");
+                event.signal();
                 timeout(LONG, all.readable()).await.unwrap().unwrap().clear_ready();
-                bell.heed();
-                let anew = AsyncFd::new(joined(bells.iter().map(AsFd::as_fd)).unwrap()).unwrap();
-                assert!(timeout(SHORT, anew.readable()).await.is_err(), "the ring was not cleared");
+                event.clear();
+                let anew = AsyncFd::new(joined(events.iter().map(AsFd::as_fd)).unwrap()).unwrap();
+                assert!(timeout(SHORT, anew.readable()).await.is_err(), "the signal was not cleared");
             }
         });
     }

@@ -1,8 +1,8 @@
-//! Why a verb was refused. What fails later is a [`Status`](crate::Status).
+//! Reasons for a refused verb. Later failures are a [`Status`](crate::Status).
 
 use std::fmt;
 
-/// Why a verb was refused at once: none of it was done.
+/// Reason for a verb that was refused at once, without any effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -12,9 +12,9 @@ pub enum Error {
     Access,
     /// A range that is not within its region, or longer than one message can be.
     Range,
-    /// Private data longer than the message that carries it has room for.
+    /// Private data too long for the message that carries it.
     PrivateData,
-    /// A queue is full: as much as its depth allows is posted and not completed.
+    /// A queue is full: as many requests are posted and not completed as its depth allows.
     QueueFull,
     /// The depth of a queue is 0, or more than the provider supports.
     Depth,
@@ -26,15 +26,15 @@ pub enum Error {
     Used,
     /// Nobody listens at that address, or its backlog is full.
     Refused,
-    /// The other side does not want the connection.
+    /// The other side rejected the connection.
     Rejected(
         /// Its private data.
         Vec<u8>,
     ),
     /// The connection is over, and all completions were taken.
     Disconnected,
-    /// The call would wait for memory that the caller itself holds: it was made in a closure of
-    /// [`read`](crate::Verbs::read) or [`write`](crate::Verbs::write).
+    /// The call would wait for memory that its caller holds: it was made in a closure of [`read`](crate::Verbs::read)
+    /// or [`write`](crate::Verbs::write).
     MemoryHeld,
     /// The other side has not answered in time.
     TimedOut,
@@ -51,7 +51,7 @@ pub enum Error {
     NoAdapter,
     /// The adapter was removed while it was used.
     Removed,
-    /// The operating system or the adapter refused something that the provider needs.
+    /// The operating system or the adapter refused an operation that the provider needs.
     System {
         /// The name of the function.
         function: &'static str,
@@ -61,22 +61,24 @@ pub enum Error {
 }
 
 impl Error {
-    /// What a user can do about it, if anything.
+    /// Advice for a user, if there is any.
     #[must_use]
     pub const fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Self::NoAdapter => {
-                "an Ethernet interface can do it in software; as root: modprobe -a rdma_rxe rdma_ucm; \
+                "an Ethernet interface can emulate one in software; as root: modprobe -a rdma_rxe rdma_ucm; \
                  rdma link add rxe0 type rxe netdev eth0"
             }
-            Self::Address => "`ip address` shows the addresses; one that is in use is free when its program has ended",
+            Self::Address => "`ip address` lists the addresses; one that is in use is free when its program has ended",
             Self::Refused => "is a server running there, and does it listen for RPC over RDMA at that port?",
-            Self::Unreachable => "`ip route get` shows the way; its interface has to be one that `rdma link` shows",
+            Self::Unreachable => "`ip route get` shows the route; `rdma link` has to list its interface",
             Self::TimedOut => {
                 "is that the address of an RDMA adapter, and does a firewall let UDP port 4791 (RoCE) pass?"
             }
-            Self::Depth => "fewer `calls` and `served` in the settings",
-            Self::Exhausted => "as much memory has to be allowed to be locked as is registered: `ulimit -l`",
+            Self::Depth => "reduce `calls` and `served` in the settings",
+            Self::Exhausted => {
+                "raise the limit of locked memory (`ulimit -l`), which has to cover all registered memory"
+            }
             _ => return None,
         })
     }
@@ -89,24 +91,24 @@ impl fmt::Display for Error {
                 return write!(f, "{function}: {}", std::io::Error::from_raw_os_error(*number));
             }
             Self::Address => "the address is in use, or not the adapter's",
-            Self::Access => "remote writing and being read into need local writing",
+            Self::Access => "remote writes and RDMA Reads into the memory need local write access",
             Self::Range => "a range outside its memory region, or longer than one message can be",
             Self::PrivateData => "too much private data",
             Self::QueueFull => "the queue is full",
-            Self::Depth => "fewer `calls` and `served` in the settings",
-            Self::Exhausted => "the provider can have no more of these",
+            Self::Depth => "the depth of a queue is 0, or more than the provider supports",
+            Self::Exhausted => "the provider has no more resources of this kind",
             Self::NotConnected => "the queue pair is not connected",
             Self::Used => "the queue pair was used before",
-            Self::Refused => "nobody accepts connections at that address",
+            Self::Refused => "no server accepts connections at that address",
             Self::Rejected(_) => "the other side rejected the connection",
             Self::Disconnected => "the connection is over",
             Self::MemoryHeld => "called while the caller holds a memory region",
-            Self::TimedOut => "no answer within the time that was set",
+            Self::TimedOut => "timed out waiting for an answer",
             Self::Deregistered => "the memory region is not registered",
             Self::InUse => "the adapter still uses the memory region",
-            Self::Unreachable => "the adapter has no way to that address",
-            Self::Version => "both sides have no version of RPC-over-RDMA in common",
-            Self::NoAdapter => "no such RDMA adapter; `rdma link` shows those that there are",
+            Self::Unreachable => "the adapter has no route to that address",
+            Self::Version => "the two sides have no version of RPC-over-RDMA in common",
+            Self::NoAdapter => "no such RDMA adapter; `rdma link` lists the adapters",
             Self::Removed => "the RDMA adapter was removed",
         })
     }
@@ -114,10 +116,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Why a buffer was not registered, and the buffer.
+/// A buffer that was not registered, and the reason.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NotRegistered {
-    /// Why.
+    /// The reason.
     pub error: Error,
     /// The buffer, unchanged.
     pub buffer: Vec<u8>,

@@ -1,12 +1,12 @@
-//! Numbers that nobody can predict (RFC 8166 section 8.1.2): handles, offsets, packet sequence numbers.
+//! Unpredictable numbers (RFC 8166 section 8.1.2): handles, offsets, packet sequence numbers.
 //!
 //! All come from the hash function of the standard library, keyed from the system's random source when a fabric is
-//! created: without the key, nobody can derive the next value from the previous ones.
+//! created: without the key, the next value cannot be derived from the previous ones.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a number is for; the same count gives different numbers for different uses.
+/// Use of a number; the same count gives different numbers for different uses.
 #[derive(Clone, Copy, Hash)]
 enum Use {
     Handle(u8),
@@ -26,8 +26,8 @@ pub(crate) struct Identifiers {
 const ROUNDS: u8 = 4;
 
 impl Identifiers {
-    /// A handle that was never given out before; none when all 2^32 were. 0 is not among them, because version 2 of the
-    /// protocol uses it for "none" (version two draft -01, `rdma_inv_handle`).
+    /// Returns a handle that was never used before. `None` when all 2^32 were used. 0 is not among them, because
+    /// version 2 of the protocol uses it for "none" (version two draft -01, `rdma_inv_handle`).
     pub(crate) fn handle(&self) -> Option<u32> {
         loop {
             let count = self.handles.fetch_add(1, Ordering::Relaxed);
@@ -47,12 +47,12 @@ impl Identifiers {
         u32::from(left) << 16 | u32::from(right)
     }
 
-    /// Where a region begins: less than 2^63, so that no region extends past the end of the address space.
+    /// Returns the offset of a region: less than 2^63, so that no region extends past the end of the address space.
     pub(crate) fn offset(&self) -> u64 {
         self.other(Use::Offset) >> 1
     }
 
-    /// Any number: a first packet sequence number, a name for a connection.
+    /// Returns any number: a first packet sequence number, a name for a connection.
     pub(crate) fn name(&self) -> u32 {
         self.other(Use::Name) as u32
     }

@@ -1,4 +1,4 @@
-//! What an endpoint asks of an adapter.
+//! Interface of an adapter.
 
 mod adapter;
 #[cfg(feature = "rdma")]

@@ -1,9 +1,9 @@
-//! Where a few threads wait for many connections.
+//! Waiter: a few threads wait for many connections.
 //!
 //! Each connection has a key. [`Verbs::watch`](crate::Verbs::watch) asks a waiter to return the key once, when the
-//! adapter has something for that connection. Each key is returned to one thread. That thread takes what there is, and
-//! has the connection watched again; if there is something by then, `watch` says so and nobody is woken for it. Nobody
-//! wakes up while nothing happens, and an idle connection costs no thread.
+//! adapter has an event for that connection. Each key is returned to one thread. That thread takes all events, and
+//! watches the connection again; if there is another event by then, `watch` returns that and no thread is woken for it.
+//! No thread wakes up while nothing happens, and an idle connection needs no thread.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::verbs::Error;
 #[cfg(feature = "rdma")]
 use crate::verbs::descriptors::Descriptors;
 
-/// Where a few threads wait for many connections. Clones share the same state.
+/// Waiter, on which a few threads wait for many connections. Clones share the same state.
 ///
 /// ```
 /// use std::time::Duration;
@@ -41,16 +41,16 @@ struct SharedWaiter {
     descriptors: Descriptors,
 }
 
-/// What is to be looked at.
+/// Keys to return.
 #[derive(Default)]
 struct Ready {
     keys: VecDeque<u64>,
     /// Keys that are due at these times.
     times: BTreeSet<(Instant, u64)>,
     time_of: HashMap<u64, Instant>,
-    /// Threads that sleep, or are about to.
+    /// Number of threads that sleep, or are about to.
     asleep: usize,
-    /// What they sleep on, in the order of falling asleep. The last is woken first, as the kernel does with
+    /// The sleeping threads, in the order of falling asleep. The last is woken first, as the kernel does with
     /// descriptors: its data is still in the cache.
     #[cfg(not(feature = "rdma"))]
     sleepers: Vec<Arc<Condvar>>,
@@ -62,7 +62,7 @@ thread_local! {
 }
 
 impl Ready {
-    /// The next key, if there is one by now.
+    /// Takes the next key, if there is one.
     fn next(&mut self, now: Instant) -> Option<u64> {
         if let Some((when, key)) = self.times.first().copied()
             && when <= now
@@ -80,7 +80,7 @@ impl Ready {
         }
     }
 
-    /// The time until the next key is due, at most `left`.
+    /// Returns the time until the next key is due, at most `left`.
     fn left(&self, now: Instant, left: Option<Duration>) -> Option<Duration> {
         let next = self.times.first().map(|(when, _)| when.saturating_duration_since(now));
         next.into_iter().chain(left).min()
@@ -88,7 +88,7 @@ impl Ready {
 }
 
 impl Waiter {
-    /// A waiter that waits for nothing yet.
+    /// Creates a waiter without keys.
     ///
     /// # Errors
     /// [`Error::Exhausted`], [`Error::System`].
@@ -106,8 +106,7 @@ impl Waiter {
         self.0.descriptors.watch(descriptor, key)
     }
 
-    /// The key of something to look at; none if there is none within that time. If several threads wait, one of them gets
-    /// it.
+    /// Returns the key of the next event, or `None` after the timeout. If several threads wait, one of them gets it.
     ///
     /// # Errors
     /// [`Error::System`].
@@ -139,8 +138,8 @@ impl Waiter {
         }
     }
 
-    /// A waker that makes [`wait`](Self::wait) return this key, once for all wake-ups until then. It takes no lock except
-    /// the waiter's, so it can be used anywhere.
+    /// Returns a waker that makes [`wait`](Self::wait) return this key, once for all wake-ups until then. It uses no
+    /// lock except the waiter's, so it can be used anywhere.
     #[must_use]
     pub fn waker(&self, key: u64) -> Waker {
         Waker::from(Arc::new(Key { key, waiter: self.clone() }))
@@ -185,7 +184,7 @@ impl SharedWaiter {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes a sleeping thread; one that is awake looks by itself before it sleeps.
+    /// Wakes a sleeping thread. Other threads look by themselves before they sleep.
     fn wake_one(&self, ready: &mut Ready) {
         if ready.asleep == 0 {
             return;
@@ -196,7 +195,7 @@ impl SharedWaiter {
         ready.sleepers.pop().iter().for_each(|sleeper| sleeper.notify_one());
     }
 
-    /// Sleeps until something has happened, at most this long. Returns the key of a descriptor.
+    /// Sleeps until something has happened, at most for this time. Returns the key of a descriptor.
     #[cfg(feature = "rdma")]
     fn sleep(&self, ready: MutexGuard<'_, Ready>, longest: Option<Duration>) -> Result<Option<u64>, Error> {
         drop(ready);
@@ -219,7 +218,7 @@ impl SharedWaiter {
     }
 }
 
-/// A waiter and the key that it is to return.
+/// A waiter and a key that it is to return.
 #[derive(Clone, Debug)]
 pub(crate) struct Watch {
     waiter: Waiter,
@@ -248,7 +247,7 @@ impl Watch {
     }
 }
 
-/// Wakes a waiter.
+/// Waker of a waiter.
 struct Key {
     key: u64,
     waiter: Waiter,

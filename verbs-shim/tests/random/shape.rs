@@ -4,32 +4,12 @@
 use rpcrdma::rpc::{AcceptStatus, Auth, Flavor, ReplyBody, RpcCall, RpcReply};
 use rpcrdma_verbs::{Call, Stream};
 
-/// The finalizer of SplitMix64.
-pub(crate) const fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
-}
+#[path = "../../../testdata/random.rs"]
+mod numbers;
 
-/// Numbers from a seed.
-pub(crate) struct Random(pub(crate) u64);
+pub(crate) use numbers::{Random, mixed};
 
 impl Random {
-    pub(crate) fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(1);
-        mixed(self.0)
-    }
-
-    /// From 0 up to, but not including, `below`.
-    pub(crate) fn below(&mut self, below: u64) -> u64 {
-        self.number() % below.max(1)
-    }
-
-    pub(crate) fn one_in(&mut self, many: u64) -> bool {
-        self.below(many) == 0
-    }
-
     pub(crate) fn of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize]
     }

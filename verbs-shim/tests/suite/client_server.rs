@@ -456,7 +456,7 @@ fn calls_that_are_begun_together_are_given_up_together() {
             let outcome = pending.wait().1;
             assert_eq!(outcome, Err(CallError::TimedOut(progress)));
             let says = outcome.unwrap_err().to_string();
-            assert_eq!(says.starts_with("not sent"), progress == Progress::NotSent, "{says}");
+            assert_eq!(says.starts_with("timed out before it was sent"), progress == Progress::NotSent, "{says}");
         }
         assert!(start.elapsed() < Duration::from_secs(3), "not one after the other");
     });

@@ -1,10 +1,5 @@
 //! The tests of the package in one program: each program more compiles and links what it uses once more.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test falls where its input is wrong"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "the test fails on wrong input")]
 
 mod capture;
 mod client_server;

@@ -23,9 +23,9 @@ const THREADS: u32 = 8;
 const ONE_IN: u64 = 2;
 /// The most octets of data in a call.
 const MOST: u64 = 20_000;
-/// How long the Send of a call to be dropped may take: if no place is free it is not sent, as nobody waits for one.
+/// Maximum time for the Send of a call to be dropped: without a free slot it is not sent, because nobody waits for one.
 const SEND: Duration = Duration::from_millis(100);
-/// How long the replies to dropped calls may take.
+/// Maximum time for the replies to dropped calls.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn main() -> ExitCode {
@@ -140,7 +140,7 @@ fn still_registered(before: usize) -> Result<(), String> {
     if after == before { Ok(()) } else { Err("memory is still registered for calls that have ended".to_owned()) }
 }
 
-/// What is called.
+/// A call, and its expected reply.
 enum Asked<'a> {
     Echo(Caller),
     /// With the expected data.

@@ -1,4 +1,4 @@
-//! What the command lines of all programs have in common.
+//! Parts of the command lines of all programs.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -17,11 +17,11 @@ pub const STYLES: Styles =
 
 /// Writes a line to standard error.
 pub fn say(program: &str, text: impl Display) {
-    // If this fails, there is nobody left to tell.
+    // If this fails, nobody reads the messages.
     let _written = writeln!(std::io::stderr(), "{program}: {text}");
 }
 
-/// Why something could not be done, and what to do about it.
+/// Reports an error, and advice for the user.
 pub fn explain(program: &str, what: impl Display, error: &Error) {
     say(program, format_args!("{what}: {error}"));
     if let Some(advice) = error.advice() {
@@ -29,7 +29,7 @@ pub fn explain(program: &str, what: impl Display, error: &Error) {
     }
 }
 
-/// Prints help and version as they are, and an error's first paragraph in one line.
+/// Prints help and version unchanged, and the first paragraph of an error in one line.
 pub fn usage(program: &str, error: &clap::Error) -> ExitCode {
     if !error.use_stderr() {
         let _written = error.print();
@@ -42,10 +42,10 @@ pub fn usage(program: &str, error: &clap::Error) -> ExitCode {
     ExitCode::from(UNUSABLE)
 }
 
-/// The number of a program: decimal, hexadecimal with 0x, or a name.
+/// Parses the number of a program: decimal, hexadecimal with 0x, or a name.
 ///
 /// # Errors
-/// The forms in which a program may be given.
+/// The valid forms of a program.
 pub fn program(text: &str) -> Result<u32, String> {
     let number = match text {
         "nfs" => Some(100_003),
@@ -60,7 +60,7 @@ pub fn program(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| "a number, or nfs, mount, nfsacl, echo".to_owned())
 }
 
-/// The version of a program that is called unless another is given.
+/// The default version of a program.
 #[must_use]
 pub const fn usual_version(program: u32) -> u32 {
     match program {
@@ -70,10 +70,10 @@ pub const fn usual_version(program: u32) -> u32 {
     }
 }
 
-/// The versions of RPC-over-RDMA to speak: `1`, `2a` or `2b` for one of them, `auto` for all.
+/// Parses the versions of RPC-over-RDMA: `1`, `2a` or `2b` for one of them, `auto` for all.
 ///
 /// # Errors
-/// The forms in which they may be given.
+/// The valid forms of a version.
 pub fn versions(text: &str) -> Result<Versions, &'static str> {
     match text {
         "1" => Ok(Versions::ONE),
@@ -84,10 +84,10 @@ pub fn versions(text: &str) -> Result<Versions, &'static str> {
     }
 }
 
-/// A duration: a number with its unit.
+/// Parses a duration: a number with its unit.
 ///
 /// # Errors
-/// The form in which a duration has to be given.
+/// The valid forms of a duration.
 pub fn duration(text: &str) -> Result<Duration, &'static str> {
     const WRONG: &str = "not a time such as 50ms or 1.5s";
     let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));

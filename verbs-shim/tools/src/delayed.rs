@@ -1,4 +1,4 @@
-//! A service time of known length, so that whatever measures calls can be compared with it.
+//! A service time of known length, to compare with measurements of calls.
 
 use std::sync::Arc;
 use std::thread;
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::{Dispatcher, Provider, Request, Service};
 
-/// A service that carries out each call only after a delay. Each call waits for itself, in a thread of its own, so that
-/// calls that come at the same time do not add up; a call that no thread can be had for is answered with `SYSTEM_ERR`.
-/// Without a delay, calls are carried out where they come.
+/// A service that carries out each call after a delay. Each call waits in a thread of its own, so that the delays of
+/// simultaneous calls do not add up. If there is no thread for a call, it is answered with `SYSTEM_ERR`. Without a
+/// delay, calls are carried out by the connection's thread.
 pub struct Delayed<V: Provider> {
     programs: Arc<Dispatcher<'static, V>>,
     delay: Duration,
 }
 
 impl<V: Provider> Delayed<V> {
-    /// The same programs, each call of which waits this long first, from when it is complete.
+    /// Makes each call of the programs wait this long after its arrival.
     #[must_use]
     pub fn new(programs: Dispatcher<'static, V>, delay: Duration) -> Self {
         Self { programs: Arc::new(programs), delay }

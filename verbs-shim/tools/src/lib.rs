@@ -1,5 +1,5 @@
-//! What the programs `rpcrdma-ping` and `rpcrdma-serve` do, over any provider of [`rpcrdma_verbs`]: an echo program,
-//! delays of known length, and timed calls.
+//! Programs over any provider of [`rpcrdma_verbs`]: an echo program and timed calls of it, NFS from memory, a probe of
+//! responders, and a responder with defects.
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "rdma")]

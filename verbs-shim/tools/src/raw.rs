@@ -1,4 +1,4 @@
-//! One end of a connection by verbs alone. It sends whatever octets it is given, and returns whatever comes.
+//! One end of a connection by verbs alone, which sends any octets, and returns all octets it receives.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::{Access, Completion, Depths, Error, Kind, Local, Operation, Status, Verbs, Work};
 
-/// Octets of each receive.
+/// Length of each receive buffer.
 pub const RECEIVE: usize = 4096;
 /// Number of receives, which is more than the credits that servers grant: Linux 6.1 grants 64, and Linux 7.2 grants 128.
 pub const RECEIVES: u64 = 288;
@@ -25,16 +25,16 @@ pub struct Arrival {
 pub struct RawPeer<'a, V: Verbs> {
     verbs: &'a V,
     queue_pair: V::QueuePair,
-    /// By the number of their receive.
+    /// Receive buffers, by the number of their receive.
     receives: Vec<V::Region>,
-    /// What was sent and has not completed, in order.
+    /// Sends that have not completed, in order.
     sends: VecDeque<V::Region>,
     domain: V::Domain,
-    /// What has come and was not taken.
+    /// Messages that were received and not taken.
     arrived: VecDeque<Arrival>,
     answer: Vec<u8>,
     is_over: bool,
-    /// How the first work that failed ended.
+    /// Status of the first failed work.
     failure: Option<Status>,
 }
 
@@ -42,7 +42,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     /// Connects with this private data, with receives of [`RECEIVE`] octets.
     ///
     /// # Errors
-    /// Those of [`Verbs::connect`] and [`Verbs::connected`]; [`Error::Unreachable`] if no answer comes in time.
+    /// Any error of [`Verbs::connect`] and [`Verbs::connected`]; [`Error::Unreachable`] if no answer comes in time.
     pub fn connect(verbs: &'a V, to: SocketAddr, private_data: &[u8], patience: Duration) -> Result<Self, Error> {
         let peer = Self::ready(verbs)?;
         verbs.connect(&peer.queue_pair, to, private_data)?;
@@ -53,7 +53,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     /// Accepts a request with this private data, with receives of [`RECEIVE`] octets.
     ///
     /// # Errors
-    /// Those of [`Verbs::accept`].
+    /// Any error of [`Verbs::accept`].
     pub fn accept(verbs: &'a V, request: V::Request, private_data: &[u8]) -> Result<Self, Error> {
         let answer = verbs.private_data(&request).to_vec();
         let peer = Self::ready(verbs)?;
@@ -61,7 +61,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
         Ok(Self { answer, ..peer })
     }
 
-    /// One that has posted its receives and is not connected.
+    /// Creates an end with posted receives, not connected.
     fn ready(verbs: &'a V) -> Result<Self, Error> {
         let domain = verbs.domain()?;
         let depth = usize::try_from(RECEIVES).unwrap_or(usize::MAX);
@@ -81,37 +81,37 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
         &self.answer
     }
 
-    /// Whether the connection has ended.
+    /// Returns true if the connection has ended.
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// How the first work that failed ended.
+    /// Status of the first failed work.
     #[must_use]
     pub const fn failure(&self) -> Option<Status> {
         self.failure
     }
 
-    /// Whether all that was sent has arrived, or never will.
+    /// Returns true if all Sends have completed, or will not.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.sends.is_empty() || self.is_over
     }
 
-    /// Whether something has come that was not taken.
+    /// Returns true if there is a message to take.
     #[must_use]
     pub fn has_arrived(&self) -> bool {
         !self.arrived.is_empty()
     }
 
-    /// The first Send that has come and was not taken.
+    /// The next message, which stays to be taken.
     #[must_use]
     pub fn first(&self) -> Option<&Arrival> {
         self.arrived.front()
     }
 
-    /// What has come first and was not taken.
+    /// Takes the next message.
     pub fn take(&mut self) -> Option<Arrival> {
         self.arrived.pop_front()
     }
@@ -119,7 +119,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     /// Registers memory, to be advertised.
     ///
     /// # Errors
-    /// Those of [`Verbs::register`].
+    /// Any error of [`Verbs::register`].
     pub fn register(&self, buffer: Vec<u8>, access: Access) -> Result<V::Region, Error> {
         Ok(self.verbs.register(&self.domain, buffer, access)?)
     }
@@ -127,7 +127,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     /// Posts a Send of these octets.
     ///
     /// # Errors
-    /// Those of [`Verbs::register`] and [`Verbs::post`].
+    /// Any error of [`Verbs::register`] and [`Verbs::post`].
     pub fn send(&mut self, octets: Vec<u8>) -> Result<(), Error> {
         self.post(Operation::Send, octets)
     }
@@ -135,7 +135,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     /// Posts a Send or an RDMA Write of these octets.
     ///
     /// # Errors
-    /// Those of [`Verbs::register`] and [`Verbs::post`].
+    /// Any error of [`Verbs::register`] and [`Verbs::post`].
     pub fn post(&mut self, operation: Operation, octets: Vec<u8>) -> Result<(), Error> {
         let length = octets.len();
         let region = self.register(octets, Access::empty())?;
@@ -144,10 +144,10 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
         Ok(())
     }
 
-    /// Takes a completion, if there is one until then.
+    /// Handles a completion, waiting for it at most until then.
     ///
     /// # Errors
-    /// Those of the verbs; the end of the connection is none.
+    /// Any error of the verbs. The end of the connection is no error.
     pub fn look(&mut self, until: Instant) -> Result<(), Error> {
         match self.verbs.completion(&self.queue_pair, until.saturating_duration_since(Instant::now())) {
             Ok(Some(Completion { id, kind: Kind::Receive, status: Status::Success, length, invalidated })) => {
@@ -171,10 +171,11 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
         Ok(())
     }
 
-    /// Waits for the next Send of the other side; `None` if none comes until then, or the connection ends.
+    /// Waits for the next message of the other side. Returns `None` if there is none until then, or the connection
+    /// ends.
     ///
     /// # Errors
-    /// Those of [`look`](Self::look).
+    /// Any error of [`look`](Self::look).
     pub fn next(&mut self, until: Instant) -> Result<Option<Arrival>, Error> {
         while self.arrived.is_empty() && !self.is_over && Instant::now() < until {
             self.look(until)?;
@@ -185,7 +186,7 @@ impl<'a, V: Verbs> RawPeer<'a, V> {
     /// Ends the connection.
     ///
     /// # Errors
-    /// Those of [`Verbs::disconnect`].
+    /// Any error of [`Verbs::disconnect`].
     pub fn disconnect(&self) -> Result<(), Error> {
         self.verbs.disconnect(&self.queue_pair)
     }

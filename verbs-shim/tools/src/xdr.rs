@@ -1,33 +1,35 @@
-//! As much of XDR (RFC 4506) as the echo program and NFS need.
+//! The part of XDR (RFC 4506) that the echo program and NFS need, for arguments that are read from their start.
 
+use rpcrdma::Reader;
+use rpcrdma::reader::EndOfInput;
 use rpcrdma_verbs::Stream;
 
-/// XDR padding of an opaque with this many octets.
+/// Returns the XDR padding of an opaque of this length.
 pub(crate) fn padding(length: usize) -> &'static [u8] {
     const ZEROS: &[u8] = &[0; 3];
     ZEROS.get(..length.next_multiple_of(4) - length).unwrap_or_default()
 }
 
+fn take<'a, T>(octets: &mut &'a [u8], read: fn(&mut Reader<'a>) -> Result<T, EndOfInput>) -> Option<T> {
+    let mut reader = Reader::new(octets);
+    let value = read(&mut reader).ok()?;
+    *octets = reader.rest();
+    Some(value)
+}
+
 /// Takes a word from the start of octets.
 pub(crate) fn word(octets: &mut &[u8]) -> Option<u32> {
-    let (word, rest) = octets.split_first_chunk()?;
-    *octets = rest;
-    Some(u32::from_be_bytes(*word))
+    take(octets, Reader::u32)
 }
 
 /// Takes a hyper integer from the start of octets.
 pub(crate) fn hyper(octets: &mut &[u8]) -> Option<u64> {
-    let (hyper, rest) = octets.split_first_chunk()?;
-    *octets = rest;
-    Some(u64::from_be_bytes(*hyper))
+    take(octets, Reader::u64)
 }
 
 /// Takes variable-length opaque data from the start of octets, with its padding.
 pub(crate) fn opaque<'a>(octets: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = word(octets)? as usize;
-    let (data, rest) = octets.split_at_checked(length)?;
-    *octets = rest.split_at_checked(length.next_multiple_of(4) - length)?.1;
-    Some(data)
+    take(octets, Reader::opaque)
 }
 
 /// Appends words.

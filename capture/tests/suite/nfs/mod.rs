@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use rpcrdma_capture::nfs::{Reduced, Walk, WalkError, arguments, results};
 
 use crate::nfs::messages::Message;
+use crate::transcode::Random;
 
 impl Message {
     fn walk(&self) -> Walk {
@@ -172,19 +173,16 @@ fn cut_bodies_end_inside() {
 /// Whatever is on the wire, stepping ends, and within the body.
 #[test]
 fn damaged_bodies_do_no_harm() {
-    let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = Random(0);
     for message in messages::of_capture("nfs41").iter_mut() {
         let body = message.body.clone();
         for _ in 0..40 {
             message.body.clone_from(&body);
             for _ in 0..3 {
-                random ^= random << 13;
-                random ^= random >> 7;
-                random ^= random << 17;
-                let at = random as usize % (body.len() / 4).max(1) * 4;
+                let at = random.below((body.len() / 4).max(1)) * 4;
+                let value = if random.one_in(2) { random.below(16) } else { random.word() };
                 if let Some(word) = message.body.get_mut(at..at + 4) {
-                    let value = if random >> 60 < 8 { random >> 20 & 0xf } else { random >> 20 };
-                    word.copy_from_slice(&(value as u32).to_be_bytes());
+                    word.copy_from_slice(&value.to_be_bytes());
                 }
             }
             assert!(message.walk().consumed <= body.len());

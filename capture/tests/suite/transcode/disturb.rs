@@ -2,19 +2,14 @@
 
 use super::Record;
 
-/// A small generator of numbers that look random, the same for the same seed (SplitMix64).
-pub struct Random(pub u64);
+#[path = "../../../../testdata/random.rs"]
+mod random;
+
+pub use random::Random;
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
     pub fn happens(&mut self, per_mille: u64) -> bool {
-        self.next() % 1000 < per_mille
+        self.below(1000) < per_mille
     }
 }
 
@@ -104,7 +99,7 @@ pub fn shuffling<T: Clone>(items: &[T], seed: u64, per_mille: u64, distance: usi
     let mut random = Random(seed);
     let mut disturbed = items.to_vec();
     for at in 0..disturbed.len() {
-        let other = at + 1 + random.next() as usize % distance;
+        let other = at + 1 + random.number() as usize % distance;
         if random.happens(per_mille) && other < disturbed.len() {
             disturbed.swap(at, other);
         }

@@ -1,7 +1,6 @@
 //! Flow control of version 2 (version two draft -01, "Flow Control"; -07 section 4.2.1).
 //!
-//! Every message takes a credit, in each direction, whatever it is for. Both formats count the same; only the word on the
-//! wire differs:
+//! Every message uses a credit, in each direction. Both formats count the same; only the word on the wire differs:
 //!
 //! ```text
 //!                         sent <= permitted                received <= granted
@@ -16,30 +15,30 @@
 use crate::v2::family_a::HeaderFlags;
 use crate::v2::{Credit, Family, HeaderV2};
 
-/// The credits of one end.
+/// Credits of one end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessageCredits {
     family: Family,
-    /// Messages that were sent.
+    /// Number of messages sent.
     sent: u32,
-    /// Messages that the peer permits to be sent, those that were sent included.
+    /// Number of messages that the peer permits to be sent, including those already sent.
     permitted: u32,
-    /// Messages that were received.
+    /// Number of messages received.
     received: u32,
-    /// Messages that the peer may send, those that were received included.
+    /// Number of messages that the peer may send, including those already received.
     granted: u32,
-    /// Messages with something for an RPC that were received since the last was sent.
+    /// Number of messages about RPCs received since the last message was sent.
     unreported: u32,
-    /// Asynchronous grants that were received since the last message was sent.
+    /// Number of asynchronous grants received since the last message was sent.
     unanswered: u32,
-    /// In family A: parts of continued messages whose sender may be short of something to grant, and has not got anything
+    /// In family A: parts of continued messages whose sender may have nothing left to grant, and has received nothing
     /// in return.
     owed: u32,
-    /// In family A: the most credits that the peer can have granted and not seen used. 0 if it does not say.
+    /// In family A: maximum number of unused credits that the peer can have granted. 0 if it does not announce one.
     most_of_peer: u32,
 }
 
-/// A message that was received, as far as it matters to credits.
+/// Kinds of received messages that matter to credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountedMessage {
     /// It grants credits, and does nothing else.
@@ -60,7 +59,7 @@ impl CountedMessage {
     }
 }
 
-/// A peer that has sent more than it may.
+/// The peer has sent more messages than permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exceeded;
 
@@ -105,7 +104,8 @@ impl MessageCredits {
         }
     }
 
-    /// Messages that may be sent now, if `room` more can be received. In family A each has to grant something.
+    /// Returns the number of messages that may be sent now, if `room` more can be received. In family A each has to
+    /// grant something.
     pub(super) fn available(&self, room: u32) -> u32 {
         let permitted = u32::try_from(self.ahead()).unwrap_or(0);
         match self.family {
@@ -114,26 +114,28 @@ impl MessageCredits {
         }
     }
 
-    /// How many of them may be Calls, by an end that owes this many Replies and waits for so many.
+    /// Returns how many of them may be Calls. `owed_replies`: Replies that this end still has to send. `awaited`:
+    /// Replies that it still expects.
     pub(super) fn available_for_calls(&self, room: u32, owed_replies: u32, awaited: u32) -> u32 {
-        // A peer that can receive just one message is called, too, while there is nothing that it could wait for.
+        // A peer that can receive just one message is called, too, while it cannot be waiting for anything.
         let kept = if owed_replies == 0 && awaited == 0 { 0 } else { owed_replies.max(1) };
         self.available(room).saturating_sub(kept)
     }
 
-    /// Whether an asynchronous grant is due: half of what can be received has come since the peer was last told, or the peer
-    /// may send nothing more; and there is something to grant. The peer keeps a Receive for one such message that it has not
-    /// permitted. Two ends cannot go on granting to each other: a grant always leaves the peer something.
+    /// Returns true if an asynchronous grant is due: half of the receivable messages have come since the last message
+    /// to the peer, or the peer may send no more; and there is something to grant. The peer keeps a Receive for one
+    /// such message that it has not permitted. Two ends cannot exchange grants for ever: a grant always leaves the peer
+    /// something.
     ///
-    /// In family A the parts of a long message can use up what their sender has to grant, because each has to grant
-    /// something, and only what is used can be granted again. So each is returned by a grant, if it granted no more than it
-    /// had to.
+    /// In family A the parts of a long message can use up everything that their sender has to grant, because each has
+    /// to grant something, and only used credits can be granted again. So each part is answered by a grant, if it
+    /// granted the minimum.
     ///
-    /// The same befalls an end of family A that sends more messages than it receives, whatever they are. It has granted as
-    /// much as it says it can have outstanding, and cannot use its credits. Anything that comes helps it. That the last
-    /// thing it sent was itself a grant makes no difference, unless this end would then have nothing left to grant: it might
-    /// have helped this one with the last that it had. Nor does the help take this end's last credit: a peer with a single
-    /// Receive would give that back by a grant of its own, and so on for ever.
+    /// The same happens to an end of family A that sends more messages than it receives. It has granted as much as it
+    /// announces to have outstanding, and cannot use its credits. Any message helps it. That is true even if its last
+    /// message was a grant, unless this end would then have nothing left to grant: that grant might have been the last
+    /// one the peer had. A grant never uses this end's last credit: a peer with a single Receive would return it by a
+    /// grant of its own, and so on for ever.
     pub(super) fn is_grant_due(&self, room: u32) -> bool {
         let is_half = self.unreported > 0 && self.unreported.saturating_mul(2) >= room;
         let is_out = self.granted.wrapping_sub(self.received).cast_signed() <= 0;
@@ -169,7 +171,7 @@ impl MessageCredits {
         }
     }
 
-    /// Counts a message that was received. One grant more than was permitted may come.
+    /// Counts a received message. One grant more than was permitted may come.
     pub(super) fn receive(&mut self, credit: Credit, message: CountedMessage) -> Result<(), Exceeded> {
         let is_grant = message == CountedMessage::Grant;
         self.count(u32::from(is_grant))?;
@@ -182,7 +184,7 @@ impl MessageCredits {
             }
         }
         self.permitted = match self.family {
-            // No sum of grants may look like a number before those that were sent.
+            // The sum of grants must never look smaller than the number of messages sent.
             Family::A if self.ahead() > i32::MAX / 2 => self.permitted,
             Family::A => self.permitted.wrapping_add(u32::from(credit.granted())),
             Family::B => credit.limit(),
@@ -202,12 +204,13 @@ impl MessageCredits {
         if i64::from(excess) > i64::from(beyond) { Err(Exceeded) } else { Ok(()) }
     }
 
-    /// How many more messages are permitted than were sent; below 0 after an asynchronous grant without a credit.
+    /// Returns the number of messages permitted minus the number sent; below 0 after an asynchronous grant without a
+    /// credit.
     const fn ahead(&self) -> i32 {
         self.permitted.wrapping_sub(self.sent).cast_signed()
     }
 
-    /// How many more messages the peer could be granted.
+    /// Returns the number of further messages that the peer could be granted.
     fn news(&self, room: u32) -> u32 {
         u32::try_from(self.received.wrapping_add(room).wrapping_sub(self.granted).cast_signed()).unwrap_or(0)
     }
@@ -320,8 +323,8 @@ mod tests {
         assert!(!client.is_grant_due(64), "the last part needs no answer");
     }
 
-    /// Whatever was sent in between, so that half has not come since: with A's small grants, that happens in the middle of a
-    /// long message.
+    /// Messages are sent in between, so that half has not come since: with A's small grants, that happens in the middle
+    /// of a long message.
     #[test]
     fn a_peer_that_may_send_nothing_more_is_granted_something() {
         for (family, client, _) in both() {

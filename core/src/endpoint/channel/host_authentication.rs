@@ -17,16 +17,16 @@ pub enum HostAuthentication<'a> {
 }
 
 impl HostAuthentication<'_> {
-    /// The most octets of a message that is sent, or kept. It goes with the other properties in a connection's first
-    /// message, which has at most 1024 octets.
+    /// Maximum length of a message that is sent, or kept, in octets. It is sent with the other properties in a
+    /// connection's first message, which has at most 1024 octets.
     pub const MOST_OCTETS: usize = 512;
 }
 
-/// A message that is kept.
+/// The host authentication message received.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HostMessage {
     octets: Vec<u8, { HostAuthentication::MOST_OCTETS }>,
-    /// Octets of one that is too long.
+    /// Length of a message that is too long.
     too_long: Option<usize>,
 }
 

@@ -1,5 +1,5 @@
-//! What both directions of a connection share: its version, and in version 2 the credits, the transport properties and
-//! whatever a message is that belongs to no RPC.
+//! State shared by both directions of a connection: its version, and in version 2 the credits, the transport properties
+//! and all messages that belong to no RPC.
 //!
 //! ```text
 //!   client    Offering -> Offered --+-> version 2      the server answers in version 2
@@ -8,20 +8,22 @@
 //!   server    Listening ------------+-> the version of the first message
 //! ```
 //!
-//! A client's first message has its transport properties: they belong to no RPC, so a refusal costs none, and they have
-//! far less than 1024 octets. A driver that lets a client begin with version 2 makes no calls before it is
-//! [agreed](Negotiation::Agreed) what the connection speaks.
+//! A client's first message has its transport properties: they belong to no RPC, so a refusal affects none, and they
+//! have far less than 1024 octets. A driver that lets a client begin with version 2 makes no calls before the version
+//! is [agreed](Negotiation::Agreed).
 //!
-//! The Requester and the Responder know nothing of all this. Their Sends go through [`Channel::send`], which counts each
-//! and writes its credits; [`Channel::available`] is how many more may be sent, for [`Requester::permit`] and
-//! [`Responder::permit`]. What arrives goes through [`Channel::received`], which says whom it is for. In version 1 all of
-//! these do nothing.
+//! The Requester and the Responder know nothing of all this. Their Sends go through [`Channel::send`], which counts
+//! each and writes its credits; [`Channel::available`] is the number of further Sends permitted, for
+//! [`Requester::permit`] and [`Responder::permit`]. Received messages go through [`Channel::received`], which returns
+//! the endpoint they are for. In version 1 all of these have no effect.
 //!
-//! What a driver has to do besides:
+//! Further duties of a driver:
 //! - [`Channel::poll`] has messages of its own to send: they come before those of the Requester and the Responder.
-//! - `room`, of which several functions ask, is how many messages it can receive: the Receives that are posted, without
-//!   the one that is kept for an asynchronous grant, and without [those that Calls still occupy](super::Responder::occupied).
-//! - An end that calls and is called gives no Receive to a [`CallPart`](Arrival::CallPart) that has to wait for a place.
+//! - `room`, an argument of several functions, is the number of messages it can receive: the posted Receives, without
+//!   the one that is kept for an asynchronous grant, and without [those that Calls still
+//!   occupy](super::Responder::occupied).
+//! - An end that makes and answers calls gives no Receive to a [`CallPart`](Arrival::CallPart) that has to wait for a
+//!   slot.
 //!
 //! [`Requester::permit`]: super::Requester::permit
 //! [`Responder::permit`]: super::Responder::permit
@@ -50,16 +52,16 @@ use crate::v2::{
     Outcome, Part, Properties, Property, PropertyId, PropertySet, PropertyValue, ReactionV2, Refusal, Unread, family_b,
 };
 
-/// Errors that wait to be sent. If there are more, the oldest goes: whoever sends that many bad messages at once has
-/// heard of it.
+/// Maximum number of errors that wait to be sent. The oldest is dropped if there are more: a peer with that many bad
+/// messages has received other errors.
 const ERRORS: usize = 4;
 
 const NO_CHUNKS: Chunks<'static> = Chunks { reads: ReadList::new(&[]), writes: WriteList::EMPTY, reply: None };
 
-/// Where `rdma_credit` is, in every version.
+/// Offset of `rdma_credit`, in every version.
 const CREDIT: usize = 8;
 
-/// The version, credits and properties of one end of a connection.
+/// Version, credits and properties of one end of a connection.
 #[derive(Debug)]
 pub struct Channel {
     versions: Versions,
@@ -80,22 +82,22 @@ enum ChannelState {
     Listening,
     One,
     Two(Link),
-    /// Nothing was agreed, and nothing will be.
+    /// No version was agreed, and none will be.
     Over(Failure),
 }
 
-/// Why nothing was agreed.
+/// Reason for a failed negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Failure {
     /// The connection was lost, and the next one begins with this version.
     Elsewhere(Version),
     /// The server speaks no version of this client.
     Impossible,
-    /// The connection was lost, and this client has nothing else to begin with.
+    /// The connection was lost, and this client has no other version to begin with.
     Lost,
 }
 
-/// Which end this is.
+/// End of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Client,
@@ -108,29 +110,29 @@ struct Link {
     family: Family,
     side: Side,
     credits: MessageCredits,
-    /// What the peer has sent so far.
+    /// Messages of the peer so far.
     peer: Continuation,
     properties: Properties<'static>,
     host: HostMessage,
     has_sent_properties: bool,
-    /// The endpoint that has sent some parts of a continued message, and not the last.
+    /// The endpoint that has sent some parts of a continued message, but not the last.
     half_sent: Option<Role>,
-    /// Whether the peer's first message has properties, and more of them are to come.
+    /// True if the peer's first message has properties, and more of them will follow.
     waits_for_properties: bool,
 }
 
-/// What a connection speaks, as far as that is known.
+/// State of the negotiation of the version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Negotiation {
-    /// Nothing is known yet.
+    /// The version is not known yet.
     Pending,
-    /// From now on it speaks this version, and never another.
+    /// The version is known, and will not change.
     Agreed(Version),
-    /// Not on this connection. On the next one to the same peer, begin with this version.
+    /// Failed on this connection. On the next one to the same peer, begin with this version.
     Elsewhere(Version),
-    /// Both ends have no version in common.
+    /// The two ends have no version in common.
     Impossible,
-    /// The connection was lost before anything was known, and there is no other version to begin with.
+    /// The connection was lost during the negotiation, and there is no other version to begin with.
     Lost,
 }
 
@@ -146,32 +148,32 @@ impl core::fmt::Display for HostAuthenticationTooLong {
 
 impl core::error::Error for HostAuthenticationTooLong {}
 
-/// Whom a Send is for.
+/// Endpoint for a received message, and its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Arrival {
-    /// The version is 1: [`Direction::of`](super::Direction::of) says it.
+    /// A message of version 1: [`Direction::of`](super::Direction::of) returns its endpoint.
     Version1,
     /// The Requester.
     Reply,
     /// The Responder.
     Call,
-    /// The Responder: a Call goes on that began in an earlier Send. If that still waits for
-    /// [a place](super::Responder::has_place), so must this; but not in its Receive, if this end makes calls as well. Nothing
-    /// but parts may come between the parts, not even the Replies with which the peer would make such a place (version two
-    /// draft -01, "RDMA2_F_MORE Flag"; -07 section 6.3). If both ends were to use up each other's Receives like that, neither
-    /// could go on.
+    /// For the Responder: a part of a Call that began in an earlier Send. If the Call still waits for [a
+    /// slot](super::Responder::has_place), so must this part; but not in its Receive, if this end makes calls as well.
+    /// Only parts may come between the parts, not even the Replies with which the peer would free a slot (version two
+    /// draft -01, "RDMA2_F_MORE Flag"; -07 section 6.3). If both ends used up each other's Receives like that, neither
+    /// could continue.
     CallPart,
-    /// Neither of them: its Receive can be posted again.
+    /// For neither of them: its Receive can be posted again.
     Nothing,
-    /// The same: the peer has sent transport properties, so that [`Channel::terms`] and [`Channel::segment_limits`] may have
-    /// changed.
+    /// For neither of them: the peer has sent transport properties, so that [`Channel::terms`] and
+    /// [`Channel::segment_limits`] may have changed.
     Properties,
-    /// Neither of them, and no reply to the Call with this XID can come any more: this was a part of it, out of order. Tell
-    /// the Requester: [`requester::Input::Broken`](super::requester::Input::Broken).
+    /// For neither of them, and no reply to the Call with this XID can come any more: this was a part of it, out of
+    /// order. Pass it to the Requester: [`requester::Input::Broken`](super::requester::Input::Broken).
     BrokenReply(u32),
-    /// Neither of them, and the rest of the Call with this XID will not come: the peer has broken off the sequence of its
-    /// parts. Tell the Responder, which answers it with this error:
+    /// For neither of them, and the rest of the Call with this XID will not come: the peer has broken off the sequence
+    /// of its parts. Pass it to the Responder, which answers the Call with this error:
     /// [`responder::Input::Broken`](super::responder::Input::Broken).
     BrokenCall(u32, ErrorBodyV2),
     /// The peer has sent more than it was granted. The connection has to be ended.
@@ -179,7 +181,7 @@ pub enum Arrival {
 }
 
 impl Channel {
-    /// The end that connects. It begins with the highest of `versions`, and `own` are its transport properties.
+    /// Creates the end that connects. It begins with the highest of `versions`. `own`: its transport properties.
     #[must_use]
     pub const fn client(versions: Versions, own: Properties<'static>) -> Self {
         let state = match versions.offered() {
@@ -189,17 +191,17 @@ impl Channel {
         Self { versions, own, host: HostMessage::NONE, state, errors: Vec::new() }
     }
 
-    /// The end that accepts. It speaks what the client begins with, if that is one of `versions`.
+    /// Creates the end that accepts. It uses the client's version, if that is one of `versions`.
     #[must_use]
     pub fn server(versions: Versions, own: Properties<'static>) -> Self {
         let state = if versions == Versions::ONE { ChannelState::One } else { ChannelState::Listening };
         Self { versions, own, host: HostMessage::NONE, state, errors: Vec::new() }
     }
 
-    /// Sends this host authentication message with the transport properties of this end; none if it is empty.
+    /// Sends this host authentication message with the transport properties of this end. An empty message is not sent.
     ///
     /// # Errors
-    /// [`HostAuthenticationTooLong`] for more than [`HostAuthentication::MOST_OCTETS`]; then nothing is done.
+    /// [`HostAuthenticationTooLong`] for more than [`HostAuthentication::MOST_OCTETS`]; then nothing is changed.
     pub fn authenticate(&mut self, message: &[u8]) -> Result<(), HostAuthenticationTooLong> {
         if message.len() > HostAuthentication::MOST_OCTETS {
             return Err(HostAuthenticationTooLong);
@@ -208,7 +210,7 @@ impl Channel {
         Ok(())
     }
 
-    /// What the connection speaks.
+    /// Returns the state of the negotiation.
     #[must_use]
     pub const fn negotiation(&self) -> Negotiation {
         match &self.state {
@@ -222,11 +224,11 @@ impl Channel {
         }
     }
 
-    /// The terms of version 2 for the calls that this end makes, and for those that it answers; `None` if the connection
-    /// does not speak that. `remote_invalidation`: whether this end takes part in it.
+    /// Returns the terms of version 2 for the calls that this end makes, and for those that it answers. `None` if the
+    /// connection does not use version 2. `remote_invalidation`: true if this end takes part in it.
     ///
-    /// A server makes its calls in the formats that the client supports in the reverse direction: none before the client has
-    /// said so (version two draft -07 section 5.2.5). A client answers them in the same formats.
+    /// A server makes its calls in the formats that the client supports in the reverse direction: none before the
+    /// client has announced that (version two draft -07 section 5.2.5). A client answers them in the same formats.
     #[must_use]
     pub fn terms(&self, remote_invalidation: bool) -> Option<(Terms, Terms)> {
         let ChannelState::Two(link) = &self.state else { return None };
@@ -247,7 +249,7 @@ impl Channel {
         Some((terms((out, back), calls), terms((back, out), answers)))
     }
 
-    /// The transport properties of the peer; `None` before it is known that the connection speaks version 2.
+    /// Returns the transport properties of the peer. `None` before it is known that the connection uses version 2.
     #[must_use]
     pub const fn peer_properties(&self) -> Option<&Properties<'static>> {
         match &self.state {
@@ -256,8 +258,8 @@ impl Channel {
         }
     }
 
-    /// The host authentication message of the peer, the last one if there were several; `None` before it is known that the
-    /// connection speaks version 2. What it means is for the application to know.
+    /// Returns the host authentication message of the peer, the last one if there were several. `None` before it is
+    /// known that the connection uses version 2. Its meaning is up to the application.
     #[must_use]
     pub fn peer_host_authentication(&self) -> Option<HostAuthentication<'_>> {
         match &self.state {
@@ -266,9 +268,9 @@ impl Channel {
         }
     }
 
-    /// What the Calls of this end may advertise in version 2, for [`Requester::limit_segments`]; `None` if the connection
-    /// does not speak that. No segment is larger than either end sends or receives, and no Call has more of them than the
-    /// peer takes.
+    /// Returns the limits of version 2 for segments of this end's Calls, for [`Requester::limit_segments`]. `None` if
+    /// the connection does not use version 2. No segment is larger than either end sends or receives, and no Call has
+    /// more of them than the peer accepts.
     ///
     /// [`Requester::limit_segments`]: super::Requester::limit_segments
     #[must_use]
@@ -278,8 +280,8 @@ impl Channel {
         Some(SegmentLimits { octets, count: peer.maximum_segment_count })
     }
 
-    /// The connection has ended, or nothing has come for too long, before the version was known: a server of version 1 may
-    /// drop what it does not know.
+    /// The connection has ended, or timed out, before the version was known: a server of version 1 may drop messages of
+    /// other versions.
     pub fn lost(&mut self) {
         if self.negotiation() == Negotiation::Pending {
             let (low, high) = self.versions.range();
@@ -288,7 +290,7 @@ impl Channel {
         }
     }
 
-    /// How many messages the Requester and the Responder may send now.
+    /// Returns the number of messages that the Requester and the Responder may send now.
     #[must_use]
     pub fn available(&self, room: u32) -> u32 {
         match &self.state {
@@ -298,15 +300,15 @@ impl Channel {
         }
     }
 
-    /// How many of them may be Calls, on a connection whose ends both call. This end owes the peer `owed` Replies, and waits
-    /// for `awaited` of the peer's.
+    /// Returns how many of them may be Calls, on a connection whose ends both make calls. `owed`: Replies that this end
+    /// still has to send. `awaited`: Replies that it still expects.
     ///
-    /// Version 1 counts the credits of either direction separately (RFC 8167 section 4). Version 2 has one account for all
-    /// messages, so two ends could use it up with Calls, and neither could send a Reply. Therefore a credit is kept for each
-    /// Reply that is owed, and one as long as there are Calls under way. Each Reply makes room for another message, so an end
-    /// never has to wait for one whose last credit it holds itself.
+    /// Version 1 counts the credits of either direction separately (RFC 8167 section 4). Version 2 has one account for
+    /// all messages, so two ends could use it up with Calls, and neither could send a Reply. Therefore a credit is kept
+    /// for each owed Reply, and one as long as there are Calls in flight. Each Reply allows another message, so an end
+    /// never has to wait for a Reply whose last credit it holds itself.
     ///
-    /// Nothing comes between the parts of a continued Reply, and a continued Call that was begun has all credits.
+    /// No message comes between the parts of a continued Reply, and a continued Call that was begun has all credits.
     #[must_use]
     pub fn available_for_calls(&self, room: u32, owed: u32, awaited: u32) -> u32 {
         match &self.state {
@@ -317,7 +319,8 @@ impl Channel {
         }
     }
 
-    /// How many of them may be Replies, on a connection whose ends both call: none between the parts of a continued Call.
+    /// Returns how many of them may be Replies, on a connection whose ends both make calls: none between the parts of a
+    /// continued Call.
     #[must_use]
     pub fn available_for_replies(&self, room: u32) -> u32 {
         match &self.state {
@@ -326,8 +329,8 @@ impl Channel {
         }
     }
 
-    /// Counts a message of the Requester or the Responder that is about to be sent, and writes its credits into its header.
-    /// After an error that answers a Call of which parts are still to come, they need not come.
+    /// Counts a message of the Requester or the Responder that is about to be sent, and writes its credits into its
+    /// header. After an error that answers an incomplete Call, the remaining parts of that Call need not come.
     pub fn send(&mut self, room: u32, header: &mut [u8]) {
         if let ChannelState::Offered(link) | ChannelState::Two(link) = &mut self.state {
             link.stamp(room, header);
@@ -340,14 +343,14 @@ impl Channel {
         }
     }
 
-    /// Whether [`Self::poll`] never has anything to send, because the connection speaks version 1.
+    /// Returns true if [`Self::poll`] never has a message, because the connection uses version 1.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         matches!(self.state, ChannelState::One) && self.errors.is_empty()
     }
 
-    /// The next message of this end that belongs to no RPC: its transport properties, an error, a grant. It is written to
-    /// the start of `buffer`, and has this many octets.
+    /// Writes the next message of this end that belongs to no RPC to the start of `buffer`: its transport properties,
+    /// an error, a grant. Returns its length.
     ///
     /// # Errors
     /// An [`EncodeError`] if `buffer` is too small; with a larger one, the next call returns the same message.
@@ -368,7 +371,7 @@ impl Channel {
             return self.send_error(room, buffer, &request, error);
         }
         let ChannelState::Two(link) = &mut self.state else { return Ok(None) };
-        // The next part of a long message grants as much, and gets its RPC on; a grant could take the last credit from it.
+        // The next part of a long message grants as much, and completes its RPC; a grant could use its last credit.
         let goes_on = link.half_sent.is_some() && link.credits.available(room) > 0;
         if goes_on || !link.credits.is_grant_due(room) {
             return Ok(None);
@@ -400,7 +403,8 @@ impl Channel {
         Ok(Some(length))
     }
 
-    /// Removes the oldest of the errors. `Vec::remove` could panic, and only the optimiser for speed sees that it does not.
+    /// Removes the oldest of the errors. `Vec::remove` could panic: only with optimisation for speed does the compiler
+    /// see that it does not.
     fn forget_error(&mut self) {
         let most = self.errors.len().saturating_sub(1);
         for place in 0..most {
@@ -411,7 +415,7 @@ impl Channel {
         self.errors.truncate(most);
     }
 
-    /// Looks at a Send that was received.
+    /// Handles a received Send.
     pub fn received(&mut self, octets: &[u8]) -> Arrival {
         match &mut self.state {
             ChannelState::One => Arrival::Version1,
@@ -422,7 +426,7 @@ impl Channel {
         }
     }
 
-    /// A server's first message decides what the connection speaks.
+    /// Handles a server's first message, which decides the version of the connection.
     fn first(&mut self, octets: &[u8]) -> Arrival {
         let Ok(prefix) = Prefix::decode(octets) else { return Arrival::Nothing };
         let chosen = match prefix.version {
@@ -450,7 +454,7 @@ impl Channel {
         }
     }
 
-    /// The server's answer to the client's first message.
+    /// Handles the server's answer to the client's first message.
     fn answered(&mut self, octets: &[u8]) -> Arrival {
         if let Some(refusal) = Refusal::decode(octets) {
             let (low, high) = self.versions.range();
@@ -469,7 +473,7 @@ impl Channel {
         self.next(octets)
     }
 
-    /// A message on a connection of version 2.
+    /// Handles a message on a connection of version 2.
     fn next(&mut self, octets: &[u8]) -> Arrival {
         let ChannelState::Two(link) = &mut self.state else { return Arrival::Nothing };
         let message = match MessageV2::decode(link.family, octets) {
@@ -497,7 +501,7 @@ impl Channel {
                     _ => {}
                 }
                 let arrival = self.react(octets, reaction);
-                // The call that waits for it would wait in vain.
+                // Otherwise the call that waits for it would wait for ever.
                 let is_reply = role == Role::Requester && prefix.is_some();
                 return if is_reply { Arrival::Reply } else { arrival };
             }
@@ -539,7 +543,7 @@ impl Channel {
         if is_reply && header.properties().is_none() { Arrival::BrokenReply(header.xid()) } else { Arrival::Nothing }
     }
 
-    /// Answers a message that is dropped, if it has to be. A connection of version 2 never speaks another.
+    /// Answers a message that is dropped, if it has to be. A connection of version 2 never changes its version.
     fn react(&mut self, octets: &[u8], reaction: ReactionV2) -> Arrival {
         let error = reaction.error(v2::VERSION, v2::VERSION);
         if let (Ok(prefix), Some(error)) = (Prefix::decode(octets), error) {
@@ -583,7 +587,7 @@ impl Link {
         stamp(self.credits.send(room), header);
     }
 
-    /// What is done with a message that is in order.
+    /// Handles a message that is in order.
     fn taken(&mut self, message: &MessageV2<'_>, waited: bool) -> Arrival {
         let header = &message.header;
         if let Some(properties) = header.properties() {
@@ -602,13 +606,13 @@ impl Link {
         }
     }
 
-    /// Which endpoint a message would be for that cannot be decoded.
+    /// Returns the endpoint of a message that cannot be decoded.
     fn role_for(&self, octets: &[u8]) -> Role {
         let is_reply = Outline::of(self.family, octets).is_some_and(|outline| outline.is_reply);
         if is_reply { Role::Requester } else { Role::Responder }
     }
 
-    /// The answer to version 1 on a connection that has spoken version 2.
+    /// Returns the answer to version 1 on a connection of version 2.
     const fn mismatch(&self) -> ReactionV2 {
         ReactionV2::Answer(match self.family {
             // It has no code for this.
@@ -674,14 +678,14 @@ impl Own<'_> {
     }
 }
 
-/// The endpoint that has more to send after this message for an RPC, if it has.
+/// Returns the endpoint that will send more of its message after this one, if any.
 fn half_sent(family: Family, header: &[u8]) -> Option<Role> {
     let outline = Outline::of(family, header)?;
     let role = if outline.is_reply { Role::Responder } else { Role::Requester };
     outline.more.then_some(role)
 }
 
-/// Whether the sender of these properties has more of them.
+/// Returns true if the sender of these properties will send more of them.
 fn is_more_to_come(header: &HeaderV2<'_>) -> bool {
     match header {
         HeaderV2::A(header) => header.flags.intersects(HeaderFlags::MORE | HeaderFlags::TPMORE),

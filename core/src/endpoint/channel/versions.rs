@@ -1,4 +1,4 @@
-//! Which versions an end speaks.
+//! Versions that an end supports.
 
 use crate::endpoint::Version;
 use crate::v2::Family;
@@ -29,7 +29,7 @@ impl From<Version> for Versions {
 }
 
 impl Versions {
-    /// What a client begins with: version 2 if it can, in the format of the latest draft.
+    /// Returns the version that a client begins with: version 2 if it can, in the format of the latest draft.
     #[must_use]
     pub const fn offered(self) -> Version {
         if self.contains(Self::TWO_B) {

@@ -19,16 +19,16 @@ pub struct Call<'a> {
     /// RPCSEC_GSS integrity or privacy has no Write chunk (section 8.2.2.3): its results come with the rest of the
     /// reply.
     pub results: &'a [u32],
-    /// The most octets of the reply's Payload stream, if the results that have room are reduced. Under integrity or
-    /// privacy, the Requester adds room for the results itself.
+    /// Maximum length of the reply's Payload stream in octets, if the results with buffers are reduced. Under integrity
+    /// or privacy, the Requester adds the length of the results itself.
     pub reply_length: u32,
-    /// The most octets that the room for a result or for the reply may grow to, if the Responder of version 2 says that it
-    /// needs more: the Call is then made again. It was carried out before, so leave this 0 if it must not be carried out
-    /// twice.
+    /// Maximum length to which the buffer of a result or of the reply may grow, if the Responder of version 2 reports
+    /// that it needs more: the Call is then made again. It was carried out before, so leave this 0 if it must not be
+    /// carried out twice.
     pub largest_room: u32,
 }
 
-/// Why a Call is refused.
+/// Reason for a refused Call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallRefusal {

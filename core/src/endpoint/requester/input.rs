@@ -1,15 +1,15 @@
-//! What a driver tells a Requester.
+//! Input of a Requester from its driver.
 
 use crate::endpoint::CallId;
 
-/// What happened.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
     /// A Receive is complete.
     Received {
         /// The driver's name for the Receive. It belongs to the Requester until `Release` or `Done` gives it back.
         receive: u32,
-        /// What was received.
+        /// The octets received.
         octets: &'a [u8],
         /// The handle that the Send invalidated, according to the adapter.
         invalidated: Option<u32>,
@@ -48,7 +48,7 @@ pub enum Input<'a> {
     },
     /// Something that was posted could not be carried out, an invalidation too.
     Failed,
-    /// The connection is over: nothing more can come, and the peer can reach no memory any more. The driver undoes
-    /// whatever is still registered, or about to be.
+    /// The connection is over: nothing more can come, and the peer can no longer access any memory. The driver
+    /// deregisters all memory that is still registered, or about to be.
     Disconnected,
 }

@@ -1,4 +1,4 @@
-//! The side that calls (RFC 8166 sections 3 and 4).
+//! The calling side (RFC 8166 sections 3 and 4).
 //!
 //! A Call passes through these stages. It goes back only to be made again:
 //!
@@ -15,10 +15,10 @@
 //!                                     discarded --------------+
 //! ```
 //!
-//! # Errors that a Call recovers from
-//! Some errors of version 2 say what the Responder would take. When the Call is fenced, it is made again with that, in the
-//! same place and with the same XID, so that a Responder that remembers its replies knows it again. It waits for a credit
-//! like a new one.
+//! # Errors from which a Call recovers
+//! Some errors of version 2 name the limits of the Responder. When the Call is fenced, it is made again within these
+//! limits, in the same slot and with the same XID, so that a Responder that remembers its replies recognises it. It
+//! waits for a credit like a new one.
 //!
 //! ```text
 //! READ_CHUNKS     with as many Read chunks as it takes; the other arguments go with the rest of the message
@@ -28,31 +28,31 @@
 //! REPLY_RESOURCE  with the room that the reply needs   / carried out, and will be again
 //! ```
 //!
-//! Each of these happens once for a Call; the next such error, one that asks for nothing else than what it had, and any
-//! other error end the Call. After `INVAL_HTYPE`, the form that was refused is not used again on this connection.
+//! Each of these happens once for a Call; the next such error, one that asks for no change, and any other error end the
+//! Call. After `INVAL_HTYPE`, the refused form is not used again on this connection.
 //!
-//! The number of segments is known before memory is registered: one for each `Register`, which has a greatest length.
-//! So the form of a Call is chosen once. A Call takes its credit first and registers then, so that memory is exposed no
-//! longer than needed. Registering and invalidating may take a driver long; other calls go on meanwhile.
+//! The number of segments is known before memory is registered: one for each `Register`, whose length is limited. So
+//! the form of a Call is chosen once. A Call gets its credit first and then registers its memory, so that memory is
+//! exposed no longer than needed. Registering and invalidating may take a driver long; other calls go on meanwhile.
 //!
-//! `Done` comes when nothing of the Call can be touched any more: all of its memory is invalidated, and its Send is
-//! complete. The Responder does not learn that a Call is cancelled, and an RDMA Write to memory that is fenced would
-//! end the connection for all Calls. So a Call that was sent keeps its memory, its credit and its XID until its reply
-//! has come; other Calls are fenced at once. How long to wait for that reply is up to the driver, which has the clock.
+//! `Done` is returned once the peer can no longer access the Call's memory and its Send has completed. The Responder
+//! does not learn that a Call is cancelled, and an RDMA Write to fenced memory would end the connection for all Calls.
+//! So a Call that was sent keeps its memory, its credit and its XID until its reply has come; other Calls are fenced at
+//! once. The driver, which has the clock, decides how long to wait for that reply.
 //!
 //! # Continued messages
-//! In version 2, a message may come in several Sends ([`Requester::continue_messages`]). Between the parts of one message
-//! its sender sends no other, so a Call of several parts holds up the others until its last part is sent; credits may run
-//! out meanwhile. What was begun is sent to its end, even if the Call is cancelled, or answered with an error, in the
-//! middle: the Responder could not tell where the next message begins. Of a reply, the parts are put together in memory of
-//! the driver, and [`Call::reply_length`] bounds how many octets that can be.
+//! In version 2, a message may come in several Sends ([`Requester::continue_messages`]). Between the parts of one
+//! message its sender sends no other, so a Call of several parts delays the others until its last part is sent; credits
+//! may run out meanwhile. A message that was begun is sent to its end, even if the Call is cancelled, or answered with
+//! an error, in the middle: the Responder could not tell where the next message begins. The parts of a reply are
+//! assembled in memory of the driver, whose size is limited by [`Call::reply_length`].
 //!
-//! A credit is used again when the Receive of its reply has gone back to the driver, and not before: with as many
-//! Receives as credits, none is ever missing. A Call whose reply is pulled keeps its credit until `RDMA_DONE` is sent.
+//! A credit is used again only when the Receive of its reply has been released: with as many Receives as credits, none
+//! is ever missing. A Call whose reply is pulled keeps its credit until `RDMA_DONE` is sent.
 //!
 //! # Calls without a reply
-//! A Call-only of version 2 ([`Requester::call_only`]) passes through the same stages, but has no chunks to register, is over when
-//! its last Send is complete, and has no answer: it gives its credit back then.
+//! A Call-only of version 2 ([`Requester::call_only`]) passes through the same stages, but has no chunks to register,
+//! is over when its last Send is complete, and has no answer: it then returns its credit.
 
 mod call;
 mod input;
@@ -85,11 +85,11 @@ use crate::sink;
 use crate::v1::VERSION;
 use crate::v2::{ErrorBodyV2, ErrorCode};
 
-/// The Requester of one connection: at most `CALLS` calls at a time, with at most `SEGMENTS` segments each.
+/// Requester of one connection: at most `CALLS` calls at a time, with at most `SEGMENTS` segments each.
 #[derive(Debug)]
 pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
     how: How,
-    /// The most octets that one RDMA Read moves.
+    /// Maximum number of octets that one RDMA Read moves.
     transfer: u32,
     window: Window,
     slots: Slots<Slot<SEGMENTS>, CALLS>,
@@ -99,7 +99,7 @@ pub struct Requester<const CALLS: usize, const SEGMENTS: usize> {
     ready: Queue<CALLS>,
     /// Calls that were about to be sent when the grant became smaller.
     held: Queue<CALLS>,
-    /// The Call of which a part is sent, and more are to follow.
+    /// The Call that is sent in parts, until its last part.
     continuing: Option<(CallId, SpeaksTwo)>,
     receipt: Receipt,
     state: State,
@@ -110,14 +110,14 @@ enum State {
     Open,
     /// To be disconnected.
     Failing,
-    /// `Disconnect` was given.
+    /// `Disconnect` was output.
     Disconnecting,
     Closed,
 }
 
 impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
-    /// A new connection. Each Call asks for `credits` credits; a memory region has at most `segment_length` octets, a
-    /// multiple of four.
+    /// Creates the Requester of a new connection. `credits`: number requested in each Call. `segment_length`: maximum
+    /// length of a memory region in octets, a multiple of four.
     #[must_use]
     pub fn new(terms: Terms, credits: u32, segment_length: u32) -> Self {
         Self {
@@ -141,7 +141,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// Asks for this many credits from the next Call on; 0 counts as 1.
+    /// Sets the number of credits requested from the next Call on; 0 counts as 1.
     pub const fn request_credits(&mut self, credits: u32) {
         self.window.requested = if credits == 0 { 1 } else { credits };
     }
@@ -149,7 +149,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// Provides no Reply chunk from the next Call on. A reply that is too long for a Send comes in a Position Zero Read
     /// chunk of the Responder; it is pulled if it has at most [`Call::reply_length`] octets, and `RDMA_DONE` is sent
     /// (RFC 5666 section 3.5). RFC 8166 forbids this. Use it only with a Responder that is known to provide such
-    /// chunks, and not if this end is called too, because [`Direction`](super::Direction) takes such a reply for a
+    /// chunks, and not if this end also answers calls, because [`Direction`](super::Direction) takes such a reply for a
     /// Call.
     ///
     /// The Call keeps its credit until the Send of `RDMA_DONE` is complete, because that has no answer.
@@ -157,27 +157,26 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.how.pull = true;
     }
 
-    /// In version 2: a Call of at most `most` octets that is too long for a Send is continued in others, from the next Call
-    /// on, with its arguments, so that no memory is registered for it. For a reply of at most `most` octets there is no
-    /// Reply chunk; if it is too long for a Send, it comes in several. (A Responder may continue any reply.) 0, the default,
-    /// is never.
+    /// In version 2: continues a Call of at most `most` octets that is too long for a Send in others, from the next
+    /// Call on, with its arguments, so that no memory is registered for it. For a reply of at most `most` octets there
+    /// is no Reply chunk; if it is too long for a Send, it comes in several. (A Responder may continue any reply.)
+    /// Default: 0, for never.
     pub const fn continue_messages(&mut self, most: u32) {
         self.how.continued = most;
     }
 
-    /// Limits each RDMA Read of a reply to this many octets from now on: those of the longest message that the
-    /// adapter's port can carry. 0 counts as 1.
+    /// Limits each RDMA Read of a reply to this many octets from now on: the longest message of the adapter's port. 0
+    /// counts as 1.
     pub const fn limit_transfers(&mut self, octets: u32) {
         self.transfer = if octets == 0 { 1 } else { octets };
     }
 
-    /// The terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+    /// Sets the terms of the connection, if they are agreed only after its set-up: they apply from the next Call on.
     pub const fn agree(&mut self, terms: Terms) {
         self.how.terms = terms;
     }
 
-    /// From the next Call on, no segment is larger, and no Call has more of them. They come on top of the limits that this
-    /// Requester has already.
+    /// Limits the segments of each Call from the next one on, in addition to the existing limits of this Requester.
     pub fn limit_segments(&mut self, limits: SegmentLimits) {
         let SegmentLimits { octets, count } = limits;
         let most = usize::try_from(count).unwrap_or(usize::MAX);
@@ -185,9 +184,9 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.how.segment_length = self.how.segment_length.min((octets & !3).max(4));
     }
 
-    /// In version 2, where [`Channel`](super::Channel) counts the credits: how many messages may be sent now. To be said
-    /// before each [`poll`](Self::poll). In version 1 this does nothing, because replies grant the credits there (RFC 8166
-    /// section 3.3.1).
+    /// In version 2, where [`Channel`](super::Channel) counts the credits: sets the number of messages that may be sent
+    /// now. To be called before each [`poll`](Self::poll). In version 1 this has no effect, because replies grant the
+    /// credits there (RFC 8166 section 3.3.1).
     pub fn permit(&mut self, messages: u32) {
         if self.how.terms.version != Version::One && self.window.permit(messages) {
             self.wake();
@@ -195,20 +194,20 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// Calls that hold a credit: those that are sent, or about to be, and not answered, and those whose reply is in a
-    /// Receive that has not gone back to the driver. So as many Receives as requested credits are enough.
+    /// Number of Calls that hold a credit: unanswered Calls that are sent, or about to be, and those whose reply is in
+    /// a Receive that was not released. So as many Receives as requested credits are enough.
     #[must_use]
     pub const fn in_flight(&self) -> u32 {
         self.window.in_flight()
     }
 
-    /// Calls that are sent and not answered, cancelled or not; a Call-only until its Send is complete.
+    /// Number of Calls sent and not answered, cancelled or not; a Call-only until its Send is complete.
     #[must_use]
     pub const fn awaited_replies(&self) -> u32 {
         self.window.sent()
     }
 
-    /// Whether there is no room for one more Call: [`call`](Self::call) would return [`CallRefusal::TooManyCalls`].
+    /// Returns true if no slot is free: [`call`](Self::call) would return [`CallRefusal::TooManyCalls`].
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.slots.count() == CALLS
@@ -217,7 +216,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     /// Begins a Call. It waits if there is no credit.
     ///
     /// # Errors
-    /// A [`CallRefusal`] if it cannot be made; then nothing is done.
+    /// A [`CallRefusal`] if it cannot be made; then nothing is changed.
     pub fn call(&mut self, call: &Call<'_>) -> Result<CallId, CallRefusal> {
         let header = self.check(call.head, call.length, call.arguments)?;
         let (id, slot) = self.slots.take().ok_or(CallRefusal::TooManyCalls)?;
@@ -235,22 +234,22 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.admit(id)
     }
 
-    /// Begins a Call-only of version 2: a Call of a procedure that has no reply (version two draft -07 section 4.7). `head`
-    /// and `length` are as in [`Call`]. It is `Done` with [`End::Sent`] when its Send is complete, and nothing says what the
-    /// Responder makes of it.
+    /// Begins a Call-only of version 2: a Call of a procedure that has no reply (version two draft -07 section 4.7).
+    /// `head` and `length` are as in [`Call`]. It is `Done` with [`End::Sent`] when its Send is complete; the
+    /// Responder's reaction is unknown.
     ///
-    /// It has no chunks, so it is continued if it is too long for a Send, whatever
-    /// [`continue_messages`](Self::continue_messages) allows. Whatever comes as an answer is discarded.
+    /// It has no chunks, so it is continued if it is too long for a Send, even if
+    /// [`continue_messages`](Self::continue_messages) does not allow that. Any answer is discarded.
     ///
     /// # Errors
-    /// A [`CallRefusal`] if it cannot be made; then nothing is done. In version 1 it never can.
+    /// A [`CallRefusal`] if it cannot be made; then nothing is changed. In version 1 this is always an error.
     pub fn call_only(&mut self, head: &[u8], length: u32) -> Result<CallId, CallRefusal> {
         if self.how.terms.version.family().is_none() {
             return Err(CallRefusal::CallOnly);
         }
         let header = self.check(head, length, &[])?;
         let (id, slot) = self.slots.take().ok_or(CallRefusal::TooManyCalls)?;
-        // Nothing would say when the Responder has done with a chunk.
+        // No message would show when the Responder no longer uses a chunk.
         if slot.plan_without_chunks((header.xid, length), Expects::Nothing, 0, &self.how).is_none() {
             self.slots.free(id);
             return Err(self.too_long());
@@ -258,7 +257,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.admit(id)
     }
 
-    /// Why a Call cannot be laid out.
+    /// Returns the reason why a Call cannot be laid out.
     #[cold]
     const fn too_large(&self) -> CallRefusal {
         if matches!(self.how.terms.formats, PayloadFormats::All) {
@@ -268,7 +267,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// The same, of one that has no chunks.
+    /// Returns the reason why a Call without chunks cannot be laid out.
     const fn too_long(&self) -> CallRefusal {
         match self.how.terms.formats {
             PayloadFormats::None => CallRefusal::NotAnswered,
@@ -276,7 +275,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// The RPC header of a Call that may be made.
+    /// Returns the RPC header of a Call that may be made.
     #[inline(always)]
     fn check<'a>(&self, head: &'a [u8], length: u32, arguments: &[Item]) -> Result<rpc::RpcCall<'a>, CallRefusal> {
         if self.state != State::Open {
@@ -292,10 +291,10 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(header)
     }
 
-    /// Lets a Call wait for a credit, if the Responder knows its form.
+    /// Makes a Call wait for a credit, if the Responder supports its form.
     #[inline(always)]
     fn admit(&mut self, id: CallId) -> Result<CallId, CallRefusal> {
-        // Most Responders refuse none, and that is soon seen.
+        // Most Responders refuse none, and this is a quick check.
         if !self.how.unsupported.is_empty()
             && self.slots.get(id).is_none_or(|slot| self.how.unsupported.contains(&slot.form))
         {
@@ -308,8 +307,8 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
     }
 
     /// Gives a Call up. A Call that was not sent will not be, and is `Done` as soon as its memory is fenced. A Call
-    /// that was sent is `Done` after its reply, of which nothing is kept; until then the Responder may use the memory.
-    /// A `Done` that is already due stays as it is.
+    /// that was sent is `Done` after its reply, which is discarded; until then the Responder may use the memory. A
+    /// `Done` that is already due stays unchanged.
     ///
     /// The reply may never come. The driver decides how long to wait for it: without a reply, only the end of the
     /// connection fences the memory.
@@ -327,7 +326,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(())
     }
 
-    /// Whether a Call with this XID was sent and is not answered, cancelled or not.
+    /// Returns true if a Call with this XID was sent and is not answered, cancelled or not.
     #[must_use]
     pub fn awaits(&self, xid: u32) -> bool {
         self.awaited(xid).is_some()
@@ -337,10 +336,10 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.slots.iter().find(|(_, slot)| slot.xid == xid && slot.is_awaited()).map(|(id, _)| id)
     }
 
-    /// Tells the Requester what happened.
+    /// Handles an event.
     ///
     /// # Errors
-    /// An [`InputError`] if that cannot have happened.
+    /// An [`InputError`] if that event is impossible.
     pub fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
         match input {
             Input::Received { receive, octets, invalidated } => self.received(receive, octets, invalidated),
@@ -373,7 +372,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// The next thing to do, if there is one. The header of a `Send` is written to the start of `header`.
+    /// Returns the next output, if there is one. The header of a `Send` is written to the start of `header`.
     ///
     /// # Errors
     /// An [`EncodeError`] if `header` is too small; with a larger one, the next call returns the same output.
@@ -390,7 +389,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         if self.state == State::Disconnecting {
             return Ok(None);
         }
-        // As long as a message may be sent, this is it: nothing else comes between its parts.
+        // While a message may be sent, this is it: nothing else comes between its parts.
         if let Some((id, _)) = self.continuing
             && self.window.may_continue()
         {
@@ -426,7 +425,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(None)
     }
 
-    /// There is nothing to do for a call.
+    /// A call has nothing to do.
     fn rest(&mut self, id: CallId) {
         self.ready.pop();
         if let Some(slot) = self.slots.get(id) {
@@ -474,7 +473,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
 
     fn send_done(&mut self, id: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         let Some(slot) = self.slots.get(id) else { return Ok(None) };
-        // The four words are all of it. A `Header` would bring the encoding of all other messages with it.
+        // The four words are the whole message. A `Header` would bring the encoding of all other messages with it.
         let (credit, procedure) = (self.window.requested, Procedure::RDMA_DONE);
         let done = Prefix { xid: slot.xid, version: VERSION, credit, procedure };
         let header = sink::encode(&done, buffer)?;
@@ -512,7 +511,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Some(Output::Done { call: id, end, results: &slot.results })
     }
 
-    /// Puts a call where `poll` will look.
+    /// Puts a call in the queue that `poll` handles.
     fn ready(&mut self, id: CallId) {
         if let Some(slot) = self.slots.get(id)
             && !slot.queued
@@ -522,7 +521,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         }
     }
 
-    /// Starts the calls for which there are credits. Most often none waits for one.
+    /// Starts the calls for which there are credits. Usually none waits for one.
     #[inline]
     fn start(&mut self) {
         if self.waiting.first().is_some() {
@@ -595,7 +594,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         if !self.receipt.is_due() && slot.as_ref().is_none_or(|slot| !slot.needs_receive()) {
             self.receipt = Receipt::Release(receive);
         }
-        // Only if both sides announced it, and only memory of the Call that is answered (RFC 8797 section 4.1).
+        // Allowed only if both sides announced it, and only for memory of the answered Call (RFC 8797 section 4.1).
         if let Some(handle) = invalidated
             && !slot.is_some_and(|slot| slot.invalidated_remotely(handle, &self.how.terms))
         {
@@ -608,7 +607,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Ok(())
     }
 
-    /// Finds the Call that a Send answers. Anything that is not a sound reply to a Call is dropped silently (section
+    /// Finds the Call that a Send answers. Anything that is not a valid reply to a Call is dropped silently (section
     /// 4.5); in version 2 it ends the Call.
     fn answer(&mut self, receive: u32, octets: &[u8]) -> Option<CallId> {
         match self.how.terms.version.family() {
@@ -653,7 +652,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         Some(id)
     }
 
-    /// Nothing more will come of a reply.
+    /// The rest of a reply will not come.
     #[cold]
     fn broken(&mut self, xid: u32) {
         let Some(id) = self.awaited(xid) else { return };
@@ -664,7 +663,7 @@ impl<const CALLS: usize, const SEGMENTS: usize> Requester<CALLS, SEGMENTS> {
         self.start();
     }
 
-    /// Retries the calls that there may now be a credit for.
+    /// Retries the calls for which there may now be a credit.
     fn wake(&mut self) {
         while let Some(id) = self.held.pop() {
             self.ready(id);

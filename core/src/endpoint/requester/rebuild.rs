@@ -10,7 +10,7 @@ use super::slot::{How, Slot, Stage};
 use crate::endpoint::stream::{Item, roundup};
 use crate::v2::ErrorBodyV2;
 
-/// What a Call is laid out from.
+/// The inputs to a Call's layout.
 #[derive(Clone)]
 struct Layout<const SEGMENTS: usize> {
     arguments: Vec<Item, SEGMENTS>,
@@ -19,7 +19,7 @@ struct Layout<const SEGMENTS: usize> {
 }
 
 impl<const SEGMENTS: usize> Slot<SEGMENTS> {
-    /// Whether the Call can be made again after this error, and was not yet. The error counts as used up then.
+    /// Returns true if the Call can be made again after this error, and was not yet. The error then counts as used up.
     pub(super) fn may_rebuild(&mut self, error: ErrorBodyV2) -> bool {
         use ErrorBodyV2::{ReadChunks, ReplyResource, Segments, WriteChunks, WriteResource};
         let helps = match error {
@@ -34,7 +34,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 
     /// Lays the Call out once more, so that it waits to be sent, or ends it with the error that it was answered with.
-    /// Whether it waits.
+    /// Returns true if it waits.
     pub(super) fn rebuild(&mut self, how: &How) -> bool {
         let Stage::Rebuilding(error, _) = mem::take(&mut self.stage) else { return false };
         let before = self.layout();
@@ -60,7 +60,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         Layout { arguments: self.items.clone(), results: self.results.clone(), longest: u64::from(self.longest) }
     }
 
-    /// Lays the Call out; false if that takes more segments than `most`, or is not possible.
+    /// Lays the Call out. Returns false if that needs more segments than `most`, or is not possible.
     fn relay(&mut self, layout: &Layout<SEGMENTS>, most: usize, how: &How) -> bool {
         self.clear_layout();
         let built = self.build(&layout.arguments, &layout.results, layout.longest, how);
@@ -69,7 +69,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
 }
 
 impl<const SEGMENTS: usize> Layout<SEGMENTS> {
-    /// What this error asks for; `None` if it asks for no change.
+    /// Applies the change that this error asks for. Returns `None` if it asks for none.
     fn after(mut self, error: ErrorBodyV2) -> Option<Self> {
         match error {
             ErrorBodyV2::ReadChunks { max_chunks } => {

@@ -1,4 +1,4 @@
-//! One Call of a Requester: the form it takes, the memory it exposes, and what its reply has to look like.
+//! One Call of a Requester: its form, the memory it exposes, and the form of its reply.
 
 use core::mem;
 use core::ops::Range;
@@ -18,10 +18,10 @@ use crate::rpc::MessageType;
 use crate::segment::{ReadSegment, Segment};
 use crate::v2::{ErrorBodyV2, ErrorCode, HeaderV2};
 
-/// The errors after which a Call can be made again, each once.
+/// Maximum number of errors after which a Call can be made again, each once.
 pub(super) const REBUILDS: usize = 5;
 
-/// How far a Call has got, in this order. Stages that hold a credit are marked with a C.
+/// Stage of a Call, in this order. Stages that hold a credit are marked with a C.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Stage {
     /// It waits for a credit.
@@ -43,7 +43,7 @@ pub(super) enum Stage {
     Ending(End),
 }
 
-/// What has come as the answer to a Call, and what becomes of it.
+/// State of the answer to a Call.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Answer {
     /// Nothing has come.
@@ -51,22 +51,22 @@ pub(super) enum Answer {
     Awaited,
     /// Parts of a continued reply, with this many octets.
     Begun(u32),
-    /// Whatever comes is discarded, and then the Call ends like this: its caller has given it up, or there is no room. The
-    /// Responder does not know this, and may still reach the memory.
+    /// The answer will be discarded, and then the Call has this outcome: its caller has given it up, or the buffer is
+    /// too small. The Responder does not know this, and may still access the memory.
     Discarded(End),
     /// It has come before all of the Call was sent, and the Call ends like this.
     Complete(End),
 }
 
 impl Answer {
-    /// What comes will be discarded.
+    /// Makes the answer be discarded.
     pub(super) fn discard(&mut self, end: End) {
         if matches!(self, Self::Awaited | Self::Begun(_)) {
             *self = Self::Discarded(end);
         }
     }
 
-    /// How the Call ends, if this is the end of the answer.
+    /// Returns the Call's outcome if this is the end of the answer.
     fn ending(self, end: End) -> End {
         match self {
             Self::Awaited | Self::Begun(_) => end,
@@ -75,7 +75,7 @@ impl Answer {
     }
 }
 
-/// What comes after a Call.
+/// Expected answer to a Call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Expects {
     #[default]
@@ -92,43 +92,43 @@ pub(super) struct Slot<const SEGMENTS: usize> {
     pub(super) xid: u32,
     version: Version,
     pub(super) stage: Stage,
-    /// Whether the Requester's `ready` queue holds it.
+    /// True while the Requester's `ready` queue holds it.
     pub(super) queued: bool,
-    /// Sends that are posted and not complete. No stage implies that: a reply may arrive before the completion.
+    /// Number of Sends posted and not complete. No stage implies that: a reply may arrive before the completion.
     pub(super) sending: u32,
     pub(super) form: CallForm,
     pub(super) length: u32,
-    /// If it is continued: how, and how much of it is sent.
+    /// If it is continued: its parts, and the part that was sent.
     parts: Parts,
     sent: u32,
     pub(super) items: Vec<Item, SEGMENTS>,
-    /// The room in each Write chunk; once the reply is there, the octets in it.
+    /// Length of the buffer in each Write chunk; once the reply is there, the number of octets in it.
     pub(super) results: Vec<u32, SEGMENTS>,
     pub(super) regions: Vec<Region, SEGMENTS>,
-    /// The most octets of the reply, without the results that have Write chunks.
+    /// Maximum length of the reply in octets, without the results that have Write chunks.
     pub(super) longest: u32,
-    /// The most octets that the room for a result, or for the reply, may grow to.
+    /// Maximum length in octets to which the buffer of a result, or of the reply, may grow.
     pub(super) largest_room: u32,
     /// The errors after which the Call was made again.
     pub(super) rebuilt: Vec<ErrorCode, REBUILDS>,
     expects: Expects,
-    /// Where a provided reply is, how much of it was asked for, and the RDMA Reads that are not complete.
+    /// Segments of a provided reply, its octets requested so far, and the number of RDMA Reads in flight.
     provided: Vec<Segment, SEGMENTS>,
     pulled: u64,
     pub(super) reading: u32,
 }
 
-/// What applies to all Calls.
+/// Settings for all Calls.
 #[derive(Clone, Debug)]
 pub(super) struct How {
     pub(super) terms: Terms,
-    /// The most octets of a memory region.
+    /// Maximum length of a memory region in octets.
     pub(super) segment_length: u32,
-    /// The most segments of a Call.
+    /// Maximum number of segments of a Call.
     pub(super) most_segments: usize,
     /// Long replies are not written into a Reply chunk, but pulled.
     pub(super) pull: bool,
-    /// In version 2, the most octets of a message that is continued rather than put into chunks.
+    /// In version 2, maximum length of a message that is continued rather than put into chunks, in octets.
     pub(super) continued: u32,
     /// Forms that the Responder has refused: in version 2 they must not be used again on this connection (version two
     /// draft -07 section 7.1.3).
@@ -148,18 +148,18 @@ pub(super) struct Region {
 pub(super) enum Kind {
     /// Position.
     Read(u32),
-    /// Which of the Write chunks.
+    /// Number of the Write chunk.
     Write(u16),
     Reply,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// Only this side has it.
+    /// Only this end can access it.
     Local,
     /// `Register` was given.
     Registering,
-    /// The peer can reach it.
+    /// The peer can access it.
     Exposed,
     /// `Invalidate` was given.
     Invalidating,
@@ -220,8 +220,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         if self.regions.len() > how.most_segments { self.plan_fewer_segments(how) } else { Some(()) }
     }
 
-    /// The same for a Call of `length` octets that has no chunks: it takes one Send, or as many as it needs; `None` if neither is
-    /// supported.
+    /// Chooses the form of a Call of `length` octets without chunks: one Send, or as many as it needs. Returns `None`
+    /// if neither is supported.
     #[cold]
     #[inline(never)]
     pub(super) fn plan_without_chunks(
@@ -239,7 +239,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         (may_be_simple && self.fits_whole(threshold) || may_continue && self.is_continued(threshold)).then_some(())
     }
 
-    /// Lays out a Call that has no regions yet: with `longest` octets for what comes besides the results.
+    /// Lays out a Call that has no regions yet. `longest`: maximum length of the reply without the results.
     #[inline(never)]
     pub(super) fn build(&mut self, arguments: &[Item], results: &[u32], longest: u64, how: &How) -> Option<()> {
         let How { terms, segment_length: most, pull, .. } = *how;
@@ -266,7 +266,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.reduce(arguments, terms.call_threshold, most)
     }
 
-    /// Whether the whole message fits in a Send.
+    /// Returns true if the whole message fits in a Send.
     fn fits_whole(&self, threshold: u32) -> bool {
         u64::from(self.length).saturating_add(self.header_length() as u64) <= u64::from(threshold)
     }
@@ -441,7 +441,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// Whether a reply may come.
+    /// Returns true if a reply may come.
     pub(super) const fn is_awaited(&self) -> bool {
         match &self.stage {
             Stage::Sent(_) => true,
@@ -450,7 +450,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// Whether there is an answer to it at all.
+    /// Returns true if it has an answer at all.
     const fn is_answered(&self) -> bool {
         !matches!(self.expects, Expects::Nothing)
     }
@@ -463,12 +463,12 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// Whether the reply is in a Receive, which is needed until the end.
+    /// Returns true if the reply is in a Receive, which is needed until the end.
     pub(super) const fn needs_receive(&self) -> bool {
         matches!(self.stage, Stage::Ending(End::Reply { .. }))
     }
 
-    /// Whether a Call that is answered still holds its credit: for `RDMA_DONE`, or because the Receive of its reply is
+    /// Returns true if an answered Call still holds its credit: for `RDMA_DONE`, or because the Receive of its reply is
     /// not posted again yet (section 3.3.1).
     pub(super) const fn keeps_credit(&self) -> bool {
         self.needs_receive() || matches!(self.stage, Stage::Pulling(_))
@@ -486,7 +486,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// What comes when nothing of the Call can be touched any more.
+    /// Returns `next` once the peer can no longer access the Call's memory.
     fn when_fenced(&self, next: Step) -> Step {
         if self.all(Access::Local) && self.sending == 0 { next } else { Step::Wait }
     }
@@ -541,9 +541,9 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         }
     }
 
-    /// The reply's Send has invalidated `handle`: whether that was allowed, it belongs to this Call, and was exposed
-    /// until then. In version 1 it may be any handle of the Call, if both sides announced that; in version 2 it is the one
-    /// that the Call has offered.
+    /// Records that the reply's Send has invalidated `handle`. Returns true if that was allowed, and it was exposed
+    /// memory of this Call. In version 1 it may be any handle of the Call, if both sides announced that; in version 2
+    /// it is the one that the Call has offered.
     pub(super) fn invalidated_remotely(&mut self, handle: u32, terms: &Terms) -> bool {
         let may = match self.version.family() {
             None => terms.remote_invalidation,
@@ -590,8 +590,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         (self.queued, self.sending, self.reading) = (false, 0, 0);
     }
 
-    /// Takes a message as the reply, or as a part of it, and returns how many octets of it are to be placed; `None`, and
-    /// nothing is done, if it is not a sound reply to this Call.
+    /// Handles a message as the reply, or as a part of it. Returns how many octets of it are to be copied. Returns
+    /// `None` without any effect if it is not a valid reply to this Call.
     #[inline(always)]
     pub(super) fn answered(&mut self, receive: u32, length: usize, message: &ReceivedReply<'_>) -> Option<u32> {
         let ReplyBody::Inline(chunks) = &message.body else { return self.answered_otherwise(*message) };
@@ -607,7 +607,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         Some(0)
     }
 
-    /// The same for anything but an inline reply in one Send. It takes a copy, so that the usual message needs no place in
+    /// Handles anything but an inline reply in one Send. It uses a copy, so that the usual message need not be in
     /// memory.
     #[inline(never)]
     fn answered_otherwise(&mut self, message: ReceivedReply<'_>) -> Option<u32> {
@@ -618,7 +618,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
             }
             ReplyBody::ErrorV2(error, _) => self.end(End::ErrorV2(error)),
             ReplyBody::Undecodable(_) => return None,
-            // What answers half a Call?
+            // Nothing answers half a Call.
             _ if matches!(self.stage, Stage::Continuing(_)) => return None,
             ReplyBody::Part(_) => return self.part_came(message.payload.len()),
             ReplyBody::Inline(chunks) if chunks.reads.is_empty() => {
@@ -644,22 +644,22 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         Some(0)
     }
 
-    /// Whether somebody waits for the reply, and all of the Call was sent.
+    /// Returns true if the reply is awaited, and all of the Call was sent.
     const fn may_be_made_again(&self) -> bool {
         matches!(self.stage, Stage::Sent(Answer::Awaited | Answer::Begun(_)))
     }
 
-    /// The room for a reply that is pulled, or comes in parts.
+    /// Returns the length of the buffer for a reply that is pulled, or comes in parts.
     fn room(&self) -> u32 {
         u32::try_from(roundup(u64::from(self.longest))).unwrap_or(!3)
     }
 
-    /// Whether parts of a reply have come.
+    /// Returns true if parts of a reply have come.
     const fn has_begun(&self) -> bool {
         matches!(self.stage, Stage::Sent(Answer::Begun(_)))
     }
 
-    /// Takes a part of a continued reply, if there is room for it; returns how much of it is to be placed.
+    /// Handles a part of a continued reply, if it fits the buffer. Returns how much of it is to be copied.
     fn part_came(&mut self, length: usize) -> Option<u32> {
         let room = self.room();
         let Stage::Sent(answer) = &mut self.stage else { return None };
@@ -705,8 +705,8 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         self.end(End::BadReply);
     }
 
-    /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled if there is room for it,
-    /// and if somebody still waits for it.
+    /// A reply in a Position Zero chunk of the Responder (RFC 5666 section 3.5). It is pulled if it fits the buffer,
+    /// and if the reply is still awaited.
     fn provided(&mut self, chunks: &Chunks<'_>, cancelled: bool) -> Option<End> {
         let sound = |read: ReadSegment| read.position == 0 && !read.target.wraps();
         let length = chunks.reads.length();
@@ -729,7 +729,7 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
         Some(End::LongReply(length))
     }
 
-    /// Records how much is in each Write chunk; `None` if the chunks are not those of the Call.
+    /// Records the number of octets in each Write chunk. Returns `None` if the chunks are not those of the Call.
     #[inline(always)]
     fn returned(&mut self, chunks: &Chunks<'_>) -> Option<()> {
         if chunks.writes.len() != self.results.len() {
@@ -747,15 +747,15 @@ impl<const SEGMENTS: usize> Slot<SEGMENTS> {
     }
 }
 
-/// The most octets of a reply in which no result is reduced: what was to come in Write chunks comes with the rest.
+/// Returns the maximum length of a reply in which no result is reduced: the data of Write chunks is in the stream.
 #[cold]
 pub(super) fn unreduced(reply_length: u32, results: &[u32]) -> u64 {
     let longest = u64::from(reply_length);
     results.iter().fold(longest, |sum, &room| sum.saturating_add(roundup(u64::from(room))))
 }
 
-/// Octets in a chunk that came back; `None` if it is not the one `given`, or not filled in order (section 3.4.6). A
-/// chunk without segments, the form of unused chunks in RFC 8267, counts as unused.
+/// Returns the number of octets in a returned chunk. `None` if it is not the one `given`, or not filled in order
+/// (section 3.4.6). A chunk without segments, the form of unused chunks in RFC 8267, counts as unused.
 fn filled(given: impl Iterator<Item = Segment>, back: WriteChunk<'_>) -> Option<u32> {
     if back.is_empty() {
         return Some(0);

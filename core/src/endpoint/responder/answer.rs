@@ -1,4 +1,4 @@
-//! The upper layer has done with a Call: a reply to it, or none.
+//! Answers of the upper layer to a Call: a reply, or none.
 
 use super::slot::{Slot, Stage};
 use super::{Form, MALFORMED, Reply, ReplyFault, Responder};
@@ -9,7 +9,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// Answers a Call that was delivered.
     ///
     /// # Errors
-    /// A [`ReplyFault`] if this is not a reply to it; then nothing is done.
+    /// A [`ReplyFault`] if this is not a reply to it; then nothing is changed.
     pub fn reply(&mut self, call: CallId, reply: &Reply<'_>) -> Result<Form, ReplyFault> {
         let (terms, may_provide) = (self.terms, self.provided < self.most_provided);
         let slot = self.delivered(call)?;
@@ -34,7 +34,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(form)
     }
 
-    /// Answers a Call that was delivered with `ERR_CHUNK`: there can be no RPC reply to it.
+    /// Answers a delivered Call with `ERR_CHUNK`: there can be no RPC reply to it.
     ///
     /// # Errors
     /// [`ReplyFault::NoCall`] if there is no such call.
@@ -45,11 +45,11 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
-    /// Forgets a Call-only of version 2 that was delivered: a Call of a procedure that has no reply (version two draft -07
+    /// Forgets a delivered Call-only of version 2: a Call of a procedure that has no reply (version two draft -07
     /// section 4.7). Only the upper layer knows that it is one; the Requester of any other Call would wait for ever.
     ///
     /// # Errors
-    /// [`ReplyFault::NoCall`] if there is no such call; [`ReplyFault::Owed`] in version 1. Then nothing is done.
+    /// [`ReplyFault::NoCall`] if there is no such call; [`ReplyFault::Owed`] in version 1. Then nothing is changed.
     pub fn forget(&mut self, call: CallId) -> Result<(), ReplyFault> {
         let version = self.terms.version;
         let slot = self.delivered(call)?;

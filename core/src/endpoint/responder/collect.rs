@@ -1,4 +1,4 @@
-//! A Call of version 2 that comes in several Sends: its parts are put together, until the last has come or one is missing.
+//! A Call of version 2 in several Sends: its parts are collected until the last has come or one is missing.
 
 use super::slot::{Slot, Stage};
 use super::{MALFORMED, Responder, SYSTEM};
@@ -16,13 +16,14 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     pub(super) fn collect(&mut self, receive: u32, prefix: Prefix, (part, two): (ReceivedPart, SpeaksTwo)) {
         let stage = if self.is_refused(prefix.xid) { Stage::Refusing(prefix, SYSTEM) } else { Stage::Collecting };
         let Some((call, slot)) = self.admit_as(receive, stage, prefix) else { return };
-        // It goes back as soon as its octets were copied.
+        // It is released as soon as its octets were copied.
         slot.receive = None;
         self.collecting = Some((call, two));
         self.append(receive, part);
     }
 
-    /// Takes the next part of the Call that is being collected; false if it is something else. Another Call ends this one.
+    /// Handles the next part of the Call that is being collected. Returns false if it is something else. Another Call
+    /// ends this one.
     #[cold]
     pub(super) fn goes_on(&mut self, receive: u32, octets: &[u8]) -> bool {
         let Some(two) = self.terms.version.two() else { return false };
@@ -45,12 +46,12 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         is_next
     }
 
-    /// Whether a message with this XID is a part of the Call that is being collected.
+    /// Returns true if a message with this XID is a part of the Call that is being collected.
     fn collects(&self, xid: u32) -> bool {
         self.collecting.is_some_and(|(call, _)| self.slots.peek(call).is_some_and(|slot| slot.prefix.xid == xid))
     }
 
-    /// Has a part placed behind those before it, if there is room. What belongs to a Call that is refused is discarded.
+    /// Appends a part, if it fits. Parts of a refused Call are discarded.
     fn append(&mut self, receive: u32, part: ReceivedPart) {
         self.receipt = Receipt::Release(receive);
         let held = self.slots.iter().fold(0, |sum: u64, (_, slot)| sum.saturating_add(u64::from(slot.collected)));
@@ -75,7 +76,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     fn complete(&mut self, receive: u32, (prefix, call): (Prefix, &ReceivedCall<'_>), octets: &[u8]) {
         let part = ReceivedPart { header_length: call.header_length, length: call.payload.len() };
         let judged = if call.lists.have_reads() {
-            // Where the parts belong would have to be known before.
+            // The positions of the parts would have to be known before.
             Err(ErrorBodyV2::ReadChunks { max_chunks: 0 }.into())
         } else {
             self.judge(prefix.xid, call, octets)
@@ -102,14 +103,14 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// Nothing more comes of this Call, as the channel has seen.
+    /// The rest of this Call will not come, as the channel has found.
     pub(super) fn broken(&mut self, xid: u32, error: ErrorBodyV2) {
         if self.collects(xid) {
             self.break_off(error);
         }
     }
 
-    /// Nothing more comes of the Call of which a part has come. Unless that was said already, it is answered with this error.
+    /// The rest of the Call will not come. Unless it was answered already, it is answered with this error.
     fn break_off(&mut self, error: ErrorBodyV2) {
         let Some((call, _)) = self.collecting.take() else { return };
         if self.slots.peek(call).is_some_and(|slot| slot.stage == Stage::Refused) {

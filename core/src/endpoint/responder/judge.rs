@@ -1,4 +1,4 @@
-//! Whether a Call can be carried out and answered, or which error it is answered with.
+//! Checks of a Call before it is carried out, and the error for one that cannot be answered.
 
 use heapless::Vec;
 
@@ -11,7 +11,7 @@ use crate::segment::ReadSegment;
 use crate::v2::ErrorBodyV2;
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
-    /// How a Call is put together, and its header if it has chunks; or how it is answered instead.
+    /// Returns the layout of a Call, and its header if it has chunks; or the error to answer it with.
     #[inline(always)]
     pub(super) fn judge<'a>(
         &self,
@@ -28,10 +28,10 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if header.len() > HEADER { Err(self.fewer_segments().into()) } else { Ok((assembly, header)) }
     }
 
-    /// Whether the smallest reply to a Call with these chunks fits. All of them come back in its header, so a Call may
-    /// have too many: it would be carried out, and its reply could not be sent.
+    /// Checks that the smallest reply to a Call with these chunks fits. All of them come back in its header, so a Call
+    /// may have too many: it would be carried out, and its reply could not be sent.
     fn can_answer(&self, xid: u32, chunks: &Chunks<'_>) -> Result<(), ErrorBodyV2> {
-        /// Octets of an RPC reply without results.
+        /// Length of an RPC reply without results, in octets.
         const SMALLEST: u64 = 24;
         if chunks.writes.is_empty() && chunks.reply.is_none() {
             return Ok(());
@@ -42,15 +42,15 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if fits { Ok(()) } else { Err(self.fewer_segments()) }
     }
 
-    /// The answer to a Call with more segments than a header has room for.
+    /// Returns the error for a Call with more segments than fit into a header.
     fn fewer_segments(&self) -> ErrorBodyV2 {
         let room = u32::try_from(HEADER).unwrap_or(u32::MAX).min(self.terms.reply_threshold);
         let most = usize::try_from(room).unwrap_or(usize::MAX).checked_div(ReadSegment::LEN).unwrap_or(0);
         ErrorBodyV2::Segments { max_segments: u32::try_from(most).unwrap_or(u32::MAX) }
     }
 
-    /// The error for a Call whose chunks are refused. A Responder that takes no Write chunk asks for a Reply chunk if it cannot
-    /// continue the reply either (version two draft -07 section 7.3.2).
+    /// Returns the error for a Call whose chunks are refused. A Responder that accepts no Write chunk asks for a Reply
+    /// chunk if it cannot continue the reply either (version two draft -07 section 7.3.2).
     #[cold]
     pub(super) fn refusal(&self, error: ErrorBodyV2) -> ErrorBodyV2 {
         match error {
@@ -61,7 +61,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// Whether a Call must not be tried again. This can be asked once.
+    /// Returns true if a Call must not be tried again. This can be asked once.
     #[inline(always)]
     pub(super) fn is_refused(&mut self, xid: u32) -> bool {
         if !self.refused.contains(&xid) {

@@ -10,19 +10,19 @@
 //!                         Registering the reply      Provided until RDMA_DONE -> Invalidating
 //! ```
 //!
-//! A Call-only (version two draft -07 section 4.7) is forgotten as soon as the upper layer has done with it.
+//! A Call-only (version two draft -07 section 4.7) is forgotten as soon as the upper layer has carried it out.
 //!
-//! In version 2, a Call may come in several Sends, and its reply may need several. A Call is `Collecting` then until its
-//! last part has come: the driver puts the parts together, in memory that [`Limits`] bounds. Between the parts of a reply
-//! no other reply is sent; credits may run out meanwhile.
+//! In version 2, a Call may come in several Sends, and its reply may need several. A Call is then `Collecting` until
+//! its last part has come: the driver assembles the parts, in memory that [`Limits`] bounds. Between the parts of a
+//! reply no other reply is sent; credits may run out meanwhile.
 //!
 //! A Call is forgotten when its Send is posted, not when it is complete, because the next Call may arrive before the
 //! completion does. When the Send is complete, so are the RDMA Writes before it, and the memory of the reply is free;
-//! that is for the driver to see. A reply that is [`Form::Provided`] lasts longer: its Call keeps its place, and one
-//! credit less is granted. So `RDMA_DONE` needs no table and no Receive of its own, and a peer that never says it gets
-//! no more than the table holds. The whole reply is registered once, and the segments are parts of it.
+//! the driver has to handle that. A reply that is [`Form::Provided`] lasts longer: its Call keeps its slot, and one
+//! credit less is granted. So `RDMA_DONE` needs no table and no Receive of its own, and a peer that never sends it
+//! cannot hold more than the table. The whole reply is registered once, and the segments are parts of it.
 //!
-//! Memory that takes long to register holds up no other call: moving data into it is `Postponed` until it is ready.
+//! Memory that takes long to register delays no other call: moving data into it is `Postponed` until it is ready.
 //!
 //! If RDMA fails behind a Send, the Responder has already forgotten the Call, and the requests that fail after it are
 //! merely flushed. Only the driver knows which Call ended the connection, so the driver hands on its XID
@@ -57,12 +57,12 @@ use super::{CallId, InputError, Limits, Terms};
 use crate::lists::Chunks;
 use crate::v2::{ErrorBodyV2, ErrorCode};
 
-/// The answer to what cannot be understood; `ERR_CHUNK` in version 1.
+/// Answer to a malformed message; `ERR_CHUNK` in version 1.
 const MALFORMED: ErrorBodyV2 = ErrorBodyV2::Void(ErrorCode::BAD_XDR);
-/// The answer where this side has no means; `ERR_CHUNK` in version 1.
+/// Answer if this side lacks resources; `ERR_CHUNK` in version 1.
 const SYSTEM: ErrorBodyV2 = ErrorBodyV2::Void(ErrorCode::SYSTEM);
 
-/// The Responder of one connection: at most `CALLS` calls at a time, with headers of at most `HEADER` octets, and at most
+/// Responder of one connection: at most `CALLS` calls at a time, with headers of at most `HEADER` octets, and at most
 /// `CHUNKS` Read chunks and as many Write chunks each.
 #[derive(Debug)]
 pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> {
@@ -76,19 +76,19 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     ready: Queue<CALLS>,
     /// Calls that wait for RDMA Reads of others to complete.
     held: Queue<CALLS>,
-    /// How many messages may be sent, and answers that wait for that.
+    /// Number of messages that may be sent, and answers that wait for that.
     permitted: u32,
     unsent: Queue<CALLS>,
-    /// The Call to which a part of the reply is sent, and more are to follow.
+    /// The Call whose reply is sent in parts, until the last part.
     continuing: Option<(CallId, SpeaksTwo)>,
-    /// The Call of which a part has come. More are to follow, even if it is refused.
+    /// The Call that is received in parts, until the last part, even if it is refused.
     collecting: Option<(CallId, SpeaksTwo)>,
-    /// RDMA Reads that are not complete, and how many are allowed.
+    /// Number of RDMA Reads in flight, and their maximum number.
     reading: u32,
     most_reads: u32,
-    /// The most octets that one RDMA Read or Write moves.
+    /// Maximum number of octets that one RDMA Read or Write moves.
     transfer: u32,
-    /// Replies that are provided, or about to be, and how many are allowed.
+    /// Number of provided replies, and of those about to be, and their maximum number.
     provided: u32,
     most_provided: u32,
     /// Calls that must not be tried again.
@@ -131,8 +131,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// Grants this many credits from the next reply on. A peer with more Calls in flight than the largest grant is cut
-    /// off.
+    /// Grants this many credits from the next reply on. A peer with more Calls in flight than the largest grant is
+    /// disconnected.
     ///
     /// # Errors
     /// [`GrantError`] for 0, which would end all calls (section 3.3.1), and for more than `CALLS`.
@@ -144,13 +144,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
-    /// The terms of the connection, where they are agreed only after its set-up: they apply from the next Call on.
+    /// Sets the terms of the connection, if they are agreed only after its set-up: they apply from the next Call on.
     pub const fn agree(&mut self, terms: Terms) {
         self.terms = terms;
     }
 
-    /// In version 2, where [`Channel`](super::Channel) counts the credits: how many messages may be sent now. To be said
-    /// before each [`poll`](Self::poll).
+    /// In version 2, where [`Channel`](super::Channel) counts the credits: sets the number of messages that may be sent
+    /// now. To be called before each [`poll`](Self::poll).
     pub fn permit(&mut self, messages: u32) {
         self.permitted = messages;
         while messages > 0
@@ -161,37 +161,38 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// Calls that are not answered, and whose Receives have gone back to the driver. In version 2, they still hold the
-    /// credits with which they came, so that what was granted bounds what this end has to hold. An answer gives up one of
-    /// them: there is one less when it is sent, and when it is asked whether it may be.
+    /// Returns the number of unanswered Calls whose Receives have been released. In version 2, they still hold the
+    /// credits with which they came, so that the grant bounds the Calls that this end has to hold. An answer gives up
+    /// one of them: there is one less when it is sent, and when its permission is computed.
     #[must_use]
     pub fn occupied(&self) -> u32 {
         self.slots.iter().fold(0, |sum: u32, (_, slot)| sum.saturating_add(u32::from(slot.receive.is_none())))
     }
 
-    /// Calls that are not answered: the Replies that this end owes its peer.
+    /// Returns the number of unanswered Calls: the Replies that this end owes its peer.
     #[must_use]
     pub fn owed_replies(&self) -> u32 {
         u32::try_from(self.slots.count()).unwrap_or(u32::MAX)
     }
 
-    /// Whether there is a place for one more Call, or the next part of one. Credits of version 2 count messages of any kind,
-    /// so there may be more Calls than places: those wait in their Receives, and nothing is granted for them.
+    /// Returns true if a slot is free for one more Call, or the next part of one. Credits of version 2 count messages
+    /// of any kind, so there may be more Calls than slots: those wait in their Receives, and no credit is granted for
+    /// them.
     #[must_use]
     pub fn has_place(&self) -> bool {
         let most = self.granted.max(self.grant).saturating_add(self.provided);
         self.collecting.is_some() || (self.slots.count() < most as usize && self.slots.count() < CALLS)
     }
 
-    /// Allows this many RDMA Reads at a time from now on: as many as the adapter and the connection allow (ORD, RFC
+    /// Limits the number of RDMA Reads in flight from now on: to the limit of the adapter and the connection (ORD, RFC
     /// 6581 section 3). With more, replies would have to wait for them. 0 counts as 1; without this limit there is at
     /// most one for each segment of each Call, and one more for each Read chunk in a Long Call.
     pub const fn limit_reads(&mut self, most: u32) {
         self.most_reads = if most == 0 { 1 } else { most };
     }
 
-    /// Limits each RDMA Read and RDMA Write to this many octets from now on: those of the longest message that the
-    /// adapter's port can carry. Longer pieces take several. 0 counts as 1.
+    /// Limits each RDMA Read and RDMA Write to this many octets from now on: the longest message of the adapter's port.
+    /// Longer pieces need several. 0 counts as 1.
     pub const fn limit_transfers(&mut self, octets: u32) {
         self.transfer = if octets == 0 { 1 } else { octets };
     }
@@ -201,18 +202,18 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// for a Requester that is known to pull such replies and to send `RDMA_DONE`; any other would wait for ever.
     ///
     /// As long as a reply is provided, one credit less is granted, so a Receive is left for its `RDMA_DONE`, and a peer
-    /// that never sends one gets no more than this. The driver keeps a timer for each, and calls [`Responder::expire`].
+    /// that never sends one cannot hold more. The driver keeps a timer for each, and calls [`Responder::expire`].
     pub fn provide_replies(&mut self, most: u32) {
         self.most_provided = most.min(u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(1));
     }
 
-    /// Answers the next Call with this XID with `ERR_CHUNK` and pulls nothing of it, once (section 4.5.3).
+    /// Answers the next Call with this XID with `ERR_CHUNK` before any RDMA Read, once (section 4.5.3).
     ///
     /// An RDMA Read, RDMA Write or Send that fails ends the connection. The Requester makes a new one, sends the Call
-    /// again, and would lose that one too. Only the driver knows that it is the same Requester, and which request
-    /// failed: the others are merely flushed. So it keeps [`Responder::xid`] with what it posts, and hands it to the
-    /// Responder of the new connection before the first Receive. If there are more than `CALLS` XIDs, the oldest is
-    /// forgotten.
+    /// again, and would lose that connection too. Only the driver knows that it is the same Requester, and which
+    /// request failed: the others are merely flushed. So it keeps [`Responder::xid`] with its posted work, and passes
+    /// it to the Responder of the new connection before the first Receive. If there are more than `CALLS` XIDs, the
+    /// oldest is forgotten.
     pub fn refuse_xid(&mut self, xid: u32) {
         if self.refused.is_full() {
             self.refused.rotate_left(1);
@@ -227,31 +228,31 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.slots.peek(call).map(|slot| slot.prefix.xid)
     }
 
-    /// Octets of the Payload stream of a Call that is not answered: the size of the memory in which it is put together,
+    /// Returns the length of the Payload stream of an unanswered Call: the size of the memory in which it is assembled,
     /// known from the first `Place` or `Read` on.
     #[must_use]
     pub fn length(&self, call: CallId) -> Option<u32> {
         self.slots.peek(call).filter(|slot| slot.is_call()).map(|slot| slot.length)
     }
 
-    /// The parts of the memory in which a Call is put together that are neither placed nor read: the XDR padding of
-    /// each Read chunk (section 3.4.5.2), at most three octets. Memory that was used before needs zeros there, and only
-    /// there. Empty if no such Call is being put together.
+    /// Returns the parts of the memory of an assembled Call that are neither copied nor read: the XDR padding of each
+    /// Read chunk (section 3.4.5.2), at most three octets. Memory that was used before needs zeros there, and only
+    /// there. Empty if no such Call is being assembled.
     pub fn padding(&self, call: CallId) -> impl Iterator<Item = Range<u32>> {
         let slot = self.slots.peek(call).filter(|slot| slot.is_call());
         slot.into_iter().flat_map(|slot| &slot.items).filter_map(|item| item.padding())
     }
 
-    /// The chunks of a Call: the room for results.
+    /// Returns the chunks of a Call, for its results.
     #[must_use]
     pub fn chunks(&self, call: CallId) -> Option<Chunks<'_>> {
         self.slots.peek(call).map(|slot| slot.lists().chunks)
     }
 
-    /// Tells the Responder what happened.
+    /// Handles an event.
     ///
     /// # Errors
-    /// An [`InputError`] if that cannot have happened.
+    /// An [`InputError`] if that event is impossible.
     pub fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
         match input {
             Input::Received { receive, octets } => return self.received(receive, octets),
@@ -268,7 +269,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         Ok(())
     }
 
-    /// Puts a Call where `poll` will look.
+    /// Puts a Call in the queue that `poll` handles.
     fn ready(&mut self, id: CallId) {
         if let Some(slot) = self.slots.get(id)
             && !slot.queued

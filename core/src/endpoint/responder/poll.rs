@@ -1,4 +1,4 @@
-//! What the driver is to do next: a step of a Call, and the Sends of its reply.
+//! Outputs of a Responder: the steps of a Call, and the Sends of its reply.
 
 use super::slot::{Stage, Step};
 use super::{Form, Output, Responder, State};
@@ -8,7 +8,7 @@ use crate::endpoint::stream::Ranges;
 use crate::error::EncodeError;
 
 impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CALLS, HEADER, CHUNKS> {
-    /// The next thing to do, if there is one. The header of a `Send` is written to the start of `header`.
+    /// Returns the next output, if there is one. The header of a `Send` is written to the start of `header`.
     ///
     /// # Errors
     /// An [`EncodeError`] if `header` is too small; with a larger one, the next call returns the same output.
@@ -25,7 +25,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         if self.state == State::Over {
             return Ok(None);
         }
-        // As long as a message may be sent, this is it: nothing else comes between its parts.
+        // While a message may be sent, this is it: nothing else comes between its parts.
         if let Some((call, _)) = self.continuing
             && self.permitted > 0
         {
@@ -34,7 +34,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         self.next_step(header)
     }
 
-    /// The next step of a Call that has one. A Call that has to wait makes room for the next.
+    /// Returns the next step of a Call that has one. A Call that has to wait leaves the queue to the next.
     #[inline(always)]
     fn next_step(&mut self, header: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
         while let Some(call) = self.ready.first() {
@@ -68,7 +68,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
                 Step::Deliver => Output::Deliver { call, message: slot.message() },
                 Step::Register => Output::Register { call, length: slot.length },
                 Step::Invalidate(handle) => {
-                    // Answering may free its place.
+                    // Answering may free its slot.
                     slot.queued = false;
                     self.ready.pop();
                     Output::Invalidate { call, handle }

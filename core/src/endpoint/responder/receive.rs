@@ -1,4 +1,4 @@
-//! A message has come: a Call gets a place, and is pulled or refused.
+//! Received messages: a Call gets a slot, and is pulled or refused.
 
 use super::slot::{Slot, Stage};
 use super::{Form, MALFORMED, Responder, SYSTEM, State};
@@ -62,13 +62,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         }
     }
 
-    /// A Call that is answered with an error before anything of it is pulled.
+    /// Answers a Call with an error before any RDMA Read was posted.
     #[cold]
     pub(super) fn turn_away(&mut self, receive: u32, prefix: Prefix, error: ErrorBodyV2) {
         self.admit(receive, Stage::Refusing(prefix, error), prefix);
     }
 
-    /// Gives a Call a place. A peer that sends more than it was ever granted is cut off; before the first grant, one
+    /// Gives a Call a slot. Disconnects a peer that sends more than it was ever granted; before the first grant, one
     /// that sends more than it is about to be granted.
     pub(super) fn admit(&mut self, receive: u32, stage: Stage, prefix: Prefix) -> Option<&mut Slot<HEADER, CHUNKS>> {
         self.admit_as(receive, stage, prefix).map(|(_, slot)| slot)

@@ -9,16 +9,16 @@ use crate::endpoint::stream::Item;
 pub struct Reply<'a> {
     /// The start of the Payload stream, at least 8 octets.
     pub head: &'a [u8],
-    /// Octets of the whole Payload stream, unreduced.
+    /// Length of the whole Payload stream in octets, unreduced.
     pub length: u32,
-    /// The results that the Upper-Layer Binding allows to be reduced, in their order. Nothing else ever is.
+    /// The results that the Upper-Layer Binding allows to be reduced, in their order. Nothing else is ever reduced.
     pub results: &'a [Item],
-    /// Whether RPCSEC_GSS integrity or privacy covers the results. If the Call came inline, the Responder sees this for
-    /// itself.
+    /// True if RPCSEC_GSS integrity or privacy covers the results. If the Call came inline, the Responder finds that
+    /// out itself.
     pub protected: bool,
 }
 
-/// What becomes of a reply.
+/// Form of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
@@ -28,18 +28,18 @@ pub enum Form {
     Long,
     /// It is sent inline in several Sends, in version 2.
     Continued,
-    /// It stays here, and the Requester pulls it: the Call lasts until the reply is invalidated, which comes with
-    /// `RDMA_DONE` or [`Responder::expire`](super::Responder::expire).
+    /// It stays here, and the Requester pulls it: the Call lasts until the reply is invalidated, after `RDMA_DONE` or
+    /// [`Responder::expire`](super::Responder::expire).
     Provided,
-    /// There is no room for it: `ERR_CHUNK` is sent instead (section 4.5.3).
+    /// It fits nowhere: `ERR_CHUNK` is sent instead (section 4.5.3).
     Refused,
 }
 
-/// Why a reply is refused.
+/// Reason for a refused reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplyFault {
-    /// There is no such call, there is none any more, or it was not delivered yet.
+    /// There is no such call (any more), or it was not delivered yet.
     NoCall,
     /// `head` does not begin with the XID of the Call and the message type of a Reply.
     Xid,

@@ -1,4 +1,4 @@
-//! One call of a Responder: how it is put together, the form its reply takes, and what is moved next.
+//! One call of a Responder: its assembly, the form of its reply, and its transfers.
 
 use core::ops::ControlFlow;
 use core::{iter, mem};
@@ -32,7 +32,7 @@ pub(super) enum Stage {
     Provided,
     Invalidate,
     Invalidating,
-    /// Nothing goes back but the Receive: it is a Call-only.
+    /// Only the Receive is released: it is a Call-only.
     Forgetting,
     /// An RPC Reply with `GARBAGE_ARGS` goes back.
     Misplaced,
@@ -49,32 +49,32 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     pub(super) queued: bool,
     version: Version,
     pub(super) prefix: Prefix,
-    /// The transport header, where it has chunks.
+    /// The transport header, if it has chunks.
     pub(super) header: Vec<u8, HEADER>,
     pub(super) receive: Option<u32>,
-    /// Where the Payload stream begins in the Receive.
+    /// Offset of the Payload stream in the Receive.
     pub(super) from: usize,
     pub(super) protected: bool,
-    /// Reads that are not complete.
+    /// Number of Reads in flight.
     pub(super) reading: u32,
-    /// Those of the Call first, then those of the reply.
+    /// The items of the Call first, then the items of the reply.
     pub(super) items: Vec<Item, CHUNKS>,
     pub(super) length: u32,
     pub(super) form: Form,
-    /// How the reply is continued, if it is.
+    /// The parts of a continued reply.
     parts: Parts,
-    /// Octets of the Call that came in parts.
+    /// Number of octets of the Call that came in parts.
     pub(super) collected: u32,
     /// Handle of the memory that the reply is provided in, and the offset of its first octet.
     pub(super) memory: Option<(u32, u64)>,
-    /// Octets in each Write chunk.
+    /// Number of octets in each Write chunk.
     written: Vec<u64, CHUNKS>,
-    /// The item that is being moved (after the last item, the rest), and how much of it was moved.
+    /// Index of the item that is being moved (after the last item, the rest), and the number of its octets moved.
     part: usize,
     moved: u64,
-    /// Octets of the piece that was asked for last.
+    /// Length of the piece that was output last, in octets.
     last: u32,
-    /// That piece must not be asked for yet.
+    /// That piece must not be output yet.
     pub(super) postponed: bool,
 }
 
@@ -91,7 +91,7 @@ pub(super) enum Step {
     Read(Piece),
     Deliver,
     Release(u32),
-    /// The same, and that is the end of the Call.
+    /// Release it, and that is the end of the Call.
     Forget(u32),
     Register,
     Write(Piece),
@@ -145,7 +145,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         *collected = 0;
     }
 
-    /// Keeps the header of the Call, for which there is room, as was checked.
+    /// Keeps the header of the Call; the caller has checked that it fits.
     #[inline(never)]
     pub(super) fn keep(&mut self, header: &[u8]) {
         // From here on the compiler knows that it is empty, and that no length overflows.
@@ -153,7 +153,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         let _ = self.header.extend_from_slice(header);
     }
 
-    /// Whether `items` and `length` are those of the Call.
+    /// Returns true if `items` and `length` are those of the Call.
     pub(super) fn is_call(&self) -> bool {
         matches!(self.stage, Stage::Collecting | Stage::Pulling | Stage::Delivered)
     }
@@ -172,11 +172,11 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    /// Chooses the form of the reply, and what goes into which chunk. What fits nowhere is continued in version 2, and
-    /// provided in version 1, if it `may` be.
+    /// Chooses the form of the reply, and the contents of each chunk. A reply that fits nowhere is continued in version
+    /// 2, and provided in version 1, if `may` allows it.
     ///
     /// # Errors
-    /// Which chunk is too small, and how long it should be.
+    /// The chunk that is too small, and the required length.
     pub(super) fn plan(&mut self, reply: &Reply<'_>, terms: &Terms, may: bool) -> Result<Form, ErrorBodyV2> {
         let (mut items, mut written): (Vec<_, CHUNKS>, Vec<_, CHUNKS>) = (Vec::new(), Vec::new());
         let chunks = self.lists().chunks;
@@ -209,7 +209,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
                 let entries = provided::<CHUNKS>(&items, reply.length, (0, 0)).filter(|_| may)?;
                 fits(&header.with_reads(ReadList::new(&entries))?, 0).then_some(Form::Provided)
             };
-            // What was reduced needs no room in the Reply chunk.
+            // Reduced results need no space in the Reply chunk.
             let length_needed = u32::try_from(left).unwrap_or(u32::MAX);
             is_provided().ok_or(ErrorBodyV2::ReplyResource { length_needed })?
         };
@@ -218,7 +218,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Ok(form)
     }
 
-    /// How a reply whose last header is this one is continued, if it can be.
+    /// Continues a reply whose last header is this one, if possible.
     #[cold]
     fn continued(&self, last: &AnyReplyHeader<'_>, terms: &Terms) -> Option<Parts> {
         if terms.formats < PayloadFormats::Continued {
@@ -247,7 +247,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Ok((header, portion))
     }
 
-    /// A part of the reply is sent; returns where in the reduced Payload stream it began.
+    /// Records that a part of the reply is sent. Returns its offset in the reduced Payload stream.
     pub(super) fn part_sent(&mut self, portion: Portion) -> u32 {
         let from = u32::try_from(self.moved).unwrap_or(u32::MAX);
         self.moved = self.moved.saturating_add(u64::from(portion.length));
@@ -286,8 +286,8 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    /// The one handle that the reply may invalidate: in version 1 any of the Call's, in version 2 the one that it offers. An
-    /// empty segment needs no memory, so its handle may be anything; 0 stands for none.
+    /// Returns the one handle that the reply may invalidate: in version 1 any of the Call's, in version 2 the one that
+    /// it offers. An empty segment needs no memory, so its handle may be anything; 0 stands for none.
     pub(super) fn invalidated_handle(&self) -> Option<u32> {
         let CallLists { chunks, inv_handle, .. } = self.lists();
         if self.version.family().is_some() {
@@ -299,13 +299,12 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         reads.chain(writes).find(names_memory).map(|segment| segment.handle)
     }
 
-    /// Whether a piece of the reply was asked to be written, in a reply that is not provided.
+    /// Returns true if a piece of the reply was output for an RDMA Write, in a reply that is not provided.
     pub(super) const fn has_written(&self) -> bool {
         (self.moved > 0 || self.part > 0) && !matches!(self.form, Form::Provided)
     }
 
-    /// Makes the piece that was asked for last be asked for again, once it is no longer postponed; false if there is
-    /// none.
+    /// Makes the last piece be output again, once it is no longer postponed. Returns false if there is none.
     pub(super) fn postpone(&mut self) -> bool {
         let asked = match self.stage {
             Stage::Pulling => self.reading > 0,
@@ -327,7 +326,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    /// The next thing to do. One RDMA Read or Write moves `transfer` octets at most.
+    /// Returns the next step. One RDMA Read or Write moves at most `transfer` octets.
     pub(super) fn step(&mut self, may_read: bool, transfer: u32) -> Step {
         if self.postponed {
             return Step::Wait;
@@ -366,7 +365,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     fn pull(&mut self, may_read: bool, transfer: u32) -> Step {
         if self.lists().have_reads() {
             // Everything that is copied comes before everything that is pulled, because this side then no longer
-            // touches the memory.
+            // accesses the memory.
             if let Some(receive) = self.receive {
                 return self.next_place(receive).unwrap_or_else(|| {
                     (self.receive, self.moved) = (None, 0);
@@ -388,7 +387,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Step::Deliver
     }
 
-    /// The next piece of the Call that came inline.
+    /// Returns the next piece of the Call that came inline.
     fn next_place(&mut self, receive: u32) -> Option<Step> {
         if self.form == Form::Long {
             return None;
@@ -402,7 +401,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         Some(Step::Place { receive, from, length, at })
     }
 
-    /// The next piece of the Call that is pulled: of each Read chunk, then of a Position Zero chunk.
+    /// Returns the next piece of the Call to pull: of each Read chunk, then of a Position Zero chunk.
     fn next_read(&mut self, transfer: u32) -> Option<Piece> {
         loop {
             let lists = self.lists();
@@ -423,7 +422,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         }
     }
 
-    /// Counts a piece as moved; without one the next part follows, if there is another.
+    /// Counts a piece as moved. Without one, the next part follows, if there is another.
     fn go_on(&mut self, piece: Option<Piece>, last: bool) -> ControlFlow<Option<Piece>> {
         match piece {
             Some(piece) => {
@@ -439,7 +438,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
         ControlFlow::Break(piece)
     }
 
-    /// The next piece of the reply: of each result that has a chunk, then of a Long Reply.
+    /// Returns the next piece of the reply to write: of each result that has a chunk, then of a Long Reply.
     fn next_write(&mut self, transfer: u32) -> Option<Piece> {
         if self.items.is_empty() && self.form != Form::Long {
             return None;
@@ -465,7 +464,7 @@ impl<const HEADER: usize, const CHUNKS: usize> Slot<HEADER, CHUNKS> {
     }
 }
 
-/// The first Write chunk that has too little room for its result, from 1 on.
+/// Returns the number of the first Write chunk that is too small for its result, from 1 on.
 #[cold]
 fn too_small(chunks: &Chunks<'_>, written: &[u64]) -> ErrorBodyV2 {
     let mut results = (1..=u32::MAX).zip(chunks.writes.iter().zip(written));
@@ -474,8 +473,8 @@ fn too_small(chunks: &Chunks<'_>, written: &[u64]) -> ErrorBodyV2 {
     ErrorBodyV2::WriteResource { chunk_index, length_needed: u32::try_from(length_needed).unwrap_or(u32::MAX) }
 }
 
-/// The Position Zero chunk of what is left of a reply in memory with this handle and offset; `None` if it has too many
-/// parts.
+/// Returns the Position Zero chunk of the unreduced part of a reply in memory with this handle and offset. `None` if it
+/// has too many parts.
 fn provided<const CHUNKS: usize>(
     items: &[Item],
     length: u32,

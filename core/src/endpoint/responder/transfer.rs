@@ -1,4 +1,4 @@
-//! What the driver reports of what it was asked for: RDMA Reads and RDMA Writes, and the memory of a provided reply.
+//! Reports of the driver about RDMA Reads and RDMA Writes, and the memory of a provided reply.
 
 use super::slot::{Slot, Stage};
 use super::{Responder, SYSTEM};
@@ -30,7 +30,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
         };
         slot.stage = Stage::Refusing(slot.prefix, SYSTEM);
         if pulling {
-            // The others of this Call come to their end before it is answered and forgotten.
+            // The other Reads of this Call complete before it is answered and forgotten.
             slot.reading = slot.reading.saturating_sub(1);
             self.read(call);
         }

@@ -11,23 +11,23 @@ use crate::v2::{
     self, ChunkLists, Credit, ErrorBodyV2, ErrorCode, ErrorReplyV2, Family, HeaderV2, MessageV2, ReactionV2, family_b,
 };
 
-/// How a Call carries its Payload stream.
+/// Form in which a Call carries its Payload stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::endpoint) enum CallForm {
     /// After the header, without the items that are reduced.
     #[default]
     Inline,
-    /// The same, unreduced and in several Sends, of which this is the last. Version 1 does not have it.
+    /// After the header, unreduced and in several Sends, of which this is the last. Not in version 1.
     Continued,
     /// In a chunk, with each reduced item in a chunk of its own: a Long Call (RFC 8166 section 3.5.3).
     Long,
 }
 
-/// What the header of a Call is made of.
+/// Parts of the header of a Call.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) struct CallParts<'a> {
     pub(in crate::endpoint) xid: u32,
-    /// Credits that are requested; version 2 has its own place for them.
+    /// Credits requested; version 2 has a field of its own for them.
     pub(in crate::endpoint) credit: u32,
     pub(in crate::endpoint) form: CallForm,
     /// The handle that the Responder may invalidate in version 2; 0 for none.
@@ -104,7 +104,7 @@ impl Emit for Version1<'_> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::endpoint) struct CallLists<'a> {
     pub(in crate::endpoint) chunks: Chunks<'a>,
-    /// The Call chunk of family B. Elsewhere it is in the Read list, at Position 0.
+    /// The Call chunk of family B. Otherwise it is in the Read list, at Position 0.
     pub(in crate::endpoint) call: ReadList<'a>,
     /// The handle that the Reply may invalidate, 0 for none. Version 1 has no such field.
     pub(in crate::endpoint) inv_handle: u32,
@@ -116,7 +116,7 @@ pub(in crate::endpoint) struct ReceivedCall<'a> {
     pub(in crate::endpoint) form: CallForm,
     pub(in crate::endpoint) lists: CallLists<'a>,
     pub(in crate::endpoint) header_length: usize,
-    /// What follows the header.
+    /// The octets after the header.
     pub(in crate::endpoint) payload: &'a [u8],
 }
 
@@ -124,11 +124,11 @@ pub(in crate::endpoint) struct ReceivedCall<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) struct ReceivedPart {
     pub(in crate::endpoint) header_length: usize,
-    /// Octets of the Payload stream, which follow the header.
+    /// Length of this part of the Payload stream, which follows the header, in octets.
     pub(in crate::endpoint) length: usize,
 }
 
-/// What a Send means to a Responder.
+/// Meaning of a Send to a Responder.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) enum CallReceived<'a> {
     /// A Call that parses, or the last part of one.
@@ -137,9 +137,9 @@ pub(in crate::endpoint) enum CallReceived<'a> {
     Part(Prefix, ReceivedPart, SpeaksTwo),
     /// `RDMA_DONE` of version 1, with this XID.
     Done(u32),
-    /// It is not answered.
+    /// A Send without an answer.
     Nothing,
-    /// It is answered with this error; version 1 has fewer of them, see [`ErrorHeader`](super::ErrorHeader).
+    /// A Send that is answered with this error; version 1 has fewer of them, see [`ErrorHeader`](super::ErrorHeader).
     Fault(Prefix, ErrorBodyV2),
 }
 
@@ -219,8 +219,7 @@ impl<'a> CallReceived<'a> {
 
     #[cold]
     fn undecodable_2(octets: &[u8], error: DecodeError) -> Self {
-        // Version 1 is one of those that the end may support; which one this connection uses is for its `Channel` to
-        // say.
+        // Version 1 is one of those that the end may support; only its `Channel` knows the version of this connection.
         let answer = ReactionV2::to(error, Role::Responder).error(v2::VERSION, v2::VERSION);
         match (Prefix::decode(octets), answer) {
             (Ok(prefix), Some(error)) => Self::Fault(prefix, error),
@@ -234,9 +233,9 @@ impl<'a> CallLists<'a> {
         Self { chunks: lists.chunks, call, inv_handle: lists.inv_handle }
     }
 
-    /// Whether the Read lists are as version 2 wants them: Positions that are multiples of four and do not descend
-    /// (drafts -02 and later, "XDR Errors"), and in family B the Payload stream in the Call chunk and nowhere else
-    /// (-07 sections 6.3.5 and 6.3.7).
+    /// Checks the Read lists by version 2: Positions are multiples of four and do not descend (drafts -02 and later,
+    /// "XDR Errors"), and in family B the Payload stream is in the Call chunk and nowhere else (-07 sections 6.3.5 and
+    /// 6.3.7).
     fn are_sound(&self, family: Family, form: CallForm) -> bool {
         let ascend = self.chunks.reads.iter().map(|read| read.position).is_sorted();
         let aligned = self.chunks.reads.iter().all(|read| read.position.is_multiple_of(4));
@@ -252,13 +251,13 @@ impl<'a> CallLists<'a> {
         ascend && aligned && placed
     }
 
-    /// Whether there is no chunk at all.
+    /// Returns true if there are no chunks.
     #[inline]
     pub(in crate::endpoint) const fn is_empty(&self) -> bool {
         self.chunks.is_empty() && self.call.is_empty()
     }
 
-    /// Whether there is anything to pull.
+    /// Returns true if there is anything to pull.
     pub(in crate::endpoint) const fn have_reads(&self) -> bool {
         !self.chunks.reads.is_empty() || !self.call.is_empty()
     }

@@ -1,5 +1,5 @@
-//! The Reply to a Call whose arguments cannot be put together: an RPC Reply with `GARBAGE_ARGS` (RFC 8166 section 4.5.2; version
-//! two draft -07 section 7.2).
+//! The Reply to a Call whose arguments cannot be assembled: an RPC Reply with `GARBAGE_ARGS` (RFC 8166 section 4.5.2;
+//! version two draft -07 section 7.2).
 
 use super::reply::AnyReplyHeader;
 use crate::error::EncodeError;

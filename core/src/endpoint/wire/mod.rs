@@ -1,5 +1,5 @@
-//! What Calls and Replies look like in each version. Everything else in `endpoint` deals with chunks and ranges, which
-//! are the same in all of them.
+//! Calls and Replies in each version. Everything else in `endpoint` handles chunks and ranges, which are the same in
+//! all versions.
 //!
 //! ```text
 //!             version 1        version 2, family A     version 2, family B

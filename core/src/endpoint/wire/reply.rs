@@ -16,7 +16,7 @@ pub(in crate::endpoint) enum AnyReplyHeader<'a> {
 }
 
 impl<'a> AnyReplyHeader<'a> {
-    /// An inline Reply to a Call that `provided` these chunks, all of them unused. Credits of version 2 have a place of
+    /// An inline Reply to a Call that `provided` these chunks, all of them unused. Credits of version 2 have a field of
     /// their own.
     #[inline]
     pub(in crate::endpoint) const fn new(version: Version, xid: u32, credit: u32, provided: &Chunks<'a>) -> Self {
@@ -26,7 +26,7 @@ impl<'a> AnyReplyHeader<'a> {
         }
     }
 
-    /// The same with octets in the Write chunks.
+    /// Sets the octets in the Write chunks.
     #[inline]
     pub(in crate::endpoint) fn with_writes(self, written: &'a [u64]) -> Result<Self, ReplyError> {
         match self {
@@ -35,7 +35,7 @@ impl<'a> AnyReplyHeader<'a> {
         }
     }
 
-    /// The same with the Payload stream in the Reply chunk.
+    /// Puts the Payload stream in the Reply chunk.
     #[inline]
     pub(in crate::endpoint) fn with_reply(self, length: u64) -> Result<Self, ReplyError> {
         match self {
@@ -44,7 +44,7 @@ impl<'a> AnyReplyHeader<'a> {
         }
     }
 
-    /// The same with the Payload stream in Read chunks of the Responder; `None` in version 2, which does not have that.
+    /// Puts the Payload stream in Read chunks of the Responder. Returns `None` in version 2, which does not have that.
     pub(in crate::endpoint) const fn with_reads(self, reads: ReadList<'a>) -> Option<Self> {
         match self {
             Self::V1(header) => Some(Self::V1(header.with_reads(reads))),
@@ -70,7 +70,7 @@ impl<'a> AnyReplyHeader<'a> {
         }
     }
 
-    /// Octets of the longest header of a Reply to a Call with these chunks.
+    /// Returns the length of the longest header of a Reply to a Call with these chunks, in octets.
     #[inline]
     pub(in crate::endpoint) fn longest(version: Version, xid: u32, provided: &Chunks<'a>) -> usize {
         let inline = Self::new(version, xid, 0, provided);
@@ -97,11 +97,11 @@ fn encode_2(header: &ReplyHeaderV2<'_>, buffer: &mut [u8]) -> Result<usize, Enco
 #[derive(Clone, Copy, Debug)]
 pub(in crate::endpoint) struct ReceivedReply<'a> {
     pub(in crate::endpoint) xid: u32,
-    /// Credits that are granted; version 2 counts them elsewhere.
+    /// Credits granted; version 2 counts them elsewhere.
     pub(in crate::endpoint) credit: Option<u32>,
     pub(in crate::endpoint) body: ReplyBody<'a>,
     pub(in crate::endpoint) header_length: usize,
-    /// What follows the header.
+    /// The octets after the header.
     pub(in crate::endpoint) payload: &'a [u8],
 }
 
@@ -109,7 +109,7 @@ pub(in crate::endpoint) struct ReceivedReply<'a> {
 pub(in crate::endpoint) enum ReplyBody<'a> {
     /// The Payload stream follows the header.
     Inline(Chunks<'a>),
-    /// A part of the Payload stream follows the header, and others are to come. The last of them is [`Self::Inline`].
+    /// A part of the Payload stream follows the header, and others will come. The last of them is [`Self::Inline`].
     Part(SpeaksTwo),
     /// The Payload stream is in a chunk.
     Long(Chunks<'a>),
@@ -120,7 +120,7 @@ pub(in crate::endpoint) enum ReplyBody<'a> {
 }
 
 impl<'a> ReceivedReply<'a> {
-    /// Reads a Reply or an error; `None` if the Send is something else.
+    /// Reads a Reply or an error. Returns `None` if the Send is something else.
     #[inline(always)]
     pub(in crate::endpoint) fn decode(version: Version, octets: &'a [u8]) -> Option<Self> {
         match version.two() {

@@ -1,5 +1,5 @@
-//! Where the Payload stream of a version 2 message is, and how it begins (version two draft -01, "Header Types"; -07
-//! sections 4.5.1 and 6.3).
+//! The Payload stream of a version 2 message, and its beginning (version two draft -01, "Header Types"; -07 sections
+//! 4.5.1 and 6.3).
 
 use super::super::Counted;
 use super::super::place::{self, counted};
@@ -193,7 +193,7 @@ fn how<T>(chunk: Option<T>) -> &'static str {
     chunk.map_or("no", |_| "an empty")
 }
 
-/// Whether nothing can be in it.
+/// Returns true if it cannot hold any octet.
 fn is_empty(reply: Option<WriteChunk<'_>>) -> bool {
     reply.is_none_or(|chunk| chunk.length() == 0)
 }

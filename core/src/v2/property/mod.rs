@@ -17,6 +17,7 @@ pub use property_subset::PropertySubset;
 
 use core::fmt;
 
+use crate::codes::named;
 use crate::error::{DecodeError, DecodeErrorKind};
 use crate::reader::{Reader, padding};
 use crate::sink::{Emit, Sink};
@@ -25,60 +26,38 @@ use crate::sink::{Emit, Sink};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PropertyId(pub u32);
 
-impl PropertyId {
-    /// Maximum Send Size: the largest Send payload, octets. Default 4096.
-    pub const SBSIZ: Self = Self(1);
-    /// Receive Buffer Size: what each posted Receive has at least, octets. Default 4096.
-    pub const RBSIZ: Self = Self(2);
-    /// Maximum Segment Size: the largest segment sent or received, octets. Default 1048576.
-    pub const RSSIZ: Self = Self(3);
-    /// Maximum Segment Count: segments in one header of a Requester. Default 16.
-    pub const RCSIZ: Self = Self(4);
-    /// Reverse-Direction Support, a [`ReverseDirection`]. Default none.
-    pub const BRS: Self = Self(5);
-    /// Host Authentication Message: opaque octets. Without it the sender stays unauthenticated.
-    pub const HOSTAUTH: Self = Self(6);
+named! {
+    PropertyId, "the drafts", "RDMA2_PROPID_";
 
-    /// Its name in the drafts.
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::SBSIZ => Some("RDMA2_PROPID_SBSIZ"),
-            Self::RBSIZ => Some("RDMA2_PROPID_RBSIZ"),
-            Self::RSSIZ => Some("RDMA2_PROPID_RSSIZ"),
-            Self::RCSIZ => Some("RDMA2_PROPID_RCSIZ"),
-            Self::BRS => Some("RDMA2_PROPID_BRS"),
-            Self::HOSTAUTH => Some("RDMA2_PROPID_HOSTAUTH"),
-            _ => None,
-        }
-    }
+    /// Maximum Send Size: the largest Send payload, octets. Default 4096.
+    SBSIZ = 1,
+    /// Receive Buffer Size: what each posted Receive has at least, octets. Default 4096.
+    RBSIZ = 2,
+    /// Maximum Segment Size: the largest segment sent or received, octets. Default 1048576.
+    RSSIZ = 3,
+    /// Maximum Segment Count: segments in one header of a Requester. Default 16.
+    RCSIZ = 4,
+    /// Reverse-Direction Support, a [`ReverseDirection`]. Default none.
+    BRS = 5,
+    /// Host Authentication Message: opaque octets. Without it the sender stays unauthenticated.
+    HOSTAUTH = 6,
 }
 
-/// How far a peer supports the reverse direction: the value of [`PropertyId::BRS`].
+/// Level of a peer's support for the reverse direction: the value of [`PropertyId::BRS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReverseDirection(pub u32);
 
-impl ReverseDirection {
-    /// Not at all.
-    pub const NONE: Self = Self(0);
-    /// Messages of the Simple Format, without chunks.
-    pub const SIMPLE: Self = Self(1);
-    /// Messages of the Simple and of the Continued Format, without chunks. The XDR of -01 to -03 has 1 here, its text 2.
-    pub const CONT: Self = Self(2);
-    /// As in the forward direction.
-    pub const GENL: Self = Self(3);
+named! {
+    ReverseDirection, "the drafts", "RDMA2_RVRSDIR_";
 
-    /// Its name in the drafts.
-    #[must_use]
-    pub const fn name(self) -> Option<&'static str> {
-        match self {
-            Self::NONE => Some("RDMA2_RVRSDIR_NONE"),
-            Self::SIMPLE => Some("RDMA2_RVRSDIR_SIMPLE"),
-            Self::CONT => Some("RDMA2_RVRSDIR_CONT"),
-            Self::GENL => Some("RDMA2_RVRSDIR_GENL"),
-            _ => None,
-        }
-    }
+    /// Not at all.
+    NONE = 0,
+    /// Messages of the Simple Format, without chunks.
+    SIMPLE = 1,
+    /// Messages of the Simple and of the Continued Format, without chunks. The XDR of -01 to -03 has 1 here, its text 2.
+    CONT = 2,
+    /// As in the forward direction.
+    GENL = 3,
 }
 
 /// One property: which, and its value.
@@ -86,7 +65,7 @@ impl ReverseDirection {
 pub struct Property<'a> {
     /// `rdma_which`.
     pub id: PropertyId,
-    /// What `rdma_data` holds.
+    /// Content of `rdma_data`.
     pub value: PropertyValue<'a>,
 }
 

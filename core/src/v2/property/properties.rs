@@ -1,8 +1,8 @@
-//! The properties of a peer after everything that it has sent (version two draft -07 section 5.2).
+//! Properties of a peer after all of its messages (version two draft -07 section 5.2).
 
 use super::{PropertyId, PropertySet, PropertyValue, ReverseDirection};
 
-/// The properties of a peer: the defaults, and what it has said since.
+/// Properties of a peer: the defaults, and all changes since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Properties<'a> {
     /// [`PropertyId::SBSIZ`], octets.
@@ -15,7 +15,7 @@ pub struct Properties<'a> {
     pub maximum_segment_count: u32,
     /// [`PropertyId::BRS`].
     pub reverse_direction: ReverseDirection,
-    /// [`PropertyId::HOSTAUTH`], where there is one.
+    /// [`PropertyId::HOSTAUTH`], if there is one.
     pub host_authentication: Option<&'a [u8]>,
 }
 
@@ -26,7 +26,7 @@ impl Default for Properties<'_> {
 }
 
 impl<'a> Properties<'a> {
-    /// Those of a peer that has said nothing.
+    /// Properties of a peer that has sent none.
     pub const DEFAULT: Self = Self {
         maximum_send_size: 4096,
         receive_buffer_size: 4096,
@@ -48,15 +48,15 @@ impl<'a> Properties<'a> {
         ]
     }
 
-    /// The same as [`Self::with`], of the numbers alone, which outlive the message.
+    /// Applies a set to the numbers alone, which outlive the message; see [`Self::with`].
     #[must_use]
     pub fn with_numbers(&self, set: &PropertySet<'_>) -> Properties<'static> {
         let all = Properties { host_authentication: None, ..*self }.with(set);
         Properties { host_authentication: None, ..all }
     }
 
-    /// The same after the peer has sent `set`. Unknown properties change nothing; if a property occurs twice, the last
-    /// one counts.
+    /// Returns the properties after the peer has sent `set`. Unknown properties change nothing; if a property occurs
+    /// twice, the last one counts.
     #[must_use]
     pub fn with(mut self, set: &PropertySet<'a>) -> Self {
         let default = Self::default();

@@ -61,8 +61,8 @@ impl<'a> PropertySet<'a> {
         Self::walk(&mut Reader::new(octets), count).ok()
     }
 
-    /// The properties as they are on the wire, if the set has not been built from properties: for those who hand them to code
-    /// in another language.
+    /// The properties as they are on the wire, if the set has not been built from properties, to pass them to code in
+    /// another language.
     #[must_use]
     pub const fn octets(&self) -> Option<&'a [u8]> {
         match self.form {
@@ -87,7 +87,7 @@ impl<'a> PropertySet<'a> {
         Ok(Self { form: PropertySetForm::Received { octets, count } })
     }
 
-    /// How many properties there are.
+    /// Number of properties.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self.form {
@@ -96,7 +96,7 @@ impl<'a> PropertySet<'a> {
         }
     }
 
-    /// Whether the set is empty.
+    /// Returns true if the set is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0

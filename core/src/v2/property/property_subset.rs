@@ -4,9 +4,9 @@
 //! n  word word ...
 //! ```
 
-use crate::error::{DecodeError, EncodeError};
+use crate::error::DecodeError;
 use crate::reader::{EndOfInput, Reader};
-use crate::sink::{self, Emit, Sink};
+use crate::sink::{Emit, Sink, encodable};
 
 /// Some of the properties of a set, one bit for each. No message of the drafts has one; it is meant for extensions.
 ///
@@ -35,7 +35,8 @@ impl<'a> PropertySubset<'a> {
     /// Reads a subset and returns it with what follows.
     ///
     /// # Errors
-    /// [`DecodeErrorKind::HeaderTruncated`](crate::error::DecodeErrorKind::HeaderTruncated) where its words are not all there.
+    /// [`DecodeErrorKind::HeaderTruncated`](crate::error::DecodeErrorKind::HeaderTruncated) if its words are
+    /// incomplete.
     pub fn decode(octets: &'a [u8]) -> Result<(Self, &'a [u8]), DecodeError> {
         let mut reader = Reader::new(octets);
         let mut words = || -> Result<_, EndOfInput> {
@@ -46,25 +47,15 @@ impl<'a> PropertySubset<'a> {
         Ok((Self { words }, reader.rest()))
     }
 
-    /// Whether the property at `index`, from 0, is in it: bit `index` mod 32 of word `index` div 32.
+    /// Returns true if the property at `index`, from 0, is in it: bit `index` mod 32 of word `index` div 32.
     #[must_use]
     pub fn contains(&self, index: usize) -> bool {
         self.words.get(index / 32).is_some_and(|word| u32::from_be_bytes(*word) >> (index % 32) & 1 == 1)
     }
+}
 
-    /// Octets the subset has on the wire.
-    #[must_use]
-    pub fn encoded_len(&self) -> usize {
-        sink::encoded_len(self)
-    }
-
-    /// Writes the subset at the start of `buffer` and returns its length.
-    ///
-    /// # Errors
-    /// An [`EncodeError`] if it does not fit; `buffer` is then unchanged.
-    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
-        sink::encode(self, buffer)
-    }
+encodable! {
+    PropertySubset<'_>, "subset"
 }
 
 impl Emit for PropertySubset<'_> {

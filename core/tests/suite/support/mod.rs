@@ -99,19 +99,3 @@ fn visit(mut sum: u64, chunks: Chunks<'_>) -> u64 {
     }
     sum
 }
-
-/// Numbers that look random and are the same every time (xorshift).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub fn below(&mut self, bound: usize) -> usize {
-        ((self.next() >> 32) % bound as u64) as usize
-    }
-}

@@ -20,7 +20,7 @@ fn items(message: &Message) -> Vec<(usize, Vec<Read>)> {
     placed
 }
 
-/// The place of the Position of a segment in `reads`.
+/// The index of the Position of a segment in `reads`.
 fn position(message: &Message, index: usize) -> usize {
     message.draft().offset(Label::Position(List::Read, message.read_entry(index)))
 }
@@ -113,8 +113,8 @@ pub(super) fn overlapping(base: &Base, cases: &mut Vec<Case>) {
         for length in [gap, gap + 1, gap + 4, 0x7fff_fffc] {
             // All of it in the last segment, but for one octet in each before.
             let mut reads = message.reads.clone();
-            for (place, read) in reads.iter_mut().skip(*first).take(one.len()).enumerate() {
-                read.target.length = if place + 1 == one.len() { length - others } else { 1 };
+            for (index, read) in reads.iter_mut().skip(*first).take(one.len()).enumerate() {
+                read.target.length = if index + 1 == one.len() { length - others } else { 1 };
             }
             let which = format_args!("{}-of_{length}", start.position);
             let case = base.with("chunk_at", which, &Message { reads, ..message.clone() });
@@ -182,7 +182,7 @@ pub(super) fn in_reply(base: &Base, cases: &mut Vec<Case>) {
     }
 }
 
-/// Segments of the message: each one's place and length.
+/// Segments of the message: the index and length of each.
 fn segments(draft: &Draft) -> Vec<(At, u32)> {
     let all = draft.words.iter().filter_map(|(label, word)| match label {
         Label::Segment(at, Field::Length) => Some((*at, *word)),
@@ -220,15 +220,15 @@ pub(super) fn empty_segments(base: &Base, cases: &mut Vec<Case>) {
 pub(super) fn offsets(base: &Base, cases: &mut Vec<Case>) {
     let draft = base.message.draft();
     for (at, length) in segments(&draft) {
-        let place = draft.offset(Label::Segment(at, Field::OffsetHigh));
+        let high_offset = draft.offset(Label::Segment(at, Field::OffsetHigh));
         let last = u64::MAX - u64::from(length.saturating_sub(1));
         for (offset, wraps) in [(0, false), (last, false), (last.saturating_add(1), length > 1), (u64::MAX, length > 1)]
         {
             let high = draft.with(Label::Segment(at, Field::OffsetHigh), (offset >> 32) as u32);
             let both = high.with(Label::Segment(at, Field::OffsetLow), offset as u32);
-            let case = base.of_draft("offset_at", format_args!("{place}-{offset:x}"), &both);
+            let case = base.of_draft("offset_at", format_args!("{high_offset}-{offset:x}"), &both);
             if !cases.iter().any(|other| other.name == case.name) {
-                cases.push(if wraps { case.breaks("segment-wraps", place) } else { case });
+                cases.push(if wraps { case.breaks("segment-wraps", high_offset) } else { case });
             }
         }
     }

@@ -23,7 +23,7 @@ fn changed(message: &Message, at: At, change: impl Fn(&mut Segment)) -> Message 
     changed
 }
 
-/// The chunks that a Reply returns: list, place in it, as offered, as returned.
+/// The chunks that a Reply returns: list, index in it, as offered, as returned.
 fn pairs<'a>(call: &'a Message, reply: &'a Message) -> Vec<(List, usize, &'a [Segment], &'a [Segment])> {
     let writes = call.writes.iter().zip(&reply.writes).enumerate();
     let writes =
@@ -166,21 +166,25 @@ pub(super) fn lengths(base: &Base, cases: &mut Vec<Case>) {
         if returned.is_empty() || offered != returned {
             continue;
         }
-        let place = |segment| draft.offset(Label::Segment(At { list, entry, segment }, Field::Length));
+        let length_offset = |segment| draft.offset(Label::Segment(At { list, entry, segment }, Field::Length));
         // A long reply stays a multiple of four.
         let (unit, most) = if list == List::Reply { (4, u32::MAX - 3) } else { (1, u32::MAX) };
         for (segment, target) in some_of(offered.len()).filter_map(|index| Some((index, offered.get(index)?))) {
             for length in BTreeSet::from([target.length.saturating_add(unit).min(most), most]) {
                 let reply = changed(message, At { list, entry, segment }, |segment| segment.length = length);
-                let name = format_args!("{length}-at_{}", place(segment));
-                cases.push(base.with("returned", name, &reply).to_call(call).breaks("write-length", place(segment)));
+                let name = format_args!("{length}-at_{}", length_offset(segment));
+                cases.push(
+                    base.with("returned", name, &reply).to_call(call).breaks("write-length", length_offset(segment)),
+                );
             }
         }
         if let [first, _, ..] = offered {
             for length in BTreeSet::from([0, first.length.saturating_sub(4)]) {
                 let reply = changed(message, At { list, entry, segment: 0 }, |segment| segment.length = length);
-                let name = format_args!("{length}-at_{}", place(0));
-                cases.push(base.with("gap_after", name, &reply).to_call(call).breaks("write-fill-order", place(1)));
+                let name = format_args!("{length}-at_{}", length_offset(0));
+                cases.push(
+                    base.with("gap_after", name, &reply).to_call(call).breaks("write-fill-order", length_offset(1)),
+                );
             }
         }
     }

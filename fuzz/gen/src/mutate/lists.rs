@@ -51,12 +51,12 @@ fn entries(draft: &Draft) -> Vec<Entry> {
 
 /// The words that say whether an entry follows: one can be put before each of them, except before a Reply chunk, which is
 /// alone.
-fn places(draft: &Draft, is_wanted: impl Fn(List) -> bool) -> Vec<(usize, List)> {
+fn indexes(draft: &Draft, is_wanted: impl Fn(List) -> bool) -> Vec<(usize, List)> {
     let labels = draft.words.iter().enumerate();
     labels
-        .filter_map(|(place, word)| match word {
+        .filter_map(|(index, word)| match word {
             (Label::Follows(List::Reply, _), 1) => None,
-            (Label::Follows(list, _), _) if is_wanted(*list) => Some((place, *list)),
+            (Label::Follows(list, _), _) if is_wanted(*list) => Some((index, *list)),
             _ => None,
         })
         .collect()
@@ -67,17 +67,17 @@ fn words_of(draft: &Draft, words: &Range<usize>) -> Vec<(Label, u32)> {
 }
 
 /// The draft with these words in place of others. Their labels are those of where they come from.
-fn replaced(draft: &Draft, place: Range<usize>, with: Vec<(Label, u32)>) -> Draft {
+fn replaced(draft: &Draft, range: Range<usize>, with: Vec<(Label, u32)>) -> Draft {
     let mut draft = draft.clone();
-    let end = place.end.min(draft.words.len());
-    draft.words.splice(place.start.min(end)..end, with);
+    let end = range.end.min(draft.words.len());
+    draft.words.splice(range.start.min(end)..end, with);
     draft
 }
 
-/// The draft with an entry in front of this place of a list. A Reply chunk takes the place: nothing follows it.
-fn inserted(draft: &Draft, (place, list): (usize, List), entry: Vec<(Label, u32)>) -> Draft {
+/// The draft with an entry in front of this index of a list. A Reply chunk takes its place: nothing follows it.
+fn inserted(draft: &Draft, (index, list): (usize, List), entry: Vec<(Label, u32)>) -> Draft {
     let follows = usize::from(list == List::Reply);
-    replaced(draft, place..place + follows, entry)
+    replaced(draft, index..index + follows, entry)
 }
 
 /// The draft without these entries of a list. That there is no Reply chunk has to be said in its place.
@@ -118,15 +118,15 @@ pub(super) fn entry_moved(choices: &mut Choices<'_>, draft: &Draft) -> Option<Dr
     let all = entries(draft);
     let Entry { list, words } = choices.one_of(&all)?;
     let without = removed(draft, *list, words.clone());
-    let places = places(&without, |other| other.is_like(*list));
-    Some(inserted(&without, *choices.one_of(&places)?, words_of(draft, words)))
+    let indexes = indexes(&without, |other| other.is_like(*list));
+    Some(inserted(&without, *choices.one_of(&indexes)?, words_of(draft, words)))
 }
 
 /// A new entry, with memory of its own, in any list.
 pub(super) fn entry_added(choices: &mut Choices<'_>, draft: &Draft) -> Option<Draft> {
-    let places = places(draft, |_| true);
-    let place = *choices.one_of(&places)?;
-    let list = place.1;
+    let indexes = indexes(draft, |_| true);
+    let index = *choices.one_of(&indexes)?;
+    let list = index.1;
     let mut entry = vec![(Label::Follows(list, 0), 1)];
     let segments = match list {
         List::Call | List::Read => {
@@ -151,18 +151,18 @@ pub(super) fn entry_added(choices: &mut Choices<'_>, draft: &Draft) -> Option<Dr
             (Label::Segment(at, Field::OffsetLow), choices.word()),
         ]);
     }
-    Some(inserted(draft, place, entry))
+    Some(inserted(draft, index, entry))
 }
 
 /// The segments of chunks, each with the number of the word that counts them.
 fn segments(draft: &Draft) -> Vec<(usize, Range<usize>)> {
     let mut found = Vec::new();
     let mut count = 0;
-    for (place, (label, _)) in draft.words.iter().enumerate() {
+    for (index, (label, _)) in draft.words.iter().enumerate() {
         match label {
-            Label::Count(..) => count = place,
+            Label::Count(..) => count = index,
             Label::Segment(At { list: List::Write | List::Reply, .. }, Field::OffsetLow) => {
-                found.push((count, (place + 1).saturating_sub(4)..place + 1));
+                found.push((count, (index + 1).saturating_sub(4)..index + 1));
             }
             _ => {}
         }
@@ -195,17 +195,17 @@ pub(super) fn segment_repeated(choices: &mut Choices<'_>, draft: &Draft) -> Opti
 pub(super) fn entry_of(choices: &mut Choices<'_>, to: &Draft, from: &Draft) -> Option<Draft> {
     let entries = entries(from);
     let Entry { list, words } = choices.one_of(&entries)?;
-    let places = places(to, |other| other.is_like(*list));
-    Some(inserted(to, *choices.one_of(&places)?, words_of(from, words)))
+    let indexes = indexes(to, |other| other.is_like(*list));
+    Some(inserted(to, *choices.one_of(&indexes)?, words_of(from, words)))
 }
 
 /// A list of the other message in place of the same list.
 pub(super) fn list_of(choices: &mut Choices<'_>, to: &Draft, from: &Draft) -> Option<Draft> {
-    let place = |draft: &Draft, list: List| {
+    let range = |draft: &Draft, list: List| {
         let is_of_it = |(label, _): &(Label, u32)| label.entry().is_some_and(|(each, _)| each == list);
         let first = draft.words.iter().position(is_of_it)?;
         Some(first..draft.words.iter().rposition(is_of_it)? + 1)
     };
     let list = *choices.one_of(&[List::Call, List::Read, List::Write, List::Reply])?;
-    Some(replaced(to, place(to, list)?, words_of(from, &place(from, list)?)))
+    Some(replaced(to, range(to, list)?, words_of(from, &range(from, list)?)))
 }

@@ -32,8 +32,8 @@ fn any(choices: &mut Choices<'_>, before: u32) -> u32 {
 
 /// A word of the header with another value: any, that of a word of its kind, or one that fits what it means.
 pub(super) fn header_word(choices: &mut Choices<'_>, draft: &Draft) -> Option<Draft> {
-    let place = index(choices, draft.words.len());
-    let (label, before) = *draft.words.get(place)?;
+    let index = index(choices, draft.words.len());
+    let (label, before) = *draft.words.get(index)?;
     let value = match choices.below(3) {
         0 => any(choices, before),
         1 => {
@@ -44,7 +44,7 @@ pub(super) fn header_word(choices: &mut Choices<'_>, draft: &Draft) -> Option<Dr
         _ => meant(choices, draft, label, before),
     };
     let mut changed = draft.clone();
-    changed.words.get_mut(place)?.1 = value;
+    changed.words.get_mut(index)?.1 = value;
     Some(changed)
 }
 
@@ -73,9 +73,9 @@ fn meant(choices: &mut Choices<'_>, draft: &Draft, label: Label, before: u32) ->
 /// A word of the payload with another value, which may be one of the header.
 pub(super) fn payload_word(choices: &mut Choices<'_>, draft: &Draft) -> Option<Draft> {
     let mut draft = draft.clone();
-    let place = 4 * index(choices, draft.payload.len() / 4);
+    let index = 4 * index(choices, draft.payload.len() / 4);
     let copied = choices.one_of(&draft.words).map(|(_, word)| *word);
-    let before = draft.payload.get_mut(place..)?.first_chunk_mut()?;
+    let before = draft.payload.get_mut(index..)?.first_chunk_mut()?;
     let value = match copied {
         Some(word) if choices.below(8) == 0 => word,
         _ => any(choices, u32::from_be_bytes(*before)),

@@ -138,7 +138,8 @@ pub(crate) fn reply(
         Version::One => {
             let (header, payload) = rpcrdma::v1::Header::decode(octets).ok()?;
             let chunks = header.chunks()?;
-            assert!(payload.len() >= 40 || !chunks.reads.is_empty());
+            // A Call, or the Reply to one of the peer's calls.
+            assert!(payload.len() >= 24 || !chunks.reads.is_empty() || chunks.reply.is_some());
             let written = chunks.writes.iter().find_map(|chunk| chunk.iter().next()).map(|segment| segment.handle);
             (header.xid, chunks, chunks.reads.get(0).map(|read| read.target.handle).or(written))
         }

@@ -10,25 +10,12 @@ use rpcrdma_verbs::{Access, Depths, Error, Kind, Local, Operation, Status, Verbs
 pub(crate) const ADDRESS: &str = "192.0.2.2:20049";
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// xorshift64*.
-pub(crate) struct Random(pub(crate) u64);
+#[path = "../../../../testdata/random.rs"]
+mod random;
+
+pub(crate) use random::Random;
 
 impl Random {
-    pub(crate) fn word(&mut self) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.word() as usize % end
-    }
-
-    pub(crate) fn one_in(&mut self, many: usize) -> bool {
-        self.below(many) == 0
-    }
-
     pub(crate) fn odd(&mut self) -> u32 {
         let words = [0, 1, 2, 3, 4, 5, 28, 44, 0x7fff_ffff, 0x8000_0000, 0xffff_fffc, u32::MAX, self.word()];
         words[self.below(words.len())]

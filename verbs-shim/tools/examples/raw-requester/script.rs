@@ -10,7 +10,7 @@ use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma_tools::raw::{RECEIVE, RawPeer};
 use rpcrdma_verbs::{Access, Error, Verbs};
 
-/// How long the server may take for what the script waits for.
+/// Maximum time that the server has for a message for which the script waits.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ fn said(error: impl Display) -> String {
 struct Requester<'a, V: Verbs> {
     verbs: &'a V,
     peer: RawPeer<'a, V>,
-    /// What is advertised.
+    /// Advertised memory, by name.
     memory: BTreeMap<String, V::Region>,
 }
 

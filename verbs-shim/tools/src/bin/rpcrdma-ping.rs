@@ -1,4 +1,4 @@
-//! The program `rpcrdma-ping`: calls a server of RPC over RDMA, and says how long it takes.
+//! The program `rpcrdma-ping`: calls a server of RPC over RDMA, and reports round-trip times.
 
 use std::io;
 use std::net::SocketAddr;
@@ -59,7 +59,7 @@ struct Arguments {
     /// Version of the program [default: 4 for nfs, 3 for mount and nfsacl, 1 for others]
     #[arg(long, value_name = "N")]
     version: Option<u32>,
-    /// How the echoed data travels: inline, read, write, position-zero or reply; or, with version 2, continued
+    /// Way in which the echoed data travels: inline, read, write, position-zero or reply; or, with version 2, continued
     #[arg(long, value_name = "WAY")]
     carry: Option<Carry>,
     /// Octets to echo [default: 56]
@@ -86,7 +86,7 @@ struct Arguments {
     print_version: Option<bool>,
 }
 
-/// The default size of the echo in octets, as in `ping`.
+/// Default length of the echo in octets, as in `ping`.
 const SIZE: u32 = 56;
 
 fn count(text: &str) -> Result<u32, String> {
@@ -148,17 +148,17 @@ fn run(arguments: &Arguments) -> Result<Summary, u8> {
     })
 }
 
-/// Whether Ctrl-C was pressed: then the summary is printed. Pressing it again ends the program.
+/// Returns a flag that Ctrl-C sets; then the summary is printed. Pressing it again ends the program.
 fn interrupted() -> io::Result<Arc<AtomicBool>> {
     const INTERRUPTED: i32 = 128 + SIGINT;
     let stop = Arc::new(AtomicBool::new(false));
-    // In this order: the first one finds nothing to end it.
+    // In this order: at the first signal, there is nothing yet to end the program.
     flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&stop))?;
     flag::register(SIGINT, Arc::clone(&stop))?;
     Ok(stop)
 }
 
-/// Connects to the first of the addresses that can be connected to.
+/// Connects to the first address that accepts.
 fn connect(arguments: &Arguments, addresses: &[SocketAddr]) -> Result<(Client<Device>, SocketAddr), u8> {
     let continued = if arguments.carry == Some(Carry::Continued) { u32::MAX } else { 0 };
     let builder = Settings::client().to_builder().calls(1).versions(arguments.rpcrdma_version).continued(continued);

@@ -1,4 +1,4 @@
-//! The program `rpcrdma-probe`: judges a server of RPC over RDMA by what it makes of good and bad messages.
+//! The program `rpcrdma-probe`: judges a server of RPC over RDMA by its answers to good and bad messages.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,7 @@ struct Arguments {
     /// their delegations, and remove them: judge its calls in the reverse direction (RFC 8167)
     #[arg(long, value_name = "NAME")]
     delegate: Option<String>,
-    /// How long to wait before a missing answer counts as silence
+    /// Time after which a missing answer counts as silence
     #[arg(long, default_value = "500ms", value_name = "TIME", value_parser = command_line::duration)]
     silence: Duration,
     /// Give up on connecting, or on a NULL call, after this long
@@ -152,7 +152,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// Whether a fault of the server was found.
+/// Result of the examination.
 enum Fault {
     None,
     Found,
@@ -164,7 +164,7 @@ impl Fault {
     }
 }
 
-/// Probes the first of the addresses; says why if it cannot.
+/// Probes the first of the addresses. Reports why if it cannot.
 fn run(arguments: &Arguments) -> Result<Fault, ()> {
     let addresses = ping::addresses(&arguments.server)
         .map_err(|error| say(NAME, format_args!("{}: no such host: {error}", arguments.server)))?;

@@ -122,7 +122,7 @@ struct Serve {
 impl Serve {
     fn say(&self, peer: SocketAddr, what: impl Display) {
         if !self.quiet {
-            // The reader of this may have gone, but the callers have not.
+            // If nobody reads this, the callers still need their answers.
             let _written = writeln!(io::stdout(), "{peer} {what}");
         }
     }
@@ -139,7 +139,7 @@ impl Service<Device> for Serve {
 
     fn agreed(&self, connection: &Connection<Device>) {
         let terms = connection.terms();
-        // Those of the calls that this end makes are the other way round.
+        // The terms of this end's own calls are the other way round.
         let (call, reply, version) = (terms.reply_threshold, terms.call_threshold, terms.version);
         self.say(
             connection.peer(),
@@ -186,7 +186,7 @@ fn main() -> ExitCode {
     ExitCode::from(UNUSABLE)
 }
 
-/// Serves, and returns only if that is impossible.
+/// Serves. Returns only if that is impossible.
 fn serve(arguments: &Arguments, settings: Settings, others: &[(u32, u32)]) -> Result<(), Error> {
     let (address, device) = (arguments.address, device(arguments.address)?);
     let device = device.with_spin(Duration::from_micros(u64::from(arguments.spin)));
@@ -210,7 +210,7 @@ fn device(address: SocketAddr) -> Result<Device, Error> {
     if address.ip().is_unspecified() { Device::first() } else { Device::with_address(address.ip()) }
 }
 
-/// Judges clients by what they make of bad replies.
+/// Judges clients by their reactions to bad replies.
 fn misbehave(arguments: &Arguments, what: &Misbehaviour) -> ExitCode {
     let Arguments { address, silence, time, .. } = *arguments;
     let mut what = what.clone();

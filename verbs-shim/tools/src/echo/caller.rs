@@ -1,4 +1,4 @@
-//! The end that calls the echo program, or the NULL procedure of any program, and checks the replies.
+//! Caller of the echo program, or of the NULL procedure of any program. It checks the replies.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,15 +10,14 @@ use super::ways::{EchoData, EchoResults, Inline, Null, PositionZero, Read, Reply
 use super::wrong::Wrong;
 use super::{Carry, MAX_LENGTH, PROGRAM, VERSION, pattern};
 
-/// Octets of the shortest transport header, without chunks.
+/// Length of the shortest transport header, without chunks, in octets.
 const TRANSPORT: u32 = 28;
-/// Octets of a Call header without credential, and of a Reply header.
+/// Length of a Call header without credential, and of a Reply header, in octets.
 const CALL: u32 = 40;
 const REPLY: u32 = 24;
 
-/// Makes calls of one kind, one after the other, and checks their replies. The data differs each time, so that remains
-/// of the previous call cannot pass for a reply. All buffers are kept: from the second call on, nothing is allocated
-/// here.
+/// Makes calls of one kind, one after the other, and checks their replies. The data differs each time, so that data of
+/// the previous call cannot pass for a reply. All buffers are kept: from the second call on, nothing is allocated here.
 #[derive(Clone, Debug)]
 pub struct Caller {
     program: u32,
@@ -36,17 +35,17 @@ pub struct Caller {
 pub struct TooLong {
     /// The way.
     pub carry: Carry,
-    /// The most octets that this way carries.
+    /// Maximum length of the data in octets.
     pub most: u32,
 }
 
-/// Why a call has not succeeded.
+/// Reason for a failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallFault {
     /// There is no reply.
     Call(CallError),
-    /// There is one, and it is wrong.
+    /// There is a reply, but it is wrong.
     Wrong(Wrong),
 }
 
@@ -90,7 +89,7 @@ impl Caller {
         Ok(Self { program: PROGRAM, version: VERSION, procedure, way, length, seed: 0, call })
     }
 
-    /// Octets of data in a call: 0 for NULL.
+    /// Length of the data of a call in octets: 0 for NULL.
     #[must_use]
     pub const fn length(&self) -> u32 {
         self.length
@@ -105,11 +104,11 @@ impl Caller {
         self.check().map_err(CallFault::Wrong)
     }
 
-    /// The next call, for callers that make it themselves. [`check`](Self::check) it then.
+    /// Returns the next call, for callers that make it themselves, and then [`check`](Self::check) it.
     pub fn prepare(&mut self) -> &mut Call {
         self.seed = self.seed.wrapping_add(1);
         if self.call.message().is_empty() {
-            // The connection has the one before, which was given up.
+            // The connection has the previous call, which was given up.
             self.call = Call::rpc(self.program, self.version, self.procedure);
         }
         self.call.message().clear();
@@ -130,10 +129,10 @@ impl Caller {
         self.call.xid()
     }
 
-    /// Whether the reply to the last call is right: every octet of it is compared.
+    /// Compares every octet of the reply to the last call.
     ///
     /// # Errors
-    /// What is [`Wrong`].
+    /// The difference that was found.
     pub fn check(&self) -> Result<(), Wrong> {
         let mut results = EchoResults::new(self.call.accepted().map_err(Wrong::Reply)?);
         self.way.check(self.data(), &self.call, &mut results)?;

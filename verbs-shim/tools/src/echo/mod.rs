@@ -38,8 +38,9 @@
 //!
 //! [continues]: rpcrdma_verbs::SettingsBuilder::continued
 //!
-//! An entry of the Read list itself takes 24 octets. So if a Call with 1 to 24 octets of data is too long for a Send,
-//! it is also too long without them: they go in their Read chunk, and the rest of the Call in a Position Zero chunk.
+//! An entry of the Read list itself needs 24 octets. So if a Call with 1 to 24 octets of data is too long for a Send,
+//! it is also too long without the data: the data goes in a Read chunk, and the rest of the Call in a Position Zero
+//! chunk.
 //!
 //! ```
 //! use std::thread;
@@ -86,9 +87,9 @@ pub use wrong::Wrong;
 pub const PROGRAM: u32 = 0x2000_8166;
 /// Its version.
 pub const VERSION: u32 = 1;
-/// The most octets of data in a call.
+/// Maximum length of the data of a call in octets.
 pub const MAX_LENGTH: u32 = 0x10_0000;
-/// The most octets of a filler: more than an inline threshold can be (RFC 8797 section 4.2).
+/// Maximum length of a filler in octets: more than an inline threshold can be (RFC 8797 section 4.2).
 pub const MAX_FILLER: u32 = 0x4_0400;
 
 const ECHO: u32 = 1;
@@ -110,7 +111,7 @@ pub enum Carry {
     PositionZero,
     /// As a result, with the whole reply in a Reply chunk.
     Reply,
-    /// In as many Sends as it takes.
+    /// In as many Sends as needed.
     Continued,
 }
 
@@ -167,8 +168,8 @@ impl FromStr for Carry {
     }
 }
 
-/// `length` octets that stand for `seed`: those from octet `seed` on of a sequence whose word number n, counted from 0,
-/// is n times 0x9e3779b1 modulo 2^32, most significant octet first. None for more than [`MAX_LENGTH`].
+/// Returns the `length` octets for `seed`: those at offset `seed` of a sequence whose word number n, counted from 0, is
+/// n times 0x9e3779b1 modulo 2^32, most significant octet first. Returns `None` for more than [`MAX_LENGTH`].
 ///
 /// The sequence is built once; no word occurs in it twice.
 #[must_use]

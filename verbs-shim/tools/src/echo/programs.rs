@@ -1,4 +1,4 @@
-//! The end that answers.
+//! The echo program's server.
 
 use rpcrdma_verbs::{Dispatcher, ProcedureCall, Provider, Refusal, Stream};
 
@@ -20,12 +20,12 @@ pub fn programs<V: Provider>() -> Dispatcher<'static, V> {
 const PROCEDURES: [(u32, Procedure); 5] =
     [(ECHO, echo), (TAKE, take), (TAKE_WHOLE, take), (GIVE, give), (GIVE_WHOLE, give_whole)];
 
-/// What a procedure other than NULL does, if there is such a one.
+/// Returns the function of a procedure other than NULL, if it exists.
 pub(crate) fn procedure(number: u32) -> Option<Procedure> {
     PROCEDURES.into_iter().find(|(other, _)| *other == number).map(|(_, procedure)| procedure)
 }
 
-/// Appends the results; none where these are no arguments of it.
+/// Appends the results. Returns `None` for invalid arguments.
 type Procedure = fn(&[u8], &mut Stream) -> Option<()>;
 
 fn echo(mut arguments: &[u8], results: &mut Stream) -> Option<()> {
@@ -57,7 +57,7 @@ fn give_whole(arguments: &[u8], results: &mut Stream) -> Option<()> {
     Some(())
 }
 
-/// The data that is asked for, with all that stands before it in the results.
+/// Returns the requested data, after appending all results before it.
 fn filled(mut arguments: &[u8], results: &mut Stream) -> Option<&'static [u8]> {
     let [seed, length, filler] = [word(&mut arguments)?, word(&mut arguments)?, word(&mut arguments)?];
     let data = pattern(u16::try_from(seed).ok()?, length).filter(|_| arguments.is_empty() && filler <= MAX_FILLER)?;

@@ -1,4 +1,4 @@
-//! What each way of moving the data puts into a call, and what its reply has to say.
+//! Ways of moving the data: the arguments of a call, and the check of its results.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use rpcrdma_verbs::{Call, Stream};
 use super::wrong::Wrong;
 use crate::xdr::{opaque, padding, word};
 
-/// The data of one call: `octets` are the pattern that stands for `seed`.
+/// The data of one call: `octets` are the pattern for `seed`.
 #[derive(Clone, Copy)]
 pub(super) struct EchoData {
     pub(super) seed: u16,
@@ -15,25 +15,25 @@ pub(super) struct EchoData {
 }
 
 impl EchoData {
-    /// The argument of TAKE without the data itself.
+    /// Appends the argument of TAKE without the data itself.
     fn give(self, filler: u32, message: &mut Stream) {
         message.push(&filler.to_be_bytes());
         message.push_zeros(filler as usize);
         message.push(&self.length().to_be_bytes());
     }
 
-    /// The argument of GIVE.
+    /// Appends the argument of GIVE.
     fn want(self, filler: u32, message: &mut Stream) {
         [u32::from(self.seed), self.length(), filler].iter().for_each(|word| message.push(&word.to_be_bytes()));
     }
 
-    /// The data in the Payload stream, as no data item of its own.
+    /// Appends the data to the Payload stream, not as a data item.
     fn push(self, message: &mut Stream) {
         message.push(self.octets);
         message.push(padding(self.octets.len()));
     }
 
-    /// Whether the received data is this.
+    /// Compares the received data.
     fn compare(self, come: &[u8]) -> Result<(), Wrong> {
         if come == self.octets {
             return Ok(());
@@ -48,18 +48,18 @@ impl EchoData {
         if length == self.length() { Ok(()) } else { Err(Wrong::Length(length)) }
     }
 
-    /// Octets of data; `MAX_LENGTH` fits in a word.
+    /// Length of the data; `MAX_LENGTH` fits in a word.
     fn length(self) -> u32 {
         self.octets.len() as u32
     }
 
-    /// Octets with their padding.
+    /// Length with padding.
     fn padded(self) -> u32 {
         self.length().next_multiple_of(4)
     }
 }
 
-/// Results that are taken one after the other.
+/// Results, read one after the other.
 pub(super) struct EchoResults<'a> {
     length: usize,
     rest: &'a [u8],
@@ -78,12 +78,12 @@ impl<'a> EchoResults<'a> {
         opaque(&mut self.rest).ok_or(Wrong::Results(self.length))
     }
 
-    /// A filler of this many octets.
+    /// Reads a filler of this length.
     fn filler(&mut self, octets: u32) -> Result<(), Wrong> {
         if self.opaque()?.len() == octets as usize { Ok(()) } else { Err(Wrong::Results(self.length)) }
     }
 
-    /// The results of TAKE.
+    /// Reads the results of TAKE.
     fn summary(&mut self, data: EchoData) -> Result<(), Wrong> {
         let (length, crc) = (self.word()?, self.word()?);
         data.check_length(length)?;
@@ -95,15 +95,16 @@ impl<'a> EchoResults<'a> {
     }
 }
 
-/// A way in which the data of a call travels, or that there is none.
+/// A way in which the data of a call travels, or NULL without data.
 pub(super) trait Way: fmt::Debug + Send + Sync {
-    /// Puts the arguments into a call whose message has none. Returns the octets of the results in their Payload stream.
+    /// Appends the arguments to a call whose message has none. Returns the length of the results in their Payload
+    /// stream.
     fn arguments(&self, data: EchoData, call: &mut Call) -> u32;
 
-    /// Takes the results of the call, and compares them with the data.
+    /// Reads the results of the call, and compares them with the data.
     ///
     /// # Errors
-    /// What is [`Wrong`].
+    /// The difference that was found.
     fn check(&self, data: EchoData, call: &Call, results: &mut EchoResults<'_>) -> Result<(), Wrong>;
 }
 

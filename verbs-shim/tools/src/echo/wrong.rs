@@ -1,22 +1,22 @@
-//! What a caller of the echo program finds wrong.
+//! Faults found by a caller of the echo program.
 
 use std::fmt;
 
 use rpcrdma_verbs::ReplyError;
 
-/// What is wrong with a reply.
+/// Fault of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Wrong {
     /// It has no results.
     Reply(ReplyError),
-    /// The results end early, or something follows them; the octets of the results.
+    /// The results end early, or too late; their length in octets.
     Results(usize),
-    /// It claims or has this many octets.
+    /// It claims or has this length.
     Length(u32),
-    /// The first octet of the data that differs.
+    /// Index of the first octet of the data that differs.
     Octet(usize),
-    /// The server has received something else: its CRC.
+    /// The CRC of the server shows that it has received other octets.
     Checksum(u32),
 }
 

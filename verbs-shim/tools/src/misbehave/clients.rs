@@ -1,4 +1,4 @@
-//! The connections of requesters, and who of them has sent something.
+//! The connections of requesters, and their messages.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -9,9 +9,9 @@ use rpcrdma_verbs::{Error, Verbs};
 use crate::probe::USUAL;
 use crate::raw::RawPeer;
 
-/// More connections than these at a time are rejected.
+/// Maximum number of connections. Further ones are rejected.
 const MOST: usize = 16;
-/// How long nothing is looked at when there was nothing.
+/// Time between two looks at the connections if there was nothing.
 const PAUSE: Duration = Duration::from_micros(500);
 
 /// Names a connection for as long as the program runs.
@@ -38,7 +38,8 @@ impl<'a, V: Verbs> Clients<'a, V> {
         Ok(Self { verbs, listener: verbs.listen(at, MOST)?, next: 0, all: Vec::new() })
     }
 
-    /// Takes what has come on all connections, one Send of each, and drops those that are over: nothing can be answered there.
+    /// Receives at most one message of each connection, and drops connections that have ended: nothing can be answered
+    /// there.
     pub(super) fn look(&mut self) -> Result<(), Error> {
         while let Some(request) = self.verbs.request(&self.listener, Duration::ZERO)? {
             self.accept(request)?;
@@ -51,7 +52,7 @@ impl<'a, V: Verbs> Clients<'a, V> {
         Ok(())
     }
 
-    /// The same, until `found` finds something, or nothing within that time.
+    /// Receives messages until `found` finds something. Returns `None` after the timeout.
     pub(super) fn wait<T>(
         &mut self,
         until: Instant,
@@ -86,17 +87,17 @@ impl<'a, V: Verbs> Clients<'a, V> {
         }
     }
 
-    /// A connection; none if it is over.
+    /// Returns a connection. `None` if it has ended.
     pub(super) fn find(&mut self, id: ClientId) -> Option<&mut Client<'a, V>> {
         self.all.iter_mut().find(|client| client.id == id)
     }
 
-    /// The oldest connection on which something waits to be taken.
+    /// Returns the oldest connection with a message to take.
     pub(super) fn with_arrival(&mut self) -> Option<&mut Client<'a, V>> {
         self.all.iter_mut().find(|client| client.peer.has_arrived())
     }
 
-    /// The oldest such connection that is younger than another.
+    /// Returns the oldest such connection that is younger than another.
     pub(super) fn with_arrival_after(&mut self, id: ClientId) -> Option<&mut Client<'a, V>> {
         self.all.iter_mut().find(|client| client.id.0 > id.0 && client.peer.has_arrived())
     }

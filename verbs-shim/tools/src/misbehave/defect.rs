@@ -1,15 +1,15 @@
-//! What a reply may have wrong with it, and what a requester may make of that.
+//! Defects of replies, and the reactions of requesters.
 
 use std::fmt;
 
 use crate::probe::{Meanings, Verdict};
 
-/// What is wrong with the words of a reply's header.
+/// Fault in the words of a reply's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum HeaderFault {
     /// It ends before the shortest header does.
     Short,
-    /// It is of a version that there is not.
+    /// Its version does not exist.
     Version,
     /// `rdma_proc` has no meaning.
     Procedure,
@@ -21,47 +21,47 @@ pub(super) enum HeaderFault {
     NomsgEmpty,
     /// `RDMA_MSG` without a Payload stream.
     NoPayload,
-    /// Nothing is: it is `ERR_CHUNK`, to a call that is as it should be.
+    /// No fault: it is `ERR_CHUNK`, to a valid call.
     ErrChunk,
     /// `RDMA_ERROR` with an `rdma_err` that has no meaning.
     UnknownError,
 }
 
-/// What is wrong with a reply, or with what surrounds it.
+/// Fault of a reply, or of the operations around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ReplyFault {
-    /// Its header is not what it should be.
+    /// Its header has a fault.
     Header(HeaderFault),
     /// A returned chunk has one segment more or less than the one that was offered.
     SegmentCount,
-    /// A returned chunk says that more was written than was offered.
+    /// The length of a returned chunk exceeds the length that was offered.
     LengthBeyond,
     /// This many credits are granted.
     Grant(u32),
-    /// Send With Invalidate of a handle that nobody has offered.
+    /// Send With Invalidate of a handle that was not offered.
     InvalidateUnknown,
-    /// Send With Invalidate of a handle that was offered, by a requester that does not announce support.
+    /// Send With Invalidate of an offered handle, although the requester does not announce support.
     InvalidateUnannounced,
     /// It has a Read list.
     ReadList,
-    /// Its XID is that of no call.
+    /// No call has its XID.
     WrongXid,
-    /// `rdma_xid` is that of the call, and the XID of the RPC Reply is another.
+    /// `rdma_xid` is the call's, but not the XID of the RPC Reply.
     XidMismatch,
-    /// It comes twice.
+    /// It is sent twice.
     Duplicate,
-    /// An RDMA Write follows when the requester has taken the reply.
+    /// An RDMA Write follows when the requester has accepted the reply.
     LateWrite,
-    /// It does not come.
+    /// It is not sent.
     Silence,
     /// The connection ends instead.
     Disconnect,
 }
 
-/// What the requester does next, as it shows on the wire.
+/// Reaction of the requester, as it shows on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Reaction {
-    /// Another call on this connection: it has taken the reply, given the call up, or has more to do at once.
+    /// Another call on this connection: it has accepted the reply, given the call up, or has more calls at once.
     NextCall,
     /// The same call again on this connection.
     Retry,
@@ -94,19 +94,19 @@ impl fmt::Display for Reaction {
     }
 }
 
-/// A defect: data, as the cases of the probe are.
+/// A defect: data, like the cases of the probe.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Defect {
     pub(super) name: &'static str,
-    /// The slug of the rule that it breaks, or that a requester would break by heeding it; `none` if there is none.
+    /// The slug of the rule that it breaks, or that a requester would break by obeying it; `none` if there is none.
     pub(super) rule: &'static str,
     pub(super) section: &'static str,
     pub(super) fault: ReplyFault,
     pub(super) reactions: Meanings<Reaction>,
 }
 
-/// A requester discards a reply with a bad header, and does so silently (section 4.5). To end the connection is not silent, and
-/// hurts the calls beside it. Whether another call means that the reply was taken cannot be seen from here.
+/// A requester discards a reply with a bad header, and does so silently (section 4.5). Ending the connection is not
+/// silent, and hurts the other calls on it. A next call does not show if the reply was accepted.
 const DISCARD: Meanings<Reaction> = &[
     (Reaction::Silence, Verdict::Conforms),
     (Reaction::Retry, Verdict::Conforms),
@@ -114,14 +114,14 @@ const DISCARD: Meanings<Reaction> = &[
     (Reaction::Disconnect, Verdict::Hazard),
     (Reaction::NextCall, Verdict::NotJudged),
 ];
-/// The reply was taken when the second comes, so the next call may come at once.
+/// The first reply was accepted before the second comes, so the next call may come at once.
 const DISCARD_SECOND: Meanings<Reaction> = &[
     (Reaction::NextCall, Verdict::Conforms),
     (Reaction::Silence, Verdict::Conforms),
     (Reaction::Reconnect, Verdict::Hazard),
     (Reaction::Disconnect, Verdict::Hazard),
 ];
-/// The lower of the numbers that were asked for and granted counts (section 3.3.1).
+/// The requester may use the lower of the requested and the granted number (section 3.3.1).
 const GO_ON: Meanings<Reaction> = &[
     (Reaction::NextCall, Verdict::Conforms),
     (Reaction::Silence, Verdict::Conforms),
@@ -164,7 +164,7 @@ const fn header(
     defect(name, rule, ReplyFault::Header(fault), reactions)
 }
 
-/// All defects, in the order of `all`: those that cost a requester its connection come last.
+/// All defects, in the order of `all`: those that may end the requester's connection come last.
 pub(super) static DEFECTS: [Defect; 22] = [
     defect("grant-huge", ["credit-exceeded", "RFC 8166 3.3.1"], ReplyFault::Grant(u32::MAX), GO_ON),
     defect("grant-zero", ["credit-zero-grant", "RFC 8166 3.3.1"], ReplyFault::Grant(0), UNSPECIFIED),
@@ -180,7 +180,7 @@ pub(super) static DEFECTS: [Defect; 22] = [
     header("no-payload", ["msg-no-payload", "RFC 8166 4.2.4, 4.5"], HeaderFault::NoPayload, DISCARD),
     header("error-unknown", ["error-range", "RFC 8166 4.5"], HeaderFault::UnknownError, DISCARD),
     header("error-chunk", ["answer", "RFC 8166 4.5"], HeaderFault::ErrChunk, COMPLETE),
-    // Section 4.5.2 calls it an error, and section 4.2.1 has the reply matched by rdma_xid alone.
+    // Section 4.5.2 calls it an error, but by section 4.2.1 a reply is matched by rdma_xid alone.
     defect("xid-mismatch", ["xid-mismatch", "RFC 8166 4.2.1, 4.5.2"], ReplyFault::XidMismatch, UNSPECIFIED),
     header("version-3", ["version", "RFC 8166 4.2.2, 4.5"], HeaderFault::Version, DISCARD),
     defect("wrong-xid", ["reply-unexpected", "RFC 8166 4.2.1"], ReplyFault::WrongXid, DISCARD),

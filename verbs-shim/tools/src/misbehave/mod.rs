@@ -1,13 +1,14 @@
-//! What `rpcrdma-serve --misbehave` does: the mirror image of the probe. It answers the calls of requesters,
-//! one reply with a chosen defect after the other, and judges what each requester makes of it.
+//! `rpcrdma-serve --misbehave`: the mirror image of the probe. It answers the calls of requesters, one reply with a
+//! chosen defect after the other, and judges the reaction of each requester.
 //!
-//! It answers NULL of any program, the [echo program](crate::echo), and NFSv3 of [a folder](crate::nfs);
-//! in version 1, and without reading Read chunks. Each defect has its turn once: it waits for a call whose reply can
-//! have it, such as one with a Write chunk, and until then, calls are answered as they should be. Afterwards nothing is
-//! answered until the requester has done something about it, or nothing for some time. So a requester should make one call
-//! at a time: what else it sends looks like its next call.
+//! It answers NULL of any program, the [echo program](crate::echo), and NFSv3 of [a folder](crate::nfs); in version 1,
+//! and without reading Read chunks. Each defect is used once: it waits for a call whose reply can have it, such as a
+//! call with a Write chunk, and until then, calls are answered correctly. Afterwards nothing is answered until the
+//! requester has reacted, or for some time. So a requester should make one call at a time: any other message looks like
+//! its next call.
 //!
-//! What a requester tells its application does not show here. Where that would decide, the defect is not judged.
+//! The result that a requester passes to its application does not show here. If that would decide, the defect is not
+//! judged.
 //!
 //! It runs over every provider:
 //!
@@ -57,16 +58,16 @@ use clients::{Client, ClientId, Clients};
 use defect::{DEFECTS, Defect, Reaction, ReplyFault};
 use reply::BadReply;
 
-/// Which defects replies have, and how long to look.
+/// Defects to use, and time limits.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Misbehaviour {
     defects: Vec<&'static Defect>,
-    /// A requester that has done nothing for so long will do nothing.
+    /// Time after which a requester without a reaction has none.
     pub silence: Duration,
-    /// When to end, even if no call came for some of the defects.
+    /// Time of the end, even if no call came for some of the defects.
     pub time: Duration,
-    /// How the verdicts are printed.
+    /// Form of the output.
     pub form: Form,
 }
 
@@ -102,7 +103,7 @@ impl fmt::Display for UnknownDefect {
 
 impl std::error::Error for UnknownDefect {}
 
-/// A responder that misbehaves.
+/// A responder with defects.
 pub struct Responder<'a, V: Verbs> {
     clients: Clients<'a, V>,
 }
@@ -114,18 +115,18 @@ impl<V: Verbs> fmt::Debug for Responder<'_, V> {
 }
 
 impl<'a, V: Verbs> Responder<'a, V> {
-    /// Takes connections from now on.
+    /// Begins to accept connections.
     ///
     /// # Errors
-    /// Those of [`Verbs::listen`].
+    /// Any error of [`Verbs::listen`].
     pub fn listen(verbs: &'a V, at: SocketAddr) -> Result<Self, Error> {
         Ok(Self { clients: Clients::listen(verbs, at)? })
     }
 
-    /// Answers calls until each defect has had its turn, or the time is over; writes what came of each.
+    /// Answers calls until each defect was used, or the time is over; writes the judgements.
     ///
     /// # Errors
-    /// Those of [`ProbeError`]. That a requester does something wrong is none.
+    /// A [`ProbeError`]. A requester that breaks a rule is no error.
     pub fn run(mut self, what: &Misbehaviour, out: &mut impl Write) -> Result<Totals, ProbeError> {
         let (mut totals, until) = (Totals::default(), Instant::now() + what.time);
         let mut left = what.defects.clone();
@@ -176,7 +177,7 @@ impl<'a, V: Verbs> Responder<'a, V> {
         Ok(Some((defect.judgement(reaction.to_string(), verdict, alive), by)))
     }
 
-    /// Sends a reply with a fault, or does what the fault is, and watches.
+    /// Sends a reply with a fault, or does something else that is one, and waits for a reaction.
     fn misbehave(
         &mut self,
         id: ClientId,
@@ -200,7 +201,7 @@ impl<'a, V: Verbs> Responder<'a, V> {
         }
         let reaction = observe::reaction(&mut self.clients, id, xid, silence)?;
         match (fault, reaction, spoil::offered(call)) {
-            // It has taken the reply.
+            // It has accepted the reply.
             (ReplyFault::LateWrite, Reaction::NextCall | Reaction::Silence, Some(segment)) => {
                 observe::late_write(&mut self.clients, id, Remote::from(segment), silence)
             }
@@ -209,7 +210,7 @@ impl<'a, V: Verbs> Responder<'a, V> {
     }
 }
 
-/// Posts the RDMA Writes of a reply, then the reply. That the connection has ended shows later.
+/// Posts the RDMA Writes of a reply, then the reply. If the connection has ended, that shows later.
 fn send<V: Verbs>(client: &mut Client<'_, V>, operation: Operation, reply: BadReply) -> Result<(), Error> {
     let writes = reply.writes.into_iter().map(|(to, octets)| (Operation::Write(to), octets));
     for (operation, octets) in writes.chain([(operation, reply.send)]) {

@@ -1,4 +1,4 @@
-//! What a requester does about a defect, as it shows on the wire.
+//! Reactions of a requester to a defect, as they show on the wire.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::probe::word;
 /// `RDMA_ERROR` in `rdma_proc`.
 const RDMA_ERROR: u32 = 4;
 
-/// Watches for what the requester does next about its call with that XID. What it sends stays to be answered.
+/// Waits for the requester's reaction to the reply to its call with that XID. Its messages stay to be answered.
 pub(super) fn reaction<V: Verbs>(
     clients: &mut Clients<'_, V>,
     id: ClientId,
@@ -31,7 +31,7 @@ pub(super) fn reaction<V: Verbs>(
     if first != Some(Reaction::Disconnect) {
         return Ok(first.unwrap_or(Reaction::Silence));
     }
-    // Whether it comes back with the same call.
+    // Checks if the same call comes again.
     let back = clients.wait(until, |clients| {
         let client = clients.with_arrival_after(id)?;
         client.peer.first().map(|arrival| word(&arrival.octets, 0) == Some(xid))
@@ -39,7 +39,7 @@ pub(super) fn reaction<V: Verbs>(
     Ok(if back == Some(true) { Reaction::Reconnect } else { Reaction::Disconnect })
 }
 
-/// Writes into memory that the requester has offered for a call that is over.
+/// Writes into memory that the requester has offered for an earlier call.
 pub(super) fn late_write<V: Verbs>(
     clients: &mut Clients<'_, V>,
     id: ClientId,
@@ -51,7 +51,7 @@ pub(super) fn late_write<V: Verbs>(
         Err(Error::Disconnected) => return Ok(Reaction::Disconnect),
         posted => posted?,
     }
-    // This connection alone, since how its work ends has to be seen before it is dropped.
+    // This connection alone: the status of its work has to be seen before it is dropped.
     let until = Instant::now() + silence;
     while !client.peer.is_settled() && Instant::now() < until {
         client.peer.look(until)?;

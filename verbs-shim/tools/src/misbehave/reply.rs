@@ -1,4 +1,4 @@
-//! The reply that a call would get from a sound responder: its header and Payload stream, and what is written into chunks.
+//! Correct reply to a call: its header and Payload stream, and the octets to write into chunks.
 
 use std::sync::LazyLock;
 
@@ -14,10 +14,10 @@ use crate::echo;
 use crate::nfs::{self, Folder};
 use crate::raw::{RECEIVE, RECEIVES};
 
-/// What requesters that speak NFS read from.
+/// The folder that requesters of NFS read.
 static FOLDER: LazyLock<Folder> = LazyLock::new(Folder::default);
 
-/// What is granted: there are more receives.
+/// Granted credits; there are more receives.
 const CREDITS: u32 = 32;
 const _: () = assert!((CREDITS as u64) < RECEIVES);
 
@@ -25,12 +25,12 @@ const _: () = assert!((CREDITS as u64) < RECEIVES);
 pub(super) struct BadReply {
     pub(super) writes: Vec<(Remote, Vec<u8>)>,
     pub(super) send: Vec<u8>,
-    /// Octets of the header at the start of it.
+    /// Length of the header at its start, in octets.
     pub(super) header: usize,
 }
 
-/// What a Send of the requester is answered with, if with anything. The Read chunks of a call are not read: it is refused with
-/// `ERR_CHUNK`.
+/// Returns the answer to a message of the requester, if there is one. The Read chunks of a call are not read: it is
+/// refused with `ERR_CHUNK`.
 pub(super) fn answer(octets: &[u8], private_data: &[u8]) -> Option<BadReply> {
     let prefix = Prefix::decode(octets).ok()?;
     let refuse = |reaction| {
@@ -46,7 +46,7 @@ pub(super) fn answer(octets: &[u8], private_data: &[u8]) -> Option<BadReply> {
     }
 }
 
-/// Whether a Send is a call that can be answered with a reply, so that the reply can have a defect.
+/// Returns true for a call that can be answered with a reply, so that the reply can have a defect.
 pub(super) fn is_call(octets: &[u8]) -> bool {
     let Ok(message) = Message::decode(octets) else { return false };
     matches!(message.header.body, Body::Msg(chunks) if chunks.reads.is_empty())
@@ -85,13 +85,13 @@ fn replied(message: &Message<'_>, octets: &[u8], private_data: &[u8]) -> Option<
     Some(BadReply { writes, send, header })
 }
 
-/// The longest reply that goes into a Send (RFC 8797 section 4).
+/// Maximum length of a reply in a Send (RFC 8797 section 4).
 fn inline_threshold(private_data: &[u8]) -> usize {
     let size = PrivateData::find(private_data).map_or(PrivateData::SMALLEST_SIZE, |data| data.receive_size);
     RECEIVE.min(size as usize)
 }
 
-/// The RPC Reply; data that may be reduced is its last item.
+/// Returns the RPC Reply; data that may be reduced is its last item.
 fn results(call: &RpcCall<'_>, arguments: &[u8]) -> Option<Stream> {
     let mut results = Stream::default();
     begin(call.xid, AcceptStatus::SUCCESS, &mut results)?;
@@ -124,7 +124,7 @@ fn begin(xid: u32, status: AcceptStatus, results: &mut Stream) -> Option<()> {
     Some(())
 }
 
-/// The RDMA Writes that put octets into a chunk; none if it is too small.
+/// Returns the RDMA Writes that put octets into a chunk. `None` if it is too small.
 fn fill(chunk: WriteChunk<'_>, mut octets: &[u8]) -> Option<Vec<(Remote, Vec<u8>)>> {
     let mut writes = Vec::new();
     for segment in chunk.iter() {

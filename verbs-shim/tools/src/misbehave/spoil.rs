@@ -10,10 +10,10 @@ use super::defect::{HeaderFault, ReplyFault};
 use super::reply::BadReply;
 use crate::probe::octets;
 
-/// A handle that leads nowhere, as far as anybody can know.
+/// A handle that is invalid, as far as anybody can know.
 const FOREIGN: Segment = Segment { handle: 0x0bad_0001, length: 64, offset: 0x1000 };
 
-/// Whether this call can have a reply with that fault.
+/// Returns true if this call can have a reply with that fault.
 pub(super) fn fits(fault: ReplyFault, call: &[u8], private_data: &[u8]) -> bool {
     match fault {
         ReplyFault::SegmentCount | ReplyFault::LengthBeyond | ReplyFault::LateWrite => offered(call).is_some(),
@@ -33,7 +33,7 @@ pub(super) fn offered(call: &[u8]) -> Option<Segment> {
     all.find_map(|chunk| chunk.iter().find(|segment| segment.length > 0))
 }
 
-/// The same reply with the fault in its octets; `None` if it has no place for it.
+/// Returns the reply with the fault in its octets. `None` if it cannot have the fault.
 pub(super) fn spoil(fault: ReplyFault, reply: &BadReply) -> Option<Vec<u8>> {
     let mut send = reply.send.clone();
     match fault {
@@ -111,7 +111,7 @@ fn put(send: &mut [u8], at: usize, word: u32) -> Option<()> {
     Some(())
 }
 
-/// How the reply is sent.
+/// Returns the operation that sends the reply.
 pub(super) fn operation(fault: ReplyFault, call: &[u8]) -> Operation {
     match (fault, offered(call)) {
         (ReplyFault::InvalidateUnknown, _) => Operation::SendWithInvalidate(FOREIGN.handle),

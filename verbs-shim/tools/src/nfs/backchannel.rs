@@ -1,8 +1,9 @@
-//! How the server calls back: CB_RECALL on the connection that a session was created on (RFC 8881 sections 2.10.3.1 and 20.2).
+//! Callbacks of the server: CB_RECALL on the connection that a session was created on (RFC 8881 sections 2.10.3.1 and
+//! 20.2).
 //!
-//! The backchannel of a session has one slot, so one call is under way at a time, and the others wait. A thread makes them, while
-//! there are any. When it is not known whether the client has carried a call out, the slot is of no more use, and neither is the
-//! backchannel.
+//! The backchannel of a session has one slot, so one call is in flight at a time, and the others wait. A thread makes
+//! them, while there are any. If it is unknown whether the client has carried a call out, the slot is of no more use,
+//! and neither is the backchannel.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -21,15 +22,15 @@ const CB_COMPOUND: u32 = 1;
 const CB_RECALL: u32 = 4;
 const CB_SEQUENCE: u32 = 11;
 
-/// The most threads that make calls, for all clients: some may still wait for a session that is gone.
+/// Maximum number of threads that make calls, for all clients: some may still wait for a session that is gone.
 const MOST_THREADS: usize = 64;
 
-/// Counts the threads that make calls: each holds one more.
+/// Counts the threads that make calls: each holds one reference.
 #[derive(Debug, Default)]
 pub(super) struct Threads(Arc<()>);
 
 impl Threads {
-    /// How many there are.
+    /// Returns the number of threads.
     fn count(of: &Weak<()>) -> usize {
         of.strong_count().saturating_sub(1)
     }
@@ -37,17 +38,17 @@ impl Threads {
 
 /// The connection of a client.
 pub(super) trait ClientConnection: Debug + Send + Sync {
-    /// Whether it has ended.
+    /// Returns true if it has ended.
     fn is_over(&self) -> bool;
 
     /// Makes a call, and waits for its reply.
     fn call(&self, call: Call) -> Called;
 }
 
-/// What became of a call.
+/// Outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Called {
-    /// Its results.
+    /// The results.
     Answered(Vec<u8>),
     /// The client has not carried it out.
     NotCarriedOut,
@@ -70,7 +71,7 @@ impl<V: Provider> ClientConnection for WeakConnection<V> {
     }
 }
 
-/// With what callbacks identify the server (RFC 8881 section 18.36, `callback_sec_parms4`).
+/// Credentials that callbacks use for the server (RFC 8881 section 18.36, `callback_sec_parms4`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Credentials {
     None,
@@ -89,7 +90,7 @@ pub(super) struct Backchannel {
     queue: Mutex<Queue>,
 }
 
-/// What waits to be recalled.
+/// Waiting recalls.
 #[derive(Debug, Default)]
 struct Queue {
     recalls: VecDeque<Recall>,
@@ -118,7 +119,7 @@ struct Recall {
 }
 
 impl Recall {
-    /// It can be recalled again, because the client does not know of this.
+    /// Allows it to be recalled again, because the client does not know of this recall.
     fn fail(&self) {
         if let Some(is_recalled) = self.is_recalled.upgrade() {
             is_recalled.store(false, Ordering::Relaxed);
@@ -137,7 +138,7 @@ impl Backchannel {
         Self { session, program, credentials, caller, threads: Arc::downgrade(&threads.0), queue: Mutex::default() }
     }
 
-    /// Whether it cannot be used.
+    /// Returns true if it cannot be used.
     pub(super) fn is_down(&self) -> bool {
         self.caller.is_over() || self.queue().stage == Stage::Down
     }
@@ -241,7 +242,7 @@ impl Backchannel {
     }
 }
 
-/// Whether a client has carried out `CB_SEQUENCE`, and also `CB_RECALL`.
+/// Returns if a client has carried out `CB_SEQUENCE`, and if also `CB_RECALL`.
 fn outcome(mut results: &[u8]) -> (bool, bool) {
     let results = &mut results;
     let mut sequence = || {
@@ -251,7 +252,7 @@ fn outcome(mut results: &[u8]) -> (bool, bool) {
     if sequence() != Some([CB_SEQUENCE, 0]) {
         return (false, false);
     }
-    // Behind the session and four numbers.
+    // After the session and four numbers.
     let recall = results.get(16 + 16..).and_then(|mut rest| Some([word(&mut rest)?, word(&mut rest)?]));
     (true, recall == Some([CB_RECALL, 0]))
 }
@@ -313,9 +314,9 @@ mod tests {
         for cut in 0..whole.len() {
             assert_eq!(outcome(&whole[..cut]), (cut >= 20, false), "{cut}");
         }
-        let with = |place: usize, value: u8| {
+        let with = |index: usize, value: u8| {
             let mut other = whole.clone();
-            other[place] = value;
+            other[index] = value;
             outcome(&other)
         };
         assert_eq!(

@@ -1,7 +1,7 @@
 //! The clients of NFSv4.1 and their sessions (RFC 8881 sections 18.35 to 18.37, 18.46, 18.50 and 18.51).
 //!
-//! There is no lease: a session ends with the connection that it was created on, and a client with its last session and the
-//! connection that it made itself known on. Other connections may use the session until then. It has one slot.
+//! There is no lease: a session ends with the connection that it was created on, and a client with its last session and
+//! the connection of its EXCHANGE_ID. Other connections may use the session until then. A session has one slot.
 
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -17,33 +17,33 @@ use super::operation::{
 use super::{Failure, INVALID, NO_ENTRY, TOO_SMALL};
 use crate::xdr::{hyper, opaque, word};
 
-/// The most clients, and the most sessions of all of them.
+/// Maximum number of clients, and of all sessions.
 pub(super) const MOST_CLIENTS: usize = 64;
 pub(super) const MOST_SESSIONS: usize = 64;
-/// The most operations of a COMPOUND, so that a short call cannot ask for results without bound.
+/// Maximum number of operations in a COMPOUND, so that a short call cannot ask for unlimited results.
 pub(super) const MOST_OPERATIONS: u32 = 16;
-/// The most octets of a reply that is kept for another attempt at the call.
+/// Maximum length of a reply that is kept for another attempt at the call.
 const MOST_KEPT: u32 = 4096;
-/// The most octets of a call, and of a reply: a READ or WRITE of all of `scratch`.
+/// Maximum length of a call, and of a reply: a READ or WRITE of all of `scratch`.
 const MOST_OF_MESSAGE: u32 = super::MAX_SCRATCH as u32 + 4096;
-/// The most octets that a client calls itself by.
+/// Maximum length of a client's owner string.
 const MOST_OF_OWNER: usize = 1024;
-/// The fewest octets that a call, and a reply, must be allowed to have: callbacks need no more.
+/// Minimum for the maximum lengths of calls and replies: callbacks need no more.
 const FEWEST_OF_MESSAGE: u32 = 512;
 
 /// The flag of CREATE_SESSION for a backchannel.
 const CALLS_BACK: u32 = 2;
 
-/// Those that are there.
+/// All clients and sessions.
 #[derive(Debug)]
 pub(super) struct KnownClients {
-    /// When the server started, so that what another one gave out is not taken for its own.
+    /// Start time of the server, to recognise numbers of another instance.
     started: u64,
-    /// The last number that was given out.
+    /// The last number used.
     last: u32,
     clients: Vec<KnownClient>,
     sessions: Vec<NfsSession>,
-    /// Those that call clients back.
+    /// Threads that call clients back.
     threads: Threads,
 }
 
@@ -52,22 +52,22 @@ struct KnownClient {
     id: u64,
     owner: Vec<u8>,
     verifier: u64,
-    /// The connection that it made itself known on.
+    /// The connection of its EXCHANGE_ID.
     caller: Arc<dyn ClientConnection>,
     stage: ClientStage,
     /// The sequence number of its next CREATE_SESSION.
     sequence: u32,
-    /// The results of the last one.
+    /// The results of its last CREATE_SESSION.
     created: Option<Answer>,
 }
 
-/// How far a client has got.
+/// Stage of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ClientStage {
     Unconfirmed,
     /// It has created a session.
     Confirmed,
-    /// It has said that it reclaims nothing, or nothing more.
+    /// It has reported that it reclaims no state, or no more.
     Complete,
 }
 
@@ -77,7 +77,7 @@ struct NfsSession {
     client: u64,
     caller: Arc<dyn ClientConnection>,
     backchannel: Option<Arc<Backchannel>>,
-    /// The most operations of a call, octets of a reply, and octets of a reply that is to be kept.
+    /// Maximum number of operations of a call, length of a reply, and length of a reply that is to be kept.
     operations: u32,
     room: usize,
     room_to_keep: usize,
@@ -94,12 +94,12 @@ enum Slot {
     Kept(CompoundReply),
 }
 
-/// What a SEQUENCE begins.
+/// Outcome of a SEQUENCE.
 #[derive(Debug)]
 pub(super) enum Sequenced {
     /// A COMPOUND of this session.
     New(Answer, InSession),
-    /// Nothing: it is another attempt at the last call.
+    /// No COMPOUND: it is another attempt at the last call.
     Again(CompoundReply),
 }
 
@@ -108,13 +108,13 @@ pub(super) enum Sequenced {
 pub(super) struct InSession {
     pub(super) id: [u32; 4],
     pub(super) client: u64,
-    /// The most octets of the reply, and whether that is because it is to be kept.
+    /// Maximum length of the reply, and true if that is because the reply is to be kept.
     pub(super) room: usize,
     pub(super) is_to_keep: bool,
 }
 
 impl InSession {
-    /// Why a reply of more octets than there is room for is not sent.
+    /// Returns the error for a longer reply.
     pub(super) const fn too_large(self) -> Failure {
         if self.is_to_keep { REPLY_TOO_LARGE_TO_KEEP } else { REPLY_TOO_LARGE }
     }
@@ -142,8 +142,8 @@ fn words<const N: usize>(arguments: &mut &[u8]) -> Option<[u32; N]> {
     Some(words)
 }
 
-/// Takes `client_owner4` and `state_protect4_a`, and skips `nfs_impl_id4`: the verifier, the owner, the flags, and whether the
-/// state is protected.
+/// Decodes `client_owner4` and `state_protect4_a`, and skips `nfs_impl_id4`: the verifier, the owner, the flags, and
+/// whether the state is protected.
 fn exchange_id<'a>(arguments: &mut &'a [u8]) -> Option<(u64, &'a [u8], u32, bool)> {
     let (verifier, owner) = (hyper(arguments)?, opaque(arguments).filter(|owner| owner.len() <= MOST_OF_OWNER)?);
     let [flags, protection] = words(arguments)?;
@@ -180,7 +180,7 @@ impl ChannelLimits {
         Some(Self { request, response, kept, operations, requests })
     }
 
-    /// What is used of them: one slot.
+    /// The attributes as used: one slot.
     fn used(self) -> Self {
         Self {
             request: self.request.min(MOST_OF_MESSAGE),
@@ -191,7 +191,7 @@ impl ChannelLimits {
         }
     }
 
-    /// Whether calls may have so many operations.
+    /// Returns true if calls may have this many operations.
     fn can_have(self, operations: u32) -> bool {
         self.operations >= operations && self.requests > 0 && self.request.min(self.response) >= FEWEST_OF_MESSAGE
     }
@@ -201,7 +201,7 @@ impl ChannelLimits {
     }
 }
 
-/// Takes `csa_sec_parms`: the first that can be used.
+/// Decodes `csa_sec_parms`: the first that can be used.
 fn credentials(arguments: &mut &[u8]) -> Option<Option<Credentials>> {
     let mut usable = None;
     for _ in 0..word(arguments)? {
@@ -214,7 +214,7 @@ fn credentials(arguments: &mut &[u8]) -> Option<Option<Credentials>> {
                     word(arguments)?;
                 }
                 let body = before.get(..before.len() - arguments.len());
-                // One that is too long is no AUTH_SYS.
+                // A body that is too long is no AUTH_SYS.
                 body.filter(|body| AuthSys::decode(body).is_ok()).map(|body| Credentials::Sys(body.to_vec()))
             }
             6 => {
@@ -228,7 +228,7 @@ fn credentials(arguments: &mut &[u8]) -> Option<Option<Credentials>> {
     Some(usable)
 }
 
-/// What CREATE_SESSION asks for.
+/// Arguments of CREATE_SESSION.
 #[derive(Debug)]
 struct NewSession {
     client: u64,
@@ -237,7 +237,7 @@ struct NewSession {
     fore: ChannelLimits,
     back: ChannelLimits,
     program: u32,
-    /// Those of callbacks; none if there are to be none, or cannot be.
+    /// Credentials of callbacks. `None` without callbacks.
     credentials: Option<Credentials>,
 }
 
@@ -250,7 +250,7 @@ impl NewSession {
         Some(Self { client, sequence, flags, fore, back, program, credentials })
     }
 
-    /// Whether it can be used.
+    /// Checks if such a session is possible.
     fn check(&self) -> Result<(), Failure> {
         /// All flags.
         const KNOWN: u32 = 7;
@@ -266,7 +266,7 @@ impl NewSession {
 }
 
 impl KnownClients {
-    /// Forgets whose connections have ended.
+    /// Removes clients and sessions whose connections have ended.
     pub(super) fn forget_gone(&mut self) {
         self.sessions.retain(|session| !session.caller.is_over());
         let sessions = &self.sessions;
@@ -278,12 +278,12 @@ impl KnownClients {
         self.clients.iter().any(|known| known.id == client)
     }
 
-    /// Whether a client may open files.
+    /// Returns true if a client may open files.
     pub(super) fn is_complete(&self, client: u64) -> bool {
         self.clients.iter().any(|known| known.id == client && known.stage == ClientStage::Complete)
     }
 
-    /// A backchannel on which a client can be called.
+    /// Returns a backchannel on which a client can be called.
     pub(super) fn backchannel(&self, client: u64) -> Option<&Arc<Backchannel>> {
         self.backchannels(client).find(|backchannel| !backchannel.is_down())
     }
@@ -293,10 +293,10 @@ impl KnownClients {
         sessions.filter_map(|session| session.backchannel.as_ref())
     }
 
-    /// A number that has not been given out before, and not by a server that started at another time.
+    /// Returns a number that was not used before, also not by an instance that started at another time.
     fn next(&mut self) -> u64 {
         self.last = self.last.wrapping_add(1);
-        // About a second each.
+        // Units of about a second.
         (self.started >> 30) << 32 | u64::from(self.last)
     }
 
@@ -321,7 +321,7 @@ impl KnownClients {
             }
             Some(_) if flags & UPDATE != 0 => return Err(NOT_SAME),
             None if flags & UPDATE != 0 => return Err(NO_ENTRY),
-            // It has restarted, which takes effect when this is confirmed.
+            // It has restarted, which takes effect when the new client is confirmed.
             _ => {}
         }
         self.clients.retain(|client| client.owner != owner || client.stage > ClientStage::Unconfirmed);
@@ -382,7 +382,7 @@ impl KnownClients {
         Ok(answer)
     }
 
-    /// A client has created a session: what it was before it restarted is forgotten.
+    /// A client has created a session: removes its state from before it restarted.
     fn confirm(&mut self, id: u64, created: &Answer) {
         let Some(client) = self.clients.iter_mut().find(|client| client.id == id) else { return };
         client.stage = client.stage.max(ClientStage::Confirmed);
@@ -394,13 +394,13 @@ impl KnownClients {
         self.sessions.retain(|session| clients.iter().any(|client| client.id == session.client));
     }
 
-    /// SEQUENCE (RFC 8881 section 18.46), of a COMPOUND with so many operations.
+    /// SEQUENCE (RFC 8881 section 18.46), of a COMPOUND with `count` operations.
     pub(super) fn sequence(&mut self, arguments: &mut &[u8], count: u32) -> Result<Sequenced, Failure> {
         let [a, b, c, d, sequence, slot, highest, keeps] = words(arguments).ok_or(BAD_XDR)?;
         let id = [a, b, c, d];
-        let place = self.sessions.iter().position(|session| session.id == id).ok_or(BAD_SESSION)?;
-        let flags = self.path_flags(place);
-        let session = self.sessions.get_mut(place).ok_or(BAD_SESSION)?;
+        let index = self.sessions.iter().position(|session| session.id == id).ok_or(BAD_SESSION)?;
+        let flags = self.path_flags(index);
+        let session = self.sessions.get_mut(index).ok_or(BAD_SESSION)?;
         match (slot, highest) {
             (0, 0) => {}
             (0, _) => return Err(BAD_HIGH_SLOT),
@@ -426,18 +426,18 @@ impl KnownClients {
         Ok(Sequenced::New(answer, InSession { id, client: session.client, room, is_to_keep }))
     }
 
-    /// `sr_status_flags`: whether the client cannot be called back, although it has asked for it.
-    fn path_flags(&self, place: usize) -> u32 {
+    /// `sr_status_flags`: set if the client asked for callbacks and cannot be called back.
+    fn path_flags(&self, index: usize) -> u32 {
         const OF_CLIENT: u32 = 0x1;
         const OF_SESSION: u32 = 0x200;
-        let Some(session) = self.sessions.get(place) else { return 0 };
+        let Some(session) = self.sessions.get(index) else { return 0 };
         if !session.backchannel.as_ref().is_some_and(|backchannel| backchannel.is_down()) {
             return 0;
         }
         if self.backchannel(session.client).is_some() { OF_SESSION } else { OF_SESSION | OF_CLIENT }
     }
 
-    /// A COMPOUND of a session has been carried out.
+    /// Records that a COMPOUND of a session was carried out.
     pub(super) fn finish(&mut self, session: InSession, reply: &CompoundReply) {
         let Some(session) = self.sessions.iter_mut().find(|other| other.id == session.id) else { return };
         session.slot = Slot::Kept(if reply.len() <= MOST_KEPT as usize { reply.clone() } else { not_kept(reply) });
@@ -446,24 +446,24 @@ impl KnownClients {
     /// DESTROY_SESSION.
     pub(super) fn destroy_session(&mut self, arguments: &mut &[u8]) -> Result<Answer, Failure> {
         let id: [u32; 4] = words(arguments).ok_or(BAD_XDR)?;
-        let place = self.sessions.iter().position(|session| session.id == id).ok_or(BAD_SESSION)?;
-        let session = self.sessions.remove(place);
+        let index = self.sessions.iter().position(|session| session.id == id).ok_or(BAD_SESSION)?;
+        let session = self.sessions.remove(index);
         session.backchannel.iter().for_each(|backchannel| backchannel.end());
         Ok(Answer::default())
     }
 
-    /// DESTROY_CLIENTID, which only a client without sessions and delegations can do.
+    /// DESTROY_CLIENTID, which is valid only for a client without sessions and delegations.
     pub(super) fn destroy_client(
         &mut self,
         arguments: &mut &[u8],
         has_delegations: impl Fn(u64) -> bool,
     ) -> Result<Answer, Failure> {
         let id = hyper(arguments).ok_or(BAD_XDR)?;
-        let place = self.clients.iter().position(|client| client.id == id).ok_or(STALE_CLIENT)?;
+        let index = self.clients.iter().position(|client| client.id == id).ok_or(STALE_CLIENT)?;
         if has_delegations(id) || self.sessions.iter().any(|session| session.client == id) {
             return Err(CLIENT_BUSY);
         }
-        self.clients.remove(place);
+        self.clients.remove(index);
         Ok(Answer::default())
     }
 
@@ -492,7 +492,7 @@ fn identified(client: &KnownClient, started: u64) -> Answer {
     [&[id, low, client.sequence, flags, 0], &owner[..], &scope].concat().as_slice().into()
 }
 
-/// What another attempt is answered with if the reply is too long to be kept (RFC 8881 section 2.10.6.1.3).
+/// The answer to another attempt if the reply is too long to be kept (RFC 8881 section 2.10.6.1.3).
 fn not_kept(reply: &CompoundReply) -> CompoundReply {
     let mut done: Vec<_> = reply.done.iter().take(2).cloned().collect();
     if let [_, second] = done.as_mut_slice() {

@@ -6,16 +6,16 @@ use std::sync::atomic::AtomicBool;
 use super::operation::{BAD_CHARACTER, BAD_NAME, EXISTS, NAME_TOO_LONG, NO_SPACE};
 use super::{Failure, INVALID, Node};
 
-/// The most files that clients can create.
+/// Maximum number of files that clients can create.
 pub(super) const MOST_FILES: usize = 64;
-/// The most octets of their names.
+/// Maximum length of their names in octets.
 pub(super) const MOST_OF_NAME: usize = 255;
 
-/// What clients have created, in ascending order of their numbers.
+/// Files created by clients, in ascending order of their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     files: Vec<Created>,
-    /// How many have been created and removed. Numbers are not used again.
+    /// Number of files created and removed. Numbers are not used again.
     created: u32,
     removed: u32,
 }
@@ -32,11 +32,11 @@ struct Created {
 pub(super) struct Delegation {
     /// The client that has it.
     pub(super) client: u64,
-    /// Whether it was recalled, or is about to be. What recalls it sees that it is gone.
+    /// True once it was recalled, or is about to be. The recalling thread sees if the delegation is gone.
     pub(super) is_recalled: Arc<AtomicBool>,
 }
 
-/// Whether a file may have this name.
+/// Checks a name of a file.
 fn check(name: &[u8]) -> Result<(), Failure> {
     match name {
         b"" => Err(INVALID),
@@ -49,7 +49,7 @@ fn check(name: &[u8]) -> Result<(), Failure> {
 }
 
 impl Files {
-    /// All of them, with their names.
+    /// All files, with their names.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Node, &[u8])> {
         self.files.iter().map(|file| (Node::Created(file.number), file.name.as_slice()))
     }
@@ -58,12 +58,12 @@ impl Files {
         self.iter().find(|(_, other)| *other == name).map(|(node, _)| node)
     }
 
-    /// How often the root has changed.
+    /// Returns the number of changes of the root.
     pub(super) fn changes(&self) -> u64 {
         u64::from(self.created) + u64::from(self.removed)
     }
 
-    /// Creates a file; no other may have its name.
+    /// Creates a file. Fails if another has its name.
     pub(super) fn create(&mut self, name: &[u8]) -> Result<Node, Failure> {
         check(name)?;
         if self.find(name).is_some() || Node::ALWAYS.iter().any(|(_, other)| *other == name) {
@@ -82,7 +82,7 @@ impl Files {
         self.removed = self.removed.wrapping_add((before - self.files.len()) as u32);
     }
 
-    /// The delegation of a file that was created; none if there is no such file.
+    /// The delegation of a created file. `None` if there is no such file.
     pub(super) fn delegation(&mut self, node: Node) -> Option<&mut Option<Delegation>> {
         self.files.iter_mut().find(|file| file.number == node.number()).map(|file| &mut file.delegation)
     }

@@ -1,15 +1,16 @@
-//! A folder in memory, served over NFSv3 (RFC 1813), NFSv4.0 (RFC 7530) and NFSv4.1 (RFC 8881): as much as [the
-//! probe](crate::probe) calls, and as much of NFSv3 as a client needs that mounts the folder, lists it and reads from it.
+//! A folder in memory, served over NFSv3 (RFC 1813), NFSv4.0 (RFC 7530) and NFSv4.1 (RFC 8881): the operations that
+//! [the probe](crate::probe) calls, and the part of NFSv3 that a client needs to mount the folder, list it and read
+//! from it.
 //!
-//! The root holds the files `file` and `scratch` and the symbolic link `link`. `scratch` is empty at first; NFSv4 writes to it.
-//! The file handles are the same in all versions, and a handle that belongs to nothing in the folder is that of the root. Nobody
-//! owns anything: whoever calls may read all of it, overwrite `scratch`, and remove what others have created.
+//! The root holds the files `file` and `scratch` and the symbolic link `link`. `scratch` is empty at first; NFSv4
+//! writes to it. The file handles are the same in all versions, and an unknown handle stands for the root. Files have
+//! no owner: every caller may read all of the folder, overwrite `scratch`, and remove files that others have created.
 //!
-//! A client of NFSv4.1 can create empty files, at most 64, with names of at most 255 octets. If it can be called back, it is
-//! granted a read delegation of each. When anybody removes such a file, the server answers `NFS4ERR_DELAY`, recalls the delegation
-//! on the connection that the client's session was created on, and removes the file once the delegation has been given back. All
-//! that the server keeps for a client is given up when its connections end: there are no leases. At most 64 clients and 64 sessions
-//! are kept, each session with one slot and a reply of up to 4096 octets.
+//! A client of NFSv4.1 can create empty files, at most 64, with names of at most 255 octets. If it can be called back,
+//! it is granted a read delegation of each. When any client removes such a file, the server answers `NFS4ERR_DELAY`,
+//! recalls the delegation on the connection that the client's session was created on, and removes the file once the
+//! delegation has been returned. All state of a client is removed when its connections end: there are no leases. At
+//! most 64 clients and 64 sessions are kept, each session with one slot and a reply of up to 4096 octets.
 //!
 //! READ data and the text of a link are DDP-eligible (RFC 8267 sections 4 and 6.1).
 //!
@@ -68,13 +69,13 @@ pub const PROGRAM: u32 = 100_003;
 pub(crate) const VERSION_3: u32 = 3;
 /// NFSv4.
 const VERSION_4: u32 = 4;
-/// The most calls that a server of the folder makes at the same time on one connection, for
+/// Maximum number of calls in flight that a server of the folder makes on one connection, for
 /// [`SettingsBuilder::calls`](rpcrdma_verbs::SettingsBuilder::calls): it recalls delegations.
 pub const CALLS: u32 = 4;
-/// The most octets that `scratch` can hold.
+/// Maximum length of `scratch` in octets.
 pub const MAX_SCRATCH: usize = 0x1_0000;
 
-/// What an operation fails with. The numbers are the same in both versions.
+/// Status of a failed operation. The numbers are the same in both versions.
 type Failure = u32;
 
 const NO_ENTRY: Failure = 2;
@@ -85,19 +86,19 @@ const TOO_LARGE: Failure = 27;
 const READ_ONLY: Failure = 30;
 const TOO_SMALL: Failure = 10_005;
 
-/// Something in the folder, or the folder.
+/// A node of the folder, or the folder itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Node {
     Root,
     File,
     Link,
     Scratch,
-    /// What a client has created, with its number in the file system. It is empty.
+    /// A file created by a client, with its number in the file system. It is empty.
     Created(u32),
 }
 
 impl Node {
-    /// What is always in the root.
+    /// The nodes that are always in the root.
     const ALWAYS: [(Self, &'static [u8]); 3] =
         [(Self::File, b"file"), (Self::Link, b"link"), (Self::Scratch, b"scratch")];
     /// The number of the first file that a client creates.
@@ -120,7 +121,7 @@ impl Node {
     }
 }
 
-/// What clients have made here.
+/// State created by clients.
 #[derive(Debug, Default)]
 struct State {
     files: files::Files,
@@ -181,7 +182,7 @@ impl Folder {
         };
     }
 
-    /// What clients have made, without that of clients that are gone.
+    /// Returns the clients' state, after removing the state of clients that are gone.
     fn state(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { files, clients } = &mut *state;
@@ -190,7 +191,7 @@ impl Folder {
         state
     }
 
-    /// What has this handle, without its length.
+    /// Returns the node with this handle, given without its length.
     fn with_handle(&self, handle: &[u8]) -> Node {
         let is = |node: &Node| node.handle().into_iter().skip(1).flat_map(u32::to_be_bytes).eq(handle.iter().copied());
         let always = Node::ALWAYS.into_iter().map(|(node, _)| node).find(is);
@@ -198,7 +199,7 @@ impl Folder {
         always.or_else(created).unwrap_or(Node::Root)
     }
 
-    /// What has this name in a node.
+    /// Returns the node with this name in a node.
     fn look_up(&self, node: Node, name: &[u8]) -> Result<Node, Failure> {
         if node != Node::Root {
             return Err(NO_DIRECTORY);
@@ -207,19 +208,19 @@ impl Folder {
         always.or_else(|| self.state().files.find(name)).ok_or(NO_ENTRY)
     }
 
-    /// What is in the root, in the order of its numbers.
+    /// Returns the entries of the root, in the order of their numbers.
     fn entries(&self) -> Vec<(Node, Vec<u8>)> {
         let always = Node::ALWAYS.map(|(node, name)| (node, name.to_vec()));
         let state = self.state();
         always.into_iter().chain(state.files.iter().map(|(node, name)| (node, name.to_vec()))).collect()
     }
 
-    /// How often the root has changed.
+    /// Returns the number of changes of the root.
     fn changes(&self) -> u64 {
         self.state().files.changes()
     }
 
-    /// Octets in a file or link.
+    /// Returns the length of a file or link in octets.
     fn size(&self, node: Node) -> u32 {
         let size = match node {
             Node::Root => 4096,
@@ -231,7 +232,7 @@ impl Folder {
         u32::try_from(size).unwrap_or(u32::MAX)
     }
 
-    /// The octets of a file from this one on, at most so many, and whether that is all of the rest.
+    /// Reads at most `count` octets of a file from an offset. Returns true with the last octet.
     fn read(&self, node: Node, offset: u64, count: u32) -> Result<(Vec<u8>, bool), Failure> {
         let scratch;
         let octets = match node {
@@ -249,7 +250,7 @@ impl Folder {
         Ok((data.to_vec(), data.len() == rest.len()))
     }
 
-    /// Puts octets into a file.
+    /// Writes octets to a file.
     fn write(&self, node: Node, offset: u64, data: &[u8]) -> Result<(), Failure> {
         match node {
             Node::Root => return Err(IS_DIRECTORY),
@@ -266,14 +267,14 @@ impl Folder {
         Ok(())
     }
 
-    /// The path in a link.
+    /// Returns the path in a link.
     fn read_link(&self, node: Node) -> Result<&str, Failure> {
         if node == Node::Link { Ok(&self.link) } else { Err(INVALID) }
     }
 
-    /// A page of the listing of a folder, in as many octets as there is room for: the entries behind that with this cookie, and
-    /// whether those are all of the rest. In each, there is a number before the name, and `shape` gives it, for an entry with its
-    /// cookie, with what stands behind the name.
+    /// Appends a page of the listing of a folder, at most `room` octets: the entries after the one with this cookie.
+    /// Returns true with the last entry. Each entry has a number before the name, which `shape` returns for an entry
+    /// with its cookie, together with the words after the name.
     fn list(
         &self,
         node: Node,
@@ -377,7 +378,7 @@ mod tests {
         };
         let [first, second] = [&b"one"[..], b"other"].map(|name| folder.state().files.create(name).unwrap());
         assert_eq!(names(2), [(3, b"scratch".to_vec()), (4, b"one".to_vec()), (5, b"other".to_vec())]);
-        // Whoever has listed up to the first goes on with the second, although the first is gone.
+        // After listing up to the first, the second is next, although the first is gone.
         folder.state().files.remove(first);
         assert_eq!(names(4), [(5, b"other".to_vec())]);
         folder.state().files.remove(second);

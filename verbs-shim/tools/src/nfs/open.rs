@@ -1,7 +1,7 @@
 //! OPEN, CLOSE and DELEGRETURN of NFSv4.1, and REMOVE, which recalls (RFC 8881 sections 18.16, 18.2, 18.6 and 18.25).
 //!
-//! An open file is no state: its stateid says which file and whose it is, and CLOSE of it is right at any time. So nobody can be
-//! denied an access.
+//! Open files have no state: a stateid says which file and client it belongs to, and CLOSE of it is always valid. So no
+//! access can be denied.
 
 use std::sync::Arc;
 
@@ -14,38 +14,38 @@ use super::operation::{
 use super::{Failure, Folder, INVALID, IS_DIRECTORY, NO_DIRECTORY, NO_ENTRY, Node, State};
 use crate::xdr::{hyper, opaque, word};
 
-/// Of what a stateid is.
+/// Kind of a stateid.
 const OF_OPEN: u32 = 1;
 const OF_DELEGATION: u32 = 2;
 
 const READ: u32 = 1;
 const WRITE: u32 = 2;
 
-/// A stateid: its sequence number, then of what it is, the number of the file, and that of the client.
+/// A stateid: its sequence number, its kind, the number of the file, and the number of the client.
 pub(super) type Stateid = [u32; 4];
 
-/// Stands for the one that the operations before have given (RFC 8881 section 16.2.3.1.2).
+/// The current stateid, set by earlier operations (RFC 8881 section 16.2.3.1.2).
 const CURRENT: Stateid = [1, 0, 0, 0];
 
 const fn stateid(of: u32, node: Node, client: u64) -> Stateid {
     [1, of, node.number(), client as u32]
 }
 
-/// Takes a stateid from the start of arguments, which may stand for the current one.
+/// Decodes a stateid at the start of arguments, which may be the current one.
 fn take(arguments: &mut &[u8], current: Option<Stateid>) -> Result<Stateid, Failure> {
     let mut words = || Some([word(arguments)?, word(arguments)?, word(arguments)?, word(arguments)?]);
     match words().ok_or(BAD_XDR)? {
         CURRENT => current.ok_or(BAD_STATEID),
-        // The latest there is.
+        // The latest sequence number.
         [0, of, number, client] => Ok([1, of, number, client]),
         given => Ok(given),
     }
 }
 
-/// What OPEN asks for.
+/// Arguments of OPEN.
 struct OpenArguments<'a> {
     access: u32,
-    /// Whether a delegation is wanted.
+    /// Flags about the wanted delegation.
     wants: u32,
     create: Create,
     name: &'a [u8],
@@ -55,17 +55,17 @@ struct OpenArguments<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Create {
     No,
-    /// Unless it exists.
+    /// The file may exist.
     Unchecked,
-    /// It must not exist.
+    /// The file must not exist.
     Guarded,
 }
 
-/// Takes the arguments of OPEN.
+/// Decodes the arguments of OPEN.
 fn opening<'a>(arguments: &mut &'a [u8]) -> Result<OpenArguments<'a>, Failure> {
     let mut share = || {
         let (_sequence, access, deny) = (word(arguments)?, word(arguments)?, word(arguments)?);
-        // The session says which client it is.
+        // The session identifies the client.
         let (_client, _owner) = (hyper(arguments)?, opaque(arguments)?);
         Some((access, deny, word(arguments)?))
     };
@@ -85,7 +85,7 @@ fn opening<'a>(arguments: &mut &'a [u8]) -> Result<OpenArguments<'a>, Failure> {
     if deny != 0 { Err(NOT_SUPPORTED) } else { Ok(OpenArguments { access, wants, create, name }) }
 }
 
-/// Takes `createhow4`. Files have mode 0644, and no other attribute can be set.
+/// Decodes `createhow4`. Files have mode 0644, and no other attribute can be set.
 fn created(arguments: &mut &[u8]) -> Result<Create, Failure> {
     const MODE: [&[u8]; 2] = [&[0, 0, 0, 0, 0, 0, 0, 2], &[0, 0, 1, 0o244]];
     let create = match word(arguments).ok_or(BAD_XDR)? {
@@ -140,7 +140,7 @@ pub(super) fn open(
     Ok((file, stateid, results.as_slice().into()))
 }
 
-/// The file with a name, and whether it is new.
+/// Returns the file with a name, and true if it is new.
 fn find_or_create(state: &mut State, opening: &OpenArguments<'_>) -> Result<(Node, bool), Failure> {
     let always = Node::ALWAYS.iter().find(|(_, name)| *name == opening.name).map(|(node, _)| *node);
     match (always.or_else(|| state.files.find(opening.name)), opening.create) {
@@ -157,10 +157,10 @@ fn find_or_create(state: &mut State, opening: &OpenArguments<'_>) -> Result<(Nod
 fn delegate(state: &mut State, file: Node, opening: &OpenArguments<'_>, client: u64) -> Vec<u32> {
     const NONE: &[u32] = &[0];
     const FOR_READING: &[u32] = &[1];
-    /// No delegation, because none was wanted, or for lack of means, about which there will be no word.
+    /// No delegation: none was wanted, or there is no means for it, and no later notification will follow.
     const NOT_WANTED: &[u32] = &[3, 0];
     const NO_MEANS: &[u32] = &[3, 2, 0];
-    /// What a client wants.
+    /// Mask of the flags about the wanted delegation.
     const WANTS: u32 = 0xff00;
     const WANTS_NONE: u32 = 0x400;
     let wants = opening.wants & WANTS;
@@ -171,7 +171,7 @@ fn delegate(state: &mut State, file: Node, opening: &OpenArguments<'_>, client: 
     match state.files.delegation(file) {
         Some(delegation @ None) if can_call && opening.access == READ => {
             *delegation = Some(Delegation { client, is_recalled: Arc::default() });
-            // It is not recalled, and its ACE permits nothing in itself.
+            // It is not recalled, and its ACE permits nothing by itself.
             [FOR_READING, &stateid(OF_DELEGATION, file, client), &[0], &[0, 0, 0, 0]].concat()
         }
         _ if wants == 0 => NONE.to_vec(),
@@ -179,7 +179,7 @@ fn delegate(state: &mut State, file: Node, opening: &OpenArguments<'_>, client: 
     }
 }
 
-/// CLOSE: what it gives is no stateid.
+/// CLOSE: the stateid that it returns is invalid.
 pub(super) fn close(
     node: Node,
     session: InSession,
@@ -193,7 +193,7 @@ pub(super) fn close(
     Ok([u32::MAX, 0, 0, 0].as_slice().into())
 }
 
-/// DELEGRETURN.
+/// DELEGRETURN: returns a delegation.
 pub(super) fn give_back(
     folder: &Folder,
     node: Node,
@@ -211,7 +211,8 @@ pub(super) fn give_back(
     Ok(Answer::default())
 }
 
-/// REMOVE from the root. A file that is delegated is recalled, and stays until it is given back, or its client is gone.
+/// REMOVE from the root. A delegated file is recalled, and stays until the delegation is returned, or its client is
+/// gone.
 pub(super) fn remove(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     let name = opaque(arguments).ok_or(BAD_XDR)?;
     if folder.look_up(node, name).is_ok_and(|node| !matches!(node, Node::Created(_))) {

@@ -1,4 +1,4 @@
-//! What an operation of NFSv4 gives, and why it fails (RFC 8881 section 15.1).
+//! Results of an operation of NFSv4, and its errors (RFC 8881 section 15.1).
 
 use rpcrdma_verbs::Stream;
 
@@ -38,7 +38,7 @@ pub(super) const CLIENT_BUSY: Failure = 10_074;
 pub(super) const BAD_HIGH_SLOT: Failure = 10_077;
 pub(super) const NOT_ONLY_OPERATION: Failure = 10_081;
 
-/// What an operation gives: what stands before its data item, and that, which may be reduced.
+/// Results of an operation: the words before its data item, and the data item, which may be reduced.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Answer {
     pub(super) head: Stream,
@@ -46,7 +46,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Octets of its results.
+    /// Returns the length of its results in octets.
     pub(super) fn len(&self) -> usize {
         self.head.len() + self.item.as_ref().map_or(0, |item| item.len().next_multiple_of(4))
     }
@@ -60,7 +60,7 @@ impl From<&[u32]> for Answer {
     }
 }
 
-/// What a COMPOUND gives.
+/// Results of a COMPOUND.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CompoundReply {
     pub(super) status: Failure,
@@ -77,12 +77,12 @@ pub(super) struct Done {
 }
 
 impl CompoundReply {
-    /// Octets of an operation before its results: number and status.
+    /// Length of an operation before its results, in octets: number and status.
     const OF_OPERATION: usize = 8;
-    /// Octets of the reply to an RPC without verifier, and of status and counts.
+    /// Length of the reply to an RPC without verifier, and of status and counts, in octets.
     const OF_REPLY: usize = 24 + 12;
 
-    /// Octets of the reply, with the header of RPC.
+    /// Returns the length of the reply in octets, with the header of RPC.
     pub(super) fn len(&self) -> usize {
         let done = self.done.iter().map(|done| Self::OF_OPERATION + done.answer.len());
         Self::OF_REPLY + self.tag.len().next_multiple_of(4) + done.sum::<usize>()

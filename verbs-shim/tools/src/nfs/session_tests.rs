@@ -1,4 +1,4 @@
-//! Tests of NFSv4.1 as a whole: sessions, delegations and callbacks, with a client that is not there.
+//! Tests of NFSv4.1 as a whole: sessions, delegations and callbacks, with a simulated client.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a failed expectation fails the test")]
 
@@ -13,7 +13,7 @@ use super::backchannel::{Called, ClientConnection};
 use super::clients::{MOST_CLIENTS, MOST_SESSIONS};
 use super::{Folder, Node, v4};
 
-/// A connection that hands over what is called on it, without the XID.
+/// A connection that records the calls made on it, without the XID.
 #[derive(Debug)]
 struct FakeConnection {
     is_over: AtomicBool,
@@ -87,7 +87,7 @@ fn remove(file: &str) -> Vec<u32> {
 }
 
 impl Peer {
-    /// One that nobody knows.
+    /// A client without a session.
     fn stranger() -> Self {
         let ((calls_to, calls), (answers, answers_from)) = (channel(), channel());
         let answers_from = Mutex::new(answers_from);
@@ -95,7 +95,7 @@ impl Peer {
         Self { connection: Arc::new(connection), calls, answers, id: [0; 2], session: [0; 4], sequence: 0 }
     }
 
-    /// One with a session, which has reclaimed.
+    /// A client with a session, which has reclaimed its state.
     fn new(folder: &Folder, owner: &str) -> Self {
         let mut peer = Self::stranger();
         let known = peer.compound(folder, 1, &[&exchange_id(owner, 7, 0)]);
@@ -113,7 +113,7 @@ impl Peer {
         (self.session, self.sequence) = (created[5..9].try_into().unwrap(), 0);
     }
 
-    /// The results of a COMPOUND without a tag: status, no tag, number of operations, and theirs.
+    /// Returns the results of a COMPOUND without a tag: status, no tag, number of operations, and their results.
     fn compound(&self, folder: &Folder, minor: u32, operations: &[&[u32]]) -> Vec<u32> {
         let arguments = [&[0, minor, operations.len() as u32], operations.concat().as_slice()].concat();
         words(&self.octets(folder, &octets(&arguments)).unwrap())
@@ -131,7 +131,7 @@ impl Peer {
         [&[53], &self.session[..], &[self.sequence, 0, 0, keeps]].concat()
     }
 
-    /// The results of operations in the session, without those of SEQUENCE.
+    /// Returns the results of operations in the session, without those of SEQUENCE.
     fn call(&mut self, folder: &Folder, operations: &[&[u32]]) -> Vec<u32> {
         self.sequence += 1;
         let sequence = self.sequence(0);
@@ -157,14 +157,14 @@ impl Peer {
         self.calls.recv_timeout(Duration::from_secs(10)).unwrap()
     }
 
-    /// What the client says to a recall.
+    /// Sets the client's answer to a recall.
     fn answer(&self, sequence: u32, status: u32) {
         let head = [status, 0, 2, 11, 0];
         let results = [&head[..], &self.session, &[sequence, 0, 0, 0, 4, status]].concat();
         self.answers.send(Called::Answered(octets(&results))).unwrap();
     }
 
-    /// The recall that this has to be.
+    /// Returns the expected recall.
     fn recall(&self, sequence: u32, stateid: [u32; 4]) -> Vec<u32> {
         let rpc = [0, 2, PROGRAM, 1, 1, 0, 0, 0, 0];
         let sequence = [0, 1, 0, 2, 11, self.session[0], self.session[1], self.session[2], self.session[3], sequence];
@@ -432,7 +432,7 @@ fn what_open_and_close_cannot_do_fails() {
     // The stateid of OPEN is that of its file only.
     let other = client.call(&folder, &[ROOT, &open(&[0], "file"), ROOT, &look_up, CLOSE]);
     assert_eq!(other[other.len() - 2..], [4, 10_025]);
-    // Whoever goes elsewhere leaves it behind.
+    // Going to another file drops the current stateid.
     let look_up = [&[15], &name("file")[..]].concat();
     let again = client.call(&folder, &[ROOT, &open(&[0], "file"), ROOT, &look_up, CLOSE]);
     assert_eq!(again[again.len() - 2..], [4, 10_025]);
@@ -524,10 +524,10 @@ fn a_session_is_created_once_for_each_number() {
     // What it is granted: one slot, and no more than it has asked for or there is.
     assert_eq!(second[11..18], [0, 8192, 8192, 1024, 16, 1, 0]);
     // Too small for anything; too small for callbacks, which need two operations.
-    for (place, value) in [(6, 511), (7, 511), (9, 0), (10, 0), (13, 511), (16, 1), (17, 0)] {
+    for (index, value) in [(6, 511), (7, 511), (9, 0), (10, 0), (13, 511), (16, 1), (17, 0)] {
         let mut small = create_session(client.id, 3, 2);
-        small[place] = value;
-        assert_eq!(client.compound(&folder, 1, &[&small])[0], 10_005, "{place}");
+        small[index] = value;
+        assert_eq!(client.compound(&folder, 1, &[&small])[0], 10_005, "{index}");
     }
     assert_eq!(client.compound(&folder, 1, &[&create_session(client.id, 3, 8)])[0], 22);
     let mut short = create_session(client.id, 3, 0);
@@ -548,7 +548,7 @@ fn clients_and_sessions_are_bounded() {
     };
     let first = known(0).1;
     (1..MOST_CLIENTS).for_each(|number| assert_eq!(known(number).0, 0));
-    // The first of those that are not confirmed makes place.
+    // The first unconfirmed client is replaced.
     assert_eq!(client.compound(&folder, 1, &[&create_session(first, 1, 0)])[0], 10_022);
     let sessions = (2..).map(|number| client.compound(&folder, 1, &[&create_session(client.id, number, 0)])[0]);
     let created = sessions.take_while(|status| *status == 0).take(2 * MOST_SESSIONS).count();
@@ -579,13 +579,13 @@ fn no_arguments_do_harm() {
         for cut in 0..right.len() {
             let _ = client.octets(&folder, &right[..cut]);
         }
-        for place in 0..right.len() {
+        for index in 0..right.len() {
             for value in [0, 1, 2, 4, 0x7f, 0xff] {
                 let mut wrong = right.clone();
-                wrong[place] = value;
-                // It may be without sense, but nothing that is answered is longer than the session permits.
+                wrong[index] = value;
+                // The request may be senseless, but no answer is longer than the session permits.
                 let reply = client.octets(&folder, &wrong).unwrap_or_default();
-                assert!(reply.len() <= 8192, "{place}: {value}");
+                assert!(reply.len() <= 8192, "{index}: {value}");
             }
         }
     }

@@ -1,11 +1,11 @@
-//! NFSv3 (RFC 1813 section 3.3): what does not change anything.
+//! NFSv3 (RFC 1813 section 3.3): the procedures that change nothing.
 
 use rpcrdma_verbs::Stream;
 
 use super::{Failure, Folder, Node};
 use crate::xdr::{hyper, opaque, push, word};
 
-/// Appends the results; none where these are no arguments of it.
+/// Appends the results. Returns `None` for invalid arguments.
 pub(crate) type Nfs3Procedure = fn(&Folder, &[u8], &mut Stream) -> Option<()>;
 
 pub(super) const PROCEDURES: [(u32, Nfs3Procedure); 10] = [
@@ -21,7 +21,7 @@ pub(super) const PROCEDURES: [(u32, Nfs3Procedure); 10] = [
     (20, limits),
 ];
 
-/// What a procedure other than NULL does, if there is such a one.
+/// Returns the function of a procedure other than NULL, if it exists.
 pub(crate) fn procedure(number: u32) -> Option<Nfs3Procedure> {
     PROCEDURES.into_iter().find(|(other, _)| *other == number).map(|(_, procedure)| procedure)
 }
@@ -124,7 +124,7 @@ fn read_directory_plus(folder: &Folder, mut arguments: &[u8], results: &mut Stre
     Some(())
 }
 
-/// Appends a page of a listing, with `more` behind each entry.
+/// Appends a page of a listing, with `more` after each entry.
 fn list(folder: &Folder, node: Node, [from, most]: [u64; 2], more: &[u32], results: &mut Stream) {
     /// Octets of the results before the entries, and behind them.
     const AROUND: u64 = 4 * (2 + 21 + 2) + 8;
@@ -181,7 +181,7 @@ mod tests {
         [stream.head(), &items].concat()
     }
 
-    /// Behind a status and attributes.
+    /// Returns the octets after status and attributes.
     fn behind(results: &[u8]) -> &[u8] {
         assert_eq!(results.get(..8), Some(&[0, 0, 0, 0, 0, 0, 0, 1][..]));
         results.get(4 * 23..).unwrap()

@@ -16,7 +16,7 @@ use crate::xdr::{hyper, opaque, push, word};
 
 pub(super) const COMPOUND: u32 = 1;
 
-/// Operations of NFSv4.1 alone.
+/// First operation of NFSv4.1 alone.
 const FIRST_OF_V41: u32 = 40;
 const BIND_CONN_TO_SESSION: u32 = 41;
 const EXCHANGE_ID: u32 = 42;
@@ -25,34 +25,34 @@ const DESTROY_SESSION: u32 = 44;
 const SEQUENCE: u32 = 53;
 const DESTROY_CLIENTID: u32 = 57;
 const RECLAIM_COMPLETE: u32 = 58;
-/// Operations of both minor versions: those that open, and those that change something.
+/// Operations of both minor versions that open or change something.
 const CLOSE: u32 = 4;
 const DELEGRETURN: u32 = 8;
 const OPEN: u32 = 18;
 const REMOVE: u32 = 28;
 const WRITE: u32 = 38;
 
-/// What the operations of a COMPOUND have in common.
+/// State shared by the operations of a COMPOUND.
 struct Context<'a> {
     folder: &'a Folder,
     minor: u32,
     count: u32,
-    /// The connection that it came by.
+    /// Returns the connection on which the COMPOUND came.
     caller: &'a dyn Fn() -> Arc<dyn ClientConnection>,
     session: Option<InSession>,
     node: Option<Node>,
     stateid: Option<Stateid>,
 }
 
-/// What becomes of an operation.
+/// Outcome of an operation.
 enum Step {
     Done(Answer),
     /// It begins another attempt at the last call of its session, which had this reply.
     Again(CompoundReply),
 }
 
-/// Carries out a COMPOUND, up to the operation that fails. None where these are no arguments of it. `caller` gives the connection
-/// that it came by.
+/// Carries out a COMPOUND, up to the operation that fails. Returns `None` for invalid arguments. `caller` returns the
+/// connection on which it came.
 pub(super) fn compound(
     folder: &Folder,
     mut arguments: &[u8],
@@ -79,7 +79,7 @@ pub(super) fn compound(
 }
 
 impl Context<'_> {
-    /// Carries out the operations. None where there are fewer than their number says.
+    /// Carries out the operations. Returns `None` if there are fewer than their count says.
     fn carry_out(&mut self, mut arguments: &[u8], reply: &mut CompoundReply) -> Option<()> {
         for _ in 0..self.count {
             let number = word(&mut arguments)?;
@@ -105,9 +105,9 @@ impl Context<'_> {
         Some(())
     }
 
-    /// Whether the results of an operation that changes something will fit the reply.
+    /// Checks if the results of an operation that changes something will fit the reply.
     fn has_room(&self, number: u32, reply: &CompoundReply) -> Result<(), Failure> {
-        /// The most octets of the results of such an operation.
+        /// Maximum length of the results of such an operation.
         const MOST: usize = 128;
         let changes = matches!(number, CLOSE | DELEGRETURN | OPEN | REMOVE | WRITE);
         match self.session {
@@ -116,7 +116,7 @@ impl Context<'_> {
         }
     }
 
-    /// Has the last operation fail if the reply has become longer than the session permits.
+    /// Makes the last operation fail if the reply is longer than the session permits.
     fn limit(&self, reply: &mut CompoundReply) {
         if let Some(session) = self.session.filter(|session| reply.len() > session.room)
             && let Some(last) = reply.done.last_mut()
@@ -126,7 +126,7 @@ impl Context<'_> {
         }
     }
 
-    /// Carries out an operation on the current file handle, `before` of which there are in the COMPOUND.
+    /// Carries out an operation on the current file handle. `before`: number of operations before it.
     fn operation(&mut self, number: u32, before: usize, arguments: &mut &[u8]) -> Result<Step, Failure> {
         if self.minor == 0 {
             return self.of_any(number, arguments).map(Step::Done);
@@ -211,13 +211,13 @@ impl Context<'_> {
         }
     }
 
-    /// Another file has no stateid yet.
+    /// Changes the current file handle; the new file has no stateid yet.
     const fn go_to(&mut self, node: Node) {
         (self.node, self.stateid) = (Some(node), None);
     }
 }
 
-/// Takes a stateid from the start of arguments: nothing is open here.
+/// Skips a stateid at the start of arguments: no file is open.
 fn state(arguments: &mut &[u8]) -> Option<()> {
     hyper(arguments).and(hyper(arguments)).map(drop)
 }
@@ -230,7 +230,7 @@ fn read(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Fa
     Ok(Answer { item: Some(data), ..head })
 }
 
-/// The names of a folder: whatever attributes are asked for, none are given.
+/// The names of a folder. No attributes are returned, whatever was requested.
 fn read_directory(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     /// Octets of the results before the entries, and behind them.
     const AROUND: usize = 8 + 8;
@@ -251,7 +251,7 @@ fn read_directory(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<
     Ok(results)
 }
 
-/// To stable storage: it is as stable as the folder.
+/// Writes to stable storage: it is as stable as the folder.
 fn write(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     let mut what = || {
         state(arguments)?;

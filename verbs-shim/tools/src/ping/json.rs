@@ -1,4 +1,4 @@
-//! What `rpcrdma-ping --json` prints: one object per line, each with the same fields always.
+//! Output of `rpcrdma-ping --json`: one object per line, each with the same fields always.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -9,14 +9,14 @@ use serde::Serialize;
 
 use super::Summary;
 
-/// The form of the records. Fields may be added to it; none goes, and none changes its meaning.
+/// Version of the records. Fields may be added; none is removed or changes its meaning.
 const SCHEMA: u32 = 1;
 
 /// One line.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 enum Record {
-    /// What was agreed, before the first call.
+    /// The terms of the connection, before the first call.
     Connection {
         schema: u32,
         responder: SocketAddr,
@@ -30,10 +30,10 @@ enum Record {
         schema: u32,
         responder: SocketAddr,
         rdma_xid: String,
-        /// Octets of the reply, or of what was echoed.
+        /// Length of the reply, or of the echoed data, in octets.
         octets: Option<usize>,
         latency_ns: Option<u64>,
-        /// Why it has no right reply.
+        /// Reason for a failed call.
         fault: Option<String>,
     },
     /// All calls.
@@ -46,7 +46,7 @@ enum Record {
         median_ns: Option<u64>,
         p99_ns: Option<u64>,
         max_ns: Option<u64>,
-        /// Why no more calls were made.
+        /// Reason for the early end.
         ended: Option<String>,
     },
 }
@@ -57,7 +57,7 @@ pub(super) fn connection(responder: SocketAddr, terms: &Terms, out: &mut impl Wr
     Record::Connection { schema: SCHEMA, responder, rpcrdma_version, call_threshold, reply_threshold }.write(out)
 }
 
-/// `reply` has its octets, and how long it took.
+/// `reply`: its length in octets, and the round-trip time.
 pub(super) fn call(
     responder: SocketAddr,
     xid: u32,

@@ -1,4 +1,4 @@
-//! What `rpcrdma-ping` does: calls one after the other, one line for each, and a summary.
+//! `rpcrdma-ping`: calls one after the other, one line for each, and a summary.
 //!
 //! It is separate from the program so that it runs over every provider, including the loopback.
 
@@ -14,15 +14,15 @@ use rpcrdma_verbs::{CallError, Client, Provider};
 
 use crate::echo::{CallFault, Caller, Carry};
 
-/// The default port: that of NFS over RDMA (RFC 8267 section 7).
+/// Default port: the port of NFS over RDMA (RFC 8267 section 7).
 pub const PORT: u16 = 20049;
-/// The most calls: the time of each is kept for the summary.
+/// Maximum number of calls: the time of each is kept for the summary.
 pub const MAX_COUNT: u32 = 1_000_000;
 
-/// What is called.
+/// Procedure to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// NULL of a program.
+    /// NULL of any program.
     Null {
         /// Its number.
         program: u32,
@@ -33,34 +33,34 @@ pub enum What {
     Echo {
         /// The way in which the data travels.
         carry: Carry,
-        /// Octets of data.
+        /// Length of the data in octets.
         length: u32,
     },
 }
 
-/// How the calls are printed.
+/// Form of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Show {
-    /// One line for each, and the summary.
+    /// One line for each call, and the summary.
     #[default]
     Lines,
     /// Only the summary.
     Summary,
-    /// Both as JSON, one object per line.
+    /// Calls and summary as JSON, one object per line.
     Json,
 }
 
-/// What to do.
+/// Settings of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What is called.
+    /// Procedure to call.
     pub what: What,
-    /// How often; more than [`MAX_COUNT`] counts as that.
+    /// Number of calls, at most [`MAX_COUNT`].
     pub count: u32,
-    /// From the start of a call to the start of the next; zero: as fast as the replies come.
+    /// Time from the start of a call to the start of the next. Zero: each call follows the reply of the one before.
     pub interval: Duration,
-    /// How it is printed.
+    /// Form of the output.
     pub show: Show,
 }
 
@@ -68,32 +68,32 @@ pub struct Plan {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Calls that were planned, or, if it was stopped, those that were made.
+    /// Number of planned calls, or, if it was stopped, of calls made.
     pub planned: u32,
-    /// Calls that were made.
+    /// Number of calls made.
     pub calls: u32,
     /// The duration of each call that was answered correctly, the shortest first.
     pub latencies: Vec<Duration>,
-    /// Why it was ended early.
+    /// Reason for the early end.
     pub ended: Option<CallError>,
 }
 
 impl Summary {
-    /// Whether every call was made and answered correctly.
+    /// Returns true if every call was made and answered correctly.
     #[must_use]
     pub fn all_answered(&self) -> bool {
         self.calls == self.planned && self.latencies.len() == self.calls as usize
     }
 
-    /// The time within which this many percent of the calls were answered: 50 gives the median. None if none was
-    /// answered.
+    /// Returns the time within which this percentage of the calls were answered: 50 gives the median. `None` if none
+    /// was answered.
     #[must_use]
     pub fn percentile(&self, percent: usize) -> Option<Duration> {
         let rank = (self.latencies.len() * percent).div_ceil(100).max(1);
         self.latencies.get(rank - 1).copied()
     }
 
-    /// The percentage of calls that were not answered correctly, rounded up: 0 means none.
+    /// Percentage of calls that were not answered correctly, rounded up: 0 means none.
     fn lost(&self) -> u64 {
         let lost = u64::from(self.calls).saturating_sub(self.latencies.len() as u64);
         (lost * 100).div_ceil(u64::from(self.calls.max(1)))
@@ -121,12 +121,12 @@ impl Summary {
     }
 }
 
-/// Makes the calls, and prints them and the summary. The failure of a call is printed; one that it cannot go on after
-/// is in the summary. After `stop`, no more calls are made.
+/// Makes the calls, and prints them and the summary. The failure of a call is printed; if it ends the run, it is in the
+/// summary. After `stop`, no more calls are made.
 ///
 /// # Errors
-/// If nothing can be written to `out`. [`io::ErrorKind::InvalidInput`] with a [`TooLong`](crate::echo::TooLong) in it
-/// if this much data cannot be carried that way; then nothing was called.
+/// Any error from writing to `out`. [`io::ErrorKind::InvalidInput`] with a [`TooLong`](crate::echo::TooLong) in it if
+/// this much data cannot be carried that way; then nothing was called.
 pub fn run<V: Provider>(
     client: &Client<V>,
     to: SocketAddr,
@@ -192,7 +192,7 @@ impl<V: Provider> Run<'_, V> {
         Ok(self.summary)
     }
 
-    /// Waits until it is time for the next call; true if there will be none.
+    /// Waits until the next call is due. Returns true if it was stopped.
     fn is_stopped(&self, before: Option<Instant>) -> bool {
         const LOOK_AGAIN: Duration = Duration::from_millis(50);
         while !self.stop.load(Ordering::Relaxed) {
@@ -220,7 +220,7 @@ impl<V: Provider> Run<'_, V> {
                 let reply = outcome.as_ref().map(|()| (octets, took)).map_err(ToString::to_string);
                 json::call(to, xid, reply, out)
             }
-            // What ends everything is reported once.
+            // A reason for the early end is reported once.
             (_, Err(CallFault::Call(CallError::Lost(..) | CallError::Refused(_)))) | (Show::Summary, Ok(())) => Ok(()),
             (_, Err(fault)) => writeln!(out, "{to}: xid={xid:#010x} {fault}"),
         }
@@ -240,7 +240,7 @@ fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// The addresses of a server: a name or an address, with or without a port: `nfs.example`, `192.0.2.1:20049`,
+/// Returns the addresses of a server: a name or an address, with or without a port: `nfs.example`, `192.0.2.1:20049`,
 /// `2001:db8::1`, `[2001:db8::1]:20049`.
 ///
 /// # Errors

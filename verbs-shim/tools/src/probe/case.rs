@@ -1,4 +1,4 @@
-//! A case: what is sent, and what may come back.
+//! A case: the messages to send, and the possible outcomes.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::raw::RECEIVE;
 
-/// What the peer made of a case.
+/// Verdict about a peer's reaction to a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// It did what the specification asks for.
+    /// It reacted as the specification asks.
     Conforms,
-    /// The specification does not say what has to happen, or what it was about could not be tried.
+    /// The specification does not say what has to happen, or the subject of the case could not be tried.
     NotJudged,
-    /// It did what is allowed or not specified, but known to fail between implementations.
+    /// Its reaction is allowed or not specified, but known to cause failures between implementations.
     Hazard,
     /// It broke a rule.
     Violates,
@@ -41,14 +41,14 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// How a peer answers a Send.
+/// Reaction of a peer to a Send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// With an RPC Reply.
     Reply,
-    /// With an RPC Reply that has other results than a plain call.
+    /// With an RPC Reply whose results differ from those of a plain call.
     OtherReply,
-    /// With an RPC Reply that refuses the arguments, where a case tells it from any other reply.
+    /// With an RPC Reply that refuses the arguments, if the case distinguishes it from other replies.
     GarbageArgs,
     /// With `ERR_CHUNK`.
     ErrChunk,
@@ -56,19 +56,19 @@ pub(super) enum Outcome {
     ErrVers,
     /// With an error of version 2.
     Error(ErrorCode),
-    /// Not at all.
+    /// No answer.
     Silence,
-    /// By ending the connection.
+    /// The end of the connection.
     Disconnect,
-    /// With an RPC Reply, or by ending the connection: which of the two depends on how quick it is.
+    /// An RPC Reply, or the end of the connection: which of the two depends on timing.
     ReplyOrDisconnect,
     /// With another Call in the reverse direction.
     NextCall,
     /// With the same Call in the reverse direction again.
     Retry,
-    /// It takes no connection.
+    /// It refuses a connection.
     Refusal,
-    /// With something that is no answer to it.
+    /// With a message that is no answer to it.
     Other,
 }
 
@@ -97,9 +97,9 @@ impl fmt::Display for Outcome {
 pub(super) enum Piece {
     /// The four fixed words, with this `rdma_proc` or `rdma_htype`.
     Fixed(u32),
-    /// The same with an XID that is not `rdma_xid`.
+    /// The four fixed words with an XID that is not `rdma_xid`.
     FixedOfAnother(u32),
-    /// The same with XID 0, because the message belongs to no RPC.
+    /// The four fixed words with XID 0, because the message belongs to no RPC.
     FixedOfNone(u32),
     /// The four fixed words of an `RDMA_MSG` with another version.
     OfVersion(u32),
@@ -119,37 +119,37 @@ pub(super) enum Piece {
     Reply,
     /// The same, with an XID that is not `rdma_xid`.
     ReplyOfAnother,
-    /// A part of the RPC Call of NULL: which part, and of how many.
+    /// A part of the RPC Call of NULL: its index, and the number of parts.
     PartOfNull(usize, usize),
     /// A segment of memory of this length, for one use.
     Segment(Usage, u32),
-    /// A segment with a part of the RPC Call of NULL: which part, and of how many.
+    /// A segment with a part of the RPC Call of NULL: its index, and the number of parts.
     NullIn(usize, usize),
-    /// Ends a Send; what follows is in the next one. The last is the one that is judged.
+    /// Ends a Send; the next piece begins another. The last Send is judged.
     Next,
 }
 
-/// How often a case calls NULL at once.
+/// Number of simultaneous NULL calls of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Calls {
-    /// As often as there are credits: the lower of what was asked for and what was granted.
+    /// As many as there are credits: the lower of the requested and the granted number.
     AllCredits,
-    /// Once more than was granted.
+    /// One more than was granted.
     OneTooMany,
 }
 
-/// How the connection of a case begins.
+/// Beginning of a case's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
     /// With the transport properties in version 2, and a call of NULL, which gives the requester its credits.
     Usual,
-    /// With this Send alone, after which the peer grants something.
+    /// With this Send alone, after which the peer grants credits.
     Send(&'static [Piece]),
     /// With the message of the case.
     Nothing,
 }
 
-/// What the peer may do with memory.
+/// Permitted access of the peer to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Usage {
@@ -159,13 +159,14 @@ pub(super) enum Usage {
     Write,
 }
 
-/// What may come back, and what that means. Whatever is not in it violates the rule; if it is empty, the specification
-/// says nothing, and only what all peers owe is judged: memory, the form of a reply, and that they live on.
+/// Possible outcomes of a case, and their verdicts. Any other outcome violates the rule. If it is empty, the
+/// specification says nothing, and only the duties of all peers are judged: memory, the form of a reply, and that they
+/// still answer.
 pub(super) type Outcomes = Meanings<Outcome>;
-/// The same for anything that may be observed.
+/// Possible observations, and their verdicts.
 pub(crate) type Meanings<O> = &'static [(O, Verdict)];
 
-/// What an observation means.
+/// Returns the verdict about an observation.
 pub(crate) fn meaning<O: PartialEq>(meanings: Meanings<O>, observed: O) -> Verdict {
     if meanings.is_empty() {
         return Verdict::NotJudged;
@@ -173,7 +174,7 @@ pub(crate) fn meaning<O: PartialEq>(meanings: Meanings<O>, observed: O) -> Verdi
     meanings.iter().find(|(other, _)| *other == observed).map_or(Verdict::Violates, |&(_, verdict)| verdict)
 }
 
-/// What conforms, in words.
+/// Returns the conforming observations in words.
 pub(crate) fn expected<O: ToString>(meanings: Meanings<O>) -> String {
     let right = meanings.iter().filter(|(_, verdict)| *verdict == Verdict::Conforms);
     let names: Vec<String> = right.map(|(observed, _)| observed.to_string()).collect();
@@ -192,7 +193,7 @@ pub(super) struct Case {
     pub(super) private_data: &'static [u8],
     pub(super) opening: Opening,
     pub(super) send: &'static [Piece],
-    /// Calls in place of a message, if it is about their number.
+    /// Simultaneous calls instead of a message, if the case is about their number.
     pub(super) calls: Option<Calls>,
     pub(super) outcomes: Outcomes,
 }
@@ -215,42 +216,42 @@ impl Case {
         Self { name, rule, section, version, private_data: &USUAL, opening, send, calls: None, outcomes }
     }
 
-    /// The same with other private data.
+    /// Changes the private data.
     pub(super) const fn announcing(self, private_data: &'static [u8]) -> Self {
         Self { private_data, ..self }
     }
 
-    /// The same with calls of NULL at once.
+    /// Sends simultaneous NULL calls.
     pub(super) const fn calling(self, calls: Calls) -> Self {
         Self { calls: Some(calls), ..self }
     }
 
-    /// The same on a connection that begins in another way.
+    /// Changes the beginning of the connection.
     pub(super) const fn after(self, opening: Opening) -> Self {
         Self { opening, ..self }
     }
 
-    /// The same in another version.
+    /// Changes the version.
     pub(super) const fn of(self, version: Version) -> Self {
         Self { version, ..self }
     }
 
-    /// What this outcome means.
+    /// Returns the verdict about this outcome.
     pub(super) fn verdict(&self, outcome: Outcome) -> Verdict {
         meaning(self.outcomes, outcome)
     }
 
-    /// What conforms, in words.
+    /// Returns the conforming outcomes in words.
     pub(super) fn expected(&self) -> String {
         expected(self.outcomes)
     }
 
-    /// `true` if the case tells `GARBAGE_ARGS` from any other RPC Reply.
+    /// Returns true if the case distinguishes `GARBAGE_ARGS` from other RPC Replies.
     pub(super) fn tells_garbage(&self) -> bool {
         self.outcomes.iter().any(|(outcome, _)| *outcome == Outcome::GarbageArgs)
     }
 
-    /// Whether nothing need come back.
+    /// Returns true if silence is allowed.
     pub(super) fn may_be_silent(&self) -> bool {
         matches!(self.verdict(Outcome::Silence), Verdict::Conforms | Verdict::NotJudged)
     }
@@ -262,14 +263,31 @@ pub(super) const REPLY: Outcomes = &[(Outcome::Reply, Verdict::Conforms)];
 pub(super) const ERR_CHUNK: Outcomes = &[(Outcome::ErrChunk, Verdict::Conforms)];
 /// `ERR_VERS` has to come.
 pub(super) const ERR_VERS: Outcomes = &[(Outcome::ErrVers, Verdict::Conforms)];
-/// Nothing may come. A peer that gives up the connection sends nothing either, but hurts the calls beside it.
+/// Silence is required. A peer that ends the connection sends nothing either, but hurts the other calls on it.
 pub(super) const SILENCE: Outcomes = &[(Outcome::Silence, Verdict::Conforms), (Outcome::Disconnect, Verdict::Hazard)];
 /// A reply or `ERR_CHUNK` has to come.
 pub(super) const REPLY_OR_ERR_CHUNK: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::ErrChunk, Verdict::Conforms)];
-/// A Write chunk or Reply chunk of no segments is valid, and nothing says what it is for. Whoever answers it with an RPC Reply
-/// copies it (RFC 8166 sections 3.4.6 and 4.3.3); an error is not forbidden.
+/// A Write chunk or Reply chunk of no segments is valid, but has no specified meaning. A responder that answers it with
+/// an RPC Reply returns it (RFC 8166 sections 3.4.6 and 4.3.3); an error is not forbidden.
 pub(super) const OF_NO_SEGMENTS: Outcomes =
     &[(Outcome::Reply, Verdict::Conforms), (Outcome::ErrChunk, Verdict::Hazard)];
+/// `RDMA2_ERR_BAD_XDR` has to come.
+pub(super) const BAD_XDR: Outcomes = &[(Outcome::Error(ErrorCode::BAD_XDR), Verdict::Conforms)];
+/// `RDMA2_ERR_BAD_PROPVAL` has to come.
+pub(super) const BAD_PROPVAL: Outcomes = &[(Outcome::Error(ErrorCode::BAD_PROPVAL), Verdict::Conforms)];
+/// `RDMA2_ERR_INVAL_HTYPE` has to come.
+pub(super) const INVAL_HTYPE: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_HTYPE), Verdict::Conforms)];
+/// `RDMA2_ERR_INVAL_CONT` has to come.
+pub(super) const INVAL_CONT: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_CONT), Verdict::Conforms)];
+/// A responder of version 2 may return less than a requester offers.
+pub(super) const REPLY_OR_WRITE_CHUNKS: Outcomes =
+    &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::WRITE_CHUNKS), Verdict::Conforms)];
+/// In version 2, a Write chunk or Reply chunk of no segments is not forbidden, but has no specified meaning.
+pub(super) const OF_NO_SEGMENTS_V2: Outcomes =
+    &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::BAD_XDR), Verdict::Hazard)];
 /// Nothing is specified.
 pub(super) const UNSPECIFIED: Outcomes = &[];
+
+/// A segment that the responder may write.
+pub(super) const WRITABLE: Piece = Piece::Segment(Usage::Write, 64);

@@ -1,8 +1,8 @@
-//! Random messages: lists of every shape over memory that exists, with one or two words changed, cut or appended. After
+//! Random messages: lists of every shape over registered memory, with one or two words changed, cut or appended. After
 //! each, the responder has to answer a call of NULL.
 //!
-//! A message is made from a seed alone. Only handles and offsets are those of the memory that is registered for it, so a
-//! [`Recipe`] names their places, and can be replayed.
+//! A message depends on a seed alone. Only handles and offsets are those of the memory that is registered for it; a
+//! [`Recipe`] has their positions, and can be replayed.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -19,30 +19,30 @@ use super::report::SCHEMA;
 use super::session::{Session, octets};
 use super::suite::{Form, ProbeError, Suite};
 
-/// How many messages, how fast, for how long.
+/// Limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// The seed of the first message; each next one has the next number.
     pub seed: u64,
-    /// The most messages.
+    /// Maximum number of messages.
     pub count: u32,
-    /// The pause between two.
+    /// Pause between two messages.
     pub pause: Duration,
-    /// When to end.
+    /// Maximum duration.
     pub time: Duration,
 }
 
-/// What came of random messages.
+/// Results of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Fuzzed {
-    /// Messages that were sent.
+    /// Number of messages sent.
     pub sent: u32,
-    /// Those with an answer.
+    /// Number of messages with an answer.
     pub answered: u32,
-    /// Those after which the connection was over.
+    /// Number of messages after which the connection was over.
     pub ended: u32,
-    /// The message after which the responder answered no more.
+    /// The message after which the responder stopped answering.
     pub fatal: Option<Recipe>,
 }
 
@@ -60,10 +60,10 @@ struct FuzzRecord {
 }
 
 impl Fuzzed {
-    /// Writes what came of the messages.
+    /// Writes the results.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Any error from writing to `out`.
     pub fn write(&self, form: Form, to: SocketAddr, out: &mut impl Write) -> io::Result<()> {
         let Self { sent, answered, ended: disconnected, ref fatal } = *self;
         let fatal_seed = fatal.as_ref().map(|recipe| recipe.seed);
@@ -74,13 +74,13 @@ impl Fuzzed {
         }
         writeln!(out, "{sent} messages: {answered} answered, {disconnected} ended the connection")?;
         match fatal_seed {
-            Some(seed) => writeln!(out, "after the message of seed {seed} the server answers no more"),
+            Some(seed) => writeln!(out, "after the message of seed {seed} the server no longer answers"),
             None => writeln!(out, "the server still answers"),
         }
     }
 }
 
-/// A message, with the places where segments of memory stand.
+/// A message, with the positions of its segments of memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
     schema: u32,
@@ -89,26 +89,26 @@ pub struct Recipe {
     rpcrdma_version: String,
     /// Its octets, with a handle and an offset of zeros where there is memory.
     octets: Vec<u8>,
-    memory: Vec<Place>,
+    memory: Vec<AdvertisedSegment>,
 }
 
-/// Memory for a segment.
+/// A segment that is filled in with memory of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct AdvertisedSegment {
     /// Octets from the start of the message to the handle.
     at: usize,
     usage: Usage,
     length: u32,
 }
 
-/// The XID of the message of a seed: messages one after the other have different ones.
+/// Returns the XID of the message of a seed: consecutive messages have different ones.
 const fn xid(seed: u64) -> u32 {
     (seed as u32).wrapping_mul(0x9e37_79b1) | 1
 }
 
-/// Octets that a message has at most: the inline threshold that needs no agreement (RFC 8166 section 3.3.3).
+/// Maximum length of a message in octets: the inline threshold that needs no agreement (RFC 8166 section 3.3.3).
 const MOST: usize = 1024;
-/// Words that are at a boundary of something.
+/// Words at a boundary of a value's range.
 const BOUNDARIES: [u32; 14] =
     [0, 1, 2, 3, 4, 7, 0xff, 0x100, 0xffff, 0x1000_0000, 0x7fff_ffff, 0x8000_0000, u32::MAX - 3, u32::MAX];
 
@@ -158,7 +158,7 @@ impl Recipe {
         self.octets.extend(octets(words));
     }
 
-    /// The fixed words, and those before the lists.
+    /// Appends the fixed words, and the words before the lists.
     fn begin(&mut self, version: Version, is_long: bool) {
         let xid = xid(self.seed);
         match version {
@@ -198,19 +198,20 @@ impl Recipe {
     fn segment(&mut self, random: &mut Random, usage: Usage) {
         let most = 4 << random.below(10);
         let length = 1 + random.below(most);
-        self.memory.push(Place { at: self.octets.len(), usage, length });
+        self.memory.push(AdvertisedSegment { at: self.octets.len(), usage, length });
         self.words(&[0, length, 0, 0]);
     }
 
-    /// Changes words, and cuts the end off or appends to it.
+    /// Changes words, and truncates or extends the message.
     fn spoil(&mut self, random: &mut Random) {
         for _ in 0..random.below(3) {
             let at = 4 * random.below(self.octets.len() as u32 / 4) as usize;
             let odd = random.odd();
             if let Some(word) = self.octets.get_mut(at..at + 4) {
                 word.copy_from_slice(&odd.to_be_bytes());
-                // What has another handle or offset now is no memory any more; another length is one of that memory.
-                self.memory.retain(|place| !(place.at..place.at + 16).contains(&at) || at == place.at + 4);
+                // A segment whose handle or offset was changed is no longer that memory; with another length it still
+                // is.
+                self.memory.retain(|segment| !(segment.at..segment.at + 16).contains(&at) || at == segment.at + 4);
             }
         }
         match random.below(10) {
@@ -220,14 +221,14 @@ impl Recipe {
         }
         self.octets.truncate(MOST);
         let end = self.octets.len();
-        self.memory.retain(|place| place.at + 16 <= end);
+        self.memory.retain(|segment| segment.at + 16 <= end);
     }
 
-    /// The message with the memory of this connection.
+    /// Returns the message with memory of this connection.
     fn compose<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Vec<u8>, Error> {
         let mut message = self.octets.clone();
-        for &Place { at, usage, length } in &self.memory {
-            // A handle and an offset; the length may be a wrong one on purpose.
+        for &AdvertisedSegment { at, usage, length } in &self.memory {
+            // Handle and offset are filled in; the length may be wrong on purpose.
             let segment = session.advertise(&vec![0xa5; length.min(1 << 20) as usize], usage)?;
             for range in [0..4, 8..16] {
                 let to = message.get_mut(at.saturating_add(range.start)..at.saturating_add(range.end));
@@ -240,10 +241,10 @@ impl Recipe {
     }
 }
 
-/// Sends random messages until one is fatal, or a bound is reached.
+/// Sends random messages until one is fatal, or a limit is reached.
 ///
 /// # Errors
-/// Those of [`ProbeError`]. That a responder answers no more is none.
+/// A [`ProbeError`]. A responder that stops answering is no error.
 pub fn fuzz<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, bounds: &Bounds) -> Result<Fuzzed, ProbeError> {
     let recipes = (0..u64::from(bounds.count)).map(|number| Recipe::of_seed(bounds.seed.wrapping_add(number), suite));
     send_all(verbs, to, suite, recipes, bounds)
@@ -285,7 +286,7 @@ fn send_all<V: Verbs>(
 }
 
 impl<V: Verbs> Prober<'_, V> {
-    /// Sends a message; whether the responder answers a call afterwards, on this connection or on another.
+    /// Sends a message. Returns true if the responder then answers a call, on this connection or on another.
     fn survives(&self, recipe: &Recipe, fuzzed: &mut Fuzzed) -> Result<bool, Error> {
         let Ok(mut session) = self.open() else { return Ok(false) };
         if !session.answers(&mut Vec::new())? {

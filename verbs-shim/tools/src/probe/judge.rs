@@ -1,4 +1,4 @@
-//! What the peer made of a case.
+//! Judgement of a peer's reaction to a case.
 
 use rpcrdma::error::Role;
 use rpcrdma::rpc::{AcceptStatus, ReplyBody, RpcReply};
@@ -11,11 +11,11 @@ use super::case::{Outcome, Verdict};
 use super::session::{is_reply, word};
 use crate::raw::Arrival;
 
-/// What else is wrong, besides the outcome.
+/// Faults besides the outcome.
 #[derive(Default)]
 pub(super) struct Faults {
     found: Vec<(Verdict, String)>,
-    /// The rules that the message itself breaks: an answer that echoes it breaks them too.
+    /// Rules that the case's own message breaks: an answer that echoes it breaks them too.
     own: Vec<&'static str>,
 }
 
@@ -43,12 +43,12 @@ impl Faults {
         }
     }
 
-    /// What was found, in words.
+    /// Returns the faults in words.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.found.iter().map(|(_, what)| what.as_str())
     }
 
-    /// Leaves the rules out that this message of a requester breaks.
+    /// Ignores the rules that this message of a requester breaks.
     fn except_those_of(&mut self, version: Version, message: &[u8]) {
         let mut own = |finding: &Finding<'_>| self.own.push(finding.rule.slug);
         match version {
@@ -57,25 +57,25 @@ impl Faults {
         }
     }
 
-    /// The worst of them and of another verdict.
+    /// Returns the worst of their verdicts and `verdict`.
     pub(super) fn worst(&self, verdict: Verdict) -> Verdict {
         self.found.iter().map(|(verdict, _)| *verdict).fold(verdict, Verdict::max)
     }
 }
 
-/// What was sent, and on which terms.
+/// The message sent, and its terms.
 pub(super) struct Question<'a> {
     pub(super) version: Version,
     pub(super) xid: u32,
     pub(super) message: &'a [u8],
     /// Both ends have announced that they support remote invalidation (RFC 8797 section 4.1).
     pub(super) may_invalidate: bool,
-    /// `GARBAGE_ARGS` is told from any other RPC Reply.
+    /// True to distinguish `GARBAGE_ARGS` from other RPC Replies.
     pub(super) tells_garbage: bool,
 }
 
 impl Question<'_> {
-    /// The outcome that an answer means; whatever else it breaks is added to `faults`.
+    /// Returns the outcome that an answer means; its faults are added to `faults`.
     pub(super) fn outcome(&self, answer: &Arrival, faults: &mut Faults) -> Outcome {
         faults.except_those_of(self.version, self.message);
         self.invalidation(answer, faults);
@@ -90,7 +90,7 @@ impl Question<'_> {
         if word(octets, 3) != Some(4) {
             return Outcome::Other;
         }
-        // Section 4.5 of RFC 8166: an error has the version of what it answers.
+        // Section 4.5 of RFC 8166: an error has the version of the message it answers.
         if word(self.message, 1).is_some_and(|version| word(octets, 1) != Some(version)) {
             faults.add(Verdict::Violates, "error-echo");
         }
@@ -118,7 +118,7 @@ impl Question<'_> {
         }
     }
 
-    /// `true` if the RPC Reply that follows the header says that the arguments cannot be decoded.
+    /// Returns true if the RPC Reply after the header reports that the arguments cannot be decoded.
     fn is_garbage(&self, octets: &[u8]) -> bool {
         let payload = match self.version {
             Version::One => v1::Message::decode(octets).ok().map(|message| message.payload),

@@ -1,13 +1,13 @@
-//! Memory that is advertised to the peer, with octets around it that nobody may change.
+//! Memory that is advertised to the peer, with octets around it that must not change.
 
 use rpcrdma::segment::Segment;
 use rpcrdma_verbs::{Access, Error, Verbs};
 
 use super::case::Usage;
 
-/// Octets before and behind what is advertised.
+/// Number of octets before and after the advertised memory.
 const MARGIN: usize = 64;
-/// What stands there, and in memory that the peer may write.
+/// Value of these octets, and of memory that the peer may write.
 const FILL: u8 = 0xa5;
 
 /// Memory of one segment.
@@ -16,16 +16,16 @@ pub(super) struct Area<V: Verbs> {
     length: usize,
 }
 
-/// What became of it.
+/// Content of withdrawn memory.
 pub(super) struct Withdrawn {
-    /// The octets that were advertised.
+    /// The advertised octets.
     pub(super) octets: Vec<u8>,
-    /// Octets beside them were changed.
+    /// True if octets around them were changed.
     pub(super) overrun: bool,
 }
 
 impl<V: Verbs> Area<V> {
-    /// What has to be registered so that these octets can be advertised.
+    /// Returns the buffer to register so that these octets can be advertised.
     pub(super) fn around(octets: &[u8]) -> Vec<u8> {
         let margin = [FILL; MARGIN];
         [&margin, octets, &margin].concat()
@@ -40,7 +40,7 @@ impl<V: Verbs> Area<V> {
         Self { region, length }
     }
 
-    /// Where the peer finds it.
+    /// Returns its segment.
     pub(super) fn segment(&self, verbs: &V) -> Segment {
         let whole = verbs.segment(&self.region);
         let length = u32::try_from(self.length).unwrap_or(u32::MAX);
@@ -57,7 +57,7 @@ impl<V: Verbs> Area<V> {
     }
 }
 
-/// The rights that a use needs.
+/// Returns the rights that a use needs.
 pub(super) fn access(usage: Usage) -> Access {
     match usage {
         Usage::Read => Access::REMOTE_READ,

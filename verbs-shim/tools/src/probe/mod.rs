@@ -1,13 +1,14 @@
-//! What `rpcrdma-probe` does: it sends a responder whatever a requester can send, in order or not, and judges what the
-//! responder makes of it.
+//! `rpcrdma-probe`: sends a responder all kinds of valid and invalid messages of a requester, and judges the
+//! responder's reactions.
 //!
 //! Each case has a connection of its own. First a call of NULL is made, which gives the requester its credits. Then the
-//! message of the case is sent, with memory advertised where it needs some, and with octets around that memory that
-//! nobody may change. What comes back, or that nothing does, is compared with what the specification asks for; replies
-//! are also judged by the rules of [`rpcrdma::rules`]. At the end another call of NULL shows that the responder is
-//! still there: on this connection, or, if the responder has ended it, on another one.
+//! message of the case is sent, with memory advertised if it needs some, and with octets around that memory that must
+//! not change. The answer, or its absence, is compared with what the specification asks for; replies are also judged by
+//! the rules of [`rpcrdma::rules`]. At the end another call of NULL shows that the responder still answers: on this
+//! connection, or, if the responder has ended it, on another one.
 //!
-//! Servers call too, in the reverse direction. Those cases have the server call first, and the message answers that.
+//! Servers also make calls, in the reverse direction. In those cases the server is made to call first, and the message
+//! answers its call.
 //!
 //! It runs over every provider, including the loopback:
 //!
@@ -68,10 +69,10 @@ pub(crate) use session::{octets, word};
 use prober::{Prober, Test};
 use selected::Selected;
 
-/// Runs all cases of the suite, and writes the verdicts as they come.
+/// Runs all cases of the suite, and writes the verdicts as they are known.
 ///
 /// # Errors
-/// Those of [`ProbeError`]. That a responder does something wrong is none.
+/// A [`ProbeError`]. A responder that breaks a rule is no error.
 pub fn run<V: Verbs>(verbs: &V, to: SocketAddr, suite: &Suite, out: &mut impl Write) -> Result<Totals, ProbeError> {
     let selected = Selected::of(suite)?;
     let prober = Prober::new(verbs, to, suite);

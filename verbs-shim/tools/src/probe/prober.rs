@@ -1,4 +1,4 @@
-//! Sends the message of a case, and finds out what became of it.
+//! Sends the message of a case, and determines the outcome.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,20 +17,20 @@ use super::session::{Session, word};
 use super::suite::Suite;
 use crate::raw::Arrival;
 
-/// What a case consists of.
+/// Kinds of cases.
 #[derive(Clone, Copy)]
 pub(super) enum Test<'a> {
     /// Its message.
     Message,
     /// A call whose results are compared with those of another call.
     Service(&'a ServiceCase),
-    /// The same, with the word at this Position in a Read chunk.
+    /// Such a call, with the word at this Position in a Read chunk.
     Position(&'a ServiceCase, usize),
     /// A Call of the responder, which is answered with the message.
     Reverse(&'a ReverseCase),
 }
 
-/// Who examines a responder.
+/// Examiner of a responder.
 pub(super) struct Prober<'a, V: Verbs> {
     verbs: &'a V,
     to: SocketAddr,
@@ -44,20 +44,20 @@ impl<'a, V: Verbs> Prober<'a, V> {
         Self { verbs, to, suite, xid: Cell::new(0x7b0b_0001) }
     }
 
-    /// A connection with the usual private data, that begins as usual.
+    /// Opens a connection with the usual private data, in the usual way.
     pub(super) fn open(&self) -> Result<Session<'a, V>, Error> {
         self.open_with(&USUAL, Opening::Usual)
     }
 
     fn open_with(&self, private_data: &[u8], opening: Opening) -> Result<Session<'a, V>, Error> {
-        /// Far enough from each other for all calls of a connection.
+        /// Distance between the XIDs of two connections: more than the calls of a connection need.
         const BETWEEN_CONNECTIONS: u32 = 0x1_0000;
         let first_xid = self.xid.get().wrapping_add(BETWEEN_CONNECTIONS);
         self.xid.set(first_xid);
         Session::open(self.verbs, self.to, self.suite, first_xid, private_data, opening)
     }
 
-    /// Whether the responder answers a call of NULL on a new connection.
+    /// Returns true if the responder answers a call of NULL on a new connection.
     pub(super) fn is_alive(&self) -> Result<bool, Error> {
         self.open()?.answers(&mut Vec::new())
     }
@@ -72,7 +72,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         }
     }
 
-    /// What becomes of a case at each Position, and how often; whether the responder still answers.
+    /// Tries a case at each Position. Returns the outcomes with their counts, and if the responder still answers.
     fn everywhere(&self, service: &ServiceCase, faults: &mut Faults) -> Result<(String, Verdict, bool), Error> {
         let mut counts = BTreeMap::new();
         for position in (4..).step_by(4) {
@@ -112,7 +112,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         Ok(Judgement { case: name, rule, section, expected: case.expected(), observed, verdict, alive_after })
     }
 
-    /// Sends the message of the case; returns what became of it.
+    /// Sends the message of the case. Returns the outcome.
     fn ask(
         &self,
         mut session: Session<'a, V>,
@@ -158,14 +158,14 @@ impl<'a, V: Verbs> Prober<'a, V> {
             Some((service, plain)) => vec![services::compose(&mut session, service, xid, (plain, position))?],
         };
         let message = messages.last().map_or(&[][..], Vec::as_slice);
-        // What belongs to no RPC has another one.
+        // Messages that belong to no RPC have another XID.
         let xid = word(message, 0).unwrap_or(xid);
         let tells_garbage = case.tells_garbage();
         let question = Question { version: case.version, xid, message, may_invalidate, tells_garbage };
         for message in &messages {
             session.send(message.clone())?;
         }
-        // Where something has to come, it may take longer than what shows that nothing does.
+        // A required answer may take longer than the time that proves silence.
         let wait = if case.may_be_silent() { self.suite.silence } else { 4 * self.suite.silence };
         let mut came: Vec<_> = session.next(wait)?.into_iter().collect();
         let answers_on = session.answers(&mut came)?;
@@ -179,7 +179,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         {
             plain.compare(service, &reply.octets, &areas, faults);
         }
-        // What is not judged is compared too, and is no fault.
+        // Results are compared even if the outcome is not judged: a difference is then no fault.
         if let (Some((service, plain)), Some(_), Outcome::Reply, Some(reply)) =
             (&plain, position, outcome, came.first())
         {
@@ -206,7 +206,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         })
     }
 
-    /// Makes these calls at once. It is a reply if each is answered with one.
+    /// Makes these calls simultaneously. The outcome is a reply if each is answered with one.
     fn call_at_once(
         &self,
         mut session: Session<'a, V>,
@@ -241,7 +241,7 @@ impl<'a, V: Verbs> Prober<'a, V> {
         Ok((outcome, answers_on))
     }
 
-    /// Withdraws all memory, and looks whether octets beside it were changed.
+    /// Withdraws all memory, and checks that the octets around it are unchanged.
     fn withdraw(&self, session: &mut Session<'a, V>, faults: &mut Faults) -> Result<Vec<Withdrawn>, Error> {
         let areas = std::mem::take(&mut session.areas).into_iter().map(|area| area.withdraw(self.verbs));
         let areas = areas.collect::<Result<Vec<_>, _>>()?;
@@ -252,11 +252,11 @@ impl<'a, V: Verbs> Prober<'a, V> {
     }
 }
 
-/// What became of the message of a case.
+/// Outcome of sending the message of a case.
 enum Asked {
-    /// This, and whether the connection is still of use.
+    /// The outcome, and true if the connection can still be used.
     Answered(Outcome, bool),
-    /// It could not be sent, for this reason.
+    /// The message could not be sent, for this reason.
     Not(String),
     /// There is no such Position.
     PastTheEnd,
@@ -268,12 +268,12 @@ impl Asked {
     }
 }
 
-/// What it means that nothing has come.
+/// Returns the outcome if there was no answer.
 fn nothing<V: Verbs>(session: &Session<'_, V>) -> Outcome {
     if session.is_over() { Outcome::Disconnect } else { Outcome::Silence }
 }
 
-/// Whether private data announces support of remote invalidation.
+/// Returns true if private data announces support of remote invalidation.
 fn invalidates(private_data: &[u8]) -> bool {
     PrivateData::find(private_data).is_some_and(|data| data.flags.contains(Flags::REMOTE_INVALIDATION))
 }

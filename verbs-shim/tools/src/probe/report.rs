@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::case::Verdict;
 use super::suite::Form;
 
-/// The form of the records. Fields may be added to it; none goes, and none changes its meaning.
+/// Version of the records. Fields may be added; none is removed or changes its meaning.
 pub(super) const SCHEMA: u32 = 1;
 
-/// Whose conformance it is about, by address; none for a requester that has not come, or if there may be several.
+/// The examined peer, by address. `None` for a requester that has not connected, or if there may be several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Examined {
@@ -19,7 +19,7 @@ pub(crate) enum Examined {
     Requester(Option<SocketAddr>),
 }
 
-/// What became of a case.
+/// Result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Judgement {
@@ -27,27 +27,27 @@ pub struct Judgement {
     pub case: &'static str,
     /// The slug of its rule.
     pub rule: &'static str,
-    /// Where the specification says so.
+    /// Section of the specification.
     pub section: &'static str,
-    /// What the specification asks for.
+    /// Reaction that the specification asks for.
     pub expected: String,
-    /// What the peer did.
+    /// Reaction of the peer.
     pub observed: String,
-    /// What that means.
+    /// Verdict about the reaction.
     pub verdict: Verdict,
-    /// It still answered NULL afterwards; of a requester: it called again.
+    /// True if it still answered NULL afterwards, or, for a requester, called again.
     pub alive_after: bool,
 }
 
-/// How many cases had each verdict.
+/// Number of cases with each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Totals {
-    /// It did what is asked for.
+    /// It reacted as the specification asks.
     pub conforms: usize,
     /// It broke a rule.
     pub violates: usize,
-    /// It did what others may fail on.
+    /// It did something that others may fail on.
     pub hazard: usize,
     /// There was nothing to judge.
     pub not_judged: usize,
@@ -109,7 +109,7 @@ pub(crate) fn heading(form: Form, out: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// Writes what became of a case.
+/// Writes the result of a case.
 pub(crate) fn judgement(form: Form, examined: Examined, judged: &Judgement, out: &mut impl Write) -> io::Result<()> {
     let Judgement { case, rule, section, ref expected, ref observed, verdict, alive_after } = *judged;
     match form {

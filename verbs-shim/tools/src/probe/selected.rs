@@ -1,4 +1,4 @@
-//! Which cases of a suite to try.
+//! Selection of the cases of a suite.
 
 use super::case::Case;
 use super::cases;
@@ -6,9 +6,9 @@ use super::reverse::{self, ReverseCase};
 use super::services::{self, ServiceCase};
 use super::suite::{ProbeError, Suite};
 
-/// Names as much alike as these are near each other; it is what clap goes by.
+/// Minimum similarity of names that are suggested; clap uses the same.
 const ALIKE: f64 = 0.7;
-/// More than these are no help.
+/// Maximum number of suggestions.
 const MOST_NEAR: usize = 3;
 
 /// The cases to try, in this order.
@@ -19,7 +19,7 @@ pub(super) struct Selected {
 }
 
 impl Selected {
-    /// Those that the suite names, or all of them.
+    /// Selects the cases that the suite names, or all.
     ///
     /// # Errors
     /// [`ProbeError::NoCase`] and [`ProbeError::NoRule`].
@@ -47,7 +47,7 @@ impl Selected {
     }
 }
 
-/// The first of the names that is none of `all`, and those of them that may have been meant, the nearest first.
+/// Returns the first of the names that is not in `all`, with similar names from `all`, the most similar first.
 fn unknown(names: &[String], all: impl Iterator<Item = &'static str> + Clone) -> Option<(String, Vec<&'static str>)> {
     let unknown = names.iter().find(|name| !all.clone().any(|other| other == name.as_str()))?;
     let mut near: Vec<_> = all.map(|other| (strsim::jaro(unknown, other), other)).collect();

@@ -1,4 +1,4 @@
-//! A connection to the peer, on which calls of NULL are made beside what is tested.
+//! A connection to the peer, for calls of NULL besides the messages of cases.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -12,9 +12,9 @@ use super::memory::{Area, access};
 use super::suite::Suite;
 use crate::raw::{Arrival, RECEIVES, RawPeer};
 
-/// How far the XID of each call is from that of the one before it.
+/// Difference between the XIDs of consecutive calls.
 const STEP: u32 = 0x101;
-/// What is asked for in version 1 (RFC 8166 section 3.3.1).
+/// Credits requested in version 1 (RFC 8166 section 3.3.1).
 const CREDITS: u32 = 32;
 
 /// A connection.
@@ -26,7 +26,7 @@ pub(super) struct Session<'a, V: Verbs> {
     xid: u32,
     /// `rdma_credit` of the last reply.
     granted: u32,
-    /// What has come while something else was waited for.
+    /// Messages that came while another one was awaited.
     early: VecDeque<Arrival>,
     /// The RPC Reply to the last Call in the reverse direction, without its XID.
     pub(super) reply: Vec<u8>,
@@ -34,8 +34,8 @@ pub(super) struct Session<'a, V: Verbs> {
 }
 
 impl<'a, V: Verbs> Session<'a, V> {
-    /// Connects. No other connection may have the XIDs from `first_xid` on: a responder takes what has the XID of a Call that
-    /// has failed for that Call (RFC 8166 section 4.5.3).
+    /// Connects. No other connection may have the XIDs from `first_xid` on: a responder takes a message with the XID of
+    /// a failed Call for that Call (RFC 8166 section 4.5.3).
     pub(super) fn open(
         verbs: &'a V,
         to: SocketAddr,
@@ -69,7 +69,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         for message in self.compose(pieces, 0)? {
             self.peer.send(message)?;
         }
-        // The properties of the peer, or its word that it does not speak this version.
+        // The properties of the peer, or its error about the version.
         self.peer.next(Instant::now() + self.suite.patience)?;
         Ok(())
     }
@@ -82,14 +82,14 @@ impl<'a, V: Verbs> Session<'a, V> {
         self.peer.is_over()
     }
 
-    /// An XID that was not used on this connection.
+    /// Returns an XID that was not used on this connection.
     pub(super) const fn fresh_xid(&mut self) -> u32 {
         self.xid = self.xid.wrapping_add(STEP);
         self.xid
     }
 
-    /// `rdma_credit` of what is sent: in drafts -00 to -02 what is granted and what is asked for, in later ones the
-    /// number of Sends that may be received in all.
+    /// Returns `rdma_credit` of a message: in drafts -00 to -02 the granted and requested credits, in later drafts the
+    /// total number of Sends that may be received.
     const fn credit(&self) -> u32 {
         match self.version {
             Version::One => CREDITS,
@@ -104,7 +104,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         octets(&[xid, 0, 2, program, program_version, 0, 0, 0, 0, 0])
     }
 
-    /// The Sends that the pieces make, with memory registered for the segments.
+    /// Returns the Sends for the pieces, with memory registered for the segments.
     pub(super) fn compose(&mut self, pieces: &[Piece], xid: u32) -> Result<Vec<Vec<u8>>, Error> {
         pieces.split(|piece| *piece == Piece::Next).map(|pieces| self.compose_one(pieces, xid)).collect()
     }
@@ -135,20 +135,20 @@ impl<'a, V: Verbs> Session<'a, V> {
                     let null = self.null(xid);
                     message.extend(self.advertise(part_of(&null, part, of), Usage::Read)?);
                 }
-                // Between two messages, not in one.
+                // A separator of messages, not part of one.
                 Piece::Next => {}
             }
         }
         Ok(message)
     }
 
-    /// As many calls of NULL in version 1 as `calls` says; none if their replies could not all be received.
+    /// Returns as many calls of NULL in version 1 as `calls` says. `None` if not all replies could be received.
     pub(super) fn nulls(&mut self, calls: Calls) -> Option<Vec<Vec<u8>>> {
         let count = match calls {
             Calls::AllCredits => self.granted.min(CREDITS),
             Calls::OneTooMany => self.granted.saturating_add(1),
         };
-        // Another one follows, to see whether the responder is still there.
+        // Another one follows, to check that the responder still answers.
         (u64::from(count) < RECEIVES).then(|| (0..count).map(|_| self.plain_null()).collect())
     }
 
@@ -159,7 +159,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         message
     }
 
-    /// Registers memory with these octets, and returns its segment as it is sent.
+    /// Registers memory with these octets. Returns its encoded segment.
     pub(super) fn advertise(&mut self, content: &[u8], usage: Usage) -> Result<Vec<u8>, Error> {
         let region = self.peer.register(Area::<V>::around(content), access(usage))?;
         let area = Area::new(region, content.len());
@@ -170,7 +170,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         Ok(sent)
     }
 
-    /// Sends. That the connection has ended shows later.
+    /// Sends a message. If the connection has ended, that shows later.
     pub(super) fn send(&mut self, message: Vec<u8>) -> Result<(), Error> {
         match self.peer.send(message) {
             Err(Error::Disconnected) => Ok(()),
@@ -178,7 +178,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         }
     }
 
-    /// What comes next within this time, apart from what belongs to no RPC.
+    /// Returns the next message within this time, except messages that belong to no RPC.
     pub(super) fn next(&mut self, time: Duration) -> Result<Option<Arrival>, Error> {
         self.next_until(Instant::now() + time)
     }
@@ -195,7 +195,8 @@ impl<'a, V: Verbs> Session<'a, V> {
         Ok(None)
     }
 
-    /// Whether the peer answers a call of NULL on this connection. What comes before the answer is added to `others`.
+    /// Returns true if the peer answers a call of NULL on this connection. Messages before the answer are added to
+    /// `others`.
     pub(super) fn answers(&mut self, others: &mut Vec<Arrival>) -> Result<bool, Error> {
         if self.is_over() {
             return Ok(false);
@@ -213,7 +214,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         Ok(is_reply(self.version, &answer.octets))
     }
 
-    /// The RPC message that answers a call without chunks. What comes before it is left to be taken.
+    /// Returns the RPC message that answers a call without chunks. Messages before it stay to be taken.
     pub(super) fn call(&mut self, xid: u32, call: &[u8]) -> Result<Option<Arrival>, Error> {
         self.send([&octets(&[xid, 1, CREDITS, 0, 0, 0, 0]), call].concat())?;
         let mut others = Vec::new();
@@ -222,7 +223,7 @@ impl<'a, V: Verbs> Session<'a, V> {
         Ok(answer)
     }
 
-    /// What has this XID. What comes before it is added to `others`.
+    /// Returns the message with this XID. Messages before it are added to `others`.
     fn answer_to(&mut self, xid: u32, others: &mut Vec<Arrival>) -> Result<Option<Arrival>, Error> {
         let until = Instant::now() + self.suite.patience;
         while let Some(arrival) = self.next_until(until)? {
@@ -235,17 +236,17 @@ impl<'a, V: Verbs> Session<'a, V> {
     }
 }
 
-/// One of so many parts.
+/// Returns one of this number of parts.
 fn part_of(octets: &[u8], part: usize, of: usize) -> &[u8] {
     octets.chunks(octets.len().div_ceil(of.max(1)).max(1)).nth(part).unwrap_or_default()
 }
 
-/// Words as they are sent.
+/// Encodes words.
 pub(crate) fn octets(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// Octets as XDR has them: with their length, and padded.
+/// Encodes an XDR opaque: length, octets, padding.
 pub(super) fn opaque(content: &[u8]) -> Vec<u8> {
     let mut opaque = octets(&[u32::try_from(content.len()).unwrap_or(u32::MAX)]);
     opaque.extend(content);
@@ -253,12 +254,12 @@ pub(super) fn opaque(content: &[u8]) -> Vec<u8> {
     opaque
 }
 
-/// A word of a message.
+/// Returns a word of a message.
 pub(crate) fn word(message: &[u8], index: usize) -> Option<u32> {
     message.get(4 * index..)?.first_chunk().map(|word| u32::from_be_bytes(*word))
 }
 
-/// Whether a message has the header of an RPC message, and not that of an error.
+/// Returns true if a message has the header of an RPC message, not of an error.
 pub(super) fn is_reply(version: Version, message: &[u8]) -> bool {
     let procedure = word(message, 3);
     match version {
@@ -267,7 +268,7 @@ pub(super) fn is_reply(version: Version, message: &[u8]) -> bool {
     }
 }
 
-/// Whether a message of version 2 grants credits or has transport properties.
+/// Returns true if a message of version 2 grants credits or has transport properties.
 fn is_apart(version: Version, message: &[u8]) -> bool {
     let (xid, htype) = (word(message, 0), word(message, 3));
     match version {

@@ -1,4 +1,4 @@
-//! What to try, on whom, and why that may be impossible.
+//! The cases to try, the responder, and reasons why that may be impossible.
 
 use std::time::Duration;
 use std::{fmt, io};
@@ -7,7 +7,7 @@ use rpcrdma_verbs::{Error, Version};
 
 use crate::echo;
 
-/// How the verdicts are printed.
+/// Form of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
@@ -16,12 +16,12 @@ pub enum Form {
     Table,
     /// JSON, one object per line.
     Json,
-    /// Verdict, case, rule, what is expected, what was observed, and the section, with tabs between them.
+    /// Verdict, case, rule, expected and observed reaction, and the section, with tabs between them.
     Tabs,
 }
 
 impl Form {
-    /// What the options `--json` and `--tsv` ask for.
+    /// Returns the form for the options `--json` and `--tsv`.
     #[must_use]
     pub const fn of(json: bool, tsv: bool) -> Self {
         match (json, tsv) {
@@ -32,7 +32,7 @@ impl Form {
     }
 }
 
-/// What to try, and on whom.
+/// Settings of the cases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suite {
     /// The program whose NULL procedure is called.
@@ -41,15 +41,15 @@ pub struct Suite {
     pub program_version: u32,
     /// The version of RPC-over-RDMA.
     pub version: Version,
-    /// How long a connection and a reply may take.
+    /// Maximum time for a connection, and for a reply.
     pub patience: Duration,
-    /// When nothing has come for so long, nothing will.
+    /// Time after which a missing answer counts as silence.
     pub silence: Duration,
-    /// Only these cases, and those of `rules`; all of them if both are empty.
+    /// Names of the only cases to try, besides those of `rules`; all cases if both are empty.
     pub cases: Vec<String>,
-    /// Only the cases of these rules, and `cases`.
+    /// Rules of the only cases to try, besides `cases`.
     pub rules: Vec<String>,
-    /// How the verdicts are printed.
+    /// Form of the output.
     pub form: Form,
     /// The name of a file of 60 octets or more in the root of NFSv4, to read.
     pub file: Option<String>,
@@ -57,7 +57,8 @@ pub struct Suite {
     pub link: Option<String>,
     /// The name of a file there that may be overwritten.
     pub scratch: Option<String>,
-    /// How the names of files begin that are created there, opened by NFSv4.1, and removed, so that the server calls back.
+    /// Beginning of the names of files that are created there, opened by NFSv4.1, and removed, so that the server calls
+    /// back.
     pub delegate: Option<String>,
 }
 
@@ -81,30 +82,30 @@ impl Suite {
         }
     }
 
-    /// The same on NULL of the [echo program](echo).
+    /// All cases of version 1 on NULL of the [echo program](echo).
     #[must_use]
     pub fn echo() -> Self {
         Self { program: echo::PROGRAM, program_version: echo::VERSION, ..Self::nfs() }
     }
 }
 
-/// Why nothing could be judged.
+/// Reason why nothing could be judged.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ProbeError {
-    /// The adapter or the connection failed, and not because of a case.
+    /// The adapter or the connection failed, not because of a case.
     Verbs(Error),
-    /// The responder does not answer the NULL procedure that cases are made of.
+    /// The responder does not answer the NULL procedure that cases use.
     NoService,
-    /// The suite has no case of this name; these are near it.
+    /// The suite has no case of this name; these are similar.
     NoCase(String, Vec<&'static str>),
-    /// The suite has no case of this rule; these are near it.
+    /// The suite has no case of this rule; these are similar.
     NoRule(String, Vec<&'static str>),
-    /// A message to replay is of this version of RPC-over-RDMA, and another is to be probed.
+    /// The message to replay is of this version of RPC-over-RDMA, but another one is to be probed.
     OtherVersion(String),
     /// A file has no message to replay.
     Recipe(String),
-    /// A file could not be read or written, or the output.
+    /// A file, or the output, could not be read or written.
     Output(io::Error),
 }
 
@@ -122,7 +123,7 @@ impl fmt::Display for ProbeError {
     }
 }
 
-/// What may have been meant instead.
+/// Suggestions.
 struct Meant<'a>(&'a [&'static str]);
 
 impl fmt::Display for Meant<'_> {

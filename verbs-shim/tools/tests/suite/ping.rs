@@ -155,7 +155,7 @@ fn a_call_without_a_reply_is_given_up_and_the_next_is_made() {
     let (shown, summary) = ping(&service, plan(NULL, 3), Duration::from_millis(50));
     drop(receiver);
     assert_eq!((summary.calls, summary.latencies.len(), summary.all_answered()), (3, 2, false));
-    assert_eq!(shown.matches(" no reply within the time that was set\n").count(), 1, "{shown}");
+    assert_eq!(shown.matches(" timed out waiting for the reply\n").count(), 1, "{shown}");
     assert!(shown.contains("3 calls, 2 replies, 34 % lost\n"), "{shown}");
 }
 

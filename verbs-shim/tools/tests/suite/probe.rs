@@ -277,7 +277,7 @@ fn a_server_without_the_program_cannot_be_probed() {
         let nobody = probe::run(&here, "192.0.2.200:1".parse().unwrap(), &suite, &mut Vec::new()).unwrap_err();
         nobody.to_string()
     });
-    assert_eq!(done, "nobody accepts connections at that address");
+    assert_eq!(done, "no server accepts connections at that address");
 }
 
 #[test]

@@ -45,9 +45,9 @@ Examples:
 Exit status: 0; 1 if it failed; 2 for wrong usage."
 )]
 struct Arguments {
-    /// What is copied, or with --list the directory.
+    /// File to copy, or with --list the directory.
     source: OsString,
-    /// Where it goes.
+    /// Target of the copy.
     #[arg(required_unless_present = "list", conflicts_with = "list")]
     target: Option<OsString>,
     /// READs or WRITEs of up to 1 MiB in flight at once
@@ -62,7 +62,7 @@ struct Arguments {
     list: bool,
 }
 
-/// What is to be done.
+/// Task of the command line.
 enum Task {
     List(Location),
     From(Location, String),
@@ -94,7 +94,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the two places ask for.
+/// Determines the task from source and target.
 fn task(Arguments { source, target, .. }: Arguments) -> Result<Task, String> {
     let known = |place: OsString| place.into_string().map_err(|other| format!("{}: not UTF-8", other.display()));
     let (source, target) = (known(source)?, target.map(known).transpose()?);
@@ -109,7 +109,7 @@ fn task(Arguments { source, target, .. }: Arguments) -> Result<Task, String> {
     }
 }
 
-/// Who runs this: the owner of its process.
+/// User and group of this process.
 fn user() -> (u32, u32) {
     fs::metadata("/proc/self").map_or((0, 0), |process| (process.uid(), process.gid()))
 }
@@ -121,7 +121,7 @@ fn connect(location: &Location, options: &Options) -> Result<Nfs4<Device>, Strin
     Nfs4::connect(&device, address, options).map_err(told)
 }
 
-/// What failed, with what it was about.
+/// Adds the subject to an error.
 fn of<E: Display>(subject: &str) -> impl Fn(E) -> String + use<E> {
     let subject = subject.to_owned();
     move |error| format!("{subject}: {error}")
@@ -143,13 +143,13 @@ fn to(source: &str, location: &Location, options: &Options) -> Result<Copied, St
     Ok(Copied { octets, version: nfs.version() })
 }
 
-/// What was copied, and the version of RPC-over-RDMA that was agreed for it.
+/// Length of the copied data, and the version of RPC-over-RDMA.
 struct Copied {
     octets: u64,
     version: Option<Version>,
 }
 
-/// Does it, and says how fast, and over what.
+/// Copies, and reports throughput and version.
 fn copy(copy: impl FnOnce() -> Result<Copied, String>) -> Result<(), String> {
     let start = Instant::now();
     let Copied { octets, version } = copy()?;
@@ -167,7 +167,7 @@ fn list(location: &Location, options: &Options) -> Result<(), String> {
     let done = nfs.list(&directory, |Entry { name, attributes }| {
         let size = attributes.size.map_or_else(|| "?".to_owned(), |size| size.to_string());
         let slash = if attributes.kind == Some(2) { "/" } else { "" };
-        // Whoever made the file has chosen its name.
+        // The name may be chosen by an attacker.
         Ok(writeln!(out, "{size:>12} {}{slash}", name.escape_debug())?)
     });
     done.map(drop).map_err(told)

@@ -1,6 +1,8 @@
-//! Chunks of a call that is in order: each shape that the lists may have, beside a NULL call.
+//! Chunks of a valid call: each shape of the lists, besides a NULL call.
 
-use crate::probe::case::{Case, OF_NO_SEGMENTS, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, Usage, Verdict};
+use crate::probe::case::{
+    Case, OF_NO_SEGMENTS, Outcome, Outcomes, Piece, REPLY, UNSPECIFIED, Usage, Verdict, WRITABLE,
+};
 use Piece::{Fixed, Null, NullIn, Segment, Words};
 
 const MSG: Piece = Fixed(0);
@@ -9,13 +11,12 @@ const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
 const ECHO: [&str; 2] = ["write-list-echo", "RFC 8166 3.4.6"];
 const REPLY_CHUNK: [&str; 2] = ["reply-chunk-echo", "RFC 8166 4.3.3"];
 const LONG: [&str; 2] = ["nomsg-empty", "RFC 8166 3.5.3"];
-const WRITABLE: Piece = Segment(Usage::Write, 64);
 
 const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     Case::new([name, rule, section], send, asks)
 }
 
-/// Section 4.5.2 says SHOULD. A procedure without arguments may find nothing wrong with those that it gets.
+/// Section 4.5.2 says SHOULD. A procedure without arguments may accept the ones that it gets.
 const MISPLACED: Outcomes = &[
     (Outcome::GarbageArgs, Verdict::Conforms),
     (Outcome::Reply, Verdict::NotJudged),

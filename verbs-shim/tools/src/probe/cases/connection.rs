@@ -1,4 +1,4 @@
-//! What concerns the connection: credits, and private data of every kind (RFC 8166 section 3.3, RFC 8797).
+//! Cases about the connection: credits, and private data of every kind (RFC 8166 section 3.3, RFC 8797).
 
 use crate::probe::case::{Calls, Case, Outcomes, Piece, REPLY, UNSPECIFIED, USUAL, Usage};
 use Piece::{Fixed, Null, Segment, WithCredit, Words};
@@ -7,7 +7,7 @@ const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
 const NULL: &[Piece] = &[Fixed(0), NO_CHUNKS, Null];
 const CREDIT: [&str; 2] = ["credit-zero-request", "RFC 8166 3.3.1"];
 const GRANT: [&str; 2] = ["credit-zero-grant", "RFC 8166 3.3.1"];
-/// The responder may end the connection, and need not.
+/// The responder may end the connection, but need not.
 const EXCEEDED: [&str; 2] = ["credit-exceeded", "RFC 8166 3.3.1"];
 const PRIVATE: [&str; 2] = ["private-data-version", "RFC 8797 4"];
 

@@ -1,4 +1,4 @@
-//! Headers: length, version, procedure, lists that are not all there (RFC 8166 sections 4.2 to 4.5).
+//! Headers: length, version, procedure, incomplete lists (RFC 8166 sections 4.2 to 4.5).
 
 use crate::probe::case::{
     Case, ERR_CHUNK, ERR_VERS, Outcome, Outcomes, Piece, REPLY, REPLY_OR_ERR_CHUNK, SILENCE, Usage, Verdict,

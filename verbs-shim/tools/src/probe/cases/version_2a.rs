@@ -1,29 +1,20 @@
 //! Version 2 in the wire format of drafts -00 to -02. The sections are those of draft -01, which has no numbers.
 
-use rpcrdma::v2::{ErrorCode, Family};
+use rpcrdma::v2::Family;
 use rpcrdma_verbs::Version;
 
-use crate::probe::case::{Case, ERR_VERS, Opening, Outcome, Outcomes, Piece, REPLY, SILENCE, Usage, Verdict};
+use crate::probe::case::{
+    BAD_PROPVAL, BAD_XDR, Case, ERR_VERS, INVAL_CONT, INVAL_HTYPE, OF_NO_SEGMENTS_V2, Opening, Outcomes, Piece, REPLY,
+    REPLY_OR_WRITE_CHUNKS, SILENCE, Usage, WRITABLE,
+};
 use Piece::{Fixed, FixedOfAnother, FixedOfNone, Next, Null, NullIn, NullOfAnother, OfVersion, PartOfNull, Words};
-
-const BAD_XDR: Outcomes = &[(Outcome::Error(ErrorCode::BAD_XDR), Verdict::Conforms)];
-const BAD_PROPVAL: Outcomes = &[(Outcome::Error(ErrorCode::BAD_PROPVAL), Verdict::Conforms)];
-const INVAL_HTYPE: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_HTYPE), Verdict::Conforms)];
-const INVAL_CONT: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_CONT), Verdict::Conforms)];
-/// A responder may return less than a requester provides for.
-const REPLY_OR_WRITE_CHUNKS: Outcomes =
-    &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::WRITE_CHUNKS), Verdict::Conforms)];
-/// Nothing forbids a Write chunk or a Reply chunk of no segments, and nothing says what it is for.
-const OF_NO_SEGMENTS: Outcomes =
-    &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::BAD_XDR), Verdict::Hazard)];
 
 const MSG: Piece = Fixed(0);
 const NOMSG: Piece = Fixed(1);
 /// No flags, no handle to invalidate, no chunks.
 const PLAIN: Piece = Words(&[0, 0, 0, 0, 0]);
-/// The same, with `RDMA2_F_MORE`.
+/// `PLAIN` with `RDMA2_F_MORE`.
 const MORE: Piece = Words(&[2, 0, 0, 0, 0]);
-const WRITABLE: Piece = Piece::Segment(Usage::Write, 64);
 
 const CALL: [&str; 2] = ["v2-no-payload", "version two -01 RDMA2_MSG"];
 const SHORT: [&str; 2] = ["header-short", "version two -01 Error Handling"];
@@ -45,14 +36,14 @@ const REPLY_CHUNK: [&str; 2] = ["reply-chunk-echo", "version two -01 Choosing a 
 const LIMIT: [&str; 2] = ["write-list-echo", "version two -01 RDMA2_ERR_WRITE_CHUNKS"];
 const GRANT: [&str; 2] = ["v2-credit-zero", "version two -01 Asynchronous Credit Grants"];
 
-/// The properties begin, and go on in the next message.
+/// The properties begin, and continue in the next message.
 const MORE_TO_COME: Opening = Opening::Send(&[FixedOfNone(5), Words(&[4, 1, 2, 4, 4096])]);
 
 const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     Case::new([name, rule, section], send, asks).of(Version::Two(Family::A))
 }
 
-/// One in which the first message of the connection is at issue.
+/// A case about the first message of the connection.
 const fn first(name: &'static str, about: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     case(name, about, send, asks).after(Opening::Nothing)
 }
@@ -86,7 +77,7 @@ pub(super) const CASES: &[Case] = &[
     case("nomsg-empty", PARSED, &[NOMSG, PLAIN], BAD_XDR),
     case("xid-mismatch", ["v2-xid-mismatch", "version two -01 XDR Errors"], &[MSG, PLAIN, NullOfAnother], BAD_XDR),
     case("write-chunk", ECHO, &[MSG, Words(&[0, 0, 0, 1, 1]), WRITABLE, Words(&[0, 0]), Null], REPLY),
-    case("write-chunk-of-no-segments", ECHO, &[MSG, Words(&[0, 0, 0, 1, 0, 0, 0]), Null], OF_NO_SEGMENTS),
+    case("write-chunk-of-no-segments", ECHO, &[MSG, Words(&[0, 0, 0, 1, 0, 0, 0]), Null], OF_NO_SEGMENTS_V2),
     case(
         "write-chunk-of-odd-lengths",
         ECHO,
@@ -108,7 +99,7 @@ pub(super) const CASES: &[Case] = &[
         REPLY_OR_WRITE_CHUNKS,
     ),
     case("reply-chunk", REPLY_CHUNK, &[MSG, Words(&[0, 0, 0, 0, 1, 1]), WRITABLE, Null], REPLY),
-    case("reply-chunk-of-no-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 0, 0, 1, 0]), Null], OF_NO_SEGMENTS),
+    case("reply-chunk-of-no-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 0, 0, 1, 0]), Null], OF_NO_SEGMENTS_V2),
     case("reply-chunk-of-2-segments", REPLY_CHUNK, &[MSG, Words(&[0, 0, 0, 0, 1, 2]), WRITABLE, WRITABLE, Null], REPLY),
     case("long-call", CALL, &[NOMSG, Words(&[0, 0, 1, 0]), NullIn(0, 1), Words(&[0, 0, 0])], REPLY),
     case(

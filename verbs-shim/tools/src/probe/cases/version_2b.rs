@@ -3,21 +3,14 @@
 use rpcrdma::v2::{ErrorCode, Family};
 use rpcrdma_verbs::Version;
 
-use crate::probe::case::{Case, ERR_VERS, Opening, Outcome, Outcomes, Piece, REPLY, SILENCE, Usage, Verdict};
+use crate::probe::case::{
+    BAD_PROPVAL, BAD_XDR, Case, ERR_VERS, INVAL_CONT, INVAL_HTYPE, OF_NO_SEGMENTS_V2, Opening, Outcome, Outcomes,
+    Piece, REPLY, REPLY_OR_WRITE_CHUNKS, SILENCE, Usage, Verdict, WRITABLE,
+};
 use Piece::{Fixed, FixedOfAnother, FixedOfNone, Next, Null, NullIn, NullOfAnother, OfVersion, PartOfNull, Words};
 
-const BAD_XDR: Outcomes = &[(Outcome::Error(ErrorCode::BAD_XDR), Verdict::Conforms)];
-const BAD_PROPVAL: Outcomes = &[(Outcome::Error(ErrorCode::BAD_PROPVAL), Verdict::Conforms)];
-const INVAL_HTYPE: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_HTYPE), Verdict::Conforms)];
-const INVAL_CONT: Outcomes = &[(Outcome::Error(ErrorCode::INVAL_CONT), Verdict::Conforms)];
 const VERS_MISMATCH: Outcomes = &[(Outcome::Error(ErrorCode::VERS_MISMATCH), Verdict::Conforms)];
-/// A responder may return less than a requester provides for.
-const REPLY_OR_WRITE_CHUNKS: Outcomes =
-    &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::WRITE_CHUNKS), Verdict::Conforms)];
-/// Nothing forbids a Write chunk of no segments, and nothing says what it is for.
-const OF_NO_SEGMENTS: Outcomes =
-    &[(Outcome::Reply, Verdict::Conforms), (Outcome::Error(ErrorCode::BAD_XDR), Verdict::Hazard)];
-/// It must not be sent, and nothing says what becomes of it.
+/// It must not be sent, but the reaction is not specified.
 const NOT_PARSED: Outcomes =
     &[(Outcome::Error(ErrorCode::BAD_XDR), Verdict::Conforms), (Outcome::Reply, Verdict::Hazard)];
 
@@ -26,7 +19,6 @@ const EXTERNAL: Piece = Fixed(8);
 const MIDDLE: Piece = Fixed(9);
 /// No handle to invalidate, no chunks.
 const PLAIN: Piece = Words(&[0, 0, 0, 0]);
-const WRITABLE: Piece = Piece::Segment(Usage::Write, 64);
 
 const CALL: [&str; 2] = ["v2-no-payload", "version two -07 6.3.7"];
 const LONG: [&str; 2] = ["v2-external", "version two -07 6.3.5"];
@@ -44,14 +36,14 @@ const ECHO: [&str; 2] = ["write-list-echo", "version two -07 6.3.10"];
 const REPLY_CHUNK: [&str; 2] = ["reply-chunk-echo", "version two -07 6.3.10"];
 const GRANT: [&str; 2] = ["v2-grant-xid", "version two -07 6.3.2"];
 
-/// The properties begin, and go on in the next message.
+/// The properties begin, and continue in the next message.
 const MORE_TO_COME: Opening = Opening::Send(&[FixedOfNone(6), Words(&[1, 2, 4, 4096])]);
 
 const fn case(name: &'static str, [rule, section]: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     Case::new([name, rule, section], send, asks).of(Version::Two(Family::B))
 }
 
-/// One in which the first message of the connection is at issue.
+/// A case about the first message of the connection.
 const fn first(name: &'static str, about: [&'static str; 2], send: &'static [Piece], asks: Outcomes) -> Case {
     case(name, about, send, asks).after(Opening::Nothing)
 }
@@ -97,7 +89,7 @@ pub(super) const CASES: &[Case] = &[
         NOT_PARSED,
     ),
     case("write-chunk", ECHO, &[INLINE, Words(&[0, 0, 1, 1]), WRITABLE, Words(&[0, 0]), Null], REPLY),
-    case("write-chunk-of-no-segments", ECHO, &[INLINE, Words(&[0, 0, 1, 0, 0, 0]), Null], OF_NO_SEGMENTS),
+    case("write-chunk-of-no-segments", ECHO, &[INLINE, Words(&[0, 0, 1, 0, 0, 0]), Null], OF_NO_SEGMENTS_V2),
     case(
         "write-chunk-of-odd-lengths",
         ECHO,

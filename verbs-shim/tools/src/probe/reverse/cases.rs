@@ -1,4 +1,4 @@
-//! The answers to a Call in the reverse direction, right and wrong, and what their receiver does next (RFC 8167).
+//! Answers to a Call in the reverse direction, right and wrong, and the next action of their receiver (RFC 8167).
 
 use super::ReverseCase;
 use crate::probe::case::{Case, Outcome, Outcomes, Piece, UNSPECIFIED, Usage, Verdict};
@@ -7,15 +7,15 @@ use Piece::{Fixed, FixedOfAnother, Next, Null, Reply, ReplyOfAnother, Segment, W
 const MSG: Piece = Fixed(0);
 const NO_CHUNKS: Piece = Words(&[0, 0, 0]);
 
-/// The reply counts, so another Call can be made; nothing says when.
+/// The reply is accepted, so another Call can be made; its time is not specified.
 const TAKEN: Outcomes = &[
     (Outcome::NextCall, Verdict::Conforms),
     (Outcome::Silence, Verdict::NotJudged),
     (Outcome::Retry, Verdict::Hazard),
     (Outcome::Disconnect, Verdict::Hazard),
 ];
-/// A requester discards such a reply silently (RFC 8166 sections 4.2.1 and 4.5). To end the connection is not silent. Whether
-/// another Call means that the reply was taken cannot be seen from here.
+/// A requester discards such a reply silently (RFC 8166 sections 4.2.1 and 4.5). Ending the connection is not silent. A
+/// next Call does not show if the reply was accepted.
 const DISCARD: Outcomes = &[
     (Outcome::Silence, Verdict::Conforms),
     (Outcome::Retry, Verdict::Conforms),
@@ -29,14 +29,14 @@ const COMPLETE: Outcomes = &[
     (Outcome::Disconnect, Verdict::NotJudged),
     (Outcome::Retry, Verdict::Hazard),
 ];
-/// One Call may be sent before a reply has granted more credits (RFC 8166 section 3.3.3). How long to wait for that reply is not
-/// specified.
+/// One Call may be sent before a reply has granted more credits (RFC 8166 section 3.3.3). The time to wait for that
+/// reply is not specified.
 const ONE_CREDIT: Outcomes = &[
     (Outcome::Silence, Verdict::Conforms),
     (Outcome::Retry, Verdict::NotJudged),
     (Outcome::Disconnect, Verdict::NotJudged),
 ];
-/// Nobody has asked for a Call.
+/// The client has not asked for Calls.
 const NO_CALL: Outcomes = &[(Outcome::Silence, Verdict::Conforms), (Outcome::Disconnect, Verdict::NotJudged)];
 
 const GRANT: &str = "RFC 8167 4.1; RFC 8166 3.3.1";

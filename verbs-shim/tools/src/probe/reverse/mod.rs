@@ -1,9 +1,10 @@
-//! What a responder does as the requester of the other direction (RFC 8167): an NFS server recalls delegations by Calls on the
-//! connection of its client (RFC 8881 section 20.2).
+//! Examines a responder as the requester of the reverse direction (RFC 8167): an NFS server recalls delegations by
+//! Calls on the connection of its client (RFC 8881 section 20.2).
 //!
-//! The client of a case has the read delegations of two files. When the first is recalled, it judges the Call, and sends the
-//! message of the case in place of the reply. Then the second is recalled, to see whether the server calls again. Another
-//! connection has both recalled, because the first may be over, and gives them back in the end.
+//! The client of a case has the read delegations of two files. When the first is recalled, it judges the Call, and
+//! sends the message of the case instead of the reply. Then the second is recalled, to see if the server calls again.
+//! Another connection makes the server recall both, because the first connection may be over, and returns the
+//! delegations in the end.
 
 mod cases;
 mod nfs41;
@@ -31,16 +32,17 @@ pub(super) struct ReverseCase {
     has_backchannel: bool,
 }
 
-/// All cases that can be tried.
+/// Returns all cases that can be tried.
 pub(super) fn all(suite: &Suite) -> impl Iterator<Item = &'static ReverseCase> + Clone + use<> {
     let apply = services::apply(suite);
     cases::CASES.iter().filter(move |_| apply)
 }
 
-/// What the server did, if anything, and whether the connection is still of use; or why there is nothing to judge.
+/// The reaction of the server, if any, and true if the connection can still be used; or the reason why there is nothing
+/// to judge.
 type Observed = Result<(Option<Outcome>, bool), &'static str>;
 
-/// Has the server call on the first connection, answers, and watches.
+/// Makes the server call on the first connection, answers, and observes its reaction.
 pub(super) fn observe<'a, V: Verbs>(
     session: &mut Session<'a, V>,
     other: &mut Session<'a, V>,
@@ -72,7 +74,7 @@ struct File {
     is_gone: bool,
 }
 
-/// A case as it is tried.
+/// State of a running case.
 struct Trial<'t, 'a, V: Verbs> {
     session: &'t mut Session<'a, V>,
     other: &'t mut Session<'a, V>,
@@ -96,7 +98,7 @@ impl<V: Verbs> Trial<'_, '_, V> {
         Ok(if is_delegated || !has_backchannel { Ok(()) } else { Err("no delegation is granted") })
     }
 
-    /// Tries to remove one of the files, which has its delegation recalled.
+    /// Tries to remove one of the files, which makes the server recall its delegation.
     fn recall(&mut self, file: usize) -> Result<(), Error> {
         let Some(file) = self.files.get_mut(file) else { return Ok(()) };
         file.is_gone = nfs41::remove(self.other, &file.name)?;
@@ -118,24 +120,24 @@ impl<V: Verbs> Trial<'_, '_, V> {
         self.watch(0, false, faults).map(Ok)
     }
 
-    /// The XID of a recall, and the right reply to it. Calls of NULL before it are answered.
+    /// Returns the XID of a recall, and the right reply to it. Calls of NULL before it are answered.
     fn recalled(&mut self, faults: &mut Faults) -> Result<Option<(u32, Vec<u8>)>, Error> {
         let until = Instant::now() + 4 * self.suite.silence;
         while let Some(arrival) = self.session.next_until(until)? {
-            // It has nothing to answer, so whatever it is, it should be a Call.
+            // The server has nothing to answer, so any message should be a Call.
             faults.judge_call(&arrival);
             let Some((call, reply)) = answered(&arrival, faults) else { continue };
             if call.procedure != 0 {
                 return Ok(Some((call.xid, reply)));
             }
-            // One credit is what there was before.
+            // One credit, as before.
             let xid = call.xid;
             self.session.send([octets(&[xid, 1, 1, 0, 0, 0, 0, xid]), reply].concat())?;
         }
         Ok(None)
     }
 
-    /// What the server does next, about its Call with this XID or otherwise; whether it answers.
+    /// Observes the server's next action about its Call with this XID, or otherwise; returns if it still answers.
     fn watch(&mut self, xid: u32, is_called: bool, faults: &mut Faults) -> Result<(Option<Outcome>, bool), Error> {
         let until = Instant::now() + 4 * self.suite.silence;
         let mut came = Vec::new();
@@ -154,12 +156,12 @@ impl<V: Verbs> Trial<'_, '_, V> {
             }
         }
         let is_call = |outcome: &Outcome| matches!(outcome, Outcome::NextCall | Outcome::Retry);
-        // What is no Call should not be there at all.
+        // A message that is no Call should not come at all.
         let wrong = outcomes.iter().find(|outcome| !is_call(outcome)).copied();
         Ok((wrong.or_else(|| outcomes.first().copied().filter(|_| !self.session.is_over())), answers_on))
     }
 
-    /// Gives the delegations back, and removes the files. Returns whether they are gone.
+    /// Returns the delegations, and removes the files. Returns true if they are gone.
     fn clean_up(&mut self) -> Result<bool, Error> {
         let until = Instant::now() + self.suite.patience;
         for file in self.files.iter().filter(|file| !file.is_gone) {
@@ -177,7 +179,7 @@ impl<V: Verbs> Trial<'_, '_, V> {
     }
 }
 
-/// Whether a message is a Call. One that does not come in the Send is: only its Responder offers memory.
+/// Returns true if a message is a Call. One that does not come in the Send is: only its Responder offers memory.
 fn is_call(arrival: &Arrival) -> bool {
     match word(&arrival.octets, 3) {
         Some(0) => inline(&arrival.octets).and_then(MessageType::peek).is_some_and(|(_, of)| of == MessageType::CALL),
@@ -185,7 +187,7 @@ fn is_call(arrival: &Arrival) -> bool {
     }
 }
 
-/// A Call and the right reply to it, from the second word on; `None` if it is neither NULL nor a recall.
+/// Returns a Call and the right reply to it, from the second word on. `None` if it is neither NULL nor a recall.
 fn answered<'a>(arrival: &'a Arrival, faults: &mut Faults) -> Option<(RpcCall<'a>, Vec<u8>)> {
     let (call, arguments) = RpcCall::decode(inline(&arrival.octets)?).ok()?;
     if !nfs41::is_asked_for(&call) {
@@ -194,7 +196,7 @@ fn answered<'a>(arrival: &'a Arrival, faults: &mut Faults) -> Option<(RpcCall<'a
     nfs41::reply_to(&call, arguments).map(|reply| (call, reply))
 }
 
-/// What a message of the server means while its Call with this XID is out.
+/// Returns the outcome of a message of the server while its Call with this XID is outstanding.
 fn outcome(arrival: &Arrival, xid: u32) -> Outcome {
     let octets = &arrival.octets;
     match (word(octets, 3), word(octets, 4)) {

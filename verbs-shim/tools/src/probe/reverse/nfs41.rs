@@ -1,5 +1,5 @@
-//! As much of a client of NFSv4.1 as it takes to be called back: a session, and files with a read delegation (RFC 8881). That a
-//! client of NFSv4.0 removes such a file has the server recall the delegation.
+//! The part of a client of NFSv4.1 that is needed to be called back: a session, and files with a read delegation (RFC
+//! 8881). When a client of NFSv4.0 removes such a file, the server recalls the delegation.
 
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -12,7 +12,8 @@ use crate::probe::session::{Session, octets, opaque, word};
 
 /// The program of the callbacks, which the client chooses (RFC 8881 section 18.36).
 const CALLBACK_PROGRAM: u32 = 0x4000_0b0b;
-/// Words of a reply before the first operation: `msg_type`, the verifier and the status of the RPC; status, tag, count.
+/// Number of words of a reply before the first operation: `msg_type`, the verifier and the status of the RPC; status,
+/// tag, count.
 const BEFORE_RESULTS: usize = 5 + 3;
 /// Results of SEQUENCE and PUTROOTFH.
 const OF_SEQUENCE: usize = 2 + 9;
@@ -26,24 +27,24 @@ pub(super) struct Nfs41 {
     sequence: u32,
 }
 
-/// Octets that no other run has, and no other case of this one.
+/// Returns octets that no other run has, and no other case of this run.
 pub(super) fn unique() -> [u8; 8] {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX).to_be_bytes()
 }
 
-/// So many octets of a reply, from this word on.
+/// Returns `length` octets of a reply, from this word on.
 fn part(reply: &[u8], from: usize, length: usize) -> Option<Vec<u8>> {
     reply.get(4 * from..)?.get(..length).map(<[u8]>::to_vec)
 }
 
-/// The status of a COMPOUND.
+/// Returns the status of a COMPOUND.
 fn status(reply: &[u8]) -> Option<u32> {
     word(reply, 5)
 }
 
 impl Nfs41 {
-    /// A new client with a session, on this connection. The inner error says why there is none.
+    /// Creates a client with a session on this connection. The inner error is the reason why there is none.
     pub(super) fn new<V: Verbs>(
         session: &mut Session<'_, V>,
         has_backchannel: bool,
@@ -74,7 +75,7 @@ impl Nfs41 {
         Ok(if reclaimed == Some(0) { Ok(client) } else { Err("RECLAIM_COMPLETE fails") })
     }
 
-    /// Makes a COMPOUND of the session, on any connection; returns its reply from the second word on.
+    /// Makes a COMPOUND of the session, on any connection. Returns its reply from the second word on.
     fn compound<V: Verbs>(
         &mut self,
         session: &mut Session<'_, V>,
@@ -86,8 +87,8 @@ impl Nfs41 {
         NfsCall::compound(1, 1 + count, &[&sequence, operations].concat()).reply(session)
     }
 
-    /// Creates a file in the root, and returns the stateid of its read delegation, if the server grants one. The inner error says
-    /// that there is no such file now.
+    /// Creates a file in the root. Returns the stateid of its read delegation, if the server grants one. An inner error
+    /// means that there is no such file now.
     pub(super) fn delegated<V: Verbs>(
         &mut self,
         session: &mut Session<'_, V>,
@@ -105,7 +106,7 @@ impl Nfs41 {
                 _ => return Ok(Err("no file can be created")),
             }
         };
-        // Some servers delegate no file that was just created.
+        // Some servers do not delegate a file that was just created.
         Ok(Ok(match created.as_deref().and_then(read_delegation) {
             None => self.open(session, name, NO_CREATE)?.as_deref().and_then(read_delegation),
             delegation => delegation,
@@ -126,7 +127,7 @@ impl Nfs41 {
         self.compound(session, 3, &[open, octets(CLOSE)].concat())
     }
 
-    /// Gives a delegation back.
+    /// Returns a delegation.
     pub(super) fn give_back<V: Verbs>(
         &mut self,
         session: &mut Session<'_, V>,
@@ -139,24 +140,24 @@ impl Nfs41 {
     }
 }
 
-/// The stateid of the read delegation that OPEN has granted.
+/// Returns the stateid of the read delegation granted by OPEN.
 fn read_delegation(reply: &[u8]) -> Option<Vec<u8>> {
     const OPEN_DELEGATE_READ: u32 = 1;
-    // Behind the stateid and change_info: rflags, the attributes that were set, and the delegation.
+    // After the stateid and change_info: rflags, the attributes that were set, and the delegation.
     let rflags = BEFORE_RESULTS + OF_SEQUENCE + OF_PUTROOTFH + 2 + 4 + 5;
     let delegation = rflags + 1 + 1 + word(reply, rflags + 1)? as usize;
     let is_granted = status(reply) == Some(0) && word(reply, delegation) == Some(OPEN_DELEGATE_READ);
     is_granted.then(|| part(reply, delegation + 1, 16)).flatten()
 }
 
-/// Removes a file in the root, as another client; returns whether it is gone.
+/// Removes a file in the root, as another client. Returns true if it is gone.
 pub(super) fn remove<V: Verbs>(session: &mut Session<'_, V>, name: &str) -> Result<bool, Error> {
     let remove = [octets(&[24, 28]), opaque(name.as_bytes())].concat();
     let status = NfsCall::compound(0, 2, &remove).reply(session)?.and_then(|reply| word(&reply, 5));
     Ok(status == Some(0))
 }
 
-/// The RPC Reply to a callback from its second word on, if it is NULL or a recall.
+/// Returns the RPC Reply to a callback from its second word on, if it is NULL or a recall.
 pub(super) fn reply_to(call: &RpcCall<'_>, arguments: &[u8]) -> Option<Vec<u8>> {
     const CB_SEQUENCE: u32 = 11;
     const CB_RECALL: u32 = 4;
@@ -165,9 +166,9 @@ pub(super) fn reply_to(call: &RpcCall<'_>, arguments: &[u8]) -> Option<Vec<u8>> 
         return Some(accepted);
     }
     let tag = part(arguments, 0, 4 + word(arguments, 0)?.next_multiple_of(4) as usize)?;
-    // Behind the minor version and the callback's number.
+    // After the minor version and the callback's number.
     let operations = arguments.get(tag.len() + 8..)?;
-    // Behind the session's ID, three numbers, whether to keep the reply, and no referring calls.
+    // After the session's ID, three numbers, whether to keep the reply, and no referring calls.
     let [count, first, second] = [word(operations, 0)?, word(operations, 1)?, word(operations, 11)?];
     if [count, first, second] != [2, CB_SEQUENCE, CB_RECALL] {
         return None;
@@ -177,7 +178,7 @@ pub(super) fn reply_to(call: &RpcCall<'_>, arguments: &[u8]) -> Option<Vec<u8>> 
     Some([accepted, octets(&[0]), tag, results.concat()].concat())
 }
 
-/// Whether a Call is for the program that was asked for.
+/// Returns true if a Call is for the requested program.
 pub(super) const fn is_asked_for(call: &RpcCall<'_>) -> bool {
     call.program == CALLBACK_PROGRAM
 }

@@ -1,5 +1,5 @@
-//! The calls: what each operation is in NFSv3 (RFC 1813) and in NFSv4.0 (RFC 7530). A file handle for NFSv3 is asked for by
-//! NFSv4, because MOUNT may be out of reach: the cases are tried where a server has the same handles in both.
+//! Calls of each operation in NFSv3 (RFC 1813) and in NFSv4.0 (RFC 7530). A file handle for NFSv3 is requested by
+//! NFSv4, because MOUNT may be out of reach: the cases are tried if a server has the same handles in both.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,16 +19,16 @@ pub(super) enum NfsVersion {
     Four,
 }
 
-/// What is called.
+/// Operation to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NfsOperation {
-    /// READ of so many octets from the beginning of the file.
+    /// READ of this many octets from the beginning of the file.
     Read(u32),
     /// READLINK of the symbolic link.
     Readlink,
-    /// READDIR of the root: its results may not be reduced.
+    /// READDIR of the root: its results must not be reduced.
     Readdir,
-    /// WRITE of so many octets to the beginning of the scratch file, over zeros, and READ of them. Of NFSv4 only.
+    /// WRITE of this many octets to the beginning of the scratch file, over zeros, and READ of them. NFSv4 only.
     Write(u32),
 }
 
@@ -36,10 +36,10 @@ pub(super) enum NfsOperation {
 pub(crate) const DELAY: u32 = 10_008;
 /// `NFS4ERR_GRACE`.
 pub(crate) const GRACE: u32 = 10_013;
-/// Between two attempts.
+/// Pause between two attempts.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why a call gives no results.
+/// Reason for a call without results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotMade {
     /// It has no reply that is inline and accepted.
@@ -68,7 +68,7 @@ pub(crate) struct NfsCall {
 use NfsOperation::{Read, Readdir, Readlink, Write};
 
 impl NfsOperation {
-    /// The call of this operation. The inner error says why there is none.
+    /// Returns the call of this operation. The inner error is the reason why there is none.
     pub(super) fn call<V: Verbs>(
         self,
         version: NfsVersion,
@@ -95,7 +95,7 @@ impl NfsOperation {
         })
     }
 
-    /// What it is in a COMPOUND.
+    /// Returns the operation in a COMPOUND.
     fn of_compound(self) -> Vec<u8> {
         match self {
             // The anonymous stateid, the offset, the count.
@@ -110,7 +110,7 @@ impl NfsOperation {
         }
     }
 
-    /// Where the data of WRITE is in a call of so many octets.
+    /// Returns the range of the data of WRITE in a call of this length.
     pub(super) fn data(self, call: usize) -> Option<Range<usize>> {
         let Write(length) = self else { return None };
         let end = call.checked_sub(Read(length).of_compound().len())?;
@@ -118,7 +118,7 @@ impl NfsOperation {
         Some(start..end)
     }
 
-    /// The procedure of NFSv3, with a handle as XDR has it.
+    /// Returns the procedure of NFSv3, with a handle in XDR.
     fn of_nfs3(self, handle: &[u8]) -> Option<NfsCall> {
         let (procedure, more) = match self {
             Read(length) => (6, vec![0, 0, length]),
@@ -130,7 +130,7 @@ impl NfsOperation {
     }
 }
 
-/// A COMPOUND of minor version 0 about what has this name in the root, or the root (RFC 7530 section 16.2).
+/// Returns a COMPOUND of minor version 0 about this name in the root, or the root (RFC 7530 section 16.2).
 fn compound(name: Option<&str>, count: u32, operations: &[u8]) -> NfsCall {
     let lookup = name.map_or(Vec::new(), |name| [octets(&[15]), opaque(name.as_bytes())].concat());
     let all = [octets(&[24]), lookup, operations.to_vec()].concat();
@@ -142,14 +142,14 @@ fn write(data: &[u8]) -> Vec<u8> {
     [octets(&[38, 0, 0, 0, 0, 0, 0, 2]), opaque(data)].concat()
 }
 
-/// The handle of what has this name in the root, or of the root, as XDR has it: with its length, and padded.
+/// Returns the handle of this name in the root, or of the root, in XDR: with its length, and padded.
 fn handle<V: Verbs>(session: &mut Session<'_, V>, name: Option<&str>) -> Result<Result<Vec<u8>, NotMade>, Error> {
     const GETFH: u32 = 10;
     let results = match compound(name, 1, &octets(&[GETFH])).make(session)? {
         Ok(results) => results,
         Err(failed) => return Ok(Err(failed)),
     };
-    // Behind msg_type, the verifier and the status of the RPC: status, tag, number of results, then two words of each.
+    // After msg_type, the verifier and the status of the RPC: status, tag, number of results, then two words of each.
     let before = 5 + 3 + 2 * if name.is_some() { 3 } else { 2 };
     let length = word(&results, before).map_or(0, |length| 4 + length.next_multiple_of(4)) as usize;
     let handle = results.get(4 * before..).and_then(|rest| rest.get(..length)).map(<[u8]>::to_vec);
@@ -182,7 +182,7 @@ impl NfsCall {
         })
     }
 
-    /// The same, whatever the status of NFS is.
+    /// Makes it without chunks. Returns its reply, whatever the status of NFS is.
     pub(crate) fn reply<V: Verbs>(&self, session: &mut Session<'_, V>) -> Result<Option<Vec<u8>>, Error> {
         let xid = session.fresh_xid();
         let answer = session.call(xid, &self.message(xid))?;
@@ -192,16 +192,16 @@ impl NfsCall {
     }
 }
 
-/// What follows the header of an `RDMA_MSG`.
+/// Returns the octets after the header of an `RDMA_MSG`.
 pub(crate) fn inline(octets: &[u8]) -> Option<&[u8]> {
     let message = Message::decode(octets).ok()?;
     matches!(message.header.body, Body::Msg { .. }).then(|| octets.get(message.header_length..)).flatten()
 }
 
-/// Replies from the second word on, without what differs between two calls: in NFSv3 the time of the last access to
-/// what was read, which is in the attributes that each reply begins with.
+/// Returns a reply from the second word on, without the parts that differ between two calls: in NFSv3 the time of the
+/// last access, which is in the attributes at the beginning of each reply.
 pub(super) fn lasting(version: NfsVersion, reply: &[u8]) -> Vec<u8> {
-    /// Where the attributes begin, if there are any; and that time in `fattr3`.
+    /// Offset of the attributes, if there are any, and of that time in `fattr3`.
     const ATTRIBUTES: usize = 7;
     const ACCESS: usize = ATTRIBUTES + 15;
     let mut reply = reply.to_vec();

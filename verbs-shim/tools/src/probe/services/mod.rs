@@ -1,6 +1,6 @@
-//! Calls of NFSv3 and NFSv4.0 that have data: in Read and Write chunks of odd shapes, beside a Reply chunk, and where no data
-//! may go into a Write chunk (RFC 8267 sections 4 and 6.1). What comes back has to be what a plain call of the same operation
-//! gives.
+//! Calls of NFSv3 and NFSv4.0 that have data: in Read and Write chunks of odd shapes, besides a Reply chunk, and
+//! without the data in a Write chunk that must not have it (RFC 8267 sections 4 and 6.1). The results have to be those
+//! of a plain call of the same operation.
 
 pub(super) mod calls;
 
@@ -22,13 +22,13 @@ pub(super) struct ServiceCase {
     pub(super) case: Case,
     nfs: NfsVersion,
     operation: NfsOperation,
-    /// The lengths of the segments of the Read chunk with the data of WRITE. With the padding or without.
+    /// Lengths of the segments of the Read chunk with the data of WRITE, with or without the padding.
     read: Option<&'static [u32]>,
-    /// One word of the call is in a Read chunk instead: each in turn, on a connection of its own.
+    /// True to put one word of the call in a Read chunk instead: each word in turn, on a connection of its own.
     pub(super) everywhere: bool,
-    /// The lengths of the segments of the Write chunk, if there is one.
+    /// Lengths of the segments of the Write chunk, if there is one.
     write: Option<&'static [u32]>,
-    /// The same for the Reply chunk.
+    /// Lengths of the segments of the Reply chunk, if there is one.
     reply: Option<&'static [u32]>,
 }
 
@@ -55,7 +55,7 @@ const fn case(
     ServiceCase { case, nfs: NfsVersion::Four, operation, read: None, everywhere: false, write, reply }
 }
 
-/// The same of NFSv3.
+/// A case of NFSv3.
 const fn nfs3(
     name: &'static str,
     about: [&'static str; 2],
@@ -71,8 +71,8 @@ const fn pulled(name: &'static str, length: u32, read: &'static [u32], reply: Op
     ServiceCase { read: Some(read), ..case(name, PULLED, Write(length), [None, reply], REPLY) }
 }
 
-/// A WRITE of NFSv4 of which any word is in a Read chunk. No item but the data is eligible, so nothing is asked for; but the
-/// Call that is put together is always the right one.
+/// A WRITE of NFSv4 with any word in a Read chunk. No item but the data is eligible, so no reaction is required; but
+/// the assembled Call is always the right one.
 const fn everywhere(name: &'static str, length: u32) -> ServiceCase {
     let about = ["ddp-not-eligible", "RFC 8166 6.1; RFC 8267 6.1"];
     ServiceCase { everywhere: true, ..case(name, about, Write(length), [None, None], UNSPECIFIED) }
@@ -117,18 +117,18 @@ const CASES: &[ServiceCase] = &[
     nfs3("nfs3-readdir-reply-chunk", BESIDE, Readdir, [None, Some(&[1024])], REPLY),
 ];
 
-/// All cases that can be tried.
+/// Returns all cases that can be tried.
 pub(super) fn all(suite: &Suite) -> impl Iterator<Item = &'static ServiceCase> + Clone + use<> {
     let apply = apply(suite);
     CASES.iter().filter(move |_| apply)
 }
 
-/// Whether cases of NFS can be tried: they are calls in version 1, and begin with NFSv4.
+/// Returns true if cases of NFS can be tried: they are calls in version 1, and begin with NFSv4.
 pub(super) fn apply(suite: &Suite) -> bool {
     suite.version == Version::One && suite.program == 100_003 && suite.program_version == 4
 }
 
-/// A list of chunks with one or none.
+/// Returns a list of chunks with one or none.
 fn chunk<V: Verbs>(session: &mut Session<'_, V>, lengths: Option<&[u32]>) -> Result<Vec<u8>, Error> {
     let Some(lengths) = lengths else { return Ok(Vec::new()) };
     let mut words = octets(&[1, u32::try_from(lengths.len()).unwrap_or(u32::MAX)]);
@@ -138,7 +138,7 @@ fn chunk<V: Verbs>(session: &mut Session<'_, V>, lengths: Option<&[u32]>) -> Res
     Ok(words)
 }
 
-/// The message of a service case. With a Position, the word there is in a Read chunk.
+/// Returns the message of a service case. With a Position, the word there is in a Read chunk.
 pub(super) fn compose<V: Verbs>(
     session: &mut Session<'_, V>,
     service: &ServiceCase,
@@ -168,9 +168,9 @@ pub(super) fn compose<V: Verbs>(
     Ok(message)
 }
 
-/// The results of the same operation without chunks, from the second word of the RPC Reply on.
+/// Returns the results of the same operation without chunks, from the second word of the RPC Reply on.
 ///
-/// The inner error says why there are none.
+/// The inner error is the reason why there are none.
 pub(super) fn plain<V: Verbs>(
     session: &mut Session<'_, V>,
     service: &ServiceCase,
@@ -184,26 +184,26 @@ pub(super) fn plain<V: Verbs>(
     loop {
         match call.make(session)? {
             Ok(results) => return Ok(Ok(Plain { call, results })),
-            // A server that has just started lets its former clients reclaim their state first.
+            // A server that has just started first lets its former clients reclaim their state.
             Err(NotMade::Status(DELAY | GRACE, _)) if Instant::now() < until => thread::sleep(PAUSE),
             Err(failed) => return Ok(Err(format!("the plain call fails: {failed}"))),
         }
     }
 }
 
-/// A call without chunks, and what came of it.
+/// A call without chunks, and its results.
 pub(super) struct Plain {
     call: NfsCall,
     results: Vec<u8>,
 }
 
 impl Plain {
-    /// Octets of the call.
+    /// Length of the call in octets.
     pub(super) fn length(&self) -> usize {
         self.call.message(0).len()
     }
 
-    /// Compares a reply with it. `areas` are those of the Read chunk, of the Write chunk, and of the Reply chunk.
+    /// Compares a reply with it. `areas`: memory of the Read chunk, of the Write chunk, and of the Reply chunk.
     pub(super) fn compare(&self, service: &ServiceCase, reply: &[u8], areas: &[Withdrawn], faults: &mut Faults) {
         let Ok(message) = Message::decode(reply) else { return };
         let Some(chunks) = message.header.chunks() else { return };
@@ -218,7 +218,7 @@ impl Plain {
         self.judge(service, stream.get(4..).unwrap_or_default(), &data, faults);
     }
 
-    /// `stream` is the Payload stream as it came, without its first word, and `data` what was taken out of it.
+    /// `stream`: the received Payload stream, without its first word. `data`: the octets that were reduced.
     fn judge(&self, service: &ServiceCase, stream: &[u8], data: &[u8], faults: &mut Faults) {
         if !data.is_empty() && service.operation == Readdir {
             return faults.add(Verdict::Violates, "reduced what is not eligible");
@@ -238,7 +238,7 @@ impl Plain {
     }
 }
 
-/// How a Payload stream differs from what it should be.
+/// Returns the difference between a Payload stream and the right one.
 fn difference(stream: &[u8], right: &[u8]) -> String {
     match (stream.strip_prefix(right), right.strip_prefix(stream)) {
         (Some(more), _) => format!("reply {} octets too long", more.len()),
@@ -247,7 +247,7 @@ fn difference(stream: &[u8], right: &[u8]) -> String {
     }
 }
 
-/// The octets that a returned chunk says it holds.
+/// Returns the octets that a returned chunk reports as written.
 fn gathered(lengths: impl Iterator<Item = u32>, areas: &[Withdrawn]) -> Vec<u8> {
     let octets = lengths.zip(areas).flat_map(|(length, area)| area.octets.iter().take(length as usize));
     octets.copied().collect()

@@ -132,7 +132,7 @@ fn what_fails_is_named_with_the_operation() {
         assert_eq!(told(nfs.look_up(&path("dir/file/x")).unwrap_err()), "LOOKUP \"x\": NFS4ERR_NOTDIR");
         assert_eq!(told(nfs.write(&path("dir"), &mut &b""[..]).unwrap_err()), "OPEN \"dir\": NFS4ERR_ISDIR");
         let (directory, file) = (nfs.look_up(&path("dir")).unwrap(), nfs.look_up(&path("dir/file")).unwrap());
-        assert_eq!(told(nfs.read(&directory, &mut Vec::new()).unwrap_err()), "it is no file, but a directory");
+        assert_eq!(told(nfs.read(&directory, &mut Vec::new()).unwrap_err()), "it is not a file, but a directory");
         assert_eq!(told(nfs.list(&file, |_| Ok(())).unwrap_err()), "READDIR: NFS4ERR_NOTDIR");
     });
     // It never can.
@@ -151,7 +151,7 @@ fn a_copy_that_is_not_whole_is_no_success() {
     let said = read(Whims { ends_at: Some(1_500_000), ..Whims::default() });
     assert_eq!(said, "the file ended after 1500000 of 3000000 octets");
     let said = read(Whims { endless: true, ..Whims::default() });
-    assert_eq!(said, "READ: the server does nothing, and says that it succeeded");
+    assert_eq!(said, "READ: the server reports success, but did nothing");
     let nfsd = Nfsd::new(Whims { restarts: true, ..Whims::default() });
     let error = with(&nfsd, |nfs| nfs.write(&path("file"), &mut &data(100)[..]).unwrap_err());
     assert!(matches!(error, Error::Restarted), "{error}");
@@ -187,7 +187,7 @@ fn a_directory_is_listed_page_by_page() {
     nfsd.put(&path("file"), Vec::new());
     with(&nfsd, |nfs| {
         let error = nfs.list(&nfs.look_up(&[]).unwrap(), |_| Ok(())).unwrap_err();
-        assert_eq!(error.to_string(), "READDIR: the server does nothing, and says that it succeeded");
+        assert_eq!(error.to_string(), "READDIR: the server reports success, but did nothing");
     });
 }
 

@@ -1,11 +1,13 @@
-//! COMPOUND, the main procedure of NFSv4 (RFC 7530 section 15.2): its operations, and how long their results can be.
+//! COMPOUND, the main procedure of NFSv4 (RFC 7530 section 15.2): its operations, and the maximum length of their
+//! results.
 
 use std::slice;
 
+use rpcrdma::Reader;
 use rpcrdma_capture::nfs::Procedure;
 use rpcrdma_verbs::{Call, Stream};
 
-use super::xdr::{Reader, put_opaque, put_u32, put_u64};
+use super::xdr::{put_opaque, put_u32, put_u64};
 use super::{Error, Status};
 
 /// An operation.
@@ -13,11 +15,11 @@ use super::{Error, Status};
 pub(super) struct Operation {
     code: u32,
     name: &'static str,
-    /// The most octets of its results after the status, without data that has a Write chunk.
+    /// Maximum length of its results after the status in octets, without data that has a Write chunk.
     results: u32,
 }
 
-/// The most octets of a file handle, with its count.
+/// Maximum length of a file handle, with its count.
 const HANDLE: u32 = 4 + 128;
 const STATEID: u32 = 16;
 const VERIFIER: u32 = 8;
@@ -45,12 +47,12 @@ pub(super) const SETCLIENTID: Operation = Operation { code: 35, name: "SETCLIENT
 pub(super) const SETCLIENTID_CONFIRM: Operation = Operation { code: 36, name: "SETCLIENTID_CONFIRM", results: 0 };
 pub(super) const WRITE: Operation = Operation { code: 38, name: "WRITE", results: 4 + 4 + VERIFIER };
 
-/// Identifies an open file, or nothing in particular (RFC 7530 section 9.1.4).
+/// Identifies an open file, or no file (RFC 7530 section 9.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StateId(pub(super) [u8; 16]);
 
 impl StateId {
-    /// The anonymous one: nothing is open (RFC 7530 section 9.1.4.3).
+    /// The anonymous stateid: no file is open (RFC 7530 section 9.1.4.3).
     pub(super) const ANONYMOUS: Self = Self([0; 16]);
 }
 
@@ -61,11 +63,11 @@ pub(crate) struct Attributes {
     pub(crate) kind: Option<u32>,
     /// Octets.
     pub(crate) size: Option<u64>,
-    /// Why those of a directory entry could not be read.
+    /// The error of an entry whose attributes could not be read.
     pub(crate) error: Option<u32>,
-    /// The most octets that a READ returns.
+    /// Maximum number of octets returned by a READ.
     pub(crate) max_read: Option<u64>,
-    /// The most octets that a WRITE takes.
+    /// Maximum number of octets written by a WRITE.
     pub(crate) max_write: Option<u64>,
 }
 
@@ -75,11 +77,11 @@ impl Attributes {
     const ERROR: u32 = 11;
     const MAX_READ: u32 = 30;
     const MAX_WRITE: u32 = 31;
-    /// Octets of their values, all together.
+    /// Length of all values together, in octets.
     const OCTETS: u32 = 4 + 8 + 4 + 8 + 8;
-    /// Those of a file or directory.
+    /// Attributes of a file or directory.
     pub(super) const OF_FILE: u32 = 1 << Self::KIND | 1 << Self::SIZE | 1 << Self::MAX_READ | 1 << Self::MAX_WRITE;
-    /// Those of a directory entry.
+    /// Attributes of a directory entry.
     pub(super) const OF_ENTRY: u32 = 1 << Self::KIND | 1 << Self::SIZE | 1 << Self::ERROR;
 
     pub(super) fn decode(results: &mut Reader<'_>) -> Result<Self, Error> {
@@ -106,7 +108,7 @@ impl Attributes {
         if others == [0; 2] { Ok(attributes) } else { Err(Error::Results(at)) }
     }
 
-    /// What it is.
+    /// Returns the kind of file in words.
     pub(crate) const fn kind_name(&self) -> &'static str {
         match self.kind {
             Some(1) => "a file",
@@ -127,12 +129,12 @@ pub(super) fn call() -> Call {
     Call::rpc(Procedure::NFS, 4, 1)
 }
 
-/// A COMPOUND that is being put together.
+/// A COMPOUND under construction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compound {
     octets: Vec<u8>,
     operations: Vec<(Operation, String)>,
-    /// The most octets of the results of all operations, with number and status of each.
+    /// Maximum length of the results of all operations, with number and status of each.
     results: u32,
 }
 
@@ -162,14 +164,14 @@ impl Compound {
         &mut self.octets
     }
 
-    /// GETATTR of these of the first 32 attributes.
+    /// Adds GETATTR for these of the first 32 attributes.
     pub(super) fn attributes(&mut self, mask: u32) {
         let arguments = self.add(GETATTR, "");
         put_u32(arguments, 1);
         put_u32(arguments, mask);
     }
 
-    /// READ; the data comes into a Write chunk.
+    /// Adds READ; its data comes into a Write chunk.
     pub(super) fn read(&mut self, state: StateId, offset: u64, count: u32) {
         let arguments = self.add(READ, "");
         arguments.extend_from_slice(&state.0);
@@ -177,7 +179,7 @@ impl Compound {
         put_u32(arguments, count);
     }
 
-    /// WRITE, which the server need not commit. The last operation: the data follows.
+    /// Adds WRITE, which the server need not commit. It is the last operation: the data follows.
     pub(super) fn write(&mut self, state: StateId, offset: u64, count: u32) {
         const UNSTABLE: u32 = 0;
         let arguments = self.add(WRITE, "");
@@ -187,7 +189,7 @@ impl Compound {
         put_u32(arguments, count);
     }
 
-    /// READDIR after a cookie; the results have at most this many octets, whatever is in the directory.
+    /// Adds READDIR after a cookie. `octets`: maximum length of the results, whatever is in the directory.
     pub(super) fn entries(&mut self, cookie: u64, verifier: [u8; 8], octets: u32) {
         let arguments = self.add(READDIR, "");
         put_u64(arguments, cookie);
@@ -199,17 +201,17 @@ impl Compound {
         self.results = self.results.saturating_add(octets);
     }
 
-    /// Whether it has an operation with a sequence number, which cannot be sent twice.
+    /// Returns true if it has an operation with a sequence number, which must not be sent twice.
     pub(super) fn has_sequence(&self) -> bool {
         self.operations.iter().any(|(operation, _)| [OPEN, OPEN_CONFIRM, CLOSE].contains(operation))
     }
 
-    /// Whether data follows the last operation.
+    /// Returns true if data follows the last operation.
     fn has_data(&self) -> bool {
         self.operations.last().is_some_and(|(operation, _)| *operation == WRITE)
     }
 
-    /// Octets of the results at most.
+    /// Returns the maximum length of the results in octets.
     pub(super) fn results_length(&self) -> u32 {
         /// Status, the tag, which is that of the call, and the number of results.
         const COMPOUND: u32 = 12;
@@ -226,10 +228,10 @@ impl Compound {
         }
     }
 
-    /// The results of a call, where all operations succeeded.
+    /// Returns the results of a call, if all operations succeeded.
     pub(super) fn results<'a>(&'a self, call: &'a Call) -> Result<Results<'a>, Error> {
         let results = call.accepted().map_err(Error::Reply)?;
-        // This shows a miscalculated room for them even if they happen to fit.
+        // This shows a wrong maximum even if the results happen to fit the buffer.
         let most = self.results_length() as usize;
         if results.len() > most {
             return Err(Error::Results(most));
@@ -237,7 +239,7 @@ impl Compound {
         let mut reader = Reader::new(results);
         let (number, _tag, at, count) = (reader.u32()?, reader.opaque()?, reader.offset(), reader.u32()? as usize);
         if number != 0 {
-            // The last one that was carried out is the one that failed.
+            // The last operation that was carried out has failed.
             let failed = self.operations.get(count.saturating_sub(1)).ok_or(Error::Results(at))?;
             let (operation, subject) = (failed.0.name, failed.1.clone());
             return Err(Error::Status(Status { operation, subject, number }));
@@ -256,7 +258,7 @@ pub(super) struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Goes on to those of the next such operation; operations in between have none.
+    /// Moves to the results of the next such operation; operations in between have none.
     pub(super) fn of(&mut self, wanted: Operation) -> Result<&mut Reader<'a>, Error> {
         loop {
             let at = self.reader.offset();

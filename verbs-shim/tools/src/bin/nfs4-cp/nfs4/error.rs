@@ -1,12 +1,13 @@
-//! Why a copy failed.
+//! Errors of a copy.
 
 use std::{fmt, io};
 
+use rpcrdma::reader::EndOfInput;
 use rpcrdma::rpc::AuthSysError;
 use rpcrdma_capture::nfs::{Procedure, status};
 use rpcrdma_verbs::{CallError, ReplyError, SettingsError};
 
-/// Why something could not be done.
+/// Reason for a failed copy.
 #[derive(Debug)]
 pub(crate) enum Error {
     /// The connection was not set up.
@@ -17,26 +18,26 @@ pub(crate) enum Error {
     Reply(ReplyError),
     /// There is no such user.
     User(AuthSysError),
-    /// So many calls cannot be made at once.
+    /// The number of calls in flight is not possible.
     Settings(SettingsError),
     /// An operation failed.
     Status(Status),
-    /// The results do not match the request, at this octet of them.
+    /// The results do not match the request, at this offset in octets.
     Results(usize),
-    /// It is not a file, but something of this kind.
+    /// It is a file of another kind.
     NotAFile(&'static str),
     /// The file ended early: it became shorter while it was read.
     Short {
-        /// Octets that were read.
+        /// Number of octets read.
         read: u64,
-        /// Octets it had.
+        /// Expected number of octets.
         of: u64,
     },
-    /// The server says that an operation was carried out, but did no part of it.
+    /// The server reports that an operation was carried out, but it had no effect.
     NoProgress(&'static str),
     /// The server was restarted during the writes, and may have lost data that was not committed.
     Restarted,
-    /// A file here could not be read or written.
+    /// A local file could not be read or written.
     Local(io::Error),
 }
 
@@ -45,7 +46,7 @@ pub(crate) enum Error {
 pub(crate) struct Status {
     /// Its name.
     pub(crate) operation: &'static str,
-    /// What it was applied to; may be empty.
+    /// Its subject; may be empty.
     pub(crate) subject: String,
     /// `nfsstat4`.
     pub(crate) number: u32,
@@ -57,13 +58,13 @@ impl Status {
     /// The server asks to try again later (RFC 7530 section 13.1.1.3).
     pub(crate) const DELAY: u32 = 10_008;
 
-    /// Whether it may succeed later.
+    /// Returns true if it may succeed later.
     pub(crate) const fn passes(&self) -> bool {
         matches!(self.number, Self::GRACE | Self::DELAY)
     }
 
-    /// Whether the server has taken the sequence number of its COMPOUND: the operation that has one was begun, and failed in
-    /// a way that takes it (RFC 7530 section 9.1.7).
+    /// Returns true if the server has used up the sequence number of its COMPOUND: the operation with the number was
+    /// begun, and failed in a way that uses it up (RFC 7530 section 9.1.7).
     pub(crate) fn takes_sequence(&self) -> bool {
         let begun = ["OPEN", "OPEN_CONFIRM", "CLOSE"].contains(&self.operation);
         // STALE_CLIENTID, STALE_STATEID, BAD_STATEID, BAD_SEQID, BADXDR, RESOURCE, NOFILEHANDLE, MOVED
@@ -94,13 +95,13 @@ impl fmt::Display for Error {
             Self::User(error) => write!(f, "{error}"),
             Self::Settings(error) => write!(f, "{error}"),
             Self::Status(status) => write!(f, "{status}"),
-            Self::Results(at) => write!(f, "the results are not those of what was asked, at octet {at}"),
-            Self::NotAFile(kind) => write!(f, "it is no file, but {kind}"),
+            Self::Results(at) => write!(f, "the results do not match the request, at octet {at}"),
+            Self::NotAFile(kind) => write!(f, "it is not a file, but {kind}"),
             Self::Short { read, of } => write!(f, "the file ended after {read} of {of} octets"),
             Self::NoProgress(operation) => {
-                write!(f, "{operation}: the server does nothing, and says that it succeeded")
+                write!(f, "{operation}: the server reports success, but did nothing")
             }
-            Self::Restarted => f.write_str("the server was restarted meanwhile, and what was written may be lost"),
+            Self::Restarted => f.write_str("the server was restarted meanwhile, and uncommitted data may be lost"),
             Self::Local(error) => write!(f, "{error}"),
         }
     }
@@ -111,6 +112,12 @@ impl std::error::Error for Error {}
 impl From<CallError> for Error {
     fn from(error: CallError) -> Self {
         Self::Call(error)
+    }
+}
+
+impl From<EndOfInput> for Error {
+    fn from(end: EndOfInput) -> Self {
+        Self::Results(end.offset)
     }
 }
 

@@ -10,15 +10,15 @@ use super::{Attributes, Error, Found, Nfs4};
 pub(crate) struct Entry {
     /// Its name, as far as it is UTF-8.
     pub(crate) name: String,
-    /// What is known about it.
+    /// Its attributes.
     pub(crate) attributes: Attributes,
 }
 
-/// The most octets of the results of a READDIR.
+/// Maximum length of the results of a READDIR in octets.
 const PAGE: u32 = 32_768;
 
 impl<V: Provider> Nfs4<V> {
-    /// Passes on the entries of a directory, page by page, in the server's order, and returns how many there are.
+    /// Passes the entries of a directory to `take`, page by page, in the server's order. Returns their number.
     pub(crate) fn list(
         &self,
         directory: &Found,
@@ -31,7 +31,7 @@ impl<V: Provider> Nfs4<V> {
             let call = self.run(&compound)?;
             let mut results = compound.results(&call)?;
             let reader = results.of(READDIR)?;
-            verifier = reader.array()?;
+            verifier = *reader.array()?;
             let before = cookie;
             while reader.u32()? != 0 {
                 cookie = reader.u64()?;

@@ -1,4 +1,4 @@
-//! Where a file is on a server.
+//! Location of a file on a server.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -8,7 +8,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 pub(crate) struct Location {
     host: String,
     port: u16,
-    /// The names on the way from the root.
+    /// The names on the path from the root.
     pub(crate) path: Vec<String>,
 }
 
@@ -16,7 +16,7 @@ pub(crate) struct Location {
 const PORT: u16 = 20_049;
 
 impl Location {
-    /// Parses a location; none if it does not begin with `nfs://`, and so is a local file.
+    /// Parses a location. Returns `None` if it does not begin with `nfs://`, and so is a local file.
     pub(crate) fn parse(text: &str) -> Option<Result<Self, String>> {
         let rest = text.strip_prefix("nfs://")?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));

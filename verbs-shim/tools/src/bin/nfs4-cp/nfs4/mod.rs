@@ -1,4 +1,4 @@
-//! A client of NFSv4.0 (RFC 7530) that knows enough to copy files and list directories.
+//! A client of NFSv4.0 (RFC 7530) for copying files and listing directories.
 //!
 //! READs receive their data in Write chunks and WRITEs send theirs in Read chunks, several at a time. READDIR results
 //! come in a Reply chunk, and a path that is too long for a Send goes in a Position Zero chunk (RFC 8267).
@@ -27,13 +27,13 @@ pub(crate) use self::location::Location;
 /// The settings of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Options {
-    /// READs or WRITEs in flight at once; at least 1.
+    /// Maximum number of READs or WRITEs in flight; at least 1.
     pub(crate) depth: u32,
     /// User and group of the caller (RFC 5531 section 14).
     pub(crate) user: (u32, u32),
-    /// How long to keep trying if the server asks to try again later.
+    /// Time during which a call is repeated if the server asks to try again later.
     pub(crate) patience: Duration,
-    /// The versions of RPC-over-RDMA to begin with.
+    /// Versions of RPC-over-RDMA to use.
     pub(crate) versions: Versions,
 }
 
@@ -51,15 +51,15 @@ pub(crate) struct Nfs4<V: Provider> {
     patience: Duration,
 }
 
-/// Something on the server.
+/// A file or directory on the server.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     handle: Vec<u8>,
-    /// What is known of it.
+    /// Its attributes.
     pub(crate) attributes: Attributes,
 }
 
-/// The most data that one READ or WRITE carries.
+/// Maximum length of the data of one READ or WRITE.
 const MOST_DATA: u64 = 1 << 20;
 
 impl<V: Provider> Nfs4<V> {
@@ -72,7 +72,7 @@ impl<V: Provider> Nfs4<V> {
         Ok(Self { client, user, depth: depth as usize, patience: options.patience })
     }
 
-    /// The version of RPC-over-RDMA that was agreed.
+    /// The version of RPC-over-RDMA of the connection.
     pub(crate) fn version(&self) -> Option<Version> {
         self.client.connection().version()
     }
@@ -95,7 +95,7 @@ impl<V: Provider> Nfs4<V> {
         self.land(flight)
     }
 
-    /// A COMPOUND of nothing so far.
+    /// Returns a call without operations.
     fn call(&self) -> Call {
         compound::call().with_credentials(&self.user)
     }
@@ -115,7 +115,8 @@ impl<V: Provider> Nfs4<V> {
         Flight { compound, pending: self.client.start(call) }
     }
 
-    /// Waits for the reply. A server that cannot answer now is asked again, as a new call (RFC 7530 section 13.1.1.3).
+    /// Waits for the reply. If the server cannot answer now, the call is repeated, as a new one (RFC 7530 section
+    /// 13.1.1.3).
     fn land(&self, flight: Flight<V>) -> Result<Call, Error> {
         let Flight { mut compound, mut pending } = flight;
         let mut patience = Patience::new(self.patience);
@@ -132,8 +133,8 @@ impl<V: Provider> Nfs4<V> {
         }
     }
 
-    /// Waits for everything in flight, whatever the outcome: if it were given up, the server could find its memory
-    /// gone. If a call had no reply, nothing more will come on this connection.
+    /// Waits for everything in flight, whatever the outcome: if a call were given up, its memory would be gone when the
+    /// server accesses it. If a call had no reply, no other reply will come on this connection.
     fn abandon<T>(&self, done: &Result<T, Error>, flights: &mut VecDeque<Transfer<V>>) {
         if matches!(done, Err(Error::Call(_))) {
             self.client.connection().disconnect();
@@ -157,7 +158,7 @@ struct Transfer<V: Provider> {
     count: u32,
 }
 
-/// How long to wait for a server that keeps asking to try again later.
+/// Time left for a server that keeps asking to try again later.
 struct Patience {
     until: Option<Instant>,
     pause: Duration,
@@ -168,7 +169,7 @@ impl Patience {
         Self { until: Instant::now().checked_add(longest), pause: Duration::from_millis(10) }
     }
 
-    /// Whether to try again; returns when it is time to.
+    /// Returns true if there is time for another attempt, after the pause before it.
     fn is_left(&mut self, status: &Status) -> bool {
         const LONGEST: Duration = Duration::from_secs(1);
         if !status.passes() || self.until.is_some_and(|until| until < Instant::now() + self.pause) {

@@ -1,4 +1,4 @@
-//! From the server: READs (RFC 7530 section 16.23) into Write chunks.
+//! Copying from the server: READs (RFC 7530 section 16.23) into Write chunks.
 
 use std::collections::VecDeque;
 use std::io::Write;
@@ -8,14 +8,14 @@ use rpcrdma_verbs::{Call, Provider};
 use super::compound::{Compound, READ, StateId};
 use super::{Error, Found, MOST_DATA, Nfs4, Transfer};
 
-/// What a READ has brought.
+/// Result of a READ.
 struct Data {
     call: Call,
     eof: bool,
 }
 
 impl<V: Provider> Nfs4<V> {
-    /// Reads a whole file, and passes on its octets in order, straight from where the adapter put them.
+    /// Reads a whole file, and writes its octets to `sink` in order, directly from the registered buffers.
     pub(crate) fn read(&self, file: &Found, sink: &mut impl Write) -> Result<u64, Error> {
         if file.attributes.kind != Some(1) {
             return Err(Error::NotAFile(file.attributes.kind_name()));
@@ -27,14 +27,14 @@ impl<V: Provider> Nfs4<V> {
     }
 
     fn read_all(&self, file: &Found, sink: &mut impl Write, flights: &mut VecDeque<Transfer<V>>) -> Result<u64, Error> {
-        /// Requested where the file should end, to read what has been added meanwhile.
+        /// Requested after the expected end, to read what has been added meanwhile.
         const BEHIND_THE_END: u64 = 4096;
         let size = file.attributes.size.unwrap_or(0);
         let most = file.attributes.max_read.unwrap_or(MOST_DATA).clamp(1, MOST_DATA);
         let mut spare = Vec::new();
         let (mut next, mut at) = (0, 0);
         loop {
-            // The last READ says that it was the last, so there is one even for an empty file.
+            // The last READ reports the end of the file, so there is one even for an empty file.
             while flights.len() < self.depth && (next < size || flights.is_empty()) {
                 let count = if next < size { most.min(size - next) } else { most.min(BEHIND_THE_END) };
                 flights.push_back(self.start_read(

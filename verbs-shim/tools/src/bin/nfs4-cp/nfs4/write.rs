@@ -1,36 +1,38 @@
-//! To the server: OPEN, WRITEs (RFC 7530 section 16.36) by Read chunks, COMMIT, CLOSE.
+//! Copying to the server: OPEN, WRITEs (RFC 7530 section 16.36) from Read chunks, COMMIT, CLOSE.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 use std::process;
 
+use rpcrdma::Reader;
 use rpcrdma_verbs::{Call, Provider};
 
 use super::compound::{
     Attributes, CLOSE, COMMIT, Compound, DELEGRETURN, GETATTR, GETFH, OPEN, OPEN_CONFIRM, SETCLIENTID,
     SETCLIENTID_CONFIRM, StateId, WRITE,
 };
-use super::xdr::{Reader, put_opaque, put_u32, put_u64};
+use super::xdr::{put_opaque, put_u32, put_u64};
 use super::{Error, Found, MOST_DATA, Nfs4, Patience, Transfer};
 
 /// A file that is open for writing, and empty.
 struct Open {
     file: Found,
     state: StateId,
-    /// The next of its owner (RFC 7530 section 9.1.7).
+    /// The next sequence number of its owner (RFC 7530 section 9.1.7).
     sequence: u32,
 }
 
-/// What an OPEN returns.
+/// Results of an OPEN.
 struct Opened {
     state: StateId,
-    /// Whether the owner is new to the server, which wants it confirmed.
+    /// True if the owner is new to the server, which wants it confirmed.
     confirm: bool,
     delegation: Option<StateId>,
 }
 
-/// Identifies an instance of the server: another one has lost what was not committed (RFC 7530 section 16.36.4).
+/// Identifies an instance of the server: another instance has lost data that was not committed (RFC 7530 section
+/// 16.36.4).
 type Verifier = [u8; 8];
 
 impl<V: Provider> Nfs4<V> {
@@ -65,7 +67,7 @@ impl<V: Provider> Nfs4<V> {
         let mut compound = Compound::default();
         let arguments = compound.add(SETCLIENTID_CONFIRM, "");
         put_u64(arguments, client);
-        arguments.extend_from_slice(&verifier);
+        arguments.extend_from_slice(verifier);
         self.run(&compound)?;
         Ok(client)
     }
@@ -109,7 +111,7 @@ impl<V: Provider> Nfs4<V> {
             arguments.extend_from_slice(&state.0);
             put_u32(arguments, sequence);
         })
-        .and_then(|(compound, call)| Ok(StateId(compound.results(&call)?.of(OPEN_CONFIRM)?.array()?)))
+        .and_then(|(compound, call)| Ok(StateId(*compound.results(&call)?.of(OPEN_CONFIRM)?.array()?)))
     }
 
     fn close(&self, open: &mut Open) -> Result<(), Error> {
@@ -171,11 +173,11 @@ impl<V: Provider> Nfs4<V> {
         if verifier.is_some() {
             let mut compound = Compound::of(&open.file.handle);
             let arguments = compound.add(COMMIT, "");
-            // All of it.
+            // Commits the whole file.
             put_u64(arguments, 0);
             put_u32(arguments, 0);
             let call = self.run(&compound)?;
-            same(&mut verifier, compound.results(&call)?.of(COMMIT)?.array()?)?;
+            same(&mut verifier, *compound.results(&call)?.of(COMMIT)?.array()?)?;
         }
         Ok(at)
     }
@@ -187,7 +189,7 @@ impl<V: Provider> Nfs4<V> {
         Ok(Transfer { flight: self.start_with(compound, call, data), offset, count })
     }
 
-    /// Waits until all of it is written; the server may do it in parts.
+    /// Waits until all of it is written; the server may write it in parts.
     fn end_write(
         &self,
         open: &Open,
@@ -200,7 +202,7 @@ impl<V: Provider> Nfs4<V> {
             let mut results = compound.results(&call)?;
             let reader = results.of(WRITE)?;
             let (at, count, _committed) = (reader.offset(), reader.u32()?, reader.u32()?);
-            same(verifier, reader.array()?)?;
+            same(verifier, *reader.array()?)?;
             if count > transfer.count {
                 return Err(Error::Results(at));
             }
@@ -218,12 +220,12 @@ impl<V: Provider> Nfs4<V> {
     }
 }
 
-/// Whether it is still the same instance of the server.
+/// Checks that it is still the same instance of the server.
 fn same(verifier: &mut Option<Verifier>, other: Verifier) -> Result<(), Error> {
     if *verifier.get_or_insert(other) == other { Ok(()) } else { Err(Error::Restarted) }
 }
 
-/// Opens a file in the directory that the path leads to, creating or emptying it.
+/// COMPOUND that opens a file in the directory at the path, creating or emptying it.
 fn open_compound(client: u64, sequence: u32, path: &[String]) -> Compound {
     const WRITE_ONLY: u32 = 2;
     const DENY_NOTHING: u32 = 0;
@@ -254,13 +256,13 @@ fn open_compound(client: u64, sequence: u32, path: &[String]) -> Compound {
 }
 
 impl Opened {
-    /// Of the results of OPEN (RFC 7530 section 16.16.3).
+    /// Decodes the results of OPEN (RFC 7530 section 16.16.3).
     fn decode(reader: &mut Reader<'_>) -> Result<Self, Error> {
         const CONFIRM: u32 = 2;
         const NO_DELEGATION: u32 = 0;
         const READ_DELEGATION: u32 = 1;
         const WRITE_DELEGATION: u32 = 2;
-        let state = StateId(reader.array()?);
+        let state = StateId(*reader.array()?);
         let _change = reader.array::<20>()?;
         let confirm = reader.u32()? & CONFIRM != 0;
         for _ in 0..reader.u32()? {
@@ -270,7 +272,7 @@ impl Opened {
         let delegation = match reader.u32()? {
             NO_DELEGATION => None,
             kind @ (READ_DELEGATION | WRITE_DELEGATION) => {
-                let (delegation, _recall) = (StateId(reader.array()?), reader.u32()?);
+                let (delegation, _recall) = (StateId(*reader.array()?), reader.u32()?);
                 if kind == WRITE_DELEGATION {
                     let _limit = reader.array::<12>()?;
                 }

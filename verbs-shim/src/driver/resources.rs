@@ -1,8 +1,8 @@
-//! The parts of a connection that never change: its adapter, and the numbering of what is posted.
+//! RDMA resources of a connection: adapter, protection domain and queue pair, and the numbers of its work requests.
 
 use crate::verbs::{Access, Verbs};
 
-/// [`Verbs`] that several threads can use: every provider here.
+/// [`Verbs`] that several threads can use. Every provider here implements it.
 pub trait Provider:
     Verbs<Domain: Send + Sync, Region: Send + Sync, QueuePair: Send + Sync, Listener: Send + Sync>
     + Clone
@@ -21,17 +21,17 @@ impl<V> Provider for V where
 {
 }
 
-/// The parts that never change.
-pub(crate) struct Port<V: Verbs> {
+/// Adapter, protection domain and queue pair of a connection, for as long as it lasts.
+pub(crate) struct Resources<V: Verbs> {
     pub(crate) verbs: V,
     pub(crate) domain: V::Domain,
     pub(crate) queue_pair: V::QueuePair,
 }
 
-/// The rights to memory into which RDMA Reads of this end bring data.
+/// Access rights to memory into which RDMA Reads of this end bring data.
 pub(super) const SINK: Access = Access::LOCAL_WRITE.union(Access::READ_SINK);
 
-/// The number of a work request or Receive.
+/// Number of a work request or a Receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Posted {
     Receive(u32),

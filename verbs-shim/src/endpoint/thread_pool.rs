@@ -1,10 +1,10 @@
-//! The threads of a server.
+//! Thread pool of a server.
 //!
-//! All of them wait in one place, for whatever happens on any connection or at the listener. The thread that is woken
-//! takes the key of one connection and looks after that connection until it is quiet, while another goes on waiting. So
-//! there are as many threads as connections that are being served at the moment, and two more. A slow service holds up
-//! its own connection only, a call to a sleeping server wakes one thread, and idle connections cost none. Threads
-//! beyond these end after two seconds. When the server has stopped, all threads are gone.
+//! All threads wait in one [`Waiter`], for events of any connection or of the listener. The thread that is woken gets
+//! the key of one connection and serves that connection until nothing is left to do, while another thread goes on
+//! waiting. So there are as many threads as connections that are being served at the moment, and two more. A slow
+//! service holds up its own connection only, a call to a sleeping server wakes one thread, and idle connections need
+//! none. Additional threads end after two seconds. When the server has stopped, all threads are gone.
 
 use std::collections::HashMap;
 use std::mem;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::driver::port::Provider;
+use crate::driver::resources::Provider;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::server::{Server, Service, Stopper};
 use crate::endpoint::threads::Threads;
@@ -24,63 +24,63 @@ use crate::verbs::Armed;
 use crate::verbs::Error;
 use crate::verbs::waiter::{Waiter, Watch};
 
-/// The listener has something.
+/// Key of an event at the listener.
 const LISTENER: u64 = 0;
-/// The server has to stop, or has stopped.
+/// Key of the request to stop.
 const STOP: u64 = 1;
-/// Threads that wait, however long nothing happens.
+/// Number of waiting threads that do not end when idle.
 const WAIT: usize = 2;
-/// How long additional threads wait before they end, so that threads do not come and go with each burst of calls.
+/// Idle time after which additional threads end, so that threads do not come and go with each burst of calls.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// The threads of a server, and the connections that they look after.
-pub(crate) struct Crew<'a, V: Provider, S> {
+/// The threads of a server, and the connections that they serve.
+pub(crate) struct ThreadPool<'a, V: Provider, S> {
     server: &'a Server<V>,
     service: &'a S,
     waiter: Waiter,
-    state: Mutex<CrewState<V>>,
+    state: Mutex<PoolState<V>>,
 }
 
-struct CrewState<V: Provider> {
-    /// By their keys.
-    served: HashMap<u64, Arc<Served<V>>>,
+struct PoolState<V: Provider> {
+    /// Connections by key.
+    served: HashMap<u64, Arc<ServedConnection<V>>>,
     last: u64,
-    /// Threads that wait.
+    /// Number of waiting threads.
     waiting: usize,
-    stage: CrewStage,
+    stage: PoolStage,
     failed: Option<Error>,
 }
 
-/// Once it stops, no connection is accepted, and when the last one has ended, so do the threads.
+/// A pool that stops accepts no connection. The threads end with the last connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CrewStage {
+enum PoolStage {
     Serving,
     Stopping,
 }
 
 /// A connection that is served.
-struct Served<V: Provider> {
+struct ServedConnection<V: Provider> {
     connection: Connection<V>,
     watch: Watch,
-    heard: Mutex<LastHeard>,
-    /// Whether the service knows which version the connection speaks.
-    told_version: AtomicBool,
-    care: Mutex<Care>,
+    last_activity: Mutex<LastActivity>,
+    /// True once the service was notified of the connection's version.
+    version_reported: AtomicBool,
+    serve_state: Mutex<ServeState>,
 }
 
-/// Whether somebody looks after a connection: one thread at a time.
+/// A connection is served by at most one thread at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Care {
-    Nobody,
-    Somebody,
-    /// A thread that has to look again, because something has happened meanwhile.
-    Again,
+enum ServeState {
+    Idle,
+    Busy,
+    /// Busy, and the thread has to serve it again, because of another event.
+    Repeat,
 }
 
-/// When the other side was last heard from.
+/// Time of the last message from the other side.
 #[derive(Clone, Copy, Debug)]
-enum LastHeard {
-    /// It has just connected, and the service does not know yet.
+enum LastActivity {
+    /// It has just connected, and the service was not notified yet.
     Never,
     At(Instant),
 }
@@ -90,107 +90,107 @@ impl<V: Provider> Server<V> {
     /// and two more threads sleep.
     ///
     /// # Errors
-    /// Those of [`Verbs::request`](crate::Verbs::request), which stop the server. Failures of single connections are
-    /// reported to the service.
+    /// Any error of [`Verbs::request`](crate::Verbs::request), which stops the server. Failures of single connections
+    /// are reported to the service.
     ///
     /// # Panics
-    /// When it is stopped, if the service has panicked; a panic in [`Service::failed`] stops it.
+    /// If the service has panicked, after the server has stopped. A panic in [`Service::failed`] stops it.
     pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
-        let crew = Crew::new(self, service)?;
+        let pool = ThreadPool::new(self, service)?;
         thread::scope(|scope| {
             let threads = Arc::new(Threads::new(scope));
-            crew.hire(&threads)?;
+            pool.spawn(&threads)?;
             threads.join_all();
-            crew.failure()
+            pool.failure()
         })
     }
 }
 
-impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
+impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
     pub(crate) fn new(server: &'a Server<V>, service: &'a S) -> Result<Self, Error> {
         let state =
-            CrewState { served: HashMap::new(), last: STOP, waiting: 0, stage: CrewStage::Serving, failed: None };
+            PoolState { served: HashMap::new(), last: STOP, waiting: 0, stage: PoolStage::Serving, failed: None };
         let waiter = Waiter::new()?;
         waiter.wake(LISTENER);
         server.stop.tell(waiter.waker(STOP));
         Ok(Self { server, service, waiter, state: Mutex::new(state) })
     }
 
-    /// Why it has stopped, if nobody asked for it.
+    /// Returns the error that stopped the server.
     pub(crate) fn failure(&self) -> Result<(), Error> {
         self.lock().failed.take().map_or(Ok(()), Err)
     }
 
-    fn lock(&self) -> MutexGuard<'_, CrewState<V>> {
+    fn lock(&self) -> MutexGuard<'_, PoolState<V>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a thread.
-    fn hire<'scope>(&'scope self, threads: &Arc<Threads<'scope, '_>>) -> Result<(), Error> {
+    fn spawn<'scope>(&'scope self, threads: &Arc<Threads<'scope, '_>>) -> Result<(), Error> {
         let others = Arc::clone(threads);
         threads.begin("rpcrdma server", move || self.work(&others))
     }
 
-    /// What each thread does.
+    /// Main loop of each thread.
     fn work<'scope>(&'scope self, threads: &Arc<Threads<'scope, '_>>) {
         loop {
             let woken = self.waiter.wait(self.begin_to_wait());
             let waiting = self.end_to_wait();
             if self.is_over() {
-                // For the next thread.
+                // Wakes the next thread, which ends too.
                 self.waiter.wake(STOP);
                 return;
             }
             match waiting {
-                // Without another thread, whatever else happens waits for this one.
-                0 => drop(self.hire(threads)),
+                // Without another thread, all other events would wait for this one.
+                0 => drop(self.spawn(threads)),
                 WAIT.. if woken == Ok(None) => return threads.join_ended(),
                 _ => {}
             }
             match woken {
                 Ok(Some(LISTENER)) => self.accept(),
                 Ok(Some(STOP)) => self.stop(),
-                Ok(Some(key)) => self.look_after(key),
+                Ok(Some(key)) => self.serve(key),
                 Ok(None) => {}
                 Err(error) => self.fail(error),
             }
         }
     }
 
-    /// Counts one more waiting thread, and says how long it may wait.
+    /// Counts one more waiting thread. Returns the time after which it ends, if it is an additional one.
     fn begin_to_wait(&self) -> Option<Duration> {
         let mut state = self.lock();
         state.waiting += 1;
         (state.waiting > WAIT).then_some(LINGER)
     }
 
-    /// Counts one less, and says how many still wait.
+    /// Counts one waiting thread less. Returns the number of the others.
     fn end_to_wait(&self) -> usize {
         let mut state = self.lock();
         state.waiting -= 1;
         state.waiting
     }
 
-    /// Whether there is nothing left to wait for.
+    /// Returns true if there is nothing left to wait for.
     fn is_over(&self) -> bool {
         let state = self.lock();
-        state.stage == CrewStage::Stopping && state.served.is_empty()
+        state.stage == PoolStage::Stopping && state.served.is_empty()
     }
 
     /// Ends all connections.
     fn stop(&self) {
         let mut state = self.lock();
-        state.stage = CrewStage::Stopping;
+        state.stage = PoolStage::Stopping;
         let all: Vec<_> = state.served.values().map(Arc::clone).collect();
         drop(state);
         all.iter().for_each(|served| served.connection.disconnect());
         if all.is_empty() {
-            // Otherwise the last that leaves says so.
+            // Otherwise the removal of the last connection wakes it.
             self.waiter.wake(STOP);
         }
     }
 
-    /// Stops because it cannot go on.
+    /// Stops because of an error.
     fn fail(&self, error: Error) {
         self.lock().failed.get_or_insert(error);
         self.server.stop.stop();
@@ -239,51 +239,51 @@ impl<'a, V: Provider, S: Service<V>> Crew<'a, V, S> {
         self.service.failed(peer, why);
     }
 
-    /// Lets threads look after a connection.
+    /// Adds a connection.
     fn begin(&self, connection: Connection<V>) {
         let mut state = self.lock();
         state.last += 1;
         let watch = Watch::new(&self.waiter, state.last);
-        let served = Arc::new(Served {
+        let served = Arc::new(ServedConnection {
             connection,
             watch,
-            heard: Mutex::new(LastHeard::Never),
-            told_version: AtomicBool::new(false),
-            care: Mutex::new(Care::Nobody),
+            last_activity: Mutex::new(LastActivity::Never),
+            version_reported: AtomicBool::new(false),
+            serve_state: Mutex::new(ServeState::Idle),
         });
         let key = state.last;
         state.served.insert(key, Arc::clone(&served));
         let stage = state.stage;
         drop(state);
-        if stage == CrewStage::Stopping {
+        if stage == PoolStage::Stopping {
             served.connection.disconnect();
         }
         served.watch.wake();
     }
 
-    /// Looks after a connection, until there is nothing to do, or its end.
-    fn look_after(&self, key: u64) {
+    /// Serves a connection until there is nothing to do, or it has ended.
+    fn serve(&self, key: u64) {
         let Some(served) = self.lock().served.get(&key).map(Arc::clone) else { return };
-        if !served.take() {
+        if !served.begin() {
             return;
         }
-        let leaving = Leaving { crew: self, key, served: &served };
+        let removal = Removal { pool: self, key, served: &served };
         loop {
-            served.connection.attend();
+            served.connection.begin_serving();
             if let Err(ended) = served.serve(self.service, self.server.idle) {
                 self.server.remember_unusable(&served.connection);
                 self.service.ended(served.connection.peer(), &ended);
                 return;
             }
-            if served.rest(self.server.idle) == Armed::Quiet && served.leave() {
-                mem::forget(leaving);
+            if served.arm(self.server.idle) == Armed::Quiet && served.end() {
+                mem::forget(removal);
                 return;
             }
         }
     }
 }
 
-/// A service that panics when told of a failed connection stops its server.
+/// Stops the server if the service panics in [`Service::failed`].
 struct StopsOnPanic<'a>(&'a Stopper);
 
 impl Drop for StopsOnPanic<'_> {
@@ -294,93 +294,93 @@ impl Drop for StopsOnPanic<'_> {
     }
 }
 
-/// Removes a connection, because it is over or the service has panicked.
-struct Leaving<'a, V: Provider, S: Service<V>> {
-    crew: &'a Crew<'a, V, S>,
+/// Removes a connection when dropped, because it has ended or the service has panicked.
+struct Removal<'a, V: Provider, S: Service<V>> {
+    pool: &'a ThreadPool<'a, V, S>,
     key: u64,
-    served: &'a Served<V>,
+    served: &'a ServedConnection<V>,
 }
 
-impl<V: Provider, S: Service<V>> Drop for Leaving<'_, V, S> {
+impl<V: Provider, S: Service<V>> Drop for Removal<'_, V, S> {
     fn drop(&mut self) {
-        // Requests that are answered elsewhere would keep it.
+        // Requests that are answered elsewhere would keep it open.
         self.served.connection.disconnect();
-        let mut state = self.crew.lock();
+        let mut state = self.pool.lock();
         state.served.remove(&self.key);
-        self.crew.waiter.forget(self.key);
-        if state.served.is_empty() && state.stage == CrewStage::Stopping {
-            self.crew.waiter.wake(STOP);
+        self.pool.waiter.forget(self.key);
+        if state.served.is_empty() && state.stage == PoolStage::Stopping {
+            self.pool.waiter.wake(STOP);
         }
     }
 }
 
-impl<V: Provider> Served<V> {
-    fn lock(&self) -> MutexGuard<'_, LastHeard> {
-        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+impl<V: Provider> ServedConnection<V> {
+    fn lock(&self) -> MutexGuard<'_, LastActivity> {
+        self.last_activity.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes it to look after it; false if another thread already does, which then looks again.
-    fn take(&self) -> bool {
-        let mut care = self.care();
-        *care = if *care == Care::Nobody { Care::Somebody } else { Care::Again };
-        *care == Care::Somebody
+    /// Begins to serve it. Returns false if another thread already does, which then serves it again.
+    fn begin(&self) -> bool {
+        let mut serve_state = self.serve_state();
+        *serve_state = if *serve_state == ServeState::Idle { ServeState::Busy } else { ServeState::Repeat };
+        *serve_state == ServeState::Busy
     }
 
-    /// Leaves it, unless something has happened meanwhile.
-    fn leave(&self) -> bool {
-        let mut care = self.care();
-        *care = if *care == Care::Again { Care::Somebody } else { Care::Nobody };
-        *care == Care::Nobody
+    /// Stops serving it. Returns false if there was another event meanwhile.
+    fn end(&self) -> bool {
+        let mut serve_state = self.serve_state();
+        *serve_state = if *serve_state == ServeState::Repeat { ServeState::Busy } else { ServeState::Idle };
+        *serve_state == ServeState::Idle
     }
 
-    fn care(&self) -> MutexGuard<'_, Care> {
-        self.care.lock().unwrap_or_else(PoisonError::into_inner)
+    fn serve_state(&self) -> MutexGuard<'_, ServeState> {
+        self.serve_state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands all waiting calls to the service, and ends a connection that has been idle for too long.
+    /// Passes all waiting calls to the service, and ends a connection that has been idle for too long.
     fn serve(&self, service: &impl Service<V>, idle: Option<Duration>) -> Result<(), Ended> {
-        let mut heard = match *self.lock() {
-            LastHeard::Never => {
+        let mut last_activity = match *self.lock() {
+            LastActivity::Never => {
                 service.connected(&self.connection);
                 Instant::now()
             }
-            LastHeard::At(heard) => heard,
+            LastActivity::At(last_activity) => last_activity,
         };
         loop {
             let taken = self.connection.taken();
             let request = self.connection.request(Duration::ZERO)?;
-            if !self.told_version.load(Ordering::Relaxed) && self.connection.version().is_some() {
-                self.told_version.store(true, Ordering::Relaxed);
+            if !self.version_reported.load(Ordering::Relaxed) && self.connection.version().is_some() {
+                self.version_reported.store(true, Ordering::Relaxed);
                 service.agreed(&self.connection);
             }
             if let Some(request) = request {
                 service.call(request);
-                heard = Instant::now();
+                last_activity = Instant::now();
                 continue;
             }
             if self.connection.taken() != taken {
-                // What was posted for it may be complete: that is sooner seen than slept for.
+                // Completions have come, and more may have: looking again is faster than sleeping.
                 continue;
             }
             if self.connection.is_answering() {
-                heard = Instant::now();
+                last_activity = Instant::now();
             }
-            if idle.is_none_or(|longest| heard.elapsed() <= longest) {
-                *self.lock() = LastHeard::At(heard);
+            if idle.is_none_or(|longest| last_activity.elapsed() <= longest) {
+                *self.lock() = LastActivity::At(last_activity);
                 return Ok(());
             }
             self.connection.disconnect();
         }
     }
 
-    /// Arranges for it to be looked after when there is something to do.
-    fn rest(&self, idle: Option<Duration>) -> Armed {
-        let heard = *self.lock();
-        if let (Some(longest), LastHeard::At(heard)) = (idle, heard)
-            && let Some(ends) = heard.checked_add(longest)
+    /// Makes a thread wake up when there is something to do.
+    fn arm(&self, idle: Option<Duration>) -> Armed {
+        let last_activity = *self.lock();
+        if let (Some(longest), LastActivity::At(last_activity)) = (idle, last_activity)
+            && let Some(ends) = last_activity.checked_add(longest)
         {
             self.watch.wake_at(ends);
         }
-        self.connection.rest(&self.watch)
+        self.connection.arm(&self.watch)
     }
 }

@@ -1,0 +1,88 @@
+//! Registered memory: which call it belongs to, which buffer it is, and its access rights.
+
+use super::resources::SINK;
+use crate::message::stream::Part;
+use crate::verbs::Access;
+
+/// Identifies a buffer that is registered, or being registered.
+#[derive(Clone, Copy)]
+pub(super) enum RegistrationId {
+    Call(CallRegistration),
+    Answer(AnswerRegistration),
+}
+
+/// A buffer of a call of this end.
+#[derive(Clone, Copy)]
+pub(super) struct CallRegistration {
+    pub(super) ticket: usize,
+    /// Number of its region. `None` for the buffer of a reply that is pulled.
+    pub(super) region: Option<u16>,
+    pub(super) kind: CallBuffer,
+}
+
+/// Role of a registered buffer in a call of this end.
+#[derive(Clone, Copy)]
+pub(super) enum CallBuffer {
+    Message(Part),
+    /// A copy made for the registration.
+    Copy,
+    Result(usize),
+    Reply,
+}
+
+/// A buffer of a call of the other side, or of its reply.
+#[derive(Clone, Copy)]
+pub(super) struct AnswerRegistration {
+    pub(super) answer: usize,
+    pub(super) kind: AnswerBuffer,
+}
+
+/// Role of a registered buffer in an answer.
+#[derive(Clone, Copy)]
+pub(super) enum AnswerBuffer {
+    /// The memory in which the call is assembled.
+    Call,
+    Reply(Source),
+    /// A reply for the other side to pull.
+    Provided(Source),
+}
+
+/// Contents of a registered buffer of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Part(Part),
+    /// A copy of the octets from this position on; items in it have no Write chunk.
+    Copy(u32),
+}
+
+impl RegistrationId {
+    /// Returns the access rights of the memory.
+    pub(super) const fn access(self) -> Access {
+        match self {
+            Self::Call(registration) => registration.access(),
+            Self::Answer(registration) => registration.access(),
+        }
+    }
+}
+
+impl CallRegistration {
+    /// Returns the access rights of the memory.
+    pub(super) const fn access(self) -> Access {
+        match (self.region, self.kind) {
+            (None, _) => SINK,
+            (_, CallBuffer::Message(_) | CallBuffer::Copy) => Access::REMOTE_READ,
+            (_, CallBuffer::Result(_) | CallBuffer::Reply) => Access::LOCAL_WRITE.union(Access::REMOTE_WRITE),
+        }
+    }
+}
+
+impl AnswerRegistration {
+    /// Returns the access rights of the memory.
+    pub(super) const fn access(self) -> Access {
+        match self.kind {
+            AnswerBuffer::Call => SINK,
+            AnswerBuffer::Reply(_) => Access::empty(),
+            AnswerBuffer::Provided(_) => Access::REMOTE_READ,
+        }
+    }
+}
