@@ -334,7 +334,7 @@ fn only_plausible_records_are_erf() {
     }
     let mut random = transcode::Random(1);
     for _ in 0..20_000 {
-        let octets: Vec<u8> = (0..16).flat_map(|_| random.next().to_le_bytes()).collect();
+        let octets: Vec<u8> = (0..16).flat_map(|_| random.number().to_le_bytes()).collect();
         assert!(!is_erf(&octets));
         // Nor with a time that is right by chance.
         let mut timely = octets;
