@@ -47,6 +47,8 @@ pub(super) enum Done<V: Verbs> {
 /// Jobs, in the order in which they were requested.
 pub(super) struct Jobs<V: Verbs> {
     waiting: VecDeque<Job<V>>,
+    /// Jobs that are left to the driver's thread.
+    left: VecDeque<Job<V>>,
     /// Number of jobs that a thread has taken and not done yet.
     under_way: usize,
     /// Empty queues for reuse.
@@ -68,6 +70,16 @@ impl<V: Verbs> Jobs<V> {
         mem::replace(&mut self.waiting, self.spare.pop().unwrap_or_default())
     }
 
+    /// Leaves all jobs to the driver's thread, so that no other takes them.
+    pub(super) fn leave(&mut self) {
+        self.left.append(&mut self.waiting);
+    }
+
+    /// Makes the jobs that were left to the driver's thread available to this one.
+    pub(super) fn take_over(&mut self) {
+        self.waiting.append(&mut self.left);
+    }
+
     /// One of the taken jobs is done.
     pub(super) const fn end(&mut self) {
         self.under_way -= 1;
@@ -78,19 +90,20 @@ impl<V: Verbs> Jobs<V> {
         self.spare.push(empty);
     }
 
+    /// Returns true if there are jobs for any thread.
     pub(super) fn are_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
     /// Returns true if no job is waiting or running.
     pub(super) fn are_done(&self) -> bool {
-        self.waiting.is_empty() && self.under_way == 0
+        self.waiting.is_empty() && self.left.is_empty() && self.under_way == 0
     }
 }
 
 impl<V: Verbs> Default for Jobs<V> {
     fn default() -> Self {
-        Self { waiting: VecDeque::new(), under_way: 0, spare: Vec::new() }
+        Self { waiting: VecDeque::new(), left: VecDeque::new(), under_way: 0, spare: Vec::new() }
     }
 }
 

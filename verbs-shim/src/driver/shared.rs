@@ -432,12 +432,13 @@ impl<V: Provider> Drop for InCallQueue<'_, V> {
 impl<V: Provider> OwnedConnection<V> {
     /// Releases the lock, for a caller that may be a future, or a task that polls one. It must not take long, so the
     /// driver does the jobs; a server's thread that serves the connection does them itself.
-    pub(crate) fn leave_work(&self, state: MutexGuard<'_, ConnectionState<V>>) {
+    pub(crate) fn leave_work(&self, mut state: MutexGuard<'_, ConnectionState<V>>) {
         if !state.jobs.are_waiting() {
             self.release(state);
         } else if state.is_served_by(current().id()) {
             self.finish(state);
         } else if let Some(driver) = self.driver(&state) {
+            state.jobs.leave();
             driver.wake();
             self.release(state);
         } else {
@@ -497,6 +498,7 @@ impl<V: Provider> OwnedConnection<V> {
 impl<V: Provider> Driven for SharedConnection<V> {
     fn drive(&self, watch: &Watch) {
         let mut state = self.lock();
+        state.jobs.take_over();
         if self.background_poller.get() != Some(&BackgroundPoller::Driver) {
             return self.finish(state);
         }
@@ -510,6 +512,7 @@ impl<V: Provider> Driven for SharedConnection<V> {
 
     fn end(&self) {
         let mut state = self.lock();
+        state.jobs.take_over();
         state.end(Ended::Here);
         drop(self.progress(state, Duration::ZERO));
     }
@@ -541,6 +544,7 @@ impl<V: Provider> Drop for OwnedConnection<V> {
                 self.dropped = Some(DroppedConnection::to_be_ended(connection, driver));
             }
             None => {
+                self.lock().jobs.take_over();
                 self.disconnect();
                 self.dropped = self.driver.get().map(DroppedConnection::ended);
             }
