@@ -174,6 +174,14 @@ impl Gaps {
             "the capture has no frames".into()
         } else if summary.packets + summary.segments == 0 {
             why_without_rdma(summary)
+        } else if summary.cut > summary.frames / 2 {
+            let cut = summary.cut;
+            let all = summary.frames;
+            format!(
+                "{cut} of {all} frames were cut, before the headers of RPC-over-RDMA or within them: capture at least 256 octets of \
+                 each packet (tcpdump -s 256)"
+            )
+            .into()
         } else if others == 0 {
             "none of the RDMA packets belongs to a reliable connection".into()
         } else {

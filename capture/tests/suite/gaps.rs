@@ -180,6 +180,22 @@ fn without_rpc_over_rdma_there_is_nothing_to_judge() {
     );
 }
 
+/// Frames of 64 octets end within the headers of RPC-over-RDMA, and a port would not help.
+#[test]
+fn where_frames_are_cut_before_the_headers_the_length_is_to_blame() {
+    let cut = transcode::capture("nfs41").into_iter().map(|mut frame| {
+        frame.data.truncate(64);
+        frame
+    });
+    let path = written("cut.pcap", &cut.collect::<Vec<_>>());
+    for command in ["diagnose", "pending"] {
+        let (printed, said, _) = told(&[command], &path);
+        let all = printed.split_whitespace().collect::<Vec<_>>().join(" ") + &said;
+        assert!(all.contains("1061 of 1265 frames were cut") && all.contains("tcpdump -s 256"), "{command}: {all}");
+        assert!(!all.contains("--port"), "{command}: {all}");
+    }
+}
+
 #[test]
 fn no_exit_status_is_without_a_reason() {
     let lost = transcode::dropping(&transcode::capture("nfs41_lossy"), 7, 30);
