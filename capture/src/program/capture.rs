@@ -212,6 +212,11 @@ fn stdin() -> io::Result<File> {
     Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
 }
 
+#[cfg(not(any(unix, windows)))]
+fn stdin() -> io::Result<File> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "standard input is not read on this system: name a file"))
+}
+
 impl Read for OpenedInput {
     fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
         let opened = match &mut self.opened {
