@@ -222,7 +222,7 @@ pub(super) enum XidOf {
     Sender,
     /// The sender of the call.
     Call,
-    /// It is a reply, and the call is not known.
+    /// It is a reply, or may be one, and the call is not known.
     Unknown,
 }
 
@@ -230,7 +230,7 @@ pub(super) fn xid_of(message: &Message, sent: &Sent<'_>) -> XidOf {
     let payload = sent.decoded.as_ref().map(|message| message.payload).unwrap_or_default();
     match called_xid(message) {
         Some(xid) if payload.starts_with(&xid.to_be_bytes()) => XidOf::Call,
-        None if is_reply(sent) => XidOf::Unknown,
+        None if is_reply(sent) || message.hides_direction() => XidOf::Unknown,
         _ => XidOf::Sender,
     }
 }

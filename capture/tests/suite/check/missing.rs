@@ -130,6 +130,20 @@ fn a_reply_whose_call_was_cut_in_its_credential_is_not_judged_by_that() {
     }
 }
 
+/// It may be the reply to a call with the same two XIDs, which the capture lacks.
+#[test]
+fn a_send_with_two_xids_is_not_judged_if_it_was_cut_before_it_shows_whether_it_is_a_reply() {
+    for (cut, expected) in [(28 + 7, (1, 0)), (28 + 8, (0, 1))] {
+        let mut trace = Trace::new();
+        let send = trace.packets.len();
+        trace.send(Client, &message(MSG, XID, &Lists::default(), &null(XID + 1)));
+        trace.null(0x99);
+        let (found, counts) = judge_cut(&trace.packets, |index| (index == send).then_some(BEFORE_SEND + cut));
+        let of = counts.iter().find(|count| count.rule.slug == "xid-mismatch").unwrap();
+        assert_eq!((of.not_judged, of.broken), expected, "{cut}: {found:?}");
+    }
+}
+
 /// The results would have to be read again for that, and with integrity protection they would begin elsewhere.
 #[test]
 fn a_result_in_a_later_chunk_shows_nothing_if_the_call_was_cut_before_its_credential() {
