@@ -496,3 +496,32 @@ fn what_is_proved_or_measured_is_linked_as_what_is_packaged() {
         }
     }
 }
+
+/// Each package, with the most of its comments that may begin with a clause. No number here may grow.
+const CLAUSES: [(&str, usize); 8] = [
+    ("core", 0),
+    ("core/capi", 56),
+    ("capture", 587),
+    ("verbs-shim", 0),
+    ("verbs-shim/tools", 0),
+    ("fuzz/gen", 41),
+    ("fuzz/mutator", 2),
+    ("fuzz", 32),
+];
+
+/// Words that begin a clause where a comment should begin with a noun (a thing) or a verb (a function).
+const BEGINNINGS: [&str; 5] = ["What ", "Whether ", "How ", "Who ", "Those "];
+
+#[test]
+fn comments_begin_with_a_noun_or_a_verb() {
+    for (package, most) in CLAUSES {
+        let files = sources(&repository().join(package).join("src"));
+        let texts = files.iter().map(|path| fs::read_to_string(path).unwrap());
+        let is_clause = |line: &&str| {
+            let comment = line.trim_start().strip_prefix("//").and_then(|rest| rest.strip_prefix(['/', '!']));
+            comment.is_some_and(|text| BEGINNINGS.iter().any(|word| text.trim_start().starts_with(word)))
+        };
+        let clauses: usize = texts.map(|text| text.lines().filter(is_clause).count()).sum();
+        assert!(clauses <= most, "{package}: {clauses} comments begin with one of {BEGINNINGS:?}, {most} did before");
+    }
+}
