@@ -3,7 +3,7 @@
 use rpcrdma::error::Role;
 use rpcrdma::lists::{Chunks, WriteChunk};
 use rpcrdma::reader::padding;
-use rpcrdma::rules::{Finding, Place, Report, Row, Rule, Severity, segments, unreduced};
+use rpcrdma::rules::{Finding, Report, Row, Rule, SegmentLocation, Severity, segments, unreduced};
 use rpcrdma::v1::{self, Body, ErrorBody};
 
 use super::book::Book;
@@ -361,8 +361,8 @@ fn chunk_at(subject: &Subject<'_>, name: ChunkName) -> usize {
     let mut found = 0;
     if let Some(decoded) = &subject.decoded {
         segments(decoded, |place, _, at| match (place, name) {
-            (Place::Write { chunk, segment: 0 }, ChunkName::Write(index)) if chunk == index => found = at,
-            (Place::Reply { segment: 0 }, ChunkName::Reply) => found = at,
+            (SegmentLocation::Write { chunk, segment: 0 }, ChunkName::Write(index)) if chunk == index => found = at,
+            (SegmentLocation::Reply { segment: 0 }, ChunkName::Reply) => found = at,
             _ => {}
         });
     }

@@ -67,7 +67,7 @@ pub(super) struct InputArguments {
     /// Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is
     /// inferred for each connection, if one of its ends takes much longer to acknowledge than the other
     #[arg(long, value_name = "PLACE")]
-    pub(super) captured_at: Option<Place>,
+    pub(super) captured_at: Option<CaptureSide>,
     /// Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a
     /// wrong CRC are counted even without this)
     #[arg(long)]
@@ -142,7 +142,7 @@ impl InputArguments {
 
 /// Where packets were captured.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Place {
+pub(super) enum CaptureSide {
     /// At the end that calls (for callbacks, the end that is called)
     Requester,
     /// At the end that is called
@@ -151,12 +151,12 @@ pub(super) enum Place {
     Between,
 }
 
-impl From<Place> for CapturedAt {
-    fn from(place: Place) -> Self {
+impl From<CaptureSide> for CapturedAt {
+    fn from(place: CaptureSide) -> Self {
         match place {
-            Place::Requester => Self::Requester,
-            Place::Responder => Self::Responder,
-            Place::Between => Self::Between,
+            CaptureSide::Requester => Self::Requester,
+            CaptureSide::Responder => Self::Responder,
+            CaptureSide::Between => Self::Between,
         }
     }
 }

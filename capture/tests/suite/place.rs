@@ -17,7 +17,7 @@ fn shipped(name: &str) -> Found {
     Found::default().finish(dissector)
 }
 
-type Place = Option<(CapturedAt, PlaceKnown)>;
+type FoundPlace = Option<(CapturedAt, PlaceKnown)>;
 
 fn found(packets: &[(u64, Packet)], config: Config) -> Found {
     let (mut dissector, mut found) = (Dissector::new(config), Found::default());
@@ -55,7 +55,7 @@ fn asking(mut packet: Packet) -> Packet {
     packet
 }
 
-fn place(packets: &[(u64, Packet)]) -> Place {
+fn place(packets: &[(u64, Packet)]) -> FoundPlace {
     found(packets, Config::default()).reports[0].captured_at
 }
 

@@ -1,6 +1,6 @@
 //! Framing of a message (RFC 8166 sections 4.1 to 4.6).
 
-use super::{Counted, Report, Rule, SendRow, Sent, Severity, explained, place};
+use super::{Counted, Report, Rule, SendRow, Sent, Severity, explained, location};
 use crate::error::{DecodeErrorKind, Reaction, Role};
 use crate::v1::{self, Body, ErrorBody};
 use crate::v2::{self, Family};
@@ -321,7 +321,7 @@ fn nomsg_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
     // A Reply chunk that comes back unused is the concern of reply-chunk-unused-nomsg.
     let has_room = chunks.reply.is_some_and(|chunk| chunk.length() > 0 || sent.is_from(Role::Responder));
     let has_call = chunks.reads.iter().any(|read| read.position == 0 && read.target.length > 0);
-    let at = place::read_list(&message);
+    let at = location::read_list(&message);
     if chunks.is_empty() {
         report.broken(at, format_args!("RDMA_NOMSG without any chunk"));
     } else if sent.is_from(Role::Requester) && !has_call {

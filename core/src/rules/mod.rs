@@ -21,14 +21,14 @@
 
 mod count;
 mod framing;
-mod place;
+mod location;
 mod read_list;
 mod v2;
 mod write_list;
 
 pub use count::{CREDIT_EXCEEDED, CREDIT_INITIAL, CreditFault, Credits, INLINE_EXCEEDED, REVERSE_CREDIT, inline};
 pub use framing::{ERROR_FROM_REQUESTER, XID_MISMATCH};
-pub use place::{Lists, Place, segments};
+pub use location::{Lists, SegmentLocation, segments};
 pub use read_list::{READ_IN_REPLY, unreduced};
 pub use v2::{
     SendV2Row, SentV2, V2_DIRECTION, V2_FIRST_MESSAGE, V2_INV_HANDLE, V2_RESPONSE_FLAG, V2_XID_MISMATCH, exchange_v2,

@@ -1,7 +1,7 @@
 //! The Read list (RFC 8166 sections 3.4.5 and 4.3.1).
 
-use super::place::counted;
-use super::{Counted, Lists, Place, Report, Rule, SendRow, Sent, Severity, explained, place, segments};
+use super::location::counted;
+use super::{Counted, Lists, Report, Rule, SegmentLocation, SendRow, Sent, Severity, explained, location, segments};
 use crate::error::Role;
 use crate::lists::ReadList;
 use crate::rpc::RpcCall;
@@ -171,7 +171,7 @@ fn positions(lists: Lists<'_>, report: &mut Report<'_>) {
     let mut before = None;
     for (index, read) in counted(lists.chunks.reads.iter()) {
         if read.position % 4 != 0 && before != Some(read.position) {
-            let at = place::read_segment(lists, index).saturating_add(4);
+            let at = location::read_segment(lists, index).saturating_add(4);
             report.broken(at, format_args!("Position {} is not a multiple of four", read.position));
         }
         before = Some(read.position);
@@ -183,7 +183,7 @@ fn read_in_reply(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some(chunks) = message.header.chunks() else { return };
     let is_pulled = matches!(message.header.body, Body::Nomsg(_)) && chunks.reads.iter().all(|read| read.position == 0);
     if !chunks.reads.is_empty() && !is_pulled {
-        let at = place::read_list(message);
+        let at = location::read_list(message);
         let values = format_args!("a reply with {} in its Read list", Counted(chunks.reads.len(), "segment"));
         report.broken(at, values);
     }
@@ -194,7 +194,7 @@ fn read_position_zero_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
     if let Body::Msg(_) = message.header.body
         && let Some(index) = first_at(reads, 0)
     {
-        let at = place::read_segment(&message, index).saturating_add(4);
+        let at = location::read_segment(&message, index).saturating_add(4);
         report.broken(at, format_args!("Position 0 beside {} octets inline", sent.after_header(&message)));
     }
 }
@@ -204,7 +204,7 @@ fn read_position_order(sent: &Sent<'_>, report: &mut Report<'_>) {
     // If segments of one Position are apart, Positions descend before or after the later one.
     for (index, (one, next)) in counted(reads.iter().zip(reads.iter().skip(1))) {
         if next.position < one.position {
-            let at = place::read_segment(&message, index.saturating_add(1)).saturating_add(4);
+            let at = location::read_segment(&message, index.saturating_add(1)).saturating_add(4);
             report.broken(at, format_args!("Position {} after Position {}", next.position, one.position));
         }
     }
@@ -224,7 +224,7 @@ fn read_overlap(sent: &Sent<'_>, report: &mut Report<'_>) {
                 chunk.segments.length(),
                 next.position
             );
-            report.broken(place::read_segment(&message, index).saturating_add(4), values);
+            report.broken(location::read_segment(&message, index).saturating_add(4), values);
         }
     }
 }
@@ -233,7 +233,7 @@ fn long_call_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, reads)) = of_call(sent) else { return };
     let length = position_zero(reads);
     if !length.is_multiple_of(4) {
-        let at = place::read_list(&message);
+        let at = location::read_list(&message);
         report.broken(at, format_args!("the Position Zero Read chunk has {length} octets, no multiple of four"));
     }
 }
@@ -261,7 +261,7 @@ fn segment_empty(sent: &Sent<'_>, report: &mut Report<'_>) {
 
 fn empty(lists: Lists<'_>, report: &mut Report<'_>) {
     segments(lists, |which, segment, at| {
-        if matches!(which, Place::Read { .. }) && segment.length == 0 {
+        if matches!(which, SegmentLocation::Read { .. }) && segment.length == 0 {
             report.broken(at.saturating_add(4), format_args!("{which} has no octets"));
         }
     });
@@ -318,7 +318,7 @@ fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
             let index = first_at(reads, chunk.position).unwrap_or_default();
             let values =
                 format_args!("a chunk at Position {}, in the {header} octets of the RPC header", chunk.position);
-            report.broken(place::read_segment(&message, index).saturating_add(4), values);
+            report.broken(location::read_segment(&message, index).saturating_add(4), values);
         } else if u64::from(chunk.position) > end.saturating_sub(chunk.segments.length()) && !report.is_full() {
             let index = first_at(reads, chunk.position).unwrap_or_default();
             let values = format_args!(
@@ -326,7 +326,7 @@ fn read_position_beyond(sent: &Sent<'_>, report: &mut Report<'_>) {
                 chunk.segments.length(),
                 chunk.position
             );
-            report.broken(place::read_segment(&message, index).saturating_add(4), values);
+            report.broken(location::read_segment(&message, index).saturating_add(4), values);
         }
     }
 }

@@ -13,7 +13,8 @@ use super::framing::ERROR_RANGE;
 use super::read_list::{READ_IN_REPLY, READ_POSITION_ZERO_IN_MSG};
 use super::write_list::REPLY_CHUNK_IN_MSG;
 use super::{
-    Counted, Exchange, Finding, Lists, Report, Rule, Sent, Severity, explained, framing, place, read_list, write_list,
+    Counted, Exchange, Finding, Lists, Report, Rule, Sent, Severity, explained, framing, location, read_list,
+    write_list,
 };
 use crate::error::{DecodeError, DecodeErrorKind, Role};
 use crate::lists::Chunks;
@@ -409,7 +410,7 @@ pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
 /// Judges a header by those version 1 rules that are the same in version 2.
 fn as_in_version_1(header: &HeaderV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     let lists = Lists::from(header);
-    for lists in [lists, place::call_chunk(header)] {
+    for lists in [lists, location::call_chunk(header)] {
         if lists.chunks.is_empty() {
             continue;
         }
@@ -436,18 +437,18 @@ fn chunks_of_family_a(header: &family_a::Header<'_>, lists: Lists<'_>, take: &mu
     let mut broken = |rule, at, values: fmt::Arguments<'_>| Report::new(rule, take).broken(at, values);
     if is_reply && !reads.is_empty() {
         let values = format_args!("a reply with {} in its Read list", Counted(reads.len(), "segment"));
-        broken(&READ_IN_REPLY, place::read_list(lists), values);
+        broken(&READ_IN_REPLY, location::read_list(lists), values);
     }
     if !is_reply
         && is_inline
         && let Some(index) = read_list::first_at(reads, 0)
     {
-        let at = place::read_segment(lists, index).saturating_add(4);
+        let at = location::read_segment(lists, index).saturating_add(4);
         broken(&READ_POSITION_ZERO_IN_MSG, at, format_args!("Position 0 in the Read list of RDMA2_MSG"));
     }
     if let Some(length) = reply.map(|chunk| chunk.length()).filter(|&length| is_reply && is_inline && length > 0) {
         let values = format_args!("RDMA2_MSG, and the Reply chunk comes back with {length} octets");
-        broken(&REPLY_CHUNK_IN_MSG, place::reply_chunk(lists), values);
+        broken(&REPLY_CHUNK_IN_MSG, location::reply_chunk(lists), values);
     }
 }
 

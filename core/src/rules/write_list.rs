@@ -1,7 +1,7 @@
 //! The Write list and the Reply chunk (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
 
-use super::place::counted;
-use super::{Exchange, ExchangeRow, Lists, Report, Rule, SendRow, Sent, Severity, explained, place};
+use super::location::counted;
+use super::{Exchange, ExchangeRow, Lists, Report, Rule, SendRow, Sent, Severity, explained, location};
 use crate::error::Role;
 use crate::lists::{Chunks, WriteChunk};
 use crate::v1::{Body, Message};
@@ -146,7 +146,7 @@ fn reply_chunk_in_msg(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, chunks)) = returned(sent) else { return };
     let length = chunks.reply.map_or(0, |chunk| chunk.length());
     if matches!(message.header.body, Body::Msg(_)) && length > 0 {
-        let at = place::reply_chunk(&message);
+        let at = location::reply_chunk(&message);
         report.broken(at, format_args!("RDMA_MSG, and the Reply chunk comes back with {length} octets"));
     }
 }
@@ -156,7 +156,7 @@ fn reply_chunk_unused_nomsg(sent: &Sent<'_>, report: &mut Report<'_>) {
     // If there is none, `nomsg-empty` reports it.
     let is_empty = chunks.reply.is_some_and(|chunk| chunk.length() == 0);
     if matches!(message.header.body, Body::Nomsg(_)) && is_empty && chunks.reads.is_empty() {
-        report.broken(place::reply_chunk(&message), format_args!("RDMA_NOMSG with an empty Reply chunk"));
+        report.broken(location::reply_chunk(&message), format_args!("RDMA_NOMSG with an empty Reply chunk"));
     }
 }
 
@@ -164,7 +164,7 @@ fn long_reply_roundup(sent: &Sent<'_>, report: &mut Report<'_>) {
     let Some((message, chunks)) = returned(sent) else { return };
     let length = chunks.reply.map_or(0, |chunk| chunk.length());
     if !length.is_multiple_of(4) {
-        let at = place::reply_chunk(&message);
+        let at = location::reply_chunk(&message);
         report.broken(at, format_args!("the Reply chunk comes back with {length} octets, no multiple of four"));
     }
 }
@@ -199,8 +199,8 @@ impl Which {
     /// Returns its offset in the Reply.
     fn at(self, reply: Lists<'_>) -> usize {
         match self {
-            Self::Write(index) => place::write_chunk(reply, index),
-            Self::Reply => place::reply_chunk(reply),
+            Self::Write(index) => location::write_chunk(reply, index),
+            Self::Reply => location::reply_chunk(reply),
         }
     }
 }
@@ -235,7 +235,7 @@ fn echo(which: Which, offered: &WriteChunk<'_>, returned: &WriteChunk<'_>, reply
             "{which} segment {index} comes back as handle {:#010x} offset {:#018x}, offered was {:#010x}, {:#018x}",
             other.handle, other.offset, one.handle, one.offset
         );
-        report.broken(place::segment(at, index), values);
+        report.broken(location::segment(at, index), values);
     }
 }
 
@@ -244,7 +244,7 @@ fn write_list_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     if offered.writes.len() != returned.writes.len() {
         let values =
             format_args!("{} Write chunks come back, {} were offered", returned.writes.len(), offered.writes.len());
-        return report.broken(place::write_list(exchange.reply), values);
+        return report.broken(location::write_list(exchange.reply), values);
     }
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         // It may be without segments: `write-unused-form`, `write-empty-respected`.
@@ -258,7 +258,7 @@ fn write_length(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     for (which, offered, returned) in pairs(exchange) {
         for (index, (offered, returned)) in counted(offered.iter().zip(returned.iter())) {
             if returned.length > offered.length && !report.is_full() {
-                let at = place::segment(which.at(exchange.reply), index).saturating_add(4);
+                let at = location::segment(which.at(exchange.reply), index).saturating_add(4);
                 let values = format_args!(
                     "{which} segment {index} returned {} octets, {} were offered",
                     returned.length, offered.length
@@ -274,7 +274,7 @@ fn write_fill_order(exchange: &Exchange<'_>, report: &mut Report<'_>) {
         let mut not_full = None;
         for (index, (offered, returned)) in counted(offered.iter().zip(returned.iter())) {
             if let Some(before) = not_full.filter(|_| returned.length > 0 && !report.is_full()) {
-                let at = place::segment(which.at(exchange.reply), index).saturating_add(4);
+                let at = location::segment(which.at(exchange.reply), index).saturating_add(4);
                 let values = format_args!(
                     "{which} segment {index} returned {} octets, and segment {before} is not full",
                     returned.length
@@ -293,7 +293,7 @@ fn write_unused_form(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     let (offered, returned) = lists(exchange);
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         if !offered.is_empty() && returned.is_empty() && !report.is_full() {
-            let at = place::write_chunk(exchange.reply, index);
+            let at = location::write_chunk(exchange.reply, index);
             report.broken(at, format_args!("Write chunk {index} of {} segments comes back with none", offered.len()));
         }
     }
@@ -303,7 +303,7 @@ fn write_empty_respected(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     let (offered, returned) = lists(exchange);
     for (index, (offered, returned)) in counted(offered.writes.iter().zip(returned.writes.iter())) {
         if offered.is_empty() && !returned.is_empty() && !report.is_full() {
-            let at = place::write_chunk(exchange.reply, index);
+            let at = location::write_chunk(exchange.reply, index);
             report.broken(at, format_args!("Write chunk {index} without segments comes back with {}", returned.len()));
         }
     }
@@ -311,7 +311,7 @@ fn write_empty_respected(exchange: &Exchange<'_>, report: &mut Report<'_>) {
 
 fn reply_chunk_echo(exchange: &Exchange<'_>, report: &mut Report<'_>) {
     let (offered, returned) = lists(exchange);
-    let at = place::reply_chunk(exchange.reply);
+    let at = location::reply_chunk(exchange.reply);
     match (offered.reply, returned.reply) {
         (Some(offered), Some(returned)) => echo(Which::Reply, &offered, &returned, exchange.reply, report),
         (Some(_), None) => report.broken(at, format_args!("the Reply chunk does not come back")),

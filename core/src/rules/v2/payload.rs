@@ -2,7 +2,7 @@
 //! 4.5.1 and 6.3).
 
 use super::super::Counted;
-use super::super::place::{self, counted};
+use super::super::location::{self, counted};
 use super::{Lists, Report, Rule, SendV2Row, SentV2, Severity, explained};
 use crate::lists::{ReadList, WriteChunk};
 use crate::reader::Reader;
@@ -177,7 +177,7 @@ fn nomsg_without_payload(header: &family_a::Header<'_>, report: &mut Report<'_>)
     if header.is_grant() || has_position_zero || (is_reply && !is_empty(chunks.reply)) {
         return;
     }
-    let at = if is_reply { place::reply_chunk(lists) } else { place::read_list(lists) };
+    let at = if is_reply { location::reply_chunk(lists) } else { location::read_list(lists) };
     if chunks.is_empty() {
         report.broken(at, format_args!("RDMA2_NOMSG without any chunk, and rdma_xid is {:#010x}", header.xid));
     } else if is_reply {
@@ -203,13 +203,13 @@ fn external(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let lists = Lists::from(&header);
     match of_b.body {
         Body::CallExternal(CallExternal { call, .. }) => {
-            call_chunk(call, place::call_chunk(&header), report);
+            call_chunk(call, location::call_chunk(&header), report);
             position_zero(lists, report);
         }
         Body::CallInline(_) => position_zero(lists, report),
         Body::ReplyExternal { reply, .. } if is_empty(reply) => {
             let values = format_args!("RDMA2_REPLY_EXTERNAL with {} Reply chunk", how(reply));
-            report.broken(place::reply_chunk(lists), values);
+            report.broken(location::reply_chunk(lists), values);
         }
         _ => {}
     }
@@ -218,10 +218,10 @@ fn external(sent: &SentV2<'_>, report: &mut Report<'_>) {
 fn call_chunk(call: ReadList<'_>, lists: Lists<'_>, report: &mut Report<'_>) {
     if call.length() == 0 {
         let values = format_args!("RDMA2_CALL_EXTERNAL with {} Call chunk", how(call.iter().next()));
-        report.broken(place::read_list(lists), values);
+        report.broken(location::read_list(lists), values);
     }
     for (index, segment) in counted(call.iter()).filter(|(_, segment)| segment.position != 0) {
-        let at = place::read_segment(lists, index).saturating_add(4);
+        let at = location::read_segment(lists, index).saturating_add(4);
         report.broken(at, format_args!("Position {} in the Call chunk", segment.position));
     }
 }
@@ -229,7 +229,7 @@ fn call_chunk(call: ReadList<'_>, lists: Lists<'_>, report: &mut Report<'_>) {
 /// The first segment at Position 0 of a Read list that may have none.
 fn position_zero(lists: Lists<'_>, report: &mut Report<'_>) {
     if let Some((index, _)) = counted(lists.chunks.reads.iter()).find(|(_, read)| read.position == 0) {
-        let at = place::read_segment(lists, index).saturating_add(4);
+        let at = location::read_segment(lists, index).saturating_add(4);
         report.broken(at, format_args!("a Position Zero Read chunk in the Read list"));
     }
 }
@@ -240,7 +240,7 @@ fn read_order(sent: &SentV2<'_>, report: &mut Report<'_>) {
     let mut before = None;
     for (index, read) in counted(lists.chunks.reads.iter()) {
         let (position, last) = (read.position, before.replace(read.position));
-        let at = place::read_segment(lists, index).saturating_add(4);
+        let at = location::read_segment(lists, index).saturating_add(4);
         if position % 4 != 0 && last != Some(position) {
             report.broken(at, format_args!("Position {position} is not a multiple of four"));
         } else if let Some(last) = last.filter(|&last| position < last) {

@@ -10,7 +10,7 @@ use crate::v2::{self, family_a};
 
 /// A segment of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum SegmentLocation {
     /// In the Read list, counted from 0, with its Position.
     Read {
         /// Index of the segment.
@@ -32,7 +32,7 @@ pub enum Place {
     },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SegmentLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read { segment, position } => write!(f, "read segment {segment} (Position {position})"),
@@ -141,22 +141,22 @@ pub(super) const fn segment(chunk: usize, index: usize) -> usize {
 }
 
 /// Passes every segment of a header to `take`: its place, the segment, and the offset of its handle in the Send.
-pub fn segments<'a>(lists: impl Into<Lists<'a>>, mut take: impl FnMut(Place, Segment, usize)) {
+pub fn segments<'a>(lists: impl Into<Lists<'a>>, mut take: impl FnMut(SegmentLocation, Segment, usize)) {
     let lists = lists.into();
     let chunks = lists.chunks;
     for (index, read) in counted(chunks.reads.iter()) {
         let at = read_segment(lists, index).saturating_add(BEFORE_HANDLE);
-        take(Place::Read { segment: index, position: read.position }, read.target, at);
+        take(SegmentLocation::Read { segment: index, position: read.position }, read.target, at);
     }
     let mut start = write_list(lists);
     for (chunk, write) in counted(chunks.writes.iter()) {
         for (index, target) in counted(write.iter()) {
-            take(Place::Write { chunk, segment: index }, target, segment(start, index));
+            take(SegmentLocation::Write { chunk, segment: index }, target, segment(start, index));
         }
         start = start.saturating_add(write_chunk_length(write.len()));
     }
     let start = start.saturating_add(FLAG);
     for (index, target) in counted(chunks.reply.iter().flat_map(|chunk| chunk.iter())) {
-        take(Place::Reply { segment: index }, target, segment(start, index));
+        take(SegmentLocation::Reply { segment: index }, target, segment(start, index));
     }
 }
