@@ -9,7 +9,7 @@ use super::arguments::InputArguments;
 #[cfg(feature = "parquet")]
 use super::failure::{Failure, UNUSABLE, say};
 #[cfg(feature = "parquet")]
-use super::notices::counted;
+use crate::output::format::number::counted;
 #[cfg(feature = "parquet")]
 use crate::output::parquet::{ParquetTable, TableKind};
 

@@ -4,12 +4,12 @@ use std::io;
 
 use super::failure::say;
 use super::filters::{Filters, Verdict};
-use super::notices::counted;
 use super::source::Known;
 use super::undecided::Undecided;
 use crate::check::{Checker, Count, Found};
 use crate::event::Event;
 use crate::file::Time;
+use crate::output::format::number::counted;
 
 /// Takes events, and gives the findings that the filters let pass.
 pub(super) struct Judge<'a> {

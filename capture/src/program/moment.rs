@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use crate::file::Time;
+use crate::output::format::date::days;
 
 const SECOND: u64 = 1_000_000_000;
 const DAY: u64 = 24 * 60 * 60 * SECOND;
@@ -132,14 +133,6 @@ fn midnight(text: &str) -> Option<u64> {
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
     let is_sound = (1970..=2500).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
     if is_sound { days(year, month, day).checked_mul(DAY) } else { None }
-}
-
-/// Days from 1970-01-01 to a day of the Gregorian calendar.
-fn days(year: u64, month: u64, day: u64) -> u64 {
-    // Years that begin in March have the leap day at their end, and months of 30.6 days on average.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let before = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
-    before - 719_469
 }
 
 #[cfg(test)]

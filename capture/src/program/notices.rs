@@ -9,6 +9,7 @@ use crate::carrier::operation::Sides;
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
 use crate::file::{ClockSteps, FileError, Time};
+use crate::output::format::number::counted;
 use crate::output::gaps::{Gap, Gaps};
 use crate::output::stats::twice;
 use crate::output::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
@@ -415,8 +416,4 @@ fn list(counts: &[(impl Display, u64)]) -> String {
 
 fn bad(summary: &Summary) -> u64 {
     summary.bad_icrc.max(summary.bad_vcrc)
-}
-
-pub(super) fn counted(count: u64, name: &str) -> String {
-    if count == 1 { format!("1 {name}") } else { format!("{count} {name}s") }
 }

@@ -944,7 +944,7 @@ fn a_tree_has_every_field_of_version_2_with_its_offset() {
     );
     assert_eq!(
         fields(&found.messages[9]),
-        ["0010 rdma_remaining 1572", "0014 Payload stream 1000 octets, more follow"]
+        ["0010 rdma_remaining 1572", "0014 Payload stream 1,000 octets, more follow"]
     );
     assert_eq!(
         fields(&found.messages[15])[..3],

@@ -49,9 +49,27 @@ const fn date(days: u64) -> (u64, u64, u64) {
     (era * 400 + year, month, day)
 }
 
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar: the reverse of [`date`].
+#[cfg(feature = "program")]
+pub(crate) const fn days(year: u64, month: u64, day: u64) -> u64 {
+    // Years that begin in March have the leap day at their end, and months of 30.6 days on average.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let before = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
+    before - 719_469
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "program")]
+    #[test]
+    fn days_and_dates_are_the_reverse_of_each_other() {
+        for number in 0..200_000 {
+            let (year, month, day) = date(number);
+            assert_eq!(days(year, month, day), number);
+        }
+    }
 
     /// As `date -u -d @SECONDS` prints them.
     #[test]

@@ -1,11 +1,11 @@
 //! How text is written: numbers, times, and lines for a screen.
 
 #[cfg(any(feature = "parquet", feature = "text"))]
-pub(super) mod date;
+pub(crate) mod date;
 #[cfg(feature = "text")]
 pub(super) mod line;
 #[cfg(feature = "text")]
-pub(super) mod number;
+pub(crate) mod number;
 #[cfg(feature = "text")]
 pub mod screen;
 #[cfg(feature = "text")]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A number of things whose name takes an `s`.
-pub(in crate::output) fn counted(count: u64, name: &str) -> String {
+pub(crate) fn counted(count: u64, name: &str) -> String {
     format!("{} {name}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 

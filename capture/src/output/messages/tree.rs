@@ -14,6 +14,7 @@ use super::fields::{Field, readable, walk};
 use crate::check::send::{Finding, findings};
 use crate::nfs;
 use crate::output::format::line::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING, wrapped};
+use crate::output::format::number::counted;
 use crate::rpc::header::{Dialect, PayloadPlace};
 use crate::rpc::known::{Rpc, Status};
 use crate::rpc::message::{Captured, Message};
@@ -316,7 +317,7 @@ fn segments(count: u32) -> String {
 }
 
 fn octets(count: usize) -> String {
-    if count == 1 { "1 octet".to_owned() } else { format!("{count} octets") }
+    counted(count as u64, "octet")
 }
 
 fn auth(auth: &Auth<'_>) -> String {

@@ -14,6 +14,7 @@ use crate::check::{self, Found};
 use crate::dissector::Config;
 use crate::file::{Files, Time};
 use crate::output::findings::{self, Baseline, BaselineError, Findings};
+use crate::output::format::number::counted;
 #[cfg(feature = "parquet")]
 use crate::output::parquet::TableKind;
 use crate::program::arguments::{Color, InputArguments, KnownSet, TimeArguments};
@@ -24,7 +25,7 @@ use crate::program::dataset::DatasetTable;
 use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
 use crate::program::judge::Judge;
-use crate::program::notices::{Select, counted};
+use crate::program::notices::Select;
 use crate::program::output;
 use crate::program::source::{InputSource, Show};
 

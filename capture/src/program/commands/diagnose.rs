@@ -7,12 +7,13 @@ use clap::Args;
 use super::separate::{Separable, SeparateForm};
 use crate::dissector::Config;
 use crate::output::diagnosis::Diagnoser;
+use crate::output::format::number::counted;
 use crate::program::arguments::{Color, InputArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
 use crate::program::judge::Judge;
-use crate::program::notices::{Select, counted};
+use crate::program::notices::Select;
 use crate::program::output;
 use crate::program::source::{Given, InputSource, Show};
 

@@ -11,13 +11,14 @@ use crate::carrier::operation::Side;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::file::{Files, Time};
+use crate::output::format::number::counted;
 use crate::output::format::time::ShownTimes;
 use crate::output::pending::{self, Pending, PendingCall};
 use crate::program::arguments::{Color, InputArguments, TimeArguments, duration};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
-use crate::program::notices::{Select, counted};
+use crate::program::notices::Select;
 use crate::program::output;
 use crate::program::source::{Given, InputSource, Show};
 

@@ -8,12 +8,12 @@ use std::thread;
 
 use clap::Args;
 
+use crate::output::format::number::counted;
 use crate::output::summary::CapturesSummary;
 use crate::program::arguments::InputArguments;
 use crate::program::dataset::DatasetArguments;
 use crate::program::failure::{DAMAGED, Failure, UNUSABLE, say};
 use crate::program::interrupt::{INTERRUPTED, Interrupt};
-use crate::program::notices::counted;
 use crate::program::output;
 use crate::program::spool::{CaptureLabel, Spool};
 

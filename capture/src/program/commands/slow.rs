@@ -6,6 +6,7 @@ use super::separate::{Separable, SeparateForm};
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::file_names::FileNames;
+use crate::output::format::number::counted;
 use crate::output::gaps::Gap;
 use crate::output::slow::{self, Slowest};
 use crate::output::transactions;
@@ -13,7 +14,7 @@ use crate::program::arguments::{Color, InputArguments, TimeArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::{DAMAGED, Failure};
 use crate::program::filters::Filters;
-use crate::program::notices::{Select, counted};
+use crate::program::notices::Select;
 use crate::program::output;
 use crate::program::source::{InputSource, Show};
 

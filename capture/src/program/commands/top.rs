@@ -8,12 +8,13 @@ use super::table::table;
 use crate::dissector::Config;
 use crate::event::Event;
 use crate::output::csv::CsvTable;
+use crate::output::format::number::counted;
 use crate::output::top::{Top, TopBy};
 use crate::program::arguments::{Color, InputArguments};
 use crate::program::conclusion::Conclusion;
 use crate::program::failure::Failure;
 use crate::program::filters::Filters;
-use crate::program::notices::{Select, counted};
+use crate::program::notices::Select;
 use crate::program::output;
 use crate::program::source::{InputSource, Show};
 

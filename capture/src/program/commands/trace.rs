@@ -6,12 +6,13 @@ use clap::Args;
 
 use crate::dissector::Config;
 use crate::event::Event;
+use crate::output::format::number::counted;
 use crate::output::trace::Tracer;
 use crate::program::arguments::InputArguments;
 use crate::program::destination::Destination;
 use crate::program::failure::{DAMAGED, Failure, say};
 use crate::program::filters::Filters;
-use crate::program::notices::{Select, counted};
+use crate::program::notices::Select;
 use crate::program::source::{InputSource, Show};
 use crate::rpc::steps::StepsWanted;
 
