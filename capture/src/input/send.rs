@@ -31,6 +31,7 @@ pub fn lone_message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
         retransmitted: 0,
         earlier: None,
         padding: Some(Vec::new()),
+        placements: Vec::new(),
         dropped: None,
         rpc: None,
         detail: None,

@@ -6,7 +6,7 @@
 //!   capture;
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
 //!   [`explain`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
-//!   (Wireshark) and [`report`] (HTML);
+//!   (Wireshark), [`anonymize`] (a capture to share) and [`report`] (HTML);
 //! - [`summary`], the record that ends the output of each command; and what is made of all records: [`schema`], [`csv`] and
 //!   [`parquet`].
 //!
@@ -29,6 +29,8 @@ pub(crate) mod reason;
 
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;
+#[cfg(feature = "anonymize")]
+pub mod anonymize;
 #[cfg(all(feature = "json", feature = "text"))]
 pub mod compare;
 #[cfg(feature = "text")]

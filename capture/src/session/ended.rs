@@ -104,6 +104,7 @@ impl Transaction {
             steps: None,
             credit_wait: Err(CreditWaitUnknown::CallMissing),
             waiting: None,
+            placements: Vec::new(),
         };
         let timeline = call.map(|call| transaction.take_call(call));
         match reply {
@@ -161,6 +162,7 @@ impl Transaction {
         self.credit_wait = call.credit_wait;
         self.read_octets = call.read_octets;
         self.write_octets = call.write_octets;
+        self.placements = call.placements;
         self.call = Some(call.message.half(true, rebuilt.map(|pieces| Rebuilt { pieces, items })));
         call.timeline
     }

@@ -7,6 +7,7 @@ use rpcrdma::rpc::MessageType;
 use super::assembly::{Assembled, Part};
 use super::owners::Owner;
 use super::state::{Context, Session};
+use super::step_log;
 use super::watch::Aim;
 use crate::carrier::connection::Connection;
 use crate::carrier::operation::Side;
@@ -49,6 +50,9 @@ impl Session {
         self.places = send.places;
         self.earlier_parts = None;
         let mut message = self.assembled(connection, (number, sender), send);
+        if context.placements {
+            message.placements = step_log::placements(&self.parts);
+        }
         if message.msgp().is_some() {
             message.padding = None;
         }
@@ -103,6 +107,7 @@ impl Session {
             retransmitted: send.retransmitted,
             earlier: None,
             padding: Some(Vec::new()),
+            placements: Vec::new(),
             dropped: None,
             rpc: None,
             detail: None,

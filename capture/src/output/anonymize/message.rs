@@ -1,0 +1,252 @@
+//! One message: the transport header, the RPC header, and the arguments or results.
+//!
+//! Each function returns as many octets as it was given. What it does not understand is zero.
+
+use rpcrdma::reader::{Reader, padding};
+use rpcrdma::rpc::{Flavor, GssProcedure, GssService, MessageType};
+
+use super::key::Replacer;
+use super::packet::keep;
+use crate::nfs::{self, PieceKind, Procedure, Reduced};
+use crate::rpc::describe;
+use crate::rpc::header::{Header, PayloadPlace, read_chunks, write_lengths};
+use crate::rpc::known::Security;
+use crate::rpc::message::{Captured, Message};
+
+/// What is known of an RPC besides its message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RpcContext {
+    pub(super) procedure: Option<Procedure>,
+    pub(super) is_callback: bool,
+    pub(super) security: Option<Security>,
+}
+
+/// Chunks of a message: the Positions and lengths of Read chunks, and the lengths of Write chunks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ChunkLengths {
+    pub(super) reads: Vec<(u64, u64)>,
+    pub(super) writes: Vec<u64>,
+}
+
+/// Octets that are rewritten: what they were, and what they become.
+struct Rewrite<'a> {
+    from: &'a [u8],
+    to: Vec<u8>,
+    reader: Reader<'a>,
+}
+
+/// The copy of a Send.
+pub(super) fn send(message: &Message, replacer: &Replacer) -> Vec<u8> {
+    let octets = message.octets.as_slice();
+    let mut to = vec![0; octets.len()];
+    // Nothing shows what the rest of a Send is without its beginning.
+    if message.captured == Captured::Tail {
+        return to;
+    }
+    let Ok(decoded) = message.decode() else {
+        // The four words that every version has.
+        if matches!(octets.get(4..8), Some([0, 0, 0, 1 | 2])) {
+            keep(octets, &mut to, 0..16);
+        }
+        return to;
+    };
+    let place = decoded.header.place();
+    let header = match decoded.header {
+        Header::V1(_) => decoded.header_length,
+        Header::V2(_) if place != PayloadPlace::Nowhere || message.error().is_some() => decoded.header_length,
+        // Transport properties may be anything.
+        Header::V2(_) => 16,
+    };
+    keep(octets, &mut to, 0..header);
+    let is_alone = message.earlier.is_none() && message.padding.as_ref().is_some_and(Vec::is_empty);
+    if place != PayloadPlace::Inline || !is_alone {
+        return to;
+    }
+    let Some(rpc) = &message.rpc else { return to };
+    let known =
+        RpcContext { procedure: rpc.procedure, is_callback: rpc.callback.is_callback(), security: rpc.security };
+    let chunks = decoded.header.chunks().unwrap_or_default();
+    let lengths = ChunkLengths { reads: read_chunks(&chunks), writes: write_lengths(&chunks) };
+    let payload = self::rpc(decoded.payload, known, &lengths, replacer);
+    to.iter_mut().skip(decoded.header_length).zip(payload).for_each(|(to, from)| *to = from);
+    to
+}
+
+/// The copy of an RPC message, as far as it was captured.
+pub(super) fn rpc(payload: &[u8], known: RpcContext, chunks: &ChunkLengths, replacer: &Replacer) -> Vec<u8> {
+    let mut rewrite = Rewrite { from: payload, to: vec![0; payload.len()], reader: Reader::new(payload) };
+    // What follows the place where it ends is zero.
+    let _end = rewrite.message(known, chunks, replacer);
+    rewrite.to
+}
+
+impl Rewrite<'_> {
+    fn word(&mut self) -> Option<u32> {
+        let at = self.reader.offset();
+        let word = self.reader.u32().ok()?;
+        keep(self.from, &mut self.to, at..at + 4);
+        Some(word)
+    }
+
+    /// Replaces the next octets.
+    fn value(&mut self, octets: usize, replacer: &Replacer) -> Option<()> {
+        let at = self.reader.offset();
+        let value = self.reader.take(octets).ok()?;
+        replacer.value(value, self.to.get_mut(at..at.checked_add(octets)?)?);
+        Some(())
+    }
+
+    /// Leaves the next octets zero.
+    fn skip(&mut self, octets: usize) -> Option<()> {
+        self.reader.take(octets).ok().map(drop)
+    }
+
+    fn message(&mut self, known: RpcContext, chunks: &ChunkLengths, replacer: &Replacer) -> Option<()> {
+        let _xid = self.word()?;
+        match MessageType(self.word()?) {
+            MessageType::CALL => {
+                let _rpc_version = self.word()?;
+                let procedure = Procedure { program: self.word()?, version: self.word()?, procedure: self.word()? };
+                let security = self.credential(replacer)?;
+                self.verifier()?;
+                self.body(RpcContext { procedure: Some(procedure), security, ..known }, true, chunks, replacer)
+            }
+            MessageType::REPLY => self.reply(known, chunks, replacer),
+            _ => None,
+        }
+    }
+
+    fn reply(&mut self, known: RpcContext, chunks: &ChunkLengths, replacer: &Replacer) -> Option<()> {
+        if self.word()? != 0 {
+            // MSG_DENIED: RPC_MISMATCH and two versions, or AUTH_ERROR and why.
+            let is_mismatch = self.word()? == 0;
+            self.word()?;
+            return is_mismatch.then(|| self.word()).flatten().map(drop);
+        }
+        let flavor = self.verifier()?;
+        match self.word()? {
+            0 => {}
+            // PROG_MISMATCH: two versions.
+            2 => return self.word().and_then(|_| self.word()).map(drop),
+            _ => return None,
+        }
+        // RPCSEC_GSS may have changed the results in a way that the call would show.
+        if flavor == Flavor::RPCSEC_GSS && known.security.is_none() {
+            return None;
+        }
+        self.body(known, false, chunks, replacer)
+    }
+
+    /// Returns what RPCSEC_GSS does to the body.
+    fn credential(&mut self, replacer: &Replacer) -> Option<Option<Security>> {
+        let flavor = Flavor(self.word()?);
+        let length = self.word()? as usize;
+        let end = self.reader.offset().checked_add(length)?.checked_add(padding(length))?;
+        // A credential that was cut is not understood.
+        self.from.get(..end)?;
+        let mut security = None;
+        match flavor {
+            Flavor::SYS => {
+                self.auth_sys(end, replacer);
+            }
+            Flavor::RPCSEC_GSS => {
+                let [_version, procedure, _sequence, service] =
+                    [self.word()?, self.word()?, self.word()?, self.word()?];
+                security = Some(describe::security(GssProcedure(procedure), GssService(service)));
+                let handle = self.word()? as usize;
+                if self.reader.offset().checked_add(handle)? > end {
+                    return None;
+                }
+                self.value(handle, replacer)?;
+            }
+            _ => {}
+        }
+        let rest = end.checked_sub(self.reader.offset())?;
+        self.skip(rest)?;
+        Some(security)
+    }
+
+    /// The stamp, the name of the machine, the user and the groups.
+    fn auth_sys(&mut self, end: usize, replacer: &Replacer) -> Option<()> {
+        let left = |rewrite: &Self| end.checked_sub(rewrite.reader.offset());
+        left(self).filter(|left| *left >= 8)?;
+        self.value(4, replacer)?;
+        let name = self.word()? as usize;
+        left(self).filter(|left| *left >= name.saturating_add(padding(name)).saturating_add(12))?;
+        self.value(name, replacer)?;
+        self.skip(padding(name))?;
+        self.value(4, replacer)?;
+        self.value(4, replacer)?;
+        let groups = self.word()?;
+        for _ in 0..groups {
+            left(self).filter(|left| *left >= 4)?;
+            self.value(4, replacer)?;
+        }
+        Some(())
+    }
+
+    /// Keeps the flavor and the length.
+    fn verifier(&mut self) -> Option<Flavor> {
+        let flavor = Flavor(self.word()?);
+        let length = self.word()? as usize;
+        self.skip(length.checked_add(padding(length))?)?;
+        Some(flavor)
+    }
+
+    fn body(&mut self, known: RpcContext, is_call: bool, chunks: &ChunkLengths, replacer: &Replacer) -> Option<()> {
+        match known.security {
+            None | Some(Security::Authentication) => self.items(usize::MAX, known, is_call, chunks, replacer),
+            Some(Security::Integrity) => {
+                // databody_integ: its length, and the sequence number that the credential has too; then the checksum.
+                let length = self.word()? as usize;
+                let end = self.reader.offset().saturating_add(length);
+                self.word()?;
+                self.items(end, known, is_call, chunks, replacer);
+                self.skip(end.checked_sub(self.reader.offset())?)?;
+                self.word().map(drop)
+            }
+            Some(Security::Privacy) => self.word().map(drop),
+            Some(Security::Control(_)) => None,
+        }
+    }
+
+    /// The arguments or results from here, up to `end` at most.
+    fn items(
+        &mut self,
+        end: usize,
+        known: RpcContext,
+        is_call: bool,
+        chunks: &ChunkLengths,
+        replacer: &Replacer,
+    ) -> Option<()> {
+        let start = self.reader.offset();
+        let body = self.from.get(start..end.min(self.from.len()))?;
+        let procedure = known.procedure?;
+        let pieces = match is_call {
+            true => {
+                let reduced = Reduced::Call(&chunks.reads);
+                nfs::pieces_of_arguments(procedure, known.is_callback, (body, start), reduced)
+            }
+            false => nfs::pieces_of_results(procedure, known.is_callback, body, Reduced::Reply(&chunks.writes)),
+        };
+        for piece in pieces {
+            let Some(from) = body.get(piece.octets.clone()) else { continue };
+            let to = self.to.get_mut(start..).and_then(|to| to.get_mut(piece.octets));
+            let Some(to) = to else { continue };
+            match piece.kind {
+                PieceKind::Structure => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
+                PieceKind::Stateid => {
+                    if let (Some((number, name)), Some((to_number, to_name))) =
+                        (from.split_at_checked(4), to.split_at_mut_checked(4))
+                    {
+                        to_number.iter_mut().zip(number).for_each(|(to, from)| *to = *from);
+                        replacer.value(name, to_name);
+                    }
+                }
+                PieceKind::Value | PieceKind::Text => replacer.value(from, to),
+                PieceKind::Data => {}
+            }
+        }
+        Some(())
+    }
+}
