@@ -3,7 +3,7 @@
 //! Each function returns as many octets as it was given. What it does not understand is zero.
 
 use rpcrdma::reader::{Reader, padding};
-use rpcrdma::rpc::{Flavor, GssProcedure, GssService, MessageType};
+use rpcrdma::rpc::{Flavor, GssProcedure, GssService, MessageType, RpcCall};
 
 use super::key::Replacer;
 use super::packet::keep;
@@ -13,8 +13,13 @@ use crate::rpc::header::{Header, PayloadPlace, read_chunks, write_lengths};
 use crate::rpc::known::Security;
 use crate::rpc::message::{Captured, Message};
 
+/// Places of the fixed words of a header, after the XID.
+const VERSION: usize = 4;
+const CREDIT: usize = 8;
+const PROCEDURE: usize = 12;
+
 /// What is known of an RPC besides its message.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RpcContext {
     pub(super) procedure: Option<Procedure>,
     pub(super) is_callback: bool,
@@ -44,10 +49,7 @@ pub(super) fn send(message: &Message, replacer: &Replacer) -> Vec<u8> {
         return to;
     }
     let Ok(decoded) = message.decode() else {
-        // The four words that every version has.
-        if matches!(octets.get(4..8), Some([0, 0, 0, 1 | 2])) {
-            keep(octets, &mut to, 0..16);
-        }
+        malformed(octets, &mut to);
         return to;
     };
     let place = decoded.header.place();
@@ -62,19 +64,51 @@ pub(super) fn send(message: &Message, replacer: &Replacer) -> Vec<u8> {
     if place != PayloadPlace::Inline || !is_alone {
         return to;
     }
-    let Some(rpc) = &message.rpc else { return to };
-    let known =
-        RpcContext { procedure: rpc.procedure, is_callback: rpc.callback.is_callback(), security: rpc.security };
+    let known = message.rpc.as_ref().map_or_else(RpcContext::default, |rpc| RpcContext {
+        procedure: rpc.procedure,
+        is_callback: rpc.callback.is_callback(),
+        security: rpc.security,
+    });
     let chunks = decoded.header.chunks().unwrap_or_default();
     let lengths = ChunkLengths { reads: read_chunks(&chunks), writes: write_lengths(&chunks) };
-    let payload = self::rpc(decoded.payload, known, &lengths, replacer);
+    let payload = self::rpc((message.xid(), decoded.payload), known, &lengths, replacer);
     to.iter_mut().skip(decoded.header_length).zip(payload).for_each(|(to, from)| *to = from);
     to
 }
 
-/// The copy of an RPC message, as far as it was captured.
-pub(super) fn rpc(payload: &[u8], known: RpcContext, chunks: &ChunkLengths, replacer: &Replacer) -> Vec<u8> {
+/// Keeps what shows why a header is malformed: its XID, and words that are small or nothing but ones. Those are versions, procedures,
+/// flags and counts, and no part of a name.
+fn malformed(octets: &[u8], to: &mut [u8]) {
+    const LONGEST: usize = 64;
+    let is_small = |at: usize| matches!(octets.get(at..), Some([0, 0, _, _, ..] | [0xff, 0xff, 0xff, 0xff, ..]));
+    keep(octets, to, 0..4);
+    if !is_small(VERSION) {
+        return;
+    }
+    // The credits may be any number, but stand between two that are small.
+    if is_small(PROCEDURE) {
+        keep(octets, to, CREDIT..PROCEDURE);
+    }
+    let words = (VERSION..LONGEST).step_by(4);
+    words.filter(|at| is_small(*at)).for_each(|at| keep(octets, to, at..at + 4));
+}
+
+/// The copy of an RPC message, as far as it was captured. `xid` is the `rdma_xid` of its header.
+pub(super) fn rpc(
+    (xid, payload): (u32, &[u8]),
+    known: RpcContext,
+    chunks: &ChunkLengths,
+    replacer: &Replacer,
+) -> Vec<u8> {
     let mut rewrite = Rewrite { from: payload, to: vec![0; payload.len()], reader: Reader::new(payload) };
+    // Octets that are no RPC message may still begin with the XID.
+    let is_message = matches!(payload.get(4..8), Some([0, 0, 0, 0 | 1]));
+    if !is_message {
+        if payload.starts_with(&xid.to_be_bytes()) {
+            keep(payload, &mut rewrite.to, 0..4);
+        }
+        return rewrite.to;
+    }
     // What follows the place where it ends is zero.
     let _end = rewrite.message(known, chunks, replacer);
     rewrite.to
@@ -105,7 +139,9 @@ impl Rewrite<'_> {
         let _xid = self.word()?;
         match MessageType(self.word()?) {
             MessageType::CALL => {
-                let _rpc_version = self.word()?;
+                if self.word()? != RpcCall::RPC_VERSION {
+                    return None;
+                }
                 let procedure = Procedure { program: self.word()?, version: self.word()?, procedure: self.word()? };
                 let security = self.credential(replacer)?;
                 self.verifier()?;

@@ -34,7 +34,7 @@ use crate::rpc::header::{PayloadPlace, read_chunks, write_lengths};
 use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
 use crate::rpc::placement::{PlacedPart, Placement};
-use crate::rpc::transaction::{Form, Transaction};
+use crate::rpc::transaction::Transaction;
 pub use key::Key;
 use key::Replacer;
 use message::{ChunkLengths, RpcContext};
@@ -254,21 +254,19 @@ impl<W: Write> Anonymizer<W> {
     fn transaction(&mut self, transaction: &Transaction) {
         let Transaction { connection, requester, xid, procedure, callback, security, .. } = *transaction;
         let known = RpcContext { procedure, is_callback: callback.is_callback(), security };
-        for (direction, part, half) in [
-            (Direction::Call, PlacedPart::Call, &transaction.call),
-            (Direction::Reply, PlacedPart::Reply, &transaction.reply),
-        ] {
+        for (direction, part) in [(Direction::Call, PlacedPart::Call), (Direction::Reply, PlacedPart::Reply)] {
+            // The reply may be one that did not arrive: then the RPC has none.
             let lengths = self.long.remove(&(connection, requester, xid, direction));
-            if half.as_ref().is_none_or(|half| half.form != Form::Long) {
-                continue;
-            }
             let mut placements: Vec<_> =
                 transaction.placements.iter().filter(|placement| placement.part == part).copied().collect();
+            if placements.is_empty() {
+                continue;
+            }
             placements.sort_by_key(|placement| placement.at);
             let payload = self.gather(&placements);
             match lengths.filter(|_| !payload.is_empty()) {
                 Some(lengths) => {
-                    let data = message::rpc(&payload, known, &lengths, &self.replacer);
+                    let data = message::rpc((xid, &payload), known, &lengths, &self.replacer);
                     self.put(&placements, &data);
                 }
                 None => self.anonymized.overwritten += 1,
