@@ -183,16 +183,16 @@ pub(crate) fn marked_results(
     procedure.row(callback).map(|row| walker.marked_results(row)).unwrap_or_default()
 }
 
-/// The pieces of the arguments of a call, as ranges of `body`, as far as they can be read.
+/// The pieces of the arguments of a call, as ranges of `body`, as far as they can be read, and what else was found.
 #[cfg(feature = "anonymize")]
 pub(crate) fn pieces_of_arguments(
     procedure: Procedure,
     callback: bool,
     (body, body_position): (&[u8], usize),
     reduced: Reduced<'_>,
-) -> Vec<BodyPiece> {
+) -> Option<(Vec<BodyPiece>, Walk)> {
     let walker = Walker::new(body, body_position, reduced);
-    procedure.row(callback).map(|row| walker.pieces_of_arguments(row)).unwrap_or_default()
+    Some(walker.pieces_of_arguments(procedure.row(callback)?))
 }
 
 /// The same for results.
@@ -202,9 +202,9 @@ pub(crate) fn pieces_of_results(
     callback: bool,
     body: &[u8],
     reduced: Reduced<'_>,
-) -> Vec<BodyPiece> {
+) -> Option<(Vec<BodyPiece>, Walk)> {
     let walker = Walker::new(body, 0, reduced);
-    procedure.row(callback).map(|row| walker.pieces_of_results(row)).unwrap_or_default()
+    Some(walker.pieces_of_results(procedure.row(callback)?))
 }
 
 /// Whether a result of a procedure may be reduced, according to its table; for a COMPOUND, one of these operations.

@@ -142,21 +142,26 @@ impl<'a> Walker<'a> {
 
     /// The pieces of arguments, as far as they can be read.
     #[cfg(feature = "anonymize")]
-    pub(super) fn pieces_of_arguments(mut self, row: &Row) -> Vec<BodyPiece> {
+    pub(super) fn pieces_of_arguments(mut self, row: &Row) -> (Vec<BodyPiece>, Walk) {
         self.inside = Some(row.name);
         self.pieces = Some(Vec::new());
-        // What comes before an error is good.
-        let _end = self.items(row.arguments);
-        self.pieces.unwrap_or_default()
+        let end = self.items(row.arguments);
+        self.pieces(end)
     }
 
     /// The pieces of results, as far as they can be read.
     #[cfg(feature = "anonymize")]
-    pub(super) fn pieces_of_results(mut self, row: &Row) -> Vec<BodyPiece> {
+    pub(super) fn pieces_of_results(mut self, row: &Row) -> (Vec<BodyPiece>, Walk) {
         self.inside = Some(row.name);
         self.pieces = Some(Vec::new());
-        let _end = self.result(row);
-        self.pieces.unwrap_or_default()
+        let end = self.result(row);
+        self.pieces(end)
+    }
+
+    #[cfg(feature = "anonymize")]
+    fn pieces(mut self, end: Stepped<()>) -> (Vec<BodyPiece>, Walk) {
+        let pieces = self.pieces.take().unwrap_or_default();
+        (pieces, self.finish(end))
     }
 
     /// Records the piece that ends here.

@@ -123,9 +123,12 @@ impl Replaced {
 
     /// Text with each address as its place.
     fn text(&mut self, text: &str) -> String {
+        // The end of a link's text, as a number.
+        let shows_link = text.contains("is in place of the link's length");
         let word = |word: &str| {
             let bare = word.trim_end_matches([',', '.', ':', ';']);
             match bare.parse::<std::net::IpAddr>() {
+                _ if shows_link && word.starts_with("0x") => "link".to_owned(),
                 Ok(_) => word.replace(bare, &self.name(bare).to_string()),
                 Err(_) => word.to_owned(),
             }

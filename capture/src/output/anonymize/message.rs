@@ -7,7 +7,7 @@ use rpcrdma::rpc::{Flavor, GssProcedure, GssService, MessageType, RpcCall};
 
 use super::key::Replacer;
 use super::packet::keep;
-use crate::nfs::{self, PieceKind, Procedure, Reduced};
+use crate::nfs::{self, Callback, PieceKind, Procedure, Reduced, WalkError};
 use crate::rpc::describe;
 use crate::rpc::header::{Header, PayloadPlace, read_chunks, write_lengths};
 use crate::rpc::known::Security;
@@ -23,14 +23,20 @@ const PROCEDURE: usize = 12;
 pub(super) struct RpcContext {
     pub(super) procedure: Option<Procedure>,
     pub(super) is_callback: bool,
+    /// `true` if nothing but its number shows that the program is that of callbacks.
+    pub(super) is_guessed: bool,
     pub(super) security: Option<Security>,
+    /// `true` if all of the message was captured.
+    pub(super) is_whole: bool,
 }
 
-/// Chunks of a message: the Positions and lengths of Read chunks, and the lengths of Write chunks.
+/// Chunks of a message: the Positions and lengths of Read chunks, the lengths of Write chunks, and the length of the chunk with the
+/// Payload stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChunkLengths {
     pub(super) reads: Vec<(u64, u64)>,
     pub(super) writes: Vec<u64>,
+    pub(super) payload: u64,
 }
 
 /// Octets that are rewritten: what they were, and what they become.
@@ -64,13 +70,16 @@ pub(super) fn send(message: &Message, replacer: &Replacer) -> Vec<u8> {
     if place != PayloadPlace::Inline || !is_alone {
         return to;
     }
-    let known = message.rpc.as_ref().map_or_else(RpcContext::default, |rpc| RpcContext {
-        procedure: rpc.procedure,
-        is_callback: rpc.callback.is_callback(),
-        security: rpc.security,
-    });
+    let rpc = message.rpc.as_ref();
+    let known = RpcContext {
+        procedure: rpc.and_then(|rpc| rpc.procedure),
+        is_callback: rpc.is_some_and(|rpc| rpc.callback.is_callback()),
+        is_guessed: rpc.is_some_and(|rpc| rpc.callback == Callback::Guessed),
+        security: rpc.and_then(|rpc| rpc.security),
+        is_whole: message.captured == Captured::Whole,
+    };
     let chunks = decoded.header.chunks().unwrap_or_default();
-    let lengths = ChunkLengths { reads: read_chunks(&chunks), writes: write_lengths(&chunks) };
+    let lengths = ChunkLengths { reads: read_chunks(&chunks), writes: write_lengths(&chunks), payload: 0 };
     let payload = self::rpc((message.xid(), decoded.payload), known, &lengths, replacer);
     to.iter_mut().skip(decoded.header_length).zip(payload).for_each(|(to, from)| *to = from);
     to
@@ -80,7 +89,7 @@ pub(super) fn send(message: &Message, replacer: &Replacer) -> Vec<u8> {
 /// flags and counts, and no part of a name.
 fn malformed(octets: &[u8], to: &mut [u8]) {
     const LONGEST: usize = 64;
-    let is_small = |at: usize| matches!(octets.get(at..), Some([0, 0, _, _, ..] | [0xff, 0xff, 0xff, 0xff, ..]));
+    let is_small = |at: usize| octets.get(at..at + 4).is_some_and(is_small);
     keep(octets, to, 0..4);
     if !is_small(VERSION) {
         return;
@@ -91,6 +100,11 @@ fn malformed(octets: &[u8], to: &mut [u8]) {
     }
     let words = (VERSION..LONGEST).step_by(4);
     words.filter(|at| is_small(*at)).for_each(|at| keep(octets, to, at..at + 4));
+}
+
+/// Whether a word is a small number, or nothing but ones.
+const fn is_small(word: &[u8]) -> bool {
+    matches!(word, [0, 0, _, _] | [0xff, 0xff, 0xff, 0xff])
 }
 
 /// The copy of an RPC message, as far as it was captured. `xid` is the `rdma_xid` of its header.
@@ -258,17 +272,38 @@ impl Rewrite<'_> {
         let start = self.reader.offset();
         let body = self.from.get(start..end.min(self.from.len()))?;
         let procedure = known.procedure?;
-        let pieces = match is_call {
+        let (pieces, walk) = match is_call {
             true => {
                 let reduced = Reduced::Call(&chunks.reads);
-                nfs::pieces_of_arguments(procedure, known.is_callback, (body, start), reduced)
+                nfs::pieces_of_arguments(procedure, known.is_callback, (body, start), reduced)?
             }
-            false => nfs::pieces_of_results(procedure, known.is_callback, body, Reduced::Reply(&chunks.writes)),
+            false => nfs::pieces_of_results(procedure, known.is_callback, body, Reduced::Reply(&chunks.writes))?,
+        };
+        let is_sound = match walk.end {
+            Ok(()) => true,
+            Err(error) => error.reason == WalkError::ENDS_INSIDE && !known.is_whole,
+        };
+        // If the items do not fit the body, what is taken for its structure may be something else: data, if it is here although a
+        // chunk was to hold it, or anything, if the program is guessed. So is the word that does not fit.
+        let claimed = walk.items.iter().find(|item| item.chunk.is_some()).map_or(usize::MAX, |item| item.inline_at);
+        let last = pieces.last().map_or(0, |piece| piece.octets.start);
+        let doubtful = match (is_sound, known.is_guessed) {
+            (true, _) => usize::MAX,
+            (false, true) => 0,
+            (false, false) => claimed.min(last),
         };
         for piece in pieces {
             let Some(from) = body.get(piece.octets.clone()) else { continue };
-            let to = self.to.get_mut(start..).and_then(|to| to.get_mut(piece.octets));
+            let to = self.to.get_mut(start..).and_then(|to| to.get_mut(piece.octets.clone()));
             let Some(to) = to else { continue };
+            if piece.kind == PieceKind::Structure && piece.octets.start >= doubtful && !from.chunks(4).all(is_small) {
+                // It stays large, so that it fits no better; zeros at its end may be padding.
+                let end = from.iter().rposition(|octet| *octet != 0).map_or(0, |last| last + 1);
+                if let Some((from, to)) = from.get(..end).zip(to.get_mut(..end)) {
+                    replacer.value(from, to);
+                }
+                break;
+            }
             match piece.kind {
                 PieceKind::Structure => to.iter_mut().zip(from).for_each(|(to, from)| *to = *from),
                 PieceKind::Stateid => {
@@ -284,5 +319,60 @@ impl Rewrite<'_> {
             }
         }
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::key::Key;
+    use super::*;
+
+    /// A call of NFSv4 COMPOUND with PUTFH and WRITE.
+    fn write(operations: u32, data: &[u8]) -> Vec<u8> {
+        let word = |number: u32| number.to_be_bytes();
+        let header = [1, 0, 2, 100_003, 4, 1, 0, 0, 0, 0].map(word).concat();
+        let operations =
+            [&[0, 1, operations, 22, 4].map(word).concat()[..], b"fh01", &[38].map(word).concat(), &[7; 16]].concat();
+        let offset = [0, 0x1234_5678, 2, data.len() as u32].map(word).concat();
+        [&header[..], &operations, &offset, data].concat()
+    }
+
+    fn copy(payload: &[u8], reads: &[(u64, u64)]) -> Vec<u8> {
+        let chunks = ChunkLengths { reads: reads.to_vec(), writes: Vec::new(), payload: 0 };
+        let known = RpcContext { is_whole: true, ..RpcContext::default() };
+        rpc((1, payload), known, &chunks, &Replacer::new(&Key::new([7; 32])))
+    }
+
+    #[test]
+    fn structure_offsets_and_counts_stay_and_the_rest_does_not() {
+        let call = write(2, b"confidential");
+        let copied = copy(&call, &[]);
+        let data = call.len() - 12;
+        let (handle, stateid) = (60..64, 72..84);
+        for (at, (original, copied)) in call.iter().zip(&copied).enumerate() {
+            if at < data && !handle.contains(&at) && !stateid.contains(&at) {
+                assert_eq!(original, copied, "octet {at}");
+            }
+        }
+        assert!(call[handle.clone()] != copied[handle] && call[stateid.clone()] != copied[stateid]);
+        assert_eq!(copied[data..], [0; 12]);
+    }
+
+    /// The header says that the data is in a chunk, so what stands in its place is read as the next operation.
+    #[test]
+    fn data_that_is_taken_for_structure_does_not_stay() {
+        let call = write(3, b"confidential");
+        let data = call.len() - 12;
+        let copied = copy(&call, &[(data as u64, 12)]);
+        assert_ne!(copied[data..data + 4], *b"conf");
+        assert_eq!(copied[data + 4..], [0; 8]);
+    }
+
+    #[test]
+    fn every_cut_gives_as_many_octets() {
+        let call = write(2, b"confidential");
+        for length in 0..call.len() {
+            assert_eq!(copy(&call[..length], &[]).len(), length);
+        }
     }
 }

@@ -29,6 +29,7 @@ use crate::dissector::Config;
 use crate::event::Event;
 use crate::file::{Frame, LinkType, Time};
 use crate::link::{self, Address, Carrier, Content};
+use crate::nfs::Callback;
 use crate::output::export::capture_file::{PcapFile, PcapngFile, WrittenFrame};
 use crate::rpc::header::{PayloadPlace, read_chunks, write_lengths};
 use crate::rpc::known::Direction;
@@ -240,11 +241,16 @@ impl<W: Write> Anonymizer<W> {
             return;
         };
         let chunks = decoded.header.chunks().unwrap_or_default();
-        let lengths = ChunkLengths { reads: read_chunks(&chunks), writes: write_lengths(&chunks) };
-        let requester = match direction {
-            Direction::Call => message.sender,
-            Direction::Reply => message.sender.other(),
+        let (reads, writes) = (read_chunks(&chunks), write_lengths(&chunks));
+        let (requester, payload) = match direction {
+            Direction::Call => {
+                let position_zero = reads.iter().filter(|chunk| chunk.0 == 0).map(|chunk| chunk.1);
+                let call_chunk = decoded.header.call_chunk().iter().map(|segment| u64::from(segment.target.length));
+                (message.sender, position_zero.chain(call_chunk).sum())
+            }
+            Direction::Reply => (message.sender.other(), chunks.reply.map_or(0, |chunk| chunk.length())),
         };
+        let lengths = ChunkLengths { reads, writes, payload };
         if self.long.len() < REMEMBERED {
             self.long.insert((message.connection, requester, message.xid(), direction), lengths);
         }
@@ -253,7 +259,13 @@ impl<W: Write> Anonymizer<W> {
     /// Rewrites the messages of an RPC that were in chunks.
     fn transaction(&mut self, transaction: &Transaction) {
         let Transaction { connection, requester, xid, procedure, callback, security, .. } = *transaction;
-        let known = RpcContext { procedure, is_callback: callback.is_callback(), security };
+        let known = RpcContext {
+            procedure,
+            is_callback: callback.is_callback(),
+            is_guessed: callback == Callback::Guessed,
+            security,
+            is_whole: false,
+        };
         for (direction, part) in [(Direction::Call, PlacedPart::Call), (Direction::Reply, PlacedPart::Reply)] {
             // The reply may be one that did not arrive: then the RPC has none.
             let lengths = self.long.remove(&(connection, requester, xid, direction));
@@ -263,9 +275,11 @@ impl<W: Write> Anonymizer<W> {
                 continue;
             }
             placements.sort_by_key(|placement| placement.at);
-            let payload = self.gather(&placements);
+            let mut payload = self.gather(&placements);
             match lengths.filter(|_| !payload.is_empty()) {
                 Some(lengths) => {
+                    payload.truncate(usize::try_from(lengths.payload).unwrap_or(usize::MAX));
+                    let known = RpcContext { is_whole: payload.len() as u64 == lengths.payload, ..known };
                     let data = message::rpc((xid, &payload), known, &lengths, &self.replacer);
                     self.put(&placements, &data);
                 }
