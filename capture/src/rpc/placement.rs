@@ -2,7 +2,7 @@
 
 /// Octets of a message that one frame carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Placement {
+pub(crate) struct FramePlacement {
     /// Number of the frame.
     pub(crate) frame: u64,
     /// The message that they belong to.
@@ -22,4 +22,29 @@ pub(crate) enum PlacedPart {
     Call,
     /// The Reply chunk.
     Reply,
+}
+
+/// Where the octets of messages were. Few callers want to know, so it takes no more room than a pointer otherwise.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Placements(Option<Box<PlacementList>>);
+
+#[derive(Clone, Debug, Default)]
+struct PlacementList(Vec<FramePlacement>);
+
+impl Placements {
+    /// Adds octets.
+    pub(crate) fn push(&mut self, placement: FramePlacement) {
+        self.0.get_or_insert_default().0.push(placement);
+    }
+
+    /// Those that are known.
+    pub(crate) fn as_slice(&self) -> &[FramePlacement] {
+        self.0.as_ref().map_or(&[], |list| &list.0)
+    }
+}
+
+impl FromIterator<FramePlacement> for Placements {
+    fn from_iter<T: IntoIterator<Item = FramePlacement>>(placements: T) -> Self {
+        Self(Some(Box::new(PlacementList(placements.into_iter().collect()))))
+    }
 }

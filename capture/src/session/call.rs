@@ -16,7 +16,7 @@ use crate::rpc::message::{Answered, Beginning, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
-use crate::rpc::placement::{PlacedPart, Placement};
+use crate::rpc::placement::{FramePlacement, PlacedPart};
 use crate::rpc::ranges::{self, Ranges};
 use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd, Waiting};
 
@@ -33,8 +33,6 @@ pub(crate) struct CallSegment {
     /// Whether what is moved is kept, not only counted.
     pub(crate) is_kept: bool,
     pub(crate) data: Extents,
-    /// The chunk with a Payload stream that it is part of, and the octets of that chunk before it.
-    pub(super) placed: Option<(PlacedPart, u64)>,
     /// What was moved of it, if that is followed.
     moved: Ranges,
 }
@@ -83,8 +81,6 @@ pub(crate) struct Call {
     pub(crate) followed: Followed,
     /// For how many nanoseconds its sender had had no credit for it.
     pub(super) credit_wait: Result<u64, CreditWaitUnknown>,
-    /// The frames that moved its Payload stream and that of its reply, if they are wanted.
-    pub(super) placements: Vec<Placement>,
     /// Where its time goes.
     pub(super) timeline: Timeline,
     /// What its requester did last for it, and what its responder did.
@@ -139,7 +135,6 @@ impl Call {
             is_accepted: false,
             followed: Followed::No,
             credit_wait: Err(CreditWaitUnknown::CallMissing),
-            placements: Vec::new(),
             timeline,
             requester_last,
             responder_last: None,
@@ -246,7 +241,8 @@ impl Call {
         self.read_octets = core::mem::take(&mut before.read_octets);
         self.write_octets = core::mem::take(&mut before.write_octets);
         self.overflowed = before.overflowed;
-        self.placements = core::mem::take(&mut before.placements);
+        // Those of the Send before it were given with its message.
+        self.message.placements = core::mem::take(&mut before.message.placements);
         self.is_doubtful = before.is_doubtful;
         self.responder_last = before.responder_last;
     }
@@ -266,7 +262,7 @@ impl Call {
         let answers = self.answers.as_ref().map_or(0, |call| call.held());
         let segments = self.segments.len() * Self::SEGMENT;
         let unacknowledged = size_of::<Unacknowledged>();
-        let placements = self.placements.len() * size_of::<Placement>();
+        let placements = self.message.placements.as_slice().len() * size_of::<FramePlacement>();
         size_of::<Self>()
             + placements
             + unacknowledged
@@ -280,12 +276,15 @@ impl Call {
     /// Records the frame that moved octets of a segment with a Payload stream. Returns by how many octets the memory in use has
     /// grown.
     pub(super) fn place(&mut self, segment: usize, frame: u64, at: u64, length: u64) -> usize {
-        let Some((part, before)) = self.segments.get(segment).and_then(|segment| segment.placed) else { return 0 };
-        if self.placements.len() >= PLACEMENTS {
+        let Some((part, before)) = self.message.decode().ok().and_then(|decoded| placed(&decoded.header, segment))
+        else {
+            return 0;
+        };
+        if self.message.placements.as_slice().len() >= PLACEMENTS {
             return 0;
         }
-        self.placements.push(Placement { frame, part, at: before.saturating_add(at), length });
-        size_of::<Placement>()
+        self.message.placements.push(FramePlacement { frame, part, at: before.saturating_add(at), length });
+        size_of::<FramePlacement>()
     }
 
     /// Octets of memory that a segment takes, here and in the list of what is advertised.
@@ -524,38 +523,35 @@ fn but_credit(octets: &[u8]) -> Option<(&[u8; 8], &[u8])> {
 }
 
 fn segments(header: &Header<'_>, whole: bool) -> Vec<CallSegment> {
-    const CALL: Option<PlacedPart> = Some(PlacedPart::Call);
     let chunks = header.chunks().unwrap_or_default();
-    let call_chunk = header.call_chunk().iter().map(|segment| (Access::Read, segment.target, true, CALL));
-    let reads = chunks.reads.iter().map(|segment| {
-        let is_call = segment.position == 0;
-        (Access::Read, segment.target, whole || is_call, CALL.filter(|_| is_call))
-    });
-    let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter());
-    let writes = writes.map(|segment| (Access::Write, segment, whole, None));
-    let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter());
-    let reply = reply.map(|segment| (Access::Write, segment, true, Some(PlacedPart::Reply)));
-    let (mut of_call, mut of_reply) = (0, 0);
-    let segment = |(access, segment, is_kept, part)| {
-        let rpcrdma::segment::Segment { handle, length, offset } = segment;
-        let before = match part {
-            Some(PlacedPart::Reply) => &mut of_reply,
-            _ => &mut of_call,
-        };
-        let placed = part.map(|part| (part, *before));
-        if part.is_some() {
-            *before += u64::from(length);
-        }
-        CallSegment {
-            access,
-            handle,
-            offset,
-            length,
-            is_kept,
-            data: Extents::default(),
-            placed,
-            moved: Ranges::default(),
-        }
+    let call_chunk = header.call_chunk().iter().map(|segment| (Access::Read, segment.target, true));
+    let reads = chunks.reads.iter().map(|segment| (Access::Read, segment.target, whole || segment.position == 0));
+    let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter()).map(|segment| (Access::Write, segment, whole));
+    let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter()).map(|segment| (Access::Write, segment, true));
+    let segment = |(access, segment, is_kept): (Access, rpcrdma::segment::Segment, bool)| CallSegment {
+        access,
+        handle: segment.handle,
+        offset: segment.offset,
+        length: segment.length,
+        is_kept,
+        data: Extents::default(),
+        moved: Ranges::default(),
     };
     call_chunk.chain(reads).chain(writes).chain(reply).map(segment).collect()
+}
+
+/// The chunk with a Payload stream that a segment is part of, and the octets of that chunk before it. Segments are counted as in
+/// [`segments`].
+fn placed(header: &Header<'_>, segment: usize) -> Option<(PlacedPart, u64)> {
+    const CALL: Option<PlacedPart> = Some(PlacedPart::Call);
+    let chunks = header.chunks().unwrap_or_default();
+    let call_chunk = header.call_chunk().iter().map(|segment| (CALL, segment.target.length));
+    let reads = chunks.reads.iter().map(|segment| (CALL.filter(|_| segment.position == 0), segment.target.length));
+    let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter()).map(|segment| (None, segment.length));
+    let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter());
+    let reply = reply.map(|segment| (Some(PlacedPart::Reply), segment.length));
+    let mut segments = call_chunk.chain(reads).chain(writes).chain(reply);
+    let (part, _) = segments.clone().nth(segment)?;
+    let before = segments.by_ref().take(segment).filter(|other| other.0 == part);
+    Some((part?, before.map(|other| u64::from(other.1)).sum()))
 }

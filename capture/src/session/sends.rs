@@ -15,6 +15,7 @@ use crate::event::Event;
 use crate::rpc::header::{self, Decoded, Dialect};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{self, Captured, Message};
+use crate::rpc::placement::Placements;
 use crate::rpc::waiting::Step;
 
 impl Session {
@@ -107,7 +108,7 @@ impl Session {
             retransmitted: send.retransmitted,
             earlier: None,
             padding: Some(Vec::new()),
-            placements: Vec::new(),
+            placements: Placements::default(),
             dropped: None,
             rpc: None,
             detail: None,

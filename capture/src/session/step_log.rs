@@ -4,7 +4,7 @@ use crate::carrier::operation::{Side, Stamp};
 use crate::carrier::recovery::SILENCE;
 use crate::file::Time;
 use crate::rpc::phases::Phase;
-use crate::rpc::placement::{PlacedPart, Placement};
+use crate::rpc::placement::{FramePlacement, PlacedPart, Placements};
 use crate::rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, arrange, folded};
 use crate::rpc::waiting::Step;
 
@@ -25,11 +25,11 @@ pub(super) struct SendPart {
 }
 
 /// Returns where in a Send each of its parts is.
-pub(super) fn placements(parts: &[SendPart]) -> Vec<Placement> {
+pub(super) fn placements(parts: &[SendPart]) -> Placements {
     let place = |at: &mut u64, part: &SendPart| {
         let (from, length) = (*at, part.octets as u64);
         *at += length;
-        Some(Placement { frame: part.stamp.frame, part: PlacedPart::Send, at: from, length })
+        Some(FramePlacement { frame: part.stamp.frame, part: PlacedPart::Send, at: from, length })
     };
     parts.iter().scan(0, place).collect()
 }

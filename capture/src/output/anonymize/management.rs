@@ -8,7 +8,7 @@
 use rpcrdma::private_data::PrivateData;
 
 use super::key::Replacer;
-use super::packet::{keep, put};
+use super::octets::{keep, put};
 use crate::carrier::connection::service_port;
 
 const DETH: usize = 8;

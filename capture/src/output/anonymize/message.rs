@@ -6,7 +6,7 @@ use rpcrdma::reader::{Reader, padding};
 use rpcrdma::rpc::{Flavor, GssProcedure, GssService, MessageType, RpcCall};
 
 use super::key::Replacer;
-use super::packet::keep;
+use super::octets::keep;
 use crate::nfs::{self, Callback, PieceKind, Procedure, Reduced, WalkError};
 use crate::rpc::describe;
 use crate::rpc::header::{Header, PayloadPlace, read_chunks, write_lengths};

@@ -2,7 +2,7 @@
 //! overwritten.
 //!
 //! ```text
-//! frame ── Layout ──→ held ──→ rewritten ──→ file
+//! frame ── FrameLayout ──→ held ──→ rewritten ──→ file
 //! Send, chunk ── message ──→ what takes the place of the data in its frames
 //! ```
 //! A copy of a frame begins as zeros, and what is understood is written into it (`packet.rs`, `management.rs`). The data of a
@@ -15,6 +15,7 @@
 mod key;
 mod management;
 mod message;
+mod octets;
 mod packet;
 
 use std::borrow::Cow;
@@ -34,12 +35,12 @@ use crate::output::export::capture_file::{PcapFile, PcapngFile, WrittenFrame};
 use crate::rpc::header::{PayloadPlace, read_chunks, write_lengths};
 use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
-use crate::rpc::placement::{PlacedPart, Placement};
+use crate::rpc::placement::{FramePlacement, PlacedPart};
 use crate::rpc::transaction::Transaction;
 pub use key::Key;
 use key::Replacer;
 use message::{ChunkLengths, RpcContext};
-use packet::Layout;
+use packet::FrameLayout;
 
 /// The most frames that are held until it is known what is in them.
 const HELD_FRAMES: usize = 65_536;
@@ -78,7 +79,7 @@ pub struct Anonymizer<W: Write> {
     file: WrittenFile<W>,
     replacer: Replacer,
     /// By number, none left out.
-    held: VecDeque<HeldFrame>,
+    held: VecDeque<UnreadFrame>,
     /// Octets of them.
     octets: usize,
     /// The ends of RPC-over-RDMA connections.
@@ -100,14 +101,14 @@ enum WrittenFile<W: Write> {
 
 /// A frame that waits until it is known what is in it.
 #[derive(Debug)]
-struct HeldFrame {
+struct UnreadFrame {
     number: u64,
     time: Time,
     link: LinkType,
     octets: Vec<u8>,
     length: u32,
     /// `None` if its headers are not understood.
-    layout: Option<Layout>,
+    layout: Option<FrameLayout>,
     /// `true` if an InfiniBand packet is in it.
     is_packet: bool,
     /// What takes the place of its data, if that is not zeros.
@@ -171,13 +172,13 @@ impl<W: Write> Anonymizer<W> {
     /// The file cannot be written.
     pub fn frame(&mut self, frame: &Frame<'_>) -> io::Result<()> {
         self.octets += frame.data.len();
-        self.held.push_back(HeldFrame {
+        self.held.push_back(UnreadFrame {
             number: frame.number,
             time: frame.time,
             link: frame.link,
             octets: frame.data.to_vec(),
             length: frame.length,
-            layout: Layout::of(frame),
+            layout: FrameLayout::of(frame),
             is_packet: matches!(link::decode(frame), Content::InfiniBand(_)),
             data: None,
         });
@@ -235,7 +236,7 @@ impl<W: Write> Anonymizer<W> {
 
     fn message(&mut self, message: &Message) {
         let data = message::send(message, &self.replacer);
-        self.put(&message.placements, &data);
+        self.put(message.placements.as_slice(), &data);
         let Ok(decoded) = message.decode() else { return };
         let Some(direction) = message.direction().filter(|_| decoded.header.place() == PayloadPlace::Chunk) else {
             return;
@@ -270,7 +271,7 @@ impl<W: Write> Anonymizer<W> {
             // The reply may be one that did not arrive: then the RPC has none.
             let lengths = self.long.remove(&(connection, requester, xid, direction));
             let mut placements: Vec<_> =
-                transaction.placements.iter().filter(|placement| placement.part == part).copied().collect();
+                transaction.placements.as_slice().iter().filter(|placement| placement.part == part).copied().collect();
             if placements.is_empty() {
                 continue;
             }
@@ -289,10 +290,10 @@ impl<W: Write> Anonymizer<W> {
     }
 
     /// The octets of a chunk from its first one, as far as the frames with them are held.
-    fn gather(&self, placements: &[Placement]) -> Vec<u8> {
+    fn gather(&self, placements: &[FramePlacement]) -> Vec<u8> {
         let mut payload = Vec::new();
         for placement in placements {
-            let Some(data) = self.held(placement.frame).and_then(HeldFrame::data) else { break };
+            let Some(data) = self.held(placement.frame).and_then(UnreadFrame::data) else { break };
             let reached = payload.len() as u64;
             // What was sent again may overlap.
             let Some(skipped) = reached.checked_sub(placement.at) else { break };
@@ -306,7 +307,7 @@ impl<W: Write> Anonymizer<W> {
     }
 
     /// Writes octets to the frames that carried those that they replace.
-    fn put(&mut self, placements: &[Placement], octets: &[u8]) {
+    fn put(&mut self, placements: &[FramePlacement], octets: &[u8]) {
         for placement in placements {
             let Ok(at) = usize::try_from(placement.at) else { continue };
             let Some(first) = self.held.front().map(|first| first.number) else { return };
@@ -327,7 +328,7 @@ impl<W: Write> Anonymizer<W> {
         }
     }
 
-    fn held(&self, frame: u64) -> Option<&HeldFrame> {
+    fn held(&self, frame: u64) -> Option<&UnreadFrame> {
         let first = self.held.front()?.number;
         self.held.get(usize::try_from(frame.checked_sub(first)?).ok()?)
     }
@@ -370,7 +371,7 @@ impl<W: Write> Anonymizer<W> {
             self.anonymized.others += 1;
             return Ok(());
         };
-        let HeldFrame { time, link, length, .. } = held;
+        let UnreadFrame { time, link, length, .. } = held;
         let frame = WrittenFrame { time, link, data: Cow::Owned(copy), length };
         self.anonymized.frames += 1;
         match &mut self.file {
@@ -381,13 +382,13 @@ impl<W: Write> Anonymizer<W> {
 }
 
 /// Names the data of a packet.
-fn digest(replacer: &Replacer, layout: &Layout, data: &[u8]) -> [u8; 16] {
-    let Layout { queue_pair, sequence, destination, operation, .. } = layout;
+fn digest(replacer: &Replacer, layout: &FrameLayout, data: &[u8]) -> [u8; 16] {
+    let FrameLayout { queue_pair, sequence, destination, operation, .. } = layout;
     let header = format!("{destination} {queue_pair} {sequence} {operation:?}");
     replacer.digest(&[header.as_bytes(), data])
 }
 
-impl HeldFrame {
+impl UnreadFrame {
     fn frame(&self) -> Frame<'_> {
         let Self { number, time, link, ref octets, length, .. } = *self;
         Frame { number, time, link, data: octets, length }
@@ -399,7 +400,7 @@ impl HeldFrame {
     }
 }
 
-impl Layout {
+impl FrameLayout {
     /// Whether a packet like this carries octets of that part of an RPC.
     const fn carries(&self, part: PlacedPart) -> bool {
         matches!(

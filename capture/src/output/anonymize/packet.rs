@@ -8,6 +8,7 @@ use crc32fast::Hasher;
 
 use super::key::Replacer;
 use super::management;
+use super::octets::{keep, put};
 use crate::carrier::infiniband::crc::verify_crc;
 use crate::carrier::infiniband::transport::{self, PacketKind, Transport};
 use crate::file::{Frame, LinkType};
@@ -24,7 +25,7 @@ const TAGS: usize = 4;
 
 /// Where the parts of a frame are.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct FrameLayout {
     network: usize,
     kind: NetworkKind,
     transport: usize,
@@ -55,7 +56,7 @@ enum NetworkKind {
     Grh,
 }
 
-impl Layout {
+impl FrameLayout {
     /// Finds the parts of a frame; `None` if not all of its headers are understood.
     pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
         let Content::InfiniBand(packet) = link::decode(frame) else { return None };
@@ -242,19 +243,6 @@ fn network(frame: &[u8]) -> Option<(usize, NetworkKind)> {
         }
     }
     None
-}
-
-/// Copies octets that are not confidential.
-pub(super) fn keep(from: &[u8], to: &mut [u8], octets: Range<usize>) {
-    let end = octets.end.min(from.len());
-    if let Some(from) = from.get(octets.start..end) {
-        put(to, octets.start, from);
-    }
-}
-
-/// Writes octets, as far as there is room.
-pub(super) fn put(to: &mut [u8], at: usize, octets: &[u8]) {
-    to.iter_mut().skip(at).zip(octets).for_each(|(to, from)| *to = *from);
 }
 
 /// The one's complement sum of RFC 1071.
