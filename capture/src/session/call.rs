@@ -262,7 +262,7 @@ impl Call {
         let answers = self.answers.as_ref().map_or(0, |call| call.held());
         let segments = self.segments.len() * Self::SEGMENT;
         let unacknowledged = size_of::<Unacknowledged>();
-        let placements = self.message.placements.as_slice().len() * size_of::<FramePlacement>();
+        let placements = size_of_val(self.message.placements.as_slice());
         size_of::<Self>()
             + placements
             + unacknowledged
