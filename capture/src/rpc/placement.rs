@@ -24,7 +24,7 @@ pub(crate) enum PlacedPart {
     Reply,
 }
 
-/// Where the octets of messages were. Few callers want to know, so it takes no more room than a pointer otherwise.
+/// List of placements that takes no more room than a pointer while it is empty: few callers want them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Placements(Option<Box<PlacementList>>);
 
@@ -37,7 +37,7 @@ impl Placements {
         self.0.get_or_insert_default().0.push(placement);
     }
 
-    /// Those that are known.
+    /// The placements.
     pub(crate) fn as_slice(&self) -> &[FramePlacement] {
         self.0.as_ref().map_or(&[], |list| &list.0)
     }

@@ -18,7 +18,7 @@ const VERSION: usize = 4;
 const CREDIT: usize = 8;
 const PROCEDURE: usize = 12;
 
-/// What is known of an RPC besides its message.
+/// Facts about an RPC that its message does not show.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RpcContext {
     pub(super) procedure: Option<Procedure>,
@@ -85,7 +85,7 @@ pub(super) fn send(message: &Message, replacer: &Replacer) -> Vec<u8> {
     to
 }
 
-/// Keeps what shows why a header is malformed: its XID, and words that are small or nothing but ones. Those are versions, procedures,
+/// Keeps the words that show why a header is malformed: its XID, and words that are small or nothing but ones. Those are versions, procedures,
 /// flags and counts, and no part of a name.
 fn malformed(octets: &[u8], to: &mut [u8]) {
     const LONGEST: usize = 64;
@@ -102,7 +102,7 @@ fn malformed(octets: &[u8], to: &mut [u8]) {
     words.filter(|at| is_small(*at)).for_each(|at| keep(octets, to, at..at + 4));
 }
 
-/// Whether a word is a small number, or nothing but ones.
+/// Returns `true` if a word is less than 65,536, or all ones.
 const fn is_small(word: &[u8]) -> bool {
     matches!(word, [0, 0, _, _] | [0xff, 0xff, 0xff, 0xff])
 }

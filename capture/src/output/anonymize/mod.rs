@@ -87,7 +87,7 @@ pub struct Anonymizer<W: Write> {
     ends: HashSet<(Address, u32)>,
     /// The addresses of the ends of RPC-over-RDMA connections, and of requests for them that were refused.
     pairs: HashSet<[Address; 2]>,
-    /// What took the place of the data of a packet. A packet that was sent again is the same afterwards, too.
+    /// Replaced data of recent packets, by digest: the copies of a retransmitted packet stay equal.
     packets: HashMap<[u8; 16], Vec<u8>>,
     /// The chunks of long calls and long replies whose RPC is not over: connection, requester, XID.
     long: HashMap<(u32, Side, u32, Direction), ChunkLengths>,
@@ -112,7 +112,7 @@ struct UnreadFrame {
     layout: Option<FrameLayout>,
     /// `true` if an InfiniBand packet is in it.
     is_packet: bool,
-    /// What takes the place of its data, if that is not zeros.
+    /// Replacement for its data. `None` for zeros.
     data: Option<Vec<u8>>,
 }
 
@@ -402,7 +402,7 @@ impl UnreadFrame {
 }
 
 impl FrameLayout {
-    /// Whether a packet like this carries octets of that part of an RPC.
+    /// Returns `true` if a packet of this kind can carry that part of an RPC.
     const fn carries(&self, part: PlacedPart) -> bool {
         matches!(
             (self.operation, part),

@@ -23,7 +23,7 @@ const UDP: usize = 8;
 /// The most VLAN tags of a frame.
 const TAGS: usize = 4;
 
-/// Where the parts of a frame are.
+/// Offsets of the parts of a frame.
 #[derive(Clone, Debug)]
 pub(super) struct FrameLayout {
     network: usize,
@@ -35,13 +35,13 @@ pub(super) struct FrameLayout {
     pub(super) data: Range<usize>,
     /// `true` if the last transport header is immediate data, which may be anything.
     has_immediate: bool,
-    /// What the packet does.
+    /// Kind of packet.
     pub(super) operation: PacketKind,
     /// `true` for a management datagram.
     pub(super) is_management: bool,
-    /// Where it comes from.
+    /// Address of the sender.
     pub(super) source: Address,
-    /// Where it goes.
+    /// Address of the receiver.
     pub(super) destination: Address,
     /// The receiver's queue pair.
     pub(super) queue_pair: u32,
@@ -229,7 +229,7 @@ impl FrameLayout {
     }
 }
 
-/// Where the network layer of an Ethernet frame begins, and which one it is.
+/// Returns the offset of the network layer of an Ethernet frame, and its kind.
 fn network(frame: &[u8]) -> Option<(usize, NetworkKind)> {
     let mut at = 2 * MAC;
     for _ in 0..=TAGS {
