@@ -56,6 +56,8 @@ pub struct Config {
     pub recovery: bool,
     /// Of which RPCs to keep what both ends did, packet by packet ([`Transaction::steps`](crate::Transaction::steps)).
     pub steps: StepsWanted,
+    /// Record which frames carried each message.
+    pub(crate) placements: bool,
     /// The wire format of version 2. Without this, the first message of a connection that can be of only one format
     /// decides.
     pub v2_family: Option<Family>,
@@ -89,6 +91,7 @@ impl Default for Config {
             operations: false,
             recovery: false,
             steps: StepsWanted::None,
+            placements: false,
             v2_family: None,
             captured_at: None,
             verify_crc: false,
@@ -312,6 +315,7 @@ impl DissectorState {
             operations: self.config.operations,
             recovery: self.config.recovery,
             steps: &self.config.steps,
+            placements: self.config.placements,
             last_number: &mut self.last_number,
             events: &mut self.events,
         }

@@ -47,6 +47,7 @@
 //! | `json` | `output::json`, and findings and statistics as JSON | serde, serde_json |
 //! | `text` | `output::text`, `output::tree`, and findings and statistics as text | anstyle |
 //! | `export` | `output::export`: pcap files of RPC over TCP | pcap-file |
+//! | `anonymize` | `output::anonymize`: captures without confidential content | `export`, aes, hmac, sha2, getrandom |
 //! | `report` | `output::report`: a capture as one HTML page | `text`, maud |
 //! | `schema` | `output::schema`: the JSON Schema of the records | `json`, `text`, schemars |
 //! | `csv` | `output::csv`: records as comma-separated values | `schema`, csv |

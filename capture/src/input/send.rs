@@ -8,6 +8,7 @@ use crate::link::Address;
 use crate::rpc::describe::{self, Described, Way};
 use crate::rpc::header::{Dialect, PayloadPlace, read_chunks, write_lengths};
 use crate::rpc::message::{Captured, Message};
+use crate::rpc::placement::Placements;
 
 /// The message in a Send that is not from a capture: frame, time, connection and addresses have no meaning.
 ///
@@ -31,6 +32,7 @@ pub fn lone_message(octets: Vec<u8>, mut family: Option<Family>) -> Message {
         retransmitted: 0,
         earlier: None,
         padding: Some(Vec::new()),
+        placements: Placements::default(),
         dropped: None,
         rpc: None,
         detail: None,

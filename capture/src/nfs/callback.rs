@@ -2,7 +2,7 @@
 //!
 //! No item of it is DDP-eligible (RFC 8267 section 6.5).
 
-use super::grammar::Item::{Array, Opaque, OperationResults, Operations, Structure, Union};
+use super::grammar::Item::{Array, Number, Opaque, OperationResults, Operations, Structure, Union};
 use super::grammar::{BOOL, HYPER, Item, Row, WORD, ok, ok_else, plain, row};
 use super::v4::{BITMAP, FATTR, FSID, NFS_FH, OPEN_DELEGATION, OWNER, SESSIONID, STATEID, STATUS, WRITE_RESPONSE};
 
@@ -12,7 +12,7 @@ pub(super) const PROCEDURES: &[Row] = &[
         1,
         "NFSv4 CB_COMPOUND",
         // tag, minorversion, callback_ident, argarray; status, tag, resarray
-        &[Opaque, WORD, WORD, Operations(OPERATIONS)],
+        &[Opaque, Number, WORD, Operations(OPERATIONS)],
         ok_else(&[Opaque, OperationResults(OPERATIONS)], &[Opaque, OperationResults(OPERATIONS)]),
     ),
 ];
@@ -38,8 +38,8 @@ const OPERATIONS: &[Row] = &[
     row(
         11,
         "CB_SEQUENCE",
-        &[SESSIONID, WORD, WORD, WORD, BOOL, Array(&[REFERRING_CALL_LIST])],
-        ok(&[SESSIONID, WORD, WORD, WORD, WORD]),
+        &[SESSIONID, Number, Number, Number, Number, Array(&[REFERRING_CALL_LIST])],
+        ok(&[SESSIONID, Number, Number, Number, Number]),
     ),
     row(12, "CB_WANTS_CANCELLED", &[BOOL, BOOL], STATUS),
     row(13, "CB_NOTIFY_LOCK", &[NFS_FH, OWNER], STATUS),

@@ -15,13 +15,15 @@ pub(super) enum Item {
     Fixed(usize),
     /// An item that says what the arguments are about.
     Marked(Mark, &'static Item),
+    /// A word that says nothing about people, files or machines.
+    Number,
     /// A word: the program number of a client's callbacks.
     CallbackProgram,
     /// Variable-length opaque data or a string (sections 4.10 and 4.11).
     Opaque,
     /// An [`Item::Opaque`] that is DDP-eligible (RFC 8267 sections 4 and 6.1).
     Data,
-    /// A variable-length array of words: `uint32_t<>`, such as `bitmap4`.
+    /// A variable-length array of words that say nothing about people, files or machines: `bitmap4`, statuses, flavors.
     Words,
     /// A variable-length array (section 4.13).
     Array(Xdr),
@@ -147,7 +149,13 @@ mod tests {
             Item::Fixed(octets) => octets,
             Item::Marked(_, item) => least(core::slice::from_ref(item)),
             Item::Structure(items) => least(items),
-            Item::Union(..) | Item::CallbackProgram | Item::Opaque | Item::Data | Item::Words | Item::Array(_) => 4,
+            Item::Union(..)
+            | Item::Number
+            | Item::CallbackProgram
+            | Item::Opaque
+            | Item::Data
+            | Item::Words
+            | Item::Array(_) => 4,
             Item::Optional(_) | Item::List(_) | Item::Operations(_) | Item::OperationResults(_) => 4,
         }
     }
@@ -174,7 +182,7 @@ mod tests {
                 arms.max(otherwise.map_or(0, check))
             }
             Item::Operations(table) | Item::OperationResults(table) => check_table(table),
-            Item::CallbackProgram | Item::Opaque | Item::Data | Item::Words => 0,
+            Item::Number | Item::CallbackProgram | Item::Opaque | Item::Data | Item::Words => 0,
         }
     }
 

@@ -24,6 +24,8 @@ mod walker;
 use core::ops::{Range, RangeInclusive};
 
 use grammar::Row;
+#[cfg(feature = "anonymize")]
+pub(crate) use walk::{BodyPiece, PieceKind};
 pub use walk::{CompoundOperation, DataItem, Reduced, Walk, WalkError};
 pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;
@@ -179,6 +181,30 @@ pub(crate) fn marked_results(
     let mut walker = Walker::new(body, 0, Reduced::Reply(&[]));
     walker.mark();
     procedure.row(callback).map(|row| walker.marked_results(row)).unwrap_or_default()
+}
+
+/// The pieces of the arguments of a call, as ranges of `body`, as far as they can be read, and what else was found.
+#[cfg(feature = "anonymize")]
+pub(crate) fn pieces_of_arguments(
+    procedure: Procedure,
+    callback: bool,
+    (body, body_position): (&[u8], usize),
+    reduced: Reduced<'_>,
+) -> Option<(Vec<BodyPiece>, Walk)> {
+    let walker = Walker::new(body, body_position, reduced);
+    Some(walker.pieces_of_arguments(procedure.row(callback)?))
+}
+
+/// The same for results.
+#[cfg(feature = "anonymize")]
+pub(crate) fn pieces_of_results(
+    procedure: Procedure,
+    callback: bool,
+    body: &[u8],
+    reduced: Reduced<'_>,
+) -> Option<(Vec<BodyPiece>, Walk)> {
+    let walker = Walker::new(body, 0, reduced);
+    Some(walker.pieces_of_results(procedure.row(callback)?))
 }
 
 /// Returns true if a result of a procedure may be reduced, according to its table; for a COMPOUND, one of these

@@ -1,6 +1,6 @@
 //! NFS version 3 (RFC 1813 section 3).
 
-use super::grammar::Item::{Data, Fixed, List, Marked, Opaque, Optional, Structure, Union};
+use super::grammar::Item::{Data, Fixed, List, Marked, Number, Opaque, Optional, Structure, Union};
 use super::grammar::{BOOL, COUNT, HYPER, Item, NAME, OFFSET, Results, Row, WORD, ok, ok_else, plain, row};
 use super::walk::Mark;
 
@@ -35,10 +35,10 @@ pub(super) const PROCEDURES: &[Row] = &[
     row(1, "NFSv3 GETATTR", &[NFS_FH3], ok(&[Fixed(84)])),
     row(2, "NFSv3 SETATTR", &[NFS_FH3, SATTR3, Optional(&[Fixed(8)])], WCC),
     row(3, "NFSv3 LOOKUP", &[DIROPARGS3], ok_else(&[NFS_FH3, POST_OP_ATTR, POST_OP_ATTR], &[POST_OP_ATTR])),
-    row(4, "NFSv3 ACCESS", &[NFS_FH3, WORD], ok_else(&[POST_OP_ATTR, WORD], &[POST_OP_ATTR])),
+    row(4, "NFSv3 ACCESS", &[NFS_FH3, Number], ok_else(&[POST_OP_ATTR, Number], &[POST_OP_ATTR])),
     row(5, "NFSv3 READLINK", &[NFS_FH3], ok_else(&[POST_OP_ATTR, Data], &[POST_OP_ATTR])),
-    row(6, "NFSv3 READ", &[NFS_FH3, OFFSET, COUNT], ok_else(&[POST_OP_ATTR, WORD, BOOL, Data], &[POST_OP_ATTR])),
-    row(7, "NFSv3 WRITE", &[NFS_FH3, OFFSET, COUNT, WORD, Data], ok_else(&[WCC_DATA, Fixed(16)], &[WCC_DATA])),
+    row(6, "NFSv3 READ", &[NFS_FH3, OFFSET, COUNT], ok_else(&[POST_OP_ATTR, Number, Number, Data], &[POST_OP_ATTR])),
+    row(7, "NFSv3 WRITE", &[NFS_FH3, OFFSET, COUNT, Number, Data], ok_else(&[WCC_DATA, Fixed(16)], &[WCC_DATA])),
     row(8, "NFSv3 CREATE", &[DIROPARGS3, CREATEHOW3], CREATED),
     row(9, "NFSv3 MKDIR", &[DIROPARGS3, SATTR3], CREATED),
     row(10, "NFSv3 SYMLINK", &[DIROPARGS3, SATTR3, Data], CREATED),
@@ -50,13 +50,13 @@ pub(super) const PROCEDURES: &[Row] = &[
     row(
         16,
         "NFSv3 READDIR",
-        &[NFS_FH3, HYPER, Fixed(8), WORD],
+        &[NFS_FH3, HYPER, Fixed(8), Number],
         ok_else(&[POST_OP_ATTR, Fixed(8), List(&[HYPER, Opaque, HYPER]), BOOL], &[POST_OP_ATTR]),
     ),
     row(
         17,
         "NFSv3 READDIRPLUS",
-        &[NFS_FH3, HYPER, Fixed(8), WORD, WORD],
+        &[NFS_FH3, HYPER, Fixed(8), Number, Number],
         ok_else(
             &[POST_OP_ATTR, Fixed(8), List(&[HYPER, Opaque, HYPER, POST_OP_ATTR, POST_OP_FH3]), BOOL],
             &[POST_OP_ATTR],

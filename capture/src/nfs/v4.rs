@@ -4,7 +4,7 @@
 //! One table serves all minor versions: none changes the meaning of an operation's number or its XDR.
 
 use super::grammar::Item::{Array, CallbackProgram, Data, Fixed, List, Opaque, OperationResults, Operations};
-use super::grammar::Item::{Marked, Optional, Structure, Union, Words};
+use super::grammar::Item::{Marked, Number, Optional, Structure, Union, Words};
 use super::grammar::{
     Arm, BOOL, COUNT, HYPER, Item, NAME, OFFSET, Results, Row, WORD, Xdr, ok, ok_else, ok_or, plain, row,
 };
@@ -16,7 +16,7 @@ pub(super) const PROCEDURES: &[Row] = &[
         1,
         "NFSv4 COMPOUND",
         // tag, minorversion, argarray; status, tag, resarray
-        &[Opaque, WORD, Operations(OPERATIONS)],
+        &[Opaque, Number, Operations(OPERATIONS)],
         ok_else(&[Opaque, OperationResults(OPERATIONS)], &[Opaque, OperationResults(OPERATIONS)]),
     ),
 ];
@@ -82,7 +82,7 @@ const DENIED: &[Arm] = &[(NFS4ERR_DENIED, &[HYPER, HYPER, WORD, OWNER])];
 // Sessions (RFC 8881 sections 18.33 to 18.36).
 /// `callback_sec_parms4`: AUTH_NONE, AUTH_SYS, RPCSEC_GSS.
 const CALLBACK_SEC_PARMS: Item =
-    Union(&[(0, &[]), (1, &[WORD, Opaque, WORD, WORD, Words]), (6, &[WORD, Opaque, Opaque])], None);
+    Union(&[(0, &[]), (1, &[WORD, Opaque, WORD, WORD, Array(&[WORD])]), (6, &[WORD, Opaque, Opaque])], None);
 const STATE_PROTECT_OPS: Item = Structure(&[BITMAP, BITMAP]);
 /// `state_protect4_a`: SP4_NONE, SP4_MACH_CRED, SP4_SSV.
 const STATE_PROTECT_ARGS: Item = Union(
@@ -119,7 +119,7 @@ const CHANGED: Results = ok(&[CHANGE_INFO]);
 
 const OPERATIONS: &[Row] = &[
     // Minor version 0 (RFC 7530 section 16).
-    row(3, "ACCESS", &[WORD], ok(&[WORD, WORD])),
+    row(3, "ACCESS", &[Number], ok(&[Number, Number])),
     row(4, "CLOSE", &[WORD, STATEID], ok(&[STATEID])),
     row(5, "COMMIT", &[OFFSET, COUNT], ok(&[VERIFIER])),
     row(
@@ -152,8 +152,13 @@ const OPERATIONS: &[Row] = &[
     row(22, "PUTFH", &[NFS_FH], STATUS),
     row(23, "PUTPUBFH", &[], STATUS),
     row(24, "PUTROOTFH", &[], STATUS),
-    row(25, "READ", &[STATEID, OFFSET, COUNT], ok(&[BOOL, Data])),
-    row(26, "READDIR", &[HYPER, VERIFIER, WORD, WORD, BITMAP], ok(&[VERIFIER, List(&[HYPER, COMPONENT, FATTR]), BOOL])),
+    row(25, "READ", &[STATEID, OFFSET, COUNT], ok(&[Number, Data])),
+    row(
+        26,
+        "READDIR",
+        &[HYPER, VERIFIER, Number, Number, BITMAP],
+        ok(&[VERIFIER, List(&[HYPER, COMPONENT, FATTR]), Number]),
+    ),
     row(27, "READLINK", &[], ok(&[Data])),
     row(28, "REMOVE", &[COMPONENT], CHANGED),
     row(29, "RENAME", &[COMPONENT, COMPONENT], ok(&[CHANGE_INFO, CHANGE_INFO])),
@@ -171,7 +176,7 @@ const OPERATIONS: &[Row] = &[
     ),
     row(36, "SETCLIENTID_CONFIRM", &[CLIENTID, VERIFIER], STATUS),
     row(37, "VERIFY", &[FATTR], STATUS),
-    row(38, "WRITE", &[STATEID, OFFSET, WORD, Data], ok(&[WORD, WORD, VERIFIER])),
+    row(38, "WRITE", &[STATEID, OFFSET, Number, Data], ok(&[Number, Number, VERIFIER])),
     row(39, "RELEASE_LOCKOWNER", &[OWNER], STATUS),
     // Minor version 1 (RFC 8881 section 18).
     row(40, "BACKCHANNEL_CTL", &[CallbackProgram, Array(&[CALLBACK_SEC_PARMS])], STATUS),
@@ -226,7 +231,12 @@ const OPERATIONS: &[Row] = &[
         ok(&[Optional(&[STATEID])]),
     ),
     row(52, "SECINFO_NO_NAME", &[WORD], SECINFO),
-    row(53, "SEQUENCE", &[SESSIONID, WORD, WORD, WORD, BOOL], ok(&[SESSIONID, WORD, WORD, WORD, WORD, WORD])),
+    row(
+        53,
+        "SEQUENCE",
+        &[SESSIONID, Number, Number, Number, Number],
+        ok(&[SESSIONID, Number, Number, Number, Number, Number]),
+    ),
     row(54, "SET_SSV", &[Opaque, Opaque], ok(&[Opaque])),
     row(55, "TEST_STATEID", &[Array(&[STATEID])], ok(&[Words])),
     row(56, "WANT_DELEGATION", &[WORD, DELEG_CLAIM], ok(&[OPEN_DELEGATION])),

@@ -1,6 +1,7 @@
 //! The input of stepping through arguments or results, and what it finds.
 
 use core::fmt;
+use core::ops::Range;
 
 /// What was moved out of the Payload stream of a message.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +90,30 @@ pub(crate) struct MarkedItem<'a> {
     pub(crate) mark: Mark,
     /// Its octets; those of a name or handle of variable length without their count and padding.
     pub(crate) octets: &'a [u8],
+}
+
+/// A piece of a body, and how confidential it is. Octets that are in no piece are not understood.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BodyPiece {
+    /// Its octets in the body.
+    pub(crate) octets: Range<usize>,
+    /// Its kind.
+    pub(crate) kind: PieceKind,
+}
+
+/// How confidential a piece of a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PieceKind {
+    /// A count, a discriminant, a status, an operation number: it shows the structure only.
+    Structure,
+    /// A `stateid4`: a sequence number, and 12 octets that name a state.
+    Stateid,
+    /// Names, identifiers and all other values.
+    Value,
+    /// The text of a link.
+    Text,
+    /// File data.
+    Data,
 }
 
 /// What was found in arguments or results.

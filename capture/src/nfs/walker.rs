@@ -5,7 +5,12 @@ use core::ops::Range;
 use rpcrdma::reader::{EndOfInput, Reader, padding};
 
 use super::grammar::{Arm, Item, Results, Row, Xdr, find};
-use super::walk::{CompoundOperation, DataItem, Mark, MarkedItem, Padding, Reduced, Walk, WalkError};
+use super::walk::{
+    BodyPiece, CompoundOperation, DataItem, Mark, MarkedItem, Padding, PieceKind, Reduced, Walk, WalkError,
+};
+
+/// Procedures and operations whose data is the text of a link.
+const LINKS: [&str; 3] = ["READLINK", "SYMLINK", "CREATE"];
 
 type Stepped<T> = Result<T, WalkError>;
 
@@ -114,6 +119,8 @@ pub(super) struct Walker<'a> {
     inside: Option<&'static str>,
     /// The items that mean something, where somebody asked for them.
     marked: Option<Vec<MarkedItem<'a>>>,
+    /// All items, where somebody asked for them.
+    pieces: Option<Vec<BodyPiece>>,
     walk: Walk,
 }
 
@@ -130,7 +137,44 @@ impl<'a> Walker<'a> {
         let chunks = ReducedChunks::new(reduced);
         let (padding, padded) = (None, Vec::new());
         let reader = Reader::new(body);
-        Self { reader, position, left_out: 0, chunks, padding, padded, inside: None, marked: None, walk }
+        Self { reader, position, left_out: 0, chunks, padding, padded, inside: None, marked: None, pieces: None, walk }
+    }
+
+    /// The pieces of arguments, as far as they can be read.
+    #[cfg(feature = "anonymize")]
+    pub(super) fn pieces_of_arguments(mut self, row: &Row) -> (Vec<BodyPiece>, Walk) {
+        self.inside = Some(row.name);
+        self.pieces = Some(Vec::new());
+        let end = self.items(row.arguments);
+        self.pieces(end)
+    }
+
+    /// The pieces of results, as far as they can be read.
+    #[cfg(feature = "anonymize")]
+    pub(super) fn pieces_of_results(mut self, row: &Row) -> (Vec<BodyPiece>, Walk) {
+        self.inside = Some(row.name);
+        self.pieces = Some(Vec::new());
+        let end = self.result(row);
+        self.pieces(end)
+    }
+
+    #[cfg(feature = "anonymize")]
+    fn pieces(mut self, end: Stepped<()>) -> (Vec<BodyPiece>, Walk) {
+        let pieces = self.pieces.take().unwrap_or_default();
+        (pieces, self.finish(end))
+    }
+
+    /// Records the piece that ends here.
+    fn piece(&mut self, octets: usize, kind: PieceKind) {
+        let end = self.reader.offset();
+        if let Some(pieces) = &mut self.pieces {
+            pieces.push(BodyPiece { octets: end.saturating_sub(octets)..end, kind });
+        }
+    }
+
+    /// Says how confidential the last piece is.
+    fn last_piece_is(&mut self, kind: PieceKind) {
+        self.pieces.iter_mut().filter_map(|pieces| pieces.last_mut()).for_each(|last| last.kind = kind);
     }
 
     /// Remembers the items that mean something.
@@ -218,11 +262,36 @@ impl<'a> Walker<'a> {
     }
 
     fn word(&mut self) -> Stepped<u32> {
-        self.reader.u32().map_err(|end| self.cut(end))
+        let word = self.reader.u32().map_err(|end| self.cut(end))?;
+        self.piece(4, PieceKind::Structure);
+        Ok(word)
     }
 
     fn fixed(&mut self, octets: usize) -> Stepped<()> {
-        self.reader.take(octets).map(drop).map_err(|end| self.cut(end))
+        self.reader.take(octets).map(drop).map_err(|end| self.cut(end))?;
+        self.piece(octets, PieceKind::Value);
+        Ok(())
+    }
+
+    /// Variable-length opaque data. Its padding is in no piece.
+    fn opaque(&mut self) -> Stepped<()> {
+        let from = self.reader.offset();
+        let opaque = self.reader.opaque();
+        if let Some(pieces) = &mut self.pieces {
+            let start = from.saturating_add(4);
+            pieces.push(BodyPiece { octets: from..start, kind: PieceKind::Structure });
+            let end = start.saturating_add(opaque.map_or(0, <[u8]>::len));
+            pieces.push(BodyPiece { octets: start..end, kind: PieceKind::Value });
+        }
+        opaque.map(drop).map_err(|end| self.cut(end))
+    }
+
+    /// Records opaque data, whose padding ends here.
+    fn opaque_piece(&mut self, length: usize, kind: PieceKind) {
+        if let Some(pieces) = &mut self.pieces {
+            let from = self.reader.offset().saturating_sub(length.saturating_add(padding(length)));
+            pieces.push(BodyPiece { octets: from..from.saturating_add(length), kind });
+        }
     }
 
     /// The word before optional-data: whether data follows.
@@ -244,15 +313,18 @@ impl<'a> Walker<'a> {
         match *item {
             Item::Fixed(octets) => self.fixed(octets),
             Item::Marked(mark, item) => self.marked_item(mark, item),
+            Item::Number => self.word().map(drop),
             Item::CallbackProgram => {
                 self.walk.callback_program = Some(self.word()?);
                 Ok(())
             }
-            Item::Opaque => self.reader.opaque().map(drop).map_err(|end| self.cut(end)),
+            Item::Opaque => self.opaque(),
             Item::Data => self.data(),
             Item::Words => {
                 let words = self.word()?;
-                self.fixed((words as usize).saturating_mul(4))
+                self.fixed((words as usize).saturating_mul(4))?;
+                self.last_piece_is(PieceKind::Structure);
+                Ok(())
             }
             // The count is whatever the peer says, but every element takes octets of the body, as a test shows.
             Item::Array(items) => {
@@ -287,6 +359,11 @@ impl<'a> Walker<'a> {
     fn marked_item(&mut self, mark: Mark, item: &Item) -> Stepped<()> {
         let mut before = self.reader;
         self.item(item)?;
+        match mark {
+            Mark::Offset | Mark::Count => self.last_piece_is(PieceKind::Structure),
+            Mark::Stateid => self.last_piece_is(PieceKind::Stateid),
+            Mark::Handle | Mark::Name => {}
+        }
         let operation = self.walk.operations.len().saturating_sub(1);
         if let Some(marked) = &mut self.marked {
             let octets = match item {
@@ -348,6 +425,8 @@ impl<'a> Walker<'a> {
         } else {
             self.skip(length)?;
             self.reader.opaque_fixed(octets).map_err(|end| self.cut(end))?;
+            let is_link = self.inside.is_some_and(|name| LINKS.iter().any(|link| name.ends_with(link)));
+            self.opaque_piece(octets, if is_link { PieceKind::Text } else { PieceKind::Data });
         }
         let operation = self.walk.operations.len().saturating_sub(1);
         self.walk.items.push(DataItem { at, inline_at, length, chunk, operation });

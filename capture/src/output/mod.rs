@@ -6,7 +6,7 @@
 //!   capture;
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
 //!   [`explain`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
-//!   (Wireshark) and [`report`] (HTML);
+//!   (Wireshark), [`anonymize`] (a capture to share) and [`report`] (HTML);
 //! - [`summary`], the record that ends the output of each command; and from all records [`schema`], [`csv`] and `parquet`.
 //!
 //! Records are behind the feature `json`, text behind `text`. Each answer that brings a package with it is behind the feature of
@@ -28,6 +28,8 @@ pub(crate) mod reason;
 
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;
+#[cfg(feature = "anonymize")]
+pub mod anonymize;
 #[cfg(all(feature = "json", feature = "text"))]
 pub mod compare;
 #[cfg(feature = "text")]

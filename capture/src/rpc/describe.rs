@@ -164,7 +164,7 @@ const PADDED: WalkError = WalkError { at: 0, operation: None, reason: "padding i
 const CUT: WalkError = WalkError { at: 0, operation: None, reason: WalkError::UNKNOWN_CREDENTIAL };
 const SEALED: WalkError = WalkError { at: 0, operation: None, reason: "sealed by RPCSEC_GSS" };
 
-fn security(procedure: GssProcedure, service: GssService) -> Security {
+pub(crate) fn security(procedure: GssProcedure, service: GssService) -> Security {
     match (procedure, service) {
         (GssProcedure::DATA, GssService::NONE) => Security::Authentication,
         (GssProcedure::DATA, GssService::INTEGRITY) => Security::Integrity,

@@ -4,7 +4,7 @@ use super::header::AnyErrorBody;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure, WalkError};
 
 /// Whether an RPC message is a call or a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// A call.
     Call,

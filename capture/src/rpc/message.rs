@@ -19,6 +19,7 @@ use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::known::{Direction, Rpc, Walked};
 use crate::rpc::msgp::Msgp;
 use crate::rpc::not_rebuilt::NotRebuilt;
+use crate::rpc::placement::Placements;
 use crate::rpc::ranges::Ranges;
 
 /// A Send on a connection that carries RPC-over-RDMA.
@@ -64,6 +65,8 @@ pub struct Message {
     pub rpc: Option<Rpc>,
     /// What else is known, if [`Config::operations`](crate::dissector::Config::operations) asks for it.
     pub detail: Option<Box<Detail>>,
+    /// The frames that carried it, and what RDMA moved for it, if `Config::placements` asks for them.
+    pub(crate) placements: Placements,
 }
 
 /// The parts of a Payload stream that version 2 messages brought before the last one.

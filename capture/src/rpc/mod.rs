@@ -11,6 +11,7 @@ pub(crate) mod not_rebuilt;
 pub(crate) mod phases;
 pub(crate) mod pieces;
 pub(crate) mod place;
+pub(crate) mod placement;
 pub(crate) mod ranges;
 pub(crate) mod recovery;
 pub(crate) mod steps;

@@ -5,6 +5,7 @@ use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
 use super::pieces::Pieces;
+use super::placement::Placements;
 use super::recovery::{Recovery, RecoveryUnknown};
 use super::steps::Steps;
 use super::waiting::Waiting;
@@ -70,6 +71,8 @@ pub struct Transaction {
     pub credit_wait: Result<u64, CreditWaitUnknown>,
     /// How it waits for its reply, if the capture holds the call and no reply.
     pub waiting: Option<Waiting>,
+    /// The frames that carried its Payload streams by RDMA, if `Config::placements` asks for them.
+    pub(crate) placements: Placements,
 }
 
 impl Transaction {

@@ -16,8 +16,12 @@ use crate::rpc::message::{Answered, Beginning, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
+use crate::rpc::placement::{FramePlacement, PlacedPart};
 use crate::rpc::ranges::{self, Ranges};
 use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd, Waiting};
+
+/// The most frames of one call whose octets are placed.
+const PLACEMENTS: usize = 16_384;
 
 /// A segment that a call advertises, and what was moved.
 #[derive(Debug)]
@@ -237,6 +241,8 @@ impl Call {
         self.read_octets = core::mem::take(&mut before.read_octets);
         self.write_octets = core::mem::take(&mut before.write_octets);
         self.overflowed = before.overflowed;
+        // Those of the Send before it were given with its message.
+        self.message.placements = core::mem::take(&mut before.message.placements);
         self.is_doubtful = before.is_doubtful;
         self.responder_last = before.responder_last;
     }
@@ -256,7 +262,29 @@ impl Call {
         let answers = self.answers.as_ref().map_or(0, |call| call.held());
         let segments = self.segments.len() * Self::SEGMENT;
         let unacknowledged = size_of::<Unacknowledged>();
-        size_of::<Self>() + unacknowledged + message + segments + self.moved() + answers + self.timeline.held()
+        let placements = size_of_val(self.message.placements.as_slice());
+        size_of::<Self>()
+            + placements
+            + unacknowledged
+            + message
+            + segments
+            + self.moved()
+            + answers
+            + self.timeline.held()
+    }
+
+    /// Records the frame that moved octets of a segment with a Payload stream. Returns by how many octets the memory in use has
+    /// grown.
+    pub(super) fn place(&mut self, segment: usize, frame: u64, at: u64, length: u64) -> usize {
+        let Some((part, before)) = self.message.decode().ok().and_then(|decoded| placed(&decoded.header, segment))
+        else {
+            return 0;
+        };
+        if self.message.placements.as_slice().len() >= PLACEMENTS {
+            return 0;
+        }
+        self.message.placements.push(FramePlacement { frame, part, at: before.saturating_add(at), length });
+        size_of::<FramePlacement>()
     }
 
     /// Octets of memory that a segment takes, here and in the list of what is advertised.
@@ -510,4 +538,20 @@ fn segments(header: &Header<'_>, whole: bool) -> Vec<CallSegment> {
         moved: Ranges::default(),
     };
     call_chunk.chain(reads).chain(writes).chain(reply).map(segment).collect()
+}
+
+/// The chunk with a Payload stream that a segment is part of, and the octets of that chunk before it. Segments are counted as in
+/// [`segments`].
+fn placed(header: &Header<'_>, segment: usize) -> Option<(PlacedPart, u64)> {
+    const CALL: Option<PlacedPart> = Some(PlacedPart::Call);
+    let chunks = header.chunks().unwrap_or_default();
+    let call_chunk = header.call_chunk().iter().map(|segment| (CALL, segment.target.length));
+    let reads = chunks.reads.iter().map(|segment| (CALL.filter(|_| segment.position == 0), segment.target.length));
+    let writes = chunks.writes.iter().flat_map(|chunk| chunk.iter()).map(|segment| (None, segment.length));
+    let reply = chunks.reply.into_iter().flat_map(|chunk| chunk.iter());
+    let reply = reply.map(|segment| (Some(PlacedPart::Reply), segment.length));
+    let mut segments = call_chunk.chain(reads).chain(writes).chain(reply);
+    let (part, _) = segments.clone().nth(segment)?;
+    let before = segments.by_ref().take(segment).filter(|other| other.0 == part);
+    Some((part?, before.map(|other| u64::from(other.1)).sum()))
 }

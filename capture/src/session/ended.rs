@@ -12,6 +12,7 @@ use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
+use crate::rpc::placement::Placements;
 use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::transaction::{Form, Half, Rebuilt, Transaction};
 use crate::rpc::waiting::{Step, Waiting};
@@ -104,6 +105,7 @@ impl Transaction {
             steps: None,
             credit_wait: Err(CreditWaitUnknown::CallMissing),
             waiting: None,
+            placements: Placements::default(),
         };
         let timeline = call.map(|call| transaction.take_call(call));
         match reply {
@@ -145,6 +147,7 @@ impl Transaction {
     }
 
     fn take_call(&mut self, mut call: Call) -> Timeline {
+        self.placements = core::mem::take(&mut call.message.placements);
         call.describe_long();
         let rebuilt = call.rebuild().and_then(with_payload);
         let mut items = Vec::new();

@@ -144,6 +144,7 @@ impl Session {
                     call.timeline.log(PacketRun::one(from, Some(Step::Write), stamp, length as u64), held);
                     call.moves(place.segment, at, length as u64, held);
                 });
+                self.place(place, stamp.frame, at, length);
             }
             OperationKind::ReadRequest { request, length, .. } => {
                 self.own_for(from, places.first, place.call);
@@ -175,14 +176,17 @@ impl Session {
             }
         }
         match read {
-            Some((_, place, base, before)) => self.put(place, base + at, data, |call, held| {
-                // Responses come in the order of the requests, so what they skip was missed.
-                call.lacks_response |= call.read_octets != before + at;
-                call.read_octets += length as u64;
-                call.requester_last = (Step::ReadResponse, stamp);
-                call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
-                call.timeline.read(call.is_pulled(), stamp, first_sent);
-            }),
+            Some((_, place, base, before)) => {
+                self.put(place, base + at, data, |call, held| {
+                    // Responses come in the order of the requests, so what they skip was missed.
+                    call.lacks_response |= call.read_octets != before + at;
+                    call.read_octets += length as u64;
+                    call.requester_last = (Step::ReadResponse, stamp);
+                    call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
+                    call.timeline.read(call.is_pulled(), stamp, first_sent);
+                });
+                self.place(place, stamp.frame, base + at, length);
+            }
             None => self.unplaced.add(stamp.frame),
         }
     }
@@ -246,6 +250,15 @@ impl Session {
             self.reads.pop_front();
         }
         self.reads.push_back((request, place, at, before));
+    }
+
+    /// Records the frame that moved octets of a Payload stream, if that is wanted.
+    fn place(&mut self, place: SegmentPlace, frame: u64, at: u64, length: usize) {
+        if self.keeps_placements
+            && let Some(call) = self.calls.get_mut(&place.call)
+        {
+            self.held += call.place(place.segment, frame, at, length as u64);
+        }
     }
 
     /// Puts data where it belongs; `count` gets its call, and the octets of memory that calls take.

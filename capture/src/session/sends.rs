@@ -7,6 +7,7 @@ use rpcrdma::rpc::MessageType;
 use super::assembly::{Assembled, Part};
 use super::owners::Owner;
 use super::state::{Context, Session};
+use super::step_log;
 use super::watch::Aim;
 use crate::carrier::connection::Connection;
 use crate::carrier::operation::Side;
@@ -14,6 +15,7 @@ use crate::event::Event;
 use crate::rpc::header::{self, Decoded, Dialect};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{self, Captured, Message};
+use crate::rpc::placement::Placements;
 use crate::rpc::waiting::Step;
 
 impl Session {
@@ -49,6 +51,9 @@ impl Session {
         self.places = send.places;
         self.earlier_parts = None;
         let mut message = self.assembled(connection, (number, sender), send);
+        if context.placements {
+            message.placements = step_log::placements(&self.parts);
+        }
         if message.msgp().is_some() {
             message.padding = None;
         }
@@ -103,6 +108,7 @@ impl Session {
             retransmitted: send.retransmitted,
             earlier: None,
             padding: Some(Vec::new()),
+            placements: Placements::default(),
             dropped: None,
             rpc: None,
             detail: None,

@@ -42,6 +42,8 @@ pub(crate) struct Context<'a> {
     pub(crate) recovery: bool,
     /// Of which RPCs it is kept what both ends did.
     pub(crate) steps: &'a StepsWanted,
+    /// `true` to record which frames carried each message.
+    pub(crate) placements: bool,
     /// The number of the last connection that was recognised.
     pub(crate) last_number: &'a mut u32,
     pub(crate) events: &'a mut VecDeque<Event>,
@@ -99,6 +101,8 @@ pub(crate) struct Session {
     pub(super) heard: Sides<bool>,
     /// The ends that did anything, acknowledgements included.
     pub(crate) spoke: Sides<bool>,
+    /// `true` to record which frames moved Payload streams.
+    pub(super) keeps_placements: bool,
     pub(super) unplaced: Unplaced,
     /// Read requests: which, where they begin, and the octets that were asked for before for the same call.
     pub(super) reads: VecDeque<(u64, SegmentPlace, u64, u64)>,
@@ -119,10 +123,11 @@ impl Session {
             *context.last_number += 1;
             let number = *context.last_number;
             self.number = Some(number);
+            self.keeps_placements = context.placements;
             self.recoveries.is_wanted = context.transactions || context.recovery;
             self.keeps = connection.carrier == Carrier::Iwarp;
             for side in [Side::Active, Side::Passive] {
-                self.assemblies.get_mut(side).keeps_parts = context.steps.is_any();
+                self.assemblies.get_mut(side).keeps_parts = context.steps.is_any() || context.placements;
             }
             let Sides { active, passive } = connection.ends;
             if connection.set_up && !self.watch.passed_over {

@@ -4,6 +4,7 @@ use crate::carrier::operation::{Side, Stamp};
 use crate::carrier::recovery::SILENCE;
 use crate::file::Time;
 use crate::rpc::phases::Phase;
+use crate::rpc::placement::{FramePlacement, PlacedPart, Placements};
 use crate::rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, arrange, folded};
 use crate::rpc::waiting::Step;
 
@@ -21,6 +22,16 @@ const STRETCHES: usize = 256;
 pub(super) struct SendPart {
     pub(super) stamp: Stamp,
     pub(super) octets: usize,
+}
+
+/// Returns where in a Send each of its parts is.
+pub(super) fn placements(parts: &[SendPart]) -> Placements {
+    let place = |at: &mut u64, part: &SendPart| {
+        let (from, length) = (*at, part.octets as u64);
+        *at += length;
+        Some(FramePlacement { frame: part.stamp.frame, part: PlacedPart::Send, at: from, length })
+    };
+    parts.iter().scan(0, place).collect()
 }
 
 /// What both ends have done so far.

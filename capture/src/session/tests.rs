@@ -159,6 +159,7 @@ impl Play {
                 operations: true,
                 recovery: true,
                 steps: &StepsWanted::None,
+                placements: false,
                 last_number,
                 events,
             },

@@ -7,6 +7,7 @@
 )]
 
 mod annotate;
+mod anonymize;
 mod arguments;
 mod arrival;
 mod check;

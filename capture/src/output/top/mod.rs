@@ -380,6 +380,7 @@ mod tests {
             steps: None,
             credit_wait: Err(CreditWaitUnknown::CallMissing),
             waiting: None,
+            placements: crate::rpc::placement::Placements::default(),
         }
     }
 

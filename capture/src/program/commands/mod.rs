@@ -1,6 +1,7 @@
 //! The commands: each file has the arguments of one, and what it does.
 
 mod annotate;
+mod anonymize;
 mod check;
 mod compare;
 mod decode;
@@ -26,6 +27,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{CommandFactory, Parser, Subcommand};
 
 use self::annotate::AnnotateArguments;
+use self::anonymize::AnonymizeArguments;
 use self::check::CheckArguments;
 use self::compare::CompareArguments;
 use self::decode::DecodeArguments;
@@ -111,6 +113,7 @@ const COMMANDS: &[&str] = &[
     "top",
     "export",
     "annotate",
+    "anonymize",
     "trace",
     "report",
     "stats",
@@ -146,6 +149,8 @@ enum Command {
     Export(ExportArguments),
     /// Write the frames to a pcapng file, with comments on what they carry and which rules they break
     Annotate(AnnotateArguments),
+    /// Write the frames to a capture file without names, addresses and data, to share it
+    Anonymize(AnonymizeArguments),
     /// Write the RPCs as trace events, for Perfetto and speedscope
     Trace(TraceArguments),
     /// Write a report on a capture: one HTML file, for a ticket
@@ -189,6 +194,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Top(command) => command.run(quiet, |command| top::run(command, color, quiet)),
         Command::Export(command) => export::run(&command, quiet),
         Command::Annotate(command) => annotate::run(&command, quiet),
+        Command::Anonymize(command) => anonymize::run(&command, quiet),
         Command::Trace(command) => trace::run(&command, quiet),
         Command::Report(command) => report::run(&command, quiet),
         Command::Stats(command) => command.run(quiet, |command| stats::run(command, color, quiet)),
