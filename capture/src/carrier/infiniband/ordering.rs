@@ -27,6 +27,8 @@
 //! At most 4096 packets and 8 MiB are held per connection; past that, a hole is given up at once. One `Account` bounds
 //! all connections together.
 
+use std::num::NonZeroU64;
+
 use super::held::{Arrival, HeldPacket, Packets};
 use super::stream::{GRACE, ReadRequest, RequestStream, extend};
 use super::transport::{PacketKind, Syndrome, Transport};
@@ -264,7 +266,8 @@ impl Ordering {
         let stream = self.streams.get_mut(from.other());
         let number = extend(stream.next, packet.sequence);
         if stream.next.is_none() && packet.syndrome.is_some() {
-            stream.answered = Some(stream.answered.map_or(number, |before| before.min(number)));
+            let number = NonZeroU64::new(number);
+            stream.answered = stream.answered.min(number).or(number);
         }
         let arrived = match packet.syndrome {
             None if packet.operation == PacketKind::ReadResponse => number,
@@ -625,7 +628,7 @@ impl Ordering {
         let mtu = self.mtu;
         let next = stream.expected(number, mtu);
         // Requests before the first were answered, so the capture lacks them.
-        let is_after_others = stream.answered.take().is_some_and(|answered| answered < number);
+        let is_after_others = stream.answered.take().is_some_and(|answered| answered.get() < number);
         // No response was captured that would show the path MTU, so requests among them may be missing.
         let is_guessed = arrival.packet.operation != PacketKind::ReadRequest && std::mem::take(&mut stream.guessed);
         if is_after_others || is_guessed {

@@ -1,6 +1,7 @@
 //! The requests of one end, by their numbers, and the responses they get.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU64;
 
 use super::held::{Arrival, Packets};
 use super::transport::{PacketKind, Target, Transport};
@@ -84,7 +85,7 @@ pub(super) struct RequestStream {
     /// First number and length of a Read request whose number of responses is unknown, because the path MTU is.
     pub(super) unmeasured: Option<(u64, u32)>,
     /// The lowest number that was acknowledged or refused before its first request was captured.
-    pub(super) answered: Option<u64>,
+    pub(super) answered: Option<NonZeroU64>,
     /// True if the number of responses to a Read request was guessed, and nothing has shown the path MTU since.
     pub(super) guessed: bool,
 }
