@@ -17,7 +17,7 @@ pub enum CapturedAt {
     Between,
 }
 
-/// How it is known where packets were captured.
+/// Source of the place where packets were captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PlaceKnown {
     /// The user said so.
