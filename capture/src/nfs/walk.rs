@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// What was moved out of the Payload stream of a message.
+/// Data that was moved out of the Payload stream of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum Reduced<'a> {
     /// The Read chunks of a call: Position and length, in octets. The chunk at Position Zero is not a data item and is
@@ -37,7 +37,7 @@ pub struct CompoundOperation {
     pub code: u32,
     /// Its name without `OP_`; `unknown` if the number is.
     pub name: &'static str,
-    /// How it ended, in a reply (`nfsstat4`).
+    /// Final status, in a reply (`nfsstat4`).
     pub status: Option<u32>,
 }
 
@@ -65,7 +65,7 @@ impl CompoundOperation {
     }
 }
 
-/// What an item of arguments or results means.
+/// Meaning of an item of arguments or results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A file handle.
@@ -85,13 +85,13 @@ pub(crate) enum Mark {
 pub(crate) struct MarkedItem<'a> {
     /// Which of [`Walk::operations`] it belongs to; 0 if there are none.
     pub(crate) operation: usize,
-    /// What it means.
+    /// Meaning of the item.
     pub(crate) mark: Mark,
     /// Its octets; those of a name or handle of variable length without their count and padding.
     pub(crate) octets: &'a [u8],
 }
 
-/// What was found in arguments or results.
+/// Result of stepping through arguments or results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Walk {
@@ -118,7 +118,7 @@ pub struct WalkError {
     pub at: usize,
     /// The operation or procedure that was being stepped over.
     pub operation: Option<&'static str>,
-    /// What is wrong.
+    /// Description of the problem.
     pub reason: &'static str,
 }
 
@@ -156,8 +156,8 @@ impl fmt::Display for WalkError {
 
 impl core::error::Error for WalkError {}
 
-/// How an RDMA_MSGP pads (RFC 5666 section 3.9): the data of a DDP-eligible item that is inline begins at a multiple of
-/// `align`.
+/// Padding of an RDMA_MSGP (RFC 5666 section 3.9): the data of a DDP-eligible item that is inline begins at a multiple
+/// of `align`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Padding {
     /// Octets before the body, from the start of the Send.

@@ -6,9 +6,9 @@ use core::num::NonZeroU32;
 /// Availability of a credit for another call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CreditLimit {
-    /// It had: fewer calls waited than it had credits.
+    /// The requester had a credit: fewer calls waited than it had credits.
     Below,
-    /// It had none: as many calls waited as it had credits.
+    /// The requester had none: as many calls waited as it had credits.
     Reached,
     /// The capture does not show it.
     #[default]

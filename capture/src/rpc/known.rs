@@ -20,7 +20,7 @@ pub struct Rpc {
     pub direction: Direction,
     /// True if it is a call from the server to the client, or the reply to one (RFC 8167).
     pub reverse: bool,
-    /// Callback status of the program, and the evidence for it.
+    /// Evidence that the program is that of NFSv4's callbacks.
     pub callback: Callback,
     /// Called procedure.
     pub procedure: Option<Procedure>,

@@ -327,7 +327,7 @@ impl Message {
         }
     }
 
-    /// True if the capture lacks the part of the Send that shows its direction (call or reply).
+    /// Returns true if the capture lacks the part of the Send that shows its direction (call or reply).
     pub(crate) fn hides_direction(&self) -> bool {
         if self.captured == Captured::Whole || self.error().is_some() {
             return false;

@@ -30,7 +30,7 @@ pub struct Transaction {
     pub to: Address,
     /// True if the server called the client (RFC 8167).
     pub reverse: bool,
-    /// Callback status of the program, and the evidence for it.
+    /// Evidence that the program is that of NFSv4's callbacks.
     pub callback: Callback,
     /// `rdma_xid`.
     pub xid: u32,

@@ -57,7 +57,7 @@ pub struct PendingCall {
     pub call: Stamp,
     /// True if the server called the client (RFC 8167).
     pub reverse: bool,
-    /// Callback status of the program, and the evidence for it.
+    /// Evidence that the program is that of NFSv4's callbacks.
     pub callback: Callback,
     /// Called procedure.
     pub procedure: Option<Procedure>,
@@ -229,8 +229,8 @@ impl PendingCall {
         }
     }
 
-    /// True if the requester has used all its credits and can send no other call until the responder answers one.
-    /// `None` if that is not known.
+    /// Returns true if the requester has used all its credits and can send no other call until the responder answers
+    /// one. `None` if that is not known.
     #[must_use]
     pub fn owes_credit(&self) -> Option<bool> {
         if self.waiting.end != WaitEnd::Capture {
