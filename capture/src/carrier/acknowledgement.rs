@@ -15,7 +15,7 @@ const APART: u64 = 10_000;
 const TIMES: u64 = 4;
 
 /// Time that an end took to acknowledge the other end's data, if an acknowledgement was due at once. A busy end may
-/// take longer than the network, but hardly ever each time: so the least of all these times says how far away it is.
+/// take longer than the network, but hardly ever each time: so the least of all these times shows its distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Acknowledgements {

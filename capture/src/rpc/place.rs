@@ -17,7 +17,7 @@ pub enum CapturedAt {
     Between,
 }
 
-/// Source of the place where packets were captured.
+/// Source of the capture position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PlaceKnown {
     /// The user.

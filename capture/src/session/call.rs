@@ -424,7 +424,7 @@ impl Call {
         Beginning::of(&payload)
     }
 
-    /// Returns the known properties of a reply that cannot be read: those of its call.
+    /// Returns the known properties of a reply that cannot be read, taken from its call.
     pub(super) fn reply(&self) -> Option<Rpc> {
         let rpc = &self.described.as_ref()?.rpc;
         Some(Rpc { direction: Direction::Reply, operations: Vec::new(), ..rpc.clone() })

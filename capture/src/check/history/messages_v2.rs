@@ -7,8 +7,8 @@
 //! The other rules judge version 1 only.
 //!
 //! The statement of `Continuation` about the messages before has a rule of its own. The XID and the direction of a
-//! Payload stream are judged only if the stream is known to begin in this message; those of a stream in a chunk, when
-//! the answer comes. The responder's answer to an error is judged by `answer` (`answers_v2.rs`). After a message of
+//! Payload stream are judged only if the stream is known to begin in this message; for a stream in a chunk, when the
+//! answer comes. The responder's answer to an error is judged by `answer` (`answers_v2.rs`). After a message of
 //! version 1 was read, one of version 2 breaks `version`. A client that begins with version 2 and goes on with version
 //! 1 breaks nothing if the server refused version 2; once both ends have sent messages of version 2, one of version 1
 //! breaks `v2-version-changed`.

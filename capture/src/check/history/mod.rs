@@ -17,7 +17,7 @@
 //! direction, whose order a capture keeps. iWARP acknowledges with every segment. Without such a proof the finding
 //! counts as not judged.
 //!
-//! # What was cut
+//! # Cut data
 //! Data that a capture cut is not taken for absent. Private data is absent, cut, present, or something else
 //! (`connection::Shown`); if that of one end was cut, the agreement of the two is not known. A Send that was cut before
 //! it shows its direction counts as missed (`Message::hides_direction`).

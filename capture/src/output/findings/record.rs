@@ -107,7 +107,7 @@ pub(in crate::output) struct RuleObject {
     warnings: u64,
     /// Findings of severity hazard, with the same exceptions.
     hazards: u64,
-    /// Number of times that the capture did not show whether the rule was kept.
+    /// Number of cases that could not be judged from the capture.
     not_judged: u64,
     /// Findings that are known of an implementation: they are among the others, unless they are excused.
     known: u64,

@@ -37,8 +37,7 @@ pub(in crate::output) struct CalledObject<'a> {
     procedure: Option<u32>,
     /// The name of the procedure, such as `NFSv4 COMPOUND`, if it is known.
     name: Option<&'static str>,
-    /// Name by which the RPC is counted: the procedure, or the operation that a COMPOUND is about, such as `NFSv4
-    /// READ`.
+    /// Name by which the RPC is counted: its procedure, or the operation that a COMPOUND is about (`NFSv4 READ`).
     operation: OperationName,
     /// The operations of an NFSv4 COMPOUND, those of the reply and those of the call that were not reached; null for other
     /// procedures, and under RPCSEC_GSS privacy, which seals them.
