@@ -6,8 +6,8 @@ use crate::rpc::known::{Rpc, Status};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
 
-/// Returns the name of the call of a transaction. If the operations of a COMPOUND are wider than `room`, the ones before
-/// the operation that it is about are left out.
+/// Returns the name of a transaction's call. If the operations of a COMPOUND are wider than `room`, the ones before the
+/// operation that it is about are left out.
 pub(super) fn called_within(room: usize, transaction: &Transaction) -> String {
     let Transaction { name, procedure, operations, .. } = transaction;
     operations_within(room, *name, *procedure, operations)
