@@ -131,7 +131,7 @@ always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l json -d 'Print one JSON object per line'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json. What is in an object has the name of the object in front (phases_call_ns). The names of operations and the frames of recovery are one cell each, joined by spaces; other lists are left out'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json. Fields of a nested object are prefixed with the object\'s name (phases_call_ns). The names of operations and the frames of recovery are one cell each, joined by spaces; other lists are left out'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -273,7 +273,7 @@ always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l json -d 'Print one JSON object per line'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json. What is in an object has the name of the object in front'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json. Fields of a nested object are prefixed with the object\'s name'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -431,7 +431,7 @@ responder\t'At the end that is called'
 between\t'With a network on either side'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l v2-family -d 'Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be in only one of them decides for its connection' -r -f -a "a\t''
 b\t''"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l tolerance -d 'How much the median, the 99th percentile and the share of faults of an operation may grow, in percent' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l tolerance -d 'Maximum growth of the median, the 99th percentile and the share of faults of an operation, in percent' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"

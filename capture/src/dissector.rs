@@ -31,7 +31,7 @@ const FOREIGN_TCP: Other = Other::Named("TCP on a service port, without iWARP");
 /// The port of NFS over RDMA (RFC 8267 section 9).
 pub const NFS_RDMA_PORT: u16 = 20049;
 
-/// What to look for, and how much to keep.
+/// Settings: data to look for, and limits.
 ///
 /// ```
 /// use rpcrdma_capture::Config;
@@ -118,9 +118,9 @@ pub struct Summary {
     pub other_services: Vec<(&'static str, u64)>,
     /// InfiniBand packets whose ICRC, and VCRC if they have one, were checked.
     pub verified: u64,
-    /// Those of them whose ICRC is wrong.
+    /// Packets whose ICRC is wrong.
     pub bad_icrc: u64,
-    /// Those of them whose VCRC is wrong.
+    /// Packets whose VCRC is wrong.
     pub bad_vcrc: u64,
     /// TCP segments of iWARP connections.
     pub segments: u64,

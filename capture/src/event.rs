@@ -1,4 +1,4 @@
-//! What is found in a capture.
+//! Events found in a capture.
 
 use crate::carrier::connection::{Connection, Counts, Rejected};
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
@@ -43,7 +43,7 @@ pub enum Event {
 pub struct Opened {
     /// Its number.
     pub number: u32,
-    /// What is known of it.
+    /// Known properties of the connection.
     pub connection: Connection,
     /// True if its set-up was seen, and everything after it.
     pub whole: bool,
@@ -57,13 +57,14 @@ pub struct Recovered {
     pub stamp: Stamp,
     /// Number of the connection.
     pub connection: u32,
-    /// Who sent that frame.
+    /// Sender of that frame.
     pub from: Address,
     /// To whom.
     pub to: Address,
-    /// What it shows.
+    /// Sign that the frame shows.
     pub kind: RecoveryKind,
-    /// What the packet carries part of, if it was sent again and the carrier knows: of a TCP segment it is not known.
+    /// Type of the operation that the packet carries part of, if the packet was sent again and the carrier knows the
+    /// type; a TCP segment does not show it.
     pub operation: Option<OperationType>,
     /// If the packet was sent again: how many times it has been sent by now, as far as the capture shows, or at least.
     pub times: Option<u32>,
@@ -99,13 +100,13 @@ pub struct MemoryUse {
     pub owner: Side,
     /// Its handle.
     pub handle: u32,
-    /// What was done.
+    /// Kind of use.
     pub kind: MemoryUseKind,
     /// True if everything that its owner advertised is known; otherwise the memory may be in a call that is not.
     pub known: bool,
 }
 
-/// What was done with memory.
+/// Kind of use of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryUseKind {
@@ -160,7 +161,7 @@ pub enum MemoryUseKind {
 pub struct Report {
     /// Its number, if it carried RPC-over-RDMA.
     pub number: Option<u32>,
-    /// What is known of it.
+    /// Known properties of the connection.
     pub connection: Connection,
     /// Packets by the end that sent them. For iWARP they are TCP segments; `missed` then counts holes, because it is
     /// not known how many segments a hole was, `orphans` includes FPDUs that could not be used, and `failed` counts a
@@ -184,7 +185,7 @@ pub struct Terminated {
     pub stamp: Stamp,
     /// Number of the connection.
     pub connection: u32,
-    /// Who ended the connection.
+    /// End that closed the connection.
     pub from: Address,
     /// Whose segment was wrong.
     pub to: Address,

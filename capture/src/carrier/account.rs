@@ -1,6 +1,6 @@
-//! How much all connections together hold.
+//! Memory that all connections together hold.
 
-/// How much all connections together may hold while they wait for more, and how much they do hold.
+/// Memory that all connections together hold while they wait for more, and its limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
     /// Octets of memory in use.

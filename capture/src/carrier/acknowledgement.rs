@@ -1,4 +1,4 @@
-//! How long an end takes to acknowledge, as seen where the packets were captured.
+//! Time that an end takes to acknowledge, as seen where the packets were captured.
 //!
 //! The end next to that place seems to take only as long as it does; of an end beyond a network, a round trip comes on top. So
 //! these times show where a capture was taken.
@@ -14,8 +14,8 @@ const APART: u64 = 10_000;
 /// The fastest of the far end takes at least so many times as long as the fastest of the near end.
 const TIMES: u64 = 4;
 
-/// How long an end took to acknowledge what the other end sent, if an acknowledgement was due at once. An end that has much to do
-/// may take longer than the network, but hardly ever each time: so the least of all these times says how far away it is.
+/// Time that an end took to acknowledge the other end's data, if an acknowledgement was due at once. A busy end may
+/// take longer than the network, but hardly ever each time: so the least of all these times shows its distance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Acknowledgements {
@@ -23,7 +23,7 @@ pub struct Acknowledgements {
     pub count: u64,
     /// The least time, in nanoseconds.
     pub least: u64,
-    /// What half of the first 32 did not exceed, in nanoseconds.
+    /// Median of the first 32 times, in nanoseconds.
     pub median: u64,
 }
 
@@ -94,7 +94,7 @@ impl AwaitedAcknowledgements {
         self.first_of_two = None;
     }
 
-    /// What was measured.
+    /// Returns the measurements.
     pub(super) fn measured(&self) -> Option<Acknowledgements> {
         let mut times = self.times.clone();
         times.sort_unstable();

@@ -1,4 +1,4 @@
-//! What is known about a connection, whatever carries it.
+//! Known properties of a connection, whatever carries it.
 
 use rpcrdma::private_data::{Agreement, PrivateData};
 
@@ -19,20 +19,20 @@ pub struct Endpoint {
     pub port: Option<u16>,
 }
 
-/// What is known about a connection.
+/// Known properties of a connection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Connection {
     /// Names the connection within this capture.
     pub key: u64,
-    /// What carries it.
+    /// Carrier of the connection.
     pub carrier: Carrier,
     /// The two ends.
     pub ends: Sides<Endpoint>,
     /// The requested service ID, if connection set-up was seen. iWARP asks for a port: the service ID is the one that
     /// stands for it (see [`port`](Self::port)).
     pub service: Option<u64>,
-    /// What each end announced in its message of connection set-up, if that was seen.
+    /// Announcement of each end in its message of connection set-up, if that was seen.
     pub announced: Sides<Option<Announced>>,
     /// True if connection set-up was seen: both the request and its reply.
     pub set_up: bool,
@@ -42,17 +42,17 @@ pub struct Connection {
     pub disconnected: Option<(Side, Stamp)>,
 }
 
-/// What an end announced while the connection was set up.
+/// Announcement of an end while the connection was set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Announced {
     /// The message that said it.
     pub stamp: Stamp,
-    /// What it shows.
+    /// Private data in the message.
     pub private_data: Shown,
 }
 
-/// What a message of connection set-up shows of RFC 8797 private data.
+/// RFC 8797 private data that a message of connection set-up shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// There is none.
@@ -73,7 +73,7 @@ pub enum Shown {
 /// The consumer's private data in a message of connection set-up, as far as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Consumer<'a> {
-    /// What was captured of it.
+    /// Octets that were captured.
     pub octets: &'a [u8],
     /// True if the capture cut it: there was more on the wire.
     pub is_cut: bool,
@@ -105,13 +105,13 @@ pub struct Counts {
     pub not_ready: u64,
     /// Operations that this end refused permanently.
     pub failed: u64,
-    /// What this end refused first because it aimed at memory that it may not access.
+    /// Operation that this end refused first because it aimed at memory that it may not access.
     pub refused: Option<RefusedAccess>,
     /// Packets of this end that the capture does not hold.
     pub missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
     pub orphans: u64,
-    /// How long this end took to acknowledge, if the capture shows any of that.
+    /// Time that this end took to acknowledge, if the capture shows any of that.
     pub acknowledgements: Option<Acknowledgements>,
 }
 
@@ -150,9 +150,9 @@ pub enum RefusedAccess {
 pub struct Rejected {
     /// The frame of the rejection.
     pub stamp: Stamp,
-    /// Who refused.
+    /// End that refused.
     pub from: Address,
-    /// Who asked for the connection.
+    /// End that asked for the connection.
     pub to: Address,
     /// The requested service ID.
     pub service: Option<u64>,
@@ -182,8 +182,8 @@ impl Shown {
         Self::Other { octets, length: found.len() }
     }
 
-    /// What the end announced; an end that announces nothing has announced the minimum (RFC 8797 section 5.1). `None`
-    /// if that is not known.
+    /// Returns the announcement of the end; an end that announces nothing has announced the minimum (RFC 8797 section
+    /// 5.1). `None` if that is not known.
     #[must_use]
     pub fn said(self) -> Option<PrivateData> {
         match self {
@@ -195,13 +195,13 @@ impl Shown {
 }
 
 impl Connection {
-    /// What an end announced in private data; `None` if the capture does not show it.
+    /// Returns the announcement of an end in private data; `None` if the capture does not show it.
     #[must_use]
     pub fn said(&self, side: Side) -> Option<PrivateData> {
         self.announced.get(side).and_then(|announced| announced.private_data.said())
     }
 
-    /// What the two ends agreed on by private data; `None` if the capture does not show what both announced.
+    /// Returns the agreement of the two ends by private data; `None` if the capture does not show both announcements.
     #[must_use]
     pub fn agreement(&self) -> Option<Agreement> {
         let both = self.said(Side::Active).zip(self.said(Side::Passive));

@@ -5,7 +5,7 @@ use super::connection::{Connection, Counts, Rejected};
 use super::operation::{Operation, Side, Sides, Stamp};
 use super::terminate::Terminate;
 
-/// What became of an operation that was handed over.
+/// Result of handing over an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// It was taken.

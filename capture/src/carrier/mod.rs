@@ -1,5 +1,5 @@
-//! What carries a connection, and what its two ends did: the packets of InfiniBand and RoCE, the TCP segments of iWARP.
-//! Both yield the same [`operation::Operation`]s, so everything after them exists once.
+//! Carriers of a connection, and the operations of its two ends: the packets of InfiniBand and RoCE, the TCP segments
+//! of iWARP. Both yield the same [`operation::Operation`]s, so everything after them exists once.
 
 pub(crate) mod account;
 pub(crate) mod acknowledgement;

@@ -1,4 +1,4 @@
-//! What the two ends of a connection did, in the order they did it, whatever carried it.
+//! Operations of the two ends of a connection, in the order in which they did them, whatever carried them.
 
 use super::recovery::Sign;
 use crate::file::Time;
@@ -62,7 +62,7 @@ pub struct Stamp {
     pub time: Time,
 }
 
-/// How far the ends of a connection had got when one of them sent something, in the carrier's own numbers.
+/// Progress of the ends of a connection when one of them sent something, in the carrier's own numbers.
 ///
 /// The two directions may be captured in a different order from that of the wire, because adapters hand over what they
 /// receive later than what they send. Only an end itself shows what it had received when it sent something.
@@ -70,7 +70,7 @@ pub struct Stamp {
 pub struct Progress {
     /// The place of what was sent, in everything that its sender sends.
     pub sent: u64,
-    /// How far its sender had by then acknowledged what the other end sends.
+    /// Place up to which its sender had by then acknowledged the other end's data.
     pub received: Option<u64>,
 }
 
@@ -98,7 +98,7 @@ impl Places {
     }
 }
 
-/// What a packet carries part of.
+/// Type of the operation that a packet carries part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationType {
     /// A Send.
@@ -127,7 +127,7 @@ impl OperationType {
 /// A step of one end of a connection; repetitions, losses and disorder of the carrier have been undone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation<'a> {
-    /// Who did it.
+    /// End that did it.
     pub from: Side,
     /// The frame that brought it.
     pub stamp: Stamp,
@@ -140,11 +140,11 @@ pub(crate) struct Operation<'a> {
     /// Where it is in what `from` sends; of an InfiniBand Read response, in what the other end sends. Of a packet that was sent
     /// again, its places; of another sign, one place.
     pub places: Places,
-    /// What it was.
+    /// The operation.
     pub kind: OperationKind<'a>,
 }
 
-/// What one end did.
+/// Operation of one end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OperationKind<'a> {
     /// Part of a Send.
@@ -159,7 +159,7 @@ pub(crate) enum OperationKind<'a> {
         length: usize,
         /// The handle that Send With Invalidate names, known with the last part.
         invalidates: Option<u32>,
-        /// How far both ends had got.
+        /// Progress of both ends.
         progress: Progress,
     },
     /// Data that was put into the other end's memory.
@@ -204,11 +204,12 @@ pub(crate) enum OperationKind<'a> {
     Sign {
         /// Whose numbers `place` is one of: of a negative acknowledgement and of an InfiniBand Read response, the other end's.
         of: Side,
-        /// What it is about: its place in what that end sends.
+        /// Place of its subject in the data that end `of` sends.
         place: u64,
         /// The sign.
         sign: Sign,
-        /// What the packet that shows it carries, if it is one that was sent again and the carrier knows.
+        /// Type of the operation in the packet that shows it, if the packet was sent again and the carrier knows the
+        /// type.
         operation: Option<OperationType>,
     },
 }

@@ -1,4 +1,4 @@
-//! What shows that something was lost on its way, and sent again.
+//! Signs that something was lost on its way, and sent again.
 
 /// A packet that comes for the first time after later ones, and nothing asked for it, may just be late; after so many nanoseconds
 /// without another packet of its sender, it was sent again. A copy of a packet comes sooner.
@@ -78,7 +78,7 @@ impl RecoveryKind {
     }
 }
 
-/// What is known of a packet besides what it carries.
+/// Properties of a packet besides its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
     /// It shows that something was lost.
@@ -87,5 +87,5 @@ pub(crate) enum Sign {
     Discarded,
 }
 
-/// What a packet shows: why it was sent again, unless something before says that, and what the packet is.
+/// Signs that a packet shows: why it was sent again, unless something before says that, and what the packet is.
 pub(crate) type Signs = [Option<RecoveryKind>; 2];

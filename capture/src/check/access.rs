@@ -1,9 +1,9 @@
 //! RDMA operations and the memory they use (RFC 8166 sections 4.4 and 8.1).
 //!
-//! What an adapter refused is named by the memory rule that its operation broke. InfiniBand says which request that is,
-//! and iWARP may say whether it is a Read or a Write. Requests are carried out in order, so then it is the first Read
-//! without an answer, or the last Write; if it may be either, both are named. The owner of the memory broke the rule,
-//! unless the other end had invalidated the handle.
+//! An access that an adapter refused is named by the memory rule that its operation broke. InfiniBand identifies the
+//! request, and iWARP may distinguish a Read from a Write. Requests are carried out in order, so then it is the first
+//! Read without an answer, or the last Write; if it may be either, both are named. The owner of the memory broke the
+//! rule, unless the other end had invalidated the handle.
 
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};
 
@@ -105,7 +105,7 @@ pub(super) fn judge(used: &MemoryUse, ends: &Sides<Address>, known: bool, book: 
     broken_rules
 }
 
-/// Who is at fault for a use of memory. The frame is the responder's, or the call that shares a handle.
+/// Returns the end at fault for a use of memory. The frame is the responder's, or the call that shares a handle.
 const fn blame(kind: MemoryUseKind) -> Blame {
     match kind {
         MemoryUseKind::Refused { invalidated: None, .. } => Blame::Receiver,

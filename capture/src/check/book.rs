@@ -1,4 +1,4 @@
-//! What was found, and how often each rule was broken.
+//! Findings, and the number of times that each rule was broken.
 
 use std::collections::VecDeque;
 
@@ -12,9 +12,9 @@ use super::found::{About, Found};
 pub struct Count {
     /// The rule.
     pub rule: &'static Rule,
-    /// How often it was broken.
+    /// Number of times that the rule was broken.
     pub broken: u64,
-    /// How often it could not be judged, because the capture lacks what it needs.
+    /// Number of times that it could not be judged, because the capture lacks the necessary data.
     pub not_judged: u64,
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Group {
 #[derive(Debug)]
 pub(super) struct Book {
     pub(super) counts: Vec<(Count, Option<Group>)>,
-    /// How often a [`Group`] could not be judged.
+    /// Number of times that a [`Group`] could not be judged.
     pub(super) groups: [u64; 4],
     pub(super) found: VecDeque<Found>,
 }

@@ -9,7 +9,7 @@ use super::found::{About, Found};
 use crate::rpc::describe::{self, Called, Described};
 use crate::rpc::known::Walked;
 
-/// What a reply does with the results that have to stay inline.
+/// Place of the results that a reply has to send inline.
 #[derive(Debug)]
 pub(super) enum EmptyChunks {
     /// They are inline, or there are none.

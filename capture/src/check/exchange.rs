@@ -284,7 +284,7 @@ fn read_items(subject: &Subject<'_>) -> Vec<ReadItem> {
     items
 }
 
-/// How far into the unreduced Payload stream the walk got.
+/// Returns the octets of the unreduced Payload stream that the walk covered.
 fn reached(walked: &Walked) -> usize {
     let reduced = walked.items.iter().filter(|item| item.chunk.is_some()).map(|item| item.length as usize);
     let reduced: usize = reduced.map(|length| length + padding(length)).sum();
@@ -502,7 +502,7 @@ fn write_ignored(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// Whether the call that a reply answers was carried out; `None` if that is not known.
+/// Returns true if the call that a reply answers was carried out; `None` if that is not known.
 fn succeeded(subject: &Subject<'_>) -> Option<bool> {
     let status = subject.message.rpc.as_ref()?.status?;
     Some(matches!(status, Status::Success(_)))
@@ -555,8 +555,8 @@ fn write_not_eligible(subject: &Subject<'_>, report: &mut Report<'_>) -> bool {
     true
 }
 
-/// Whether, as far as is known, results that may be reduced follow the place where stepping through the results of a
-/// reply ended.
+/// Returns true if, as far as is known, results that may be reduced follow the place at which the walk over the results
+/// of a reply ended.
 fn may_be_left(subject: &Subject<'_>) -> bool {
     let (Some(call), Some(reply)) = (subject.call.and_then(|call| call.rpc.as_ref()), subject.message.rpc.as_ref())
     else {

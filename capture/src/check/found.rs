@@ -6,7 +6,7 @@ use crate::carrier::operation::Stamp;
 use crate::link::Address;
 use crate::rpc::message::Message;
 
-/// Who broke a rule; the frame that shows it need not be theirs.
+/// End that broke a rule; it need not have sent the frame that shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Blame {
     /// The end that sent the frame.
@@ -35,15 +35,15 @@ impl Blame {
 pub struct Found {
     /// Which one.
     pub rule: &'static Rule,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
     /// The frame that shows it.
     pub stamp: Stamp,
     /// Number of the connection.
     pub connection: u32,
-    /// Who sent that frame.
+    /// Sender of that frame.
     pub from: Address,
-    /// Who it was sent to.
+    /// Receiver of that frame.
     pub to: Address,
     /// Which of the two broke the rule.
     pub blame: Blame,
@@ -51,7 +51,7 @@ pub struct Found {
     pub xid: Option<u32>,
     /// Octets from the start of the Send to what is wrong, if it is in a Send.
     pub offset: Option<usize>,
-    /// What is wrong, with its values.
+    /// Description of the problem, with its values.
     pub message: String,
 }
 
@@ -79,7 +79,7 @@ impl Found {
     }
 }
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct About {
     pub(super) stamp: Stamp,

@@ -33,15 +33,15 @@ pub struct Deviation {
     pub versions: &'static str,
     /// The rule.
     pub rule: &'static str,
-    /// What it does.
+    /// Behaviour of the implementation.
     pub what: &'static str,
-    /// Who breaks it, relative to the frame that shows it.
+    /// End that breaks the rule, relative to the frame that shows it.
     blame: Blame,
     /// A text that findings of this form contain, and others do not.
     says: &'static str,
 }
 
-/// What was seen in captures; `testdata/captures/README.md` has frames and octets of each.
+/// Deviations seen in captures; `testdata/captures/README.md` has frames and octets of each.
 static DEVIATIONS: [Deviation; 7] = [
     Deviation {
         implementation: Implementation::LinuxNfsd,

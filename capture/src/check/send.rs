@@ -1,4 +1,4 @@
-//! What is wrong with one Send, by itself.
+//! Errors of one Send, by itself.
 
 use core::fmt;
 
@@ -16,15 +16,15 @@ use crate::rpc::message::{Captured, Message};
 pub struct Finding {
     /// Which rule.
     pub rule: &'static Rule,
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
     /// Octets from the start of the Send to what is wrong.
     pub offset: usize,
-    /// What is wrong, with its values.
+    /// Description of the problem, with its values.
     pub message: String,
-    /// What a Responder has to do about it; `None` if nothing.
+    /// Reaction that is required of a Responder; `None` if nothing.
     pub responder: Option<Reaction>,
-    /// What a Requester has to do about it.
+    /// Reaction that is required of a Requester; `None` if nothing.
     pub requester: Option<Reaction>,
 }
 
@@ -35,7 +35,7 @@ impl Finding {
         Self { rule, severity, offset, message: message.to_string(), responder, requester }
     }
 
-    /// What each receiver does, as a clause.
+    /// Returns the reaction of each receiver, as a clause.
     pub fn reactions(&self) -> impl Iterator<Item = String> + '_ {
         let both = [(Role::Responder, self.responder), (Role::Requester, self.requester)];
         both.into_iter().filter_map(|(role, reaction)| {
@@ -46,8 +46,8 @@ impl Finding {
     }
 }
 
-/// What is wrong with a message, by the rules that need nothing else ([`rules::send`], [`rules::send_v2`]), in order of
-/// offset. What the capture cut off is not held against it.
+/// Returns the errors of a message, by the rules that need nothing else ([`rules::send`], [`rules::send_v2`]), in order
+/// of offset. Octets that the capture cut off are not held against it.
 #[must_use]
 pub fn findings(message: &Message) -> Vec<Finding> {
     let is_readable = message.decode().is_ok() || message.error().is_some();
@@ -77,7 +77,7 @@ pub fn findings(message: &Message) -> Vec<Finding> {
     findings
 }
 
-/// Who sent a message of version 1, in the direction of its RPC, as far as the message shows it.
+/// Returns the sender of a message of version 1, in the direction of its RPC, as far as the message shows it.
 fn sender(message: &Message) -> Option<Role> {
     let decoded = message.decode_v1();
     let kind = decoded.as_ref().and_then(|decoded| MessageType::peek(decoded.payload)).map(|(_, kind)| kind);

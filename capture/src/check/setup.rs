@@ -1,4 +1,4 @@
-//! What the two ends announced while the connection was set up (RFC 8797).
+//! Announcements of the two ends while the connection was set up (RFC 8797).
 
 use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::rules::{Finding, Report, Row, Rule, Severity};

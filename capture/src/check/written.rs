@@ -1,4 +1,4 @@
-//! What a responder wrote of the chunks that its reply returns (RFC 8166 section 3.4.6).
+//! Octets that a responder wrote of the chunks that its reply returns (RFC 8166 section 3.4.6).
 
 use core::ops::Range;
 

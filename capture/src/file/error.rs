@@ -1,4 +1,4 @@
-//! What can be wrong with a capture file, and where.
+//! Errors of a capture file, and their places.
 
 use core::{error, fmt};
 use std::io;
@@ -11,11 +11,11 @@ pub struct FileError {
     pub file: String,
     /// Octets of the file, uncompressed, before the record that could not be read.
     pub offset: u64,
-    /// What is wrong.
+    /// Description of the problem.
     pub problem: Problem,
 }
 
-/// What is wrong with a capture file.
+/// Error of a capture file.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Problem {
@@ -99,7 +99,7 @@ impl fmt::Display for Problem {
 }
 
 impl error::Error for FileError {
-    /// What caused the problem: the text of this error says the problem itself.
+    /// Returns the cause of the problem: the text of this error says the problem itself.
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         self.problem.source()
     }

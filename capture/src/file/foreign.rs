@@ -13,7 +13,7 @@ const NETMON_2: &[u8] = b"GMBU";
 /// The number of octets that are examined to recognise text.
 const LOOKED_AT: usize = 512;
 
-/// What is wrong with a file that begins with `start` and is none of the formats that are read.
+/// Names the problem of a file that begins with `start` and is none of the formats that are read.
 pub(super) fn name(start: &[u8]) -> Problem {
     match start {
         [] => Problem::Empty,

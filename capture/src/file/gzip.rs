@@ -14,7 +14,7 @@ use std::io::{self, BufRead, Read};
 use flate2::Crc;
 use flate2::bufread::{DeflateDecoder, GzDecoder};
 
-/// What a gzip file begins with.
+/// Beginning of a gzip file.
 pub(super) const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// gzip members one after another.

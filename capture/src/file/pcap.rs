@@ -31,7 +31,7 @@ const KUZNETZOV: u32 = 0xa1b2_cd34;
 /// 16 bits.
 const FCS_PRESENT: u32 = 0x0400_0000;
 
-/// What the file header says.
+/// Fields of the file header.
 pub(super) struct Pcap {
     order: OctetOrder,
     /// Nanoseconds per unit of the second word of a record.

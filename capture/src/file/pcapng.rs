@@ -47,7 +47,7 @@ pub(super) struct Pcapng {
     interfaces: Vec<Interface>,
 }
 
-/// What an Interface Description block says.
+/// Fields of an Interface Description block.
 #[derive(Clone, Copy)]
 struct Interface {
     link: LinkType,
@@ -58,7 +58,7 @@ struct Interface {
     fcs_length: u32,
 }
 
-/// How a count of time units becomes nanoseconds.
+/// Conversion of a count of time units to nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
     /// Units of this many nanoseconds.
@@ -262,7 +262,7 @@ impl Pcapng {
         Ok(Record { time, link: interface.link, data, length: on_wire }.without_fcs(interface.fcs_length))
     }
 
-    /// What stands in front of the frame in a packet block.
+    /// Returns the header in front of the frame in a packet block.
     #[inline]
     fn packet_header(&self, block: &[u8], kind: u32, length: usize) -> Option<BlockHeader> {
         let block = block.get(..length)?;
@@ -293,7 +293,7 @@ impl Pcapng {
     }
 }
 
-/// What stands in front of the frame in a packet block.
+/// Header in front of the frame in a packet block.
 struct BlockHeader {
     interface: usize,
     /// The time in the units of the interface; a Simple Packet has none.

@@ -1,10 +1,10 @@
-//! What a frame holds.
+//! Content of a frame.
 
 use super::address::Address;
 use super::other::Other;
 use super::tcp::TcpSegment;
 
-/// What carries a connection.
+/// Carrier of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Carrier {
@@ -22,7 +22,7 @@ pub enum Carrier {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Packet<'a> {
-    /// What carried it.
+    /// Carrier of the packet.
     pub carrier: Carrier,
     /// The sender.
     pub source: Address,
@@ -34,7 +34,7 @@ pub struct Packet<'a> {
     pub length: usize,
 }
 
-/// What a frame holds.
+/// Content of a frame.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Content<'a> {

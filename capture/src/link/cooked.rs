@@ -16,12 +16,12 @@ use super::network::{CUT, Network};
 const V1_ETHERTYPE: usize = 14;
 const V2_LEN: usize = 20;
 
-/// What a frame with a version 1 header carries.
+/// Decodes the content of a frame with a version 1 header.
 pub(super) fn decode_v1(octets: &[u8]) -> Network<'_> {
     octets.get(V1_ETHERTYPE..).map_or(CUT, ethernet::ethertype)
 }
 
-/// What a frame with a version 2 header carries.
+/// Decodes the content of a frame with a version 2 header.
 pub(super) fn decode_v2(octets: &[u8]) -> Network<'_> {
     let (Some(payload), Some(ethertype)) = (octets.get(V2_LEN..), octets.first_chunk()) else { return CUT };
     ethernet::tagged(*ethertype, payload)

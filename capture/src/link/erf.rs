@@ -27,7 +27,7 @@ const IPV4: u8 = 22;
 const IPV6: u8 = 23;
 const INFINIBAND_LINK: u8 = 25;
 
-/// What a record carries.
+/// Decodes the content of a record.
 pub(super) fn decode(octets: &[u8]) -> Network<'_> {
     let Some(([_, _, _, _, _, _, _, _, kind, ..], mut rest)) = octets.split_first_chunk::<HEADER_LEN>() else {
         return CUT;

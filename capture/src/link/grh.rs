@@ -18,7 +18,7 @@ pub(crate) struct Grh<'a> {
     pub(crate) header: &'a [u8; LEN],
     pub(crate) source: [u8; 16],
     pub(crate) destination: [u8; 16],
-    /// What was captured from the Base Transport Header on; may have padding of the link layer, or a VCRC, at the end.
+    /// Octets captured from the Base Transport Header on; may have padding of the link layer, or a VCRC, at the end.
     pub(crate) payload: &'a [u8],
     /// Octets of that on the wire, with the ICRC.
     pub(crate) payload_length: usize,
@@ -38,12 +38,12 @@ impl<'a> Grh<'a> {
     }
 }
 
-/// What a RoCEv1 frame holds.
+/// Decodes the content of a RoCEv1 frame.
 pub(super) fn decode(octets: &[u8]) -> Content<'_> {
     decode_for(Carrier::RoceV1, octets)
 }
 
-/// What a packet with a Global Route Header holds.
+/// Decodes the content of a packet with a Global Route Header.
 pub(super) fn decode_for(carrier: Carrier, octets: &[u8]) -> Content<'_> {
     match Grh::decode(octets) {
         Ok(grh) => {

@@ -27,7 +27,7 @@ pub(crate) struct Ipv4<'a> {
     pub(crate) destination: [u8; 4],
     pub(crate) protocol: u8,
     pub(crate) is_fragment: bool,
-    /// What was captured after the header; may have padding of the link layer at the end.
+    /// Octets captured after the header; may have padding of the link layer at the end.
     pub(crate) payload: &'a [u8],
     /// Octets after the header on the wire.
     pub(crate) payload_length: usize,
@@ -71,7 +71,7 @@ impl<'a> Ipv4<'a> {
     }
 }
 
-/// What an IPv4 packet holds.
+/// Decodes the content of an IPv4 packet.
 #[inline(always)]
 pub(super) fn decode(octets: &[u8]) -> Content<'_> {
     match Ipv4::decode(octets) {

@@ -32,7 +32,7 @@ pub(crate) struct Ipv6<'a> {
     pub(crate) destination: [u8; 16],
     /// The first that is not one of the extension headers skipped here.
     pub(crate) next_header: u8,
-    /// What was captured after the headers; may have padding of the link layer at the end.
+    /// Octets captured after the headers; may have padding of the link layer at the end.
     pub(crate) payload: &'a [u8],
     /// Octets after the headers on the wire.
     pub(crate) payload_length: usize,
@@ -78,7 +78,7 @@ fn last_segment(routing: &[u8]) -> Option<[u8; 16]> {
     }
 }
 
-/// What an IPv6 packet holds.
+/// Decodes the content of an IPv6 packet.
 #[inline(always)]
 pub(super) fn decode(octets: &[u8]) -> Content<'_> {
     match Ipv6::decode(octets) {

@@ -14,7 +14,7 @@ use super::other::Other;
 
 const LEN: usize = 8;
 
-/// What follows the header.
+/// Type of the header that follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NextHeader {
     /// Nothing of InfiniBand's own: a raw packet.
@@ -31,7 +31,7 @@ pub(crate) struct Lrh<'a> {
     pub(crate) next_header: NextHeader,
     pub(crate) destination: u16,
     pub(crate) source: u16,
-    /// What was captured after the header; has the VCRC at the end.
+    /// Octets captured after the header; has the VCRC at the end.
     pub(crate) payload: &'a [u8],
     /// Octets after the header on the wire, with the ICRC, without the VCRC.
     pub(crate) payload_length: usize,
@@ -58,7 +58,7 @@ impl<'a> Lrh<'a> {
     }
 }
 
-/// What an InfiniBand frame holds.
+/// Decodes the content of an InfiniBand frame.
 pub(super) fn decode(octets: &[u8]) -> Content<'_> {
     match Lrh::decode(octets) {
         Err(name) => Content::Other(name.into()),

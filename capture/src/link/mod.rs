@@ -64,7 +64,7 @@ pub(crate) use udp::Udp;
 /// A frame as it was captured.
 pub(crate) struct Sighted<'a> {
     pub(crate) content: Content<'a>,
-    /// How the innermost packet was captured.
+    /// Sighting of the innermost packet.
     pub(crate) sighting: Sighting,
     /// The session of the mirror that it came through, if an encapsulation tells.
     pub(crate) session: Option<MirrorSession>,

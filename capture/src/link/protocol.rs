@@ -1,4 +1,4 @@
-//! What IP carries.
+//! Payload of an IP packet.
 
 use super::address::Address;
 use super::content::{Carrier, Content, packet};
@@ -10,7 +10,7 @@ const ICMP: u8 = 1;
 const IGMP: u8 = 2;
 const ICMPV6: u8 = 58;
 
-/// What an IP packet holds: `length` octets on the wire.
+/// Decodes the content of an IP packet: `length` octets on the wire.
 #[inline]
 pub(super) fn decode(protocol: u8, source: Address, destination: Address, octets: &[u8], length: usize) -> Content<'_> {
     match protocol {

@@ -1,4 +1,4 @@
-//! What a copy of a packet and a retransmission of it have differently, or the same.
+//! Properties that tell a copy of a packet from a retransmission of it.
 //!
 //! - The **identification** of IPv4 (RFC 791): most hosts give each packet that they send another one, so a copy that a mirror or
 //!   a second tap made has that of the packet, and a retransmission has not.
@@ -7,7 +7,7 @@
 
 use super::network::Network;
 
-/// How a packet was captured.
+/// Marks of a captured packet that tell its copies from its retransmissions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sighting {
     /// IPv4 identification; 0 if there is none.
@@ -17,7 +17,7 @@ pub(crate) struct Sighting {
 }
 
 impl Sighting {
-    /// How a packet was captured that has this network layer, in a frame of `octets` octets.
+    /// Returns the sighting of a packet that has this network layer, in a frame of `octets` octets.
     #[inline]
     pub(super) fn of(network: &Network<'_>, octets: usize) -> Self {
         let (header, identification, hop_limit) = match *network {

@@ -36,12 +36,12 @@ pub struct TcpSegment<'a> {
     pub sequence: u32,
     /// The number of the octet that the sender expects next, if the segment says so.
     pub acknowledges: Option<u32>,
-    /// How much its sender can receive, in units agreed when the connection was set up.
+    /// Window: the amount its sender can receive, in units agreed when the connection was set up.
     pub window: u16,
     flags: u8,
     /// As far as they were captured.
     pub(crate) options: &'a [u8],
-    /// What is carried, as far as it was captured.
+    /// Payload, as far as it was captured.
     pub octets: &'a [u8],
     /// Number of octets that had on the wire.
     pub length: usize,
@@ -104,7 +104,7 @@ impl<'a> TcpSegment<'a> {
         }
     }
 
-    /// What is in its header, besides ports and options.
+    /// Returns the fields of its header, besides ports and options.
     #[inline]
     pub(crate) const fn words(&self) -> [u64; 3] {
         let acknowledges = match self.acknowledges {

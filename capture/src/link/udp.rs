@@ -13,7 +13,7 @@ const ROCE_V2: u16 = 4791;
 pub(crate) struct Udp<'a> {
     pub(crate) header: &'a [u8; LEN],
     pub(crate) destination: u16,
-    /// What was captured after the header; may have padding of the link layer at the end.
+    /// Octets captured after the header; may have padding of the link layer at the end.
     pub(crate) payload: &'a [u8],
     /// Octets after the header on the wire.
     pub(crate) payload_length: usize,

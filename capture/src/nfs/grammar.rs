@@ -67,7 +67,7 @@ pub(super) struct Row {
     pub(super) results: Results,
 }
 
-/// What a procedure or an operation returns.
+/// Results of a procedure or an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Results {
     /// Always the same; there is no status.
@@ -97,7 +97,7 @@ impl Results {
         })
     }
 
-    /// What follows if all went well.
+    /// Returns the items that follow if all went well.
     const fn items(&self) -> Xdr {
         let (Self::Plain(items) | Self::Status { ok: items, .. }) = self;
         items

@@ -78,7 +78,7 @@ impl Procedure {
     }
 }
 
-/// Whether a program is that of NFSv4's callbacks, whose number the client chooses.
+/// Evidence that a program is that of NFSv4's callbacks, whose number the client chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Callback {
     /// It is another program.

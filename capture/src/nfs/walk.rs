@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::Range;
 
-/// What was moved out of the Payload stream of a message.
+/// Data that was moved out of the Payload stream of a message.
 #[derive(Clone, Copy, Debug)]
 pub enum Reduced<'a> {
     /// The Read chunks of a call: Position and length, in octets. The chunk at Position Zero is not a data item and is
@@ -38,7 +38,7 @@ pub struct CompoundOperation {
     pub code: u32,
     /// Its name without `OP_`; `unknown` if the number is.
     pub name: &'static str,
-    /// How it ended, in a reply (`nfsstat4`).
+    /// Final status, in a reply (`nfsstat4`).
     pub status: Option<u32>,
 }
 
@@ -66,7 +66,7 @@ impl CompoundOperation {
     }
 }
 
-/// What an item of arguments or results means.
+/// Meaning of an item of arguments or results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A file handle.
@@ -86,7 +86,7 @@ pub(crate) enum Mark {
 pub(crate) struct MarkedItem<'a> {
     /// Which of [`Walk::operations`] it belongs to; 0 if there are none.
     pub(crate) operation: usize,
-    /// What it means.
+    /// Meaning of the item.
     pub(crate) mark: Mark,
     /// Its octets; those of a name or handle of variable length without their count and padding.
     pub(crate) octets: &'a [u8],
@@ -116,7 +116,7 @@ pub(crate) enum PieceKind {
     Data,
 }
 
-/// What was found in arguments or results.
+/// Result of stepping through arguments or results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Walk {
@@ -143,7 +143,7 @@ pub struct WalkError {
     pub at: usize,
     /// The operation or procedure that was being stepped over.
     pub operation: Option<&'static str>,
-    /// What is wrong.
+    /// Description of the problem.
     pub reason: &'static str,
 }
 
@@ -181,8 +181,8 @@ impl fmt::Display for WalkError {
 
 impl core::error::Error for WalkError {}
 
-/// How an RDMA_MSGP pads (RFC 5666 section 3.9): the data of a DDP-eligible item that is inline begins at a multiple of
-/// `align`.
+/// Padding of an RDMA_MSGP (RFC 5666 section 3.9): the data of a DDP-eligible item that is inline begins at a multiple
+/// of `align`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Padding {
     /// Octets before the body, from the start of the Send.

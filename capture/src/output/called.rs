@@ -1,4 +1,4 @@
-//! What an RPC calls and how it ended, in words.
+//! Procedure and outcome of an RPC, in words.
 
 use crate::nfs::{self, Callback, CompoundOperation, Procedure};
 use crate::output::format::line::{DIM, FAULT, WARNING};
@@ -6,8 +6,8 @@ use crate::rpc::known::{Rpc, Status};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
 
-/// What a transaction calls. If the operations of a COMPOUND are wider than `room`, those before the one that it is
-/// about are left out.
+/// Returns the name of a transaction's call. If the operations of a COMPOUND are wider than `room`, the ones before the
+/// operation that it is about are left out.
 pub(super) fn called_within(room: usize, transaction: &Transaction) -> String {
     let Transaction { name, procedure, operations, .. } = transaction;
     operations_within(room, *name, *procedure, operations)
@@ -30,7 +30,7 @@ pub(super) fn operations_within(
     format!("… {}", called(Some(""), procedure, rest))
 }
 
-/// What is called: the name, or the numbers, or the operations of a COMPOUND.
+/// Returns the name of a call, its numbers, or the operations of a COMPOUND.
 pub(super) fn called(
     name: Option<&'static str>,
     procedure: Option<Procedure>,
@@ -57,7 +57,7 @@ pub(super) fn called(
     text
 }
 
-/// How a call failed, if it did.
+/// Returns the failure of a call, if it failed.
 pub(super) fn failure(rpc: &Rpc) -> Option<String> {
     match rpc.status? {
         Status::Success(None | Some(0)) => None,
@@ -80,7 +80,7 @@ fn unanswered(transaction: &Transaction) -> &'static str {
     }
 }
 
-/// How a transaction ended, unless it succeeded, and notes about it.
+/// Returns the outcome of a transaction, unless it succeeded, and notes about it.
 pub(super) fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> {
     let mut notes = Vec::new();
     match transaction.status {

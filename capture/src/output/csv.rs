@@ -122,7 +122,7 @@ struct Fields {
     definitions: Map<String, Value>,
 }
 
-/// What a field holds.
+/// Content of a field.
 enum Held<'a> {
     Cell,
     Object(&'a Map<String, Value>),

@@ -153,8 +153,8 @@ impl Gaps {
         gaps.into_iter().find(|(is_there, _)| *is_there).map(|(_, gap)| gap)
     }
 
-    /// What each missing direction hides, as sentences without a full stop: the first `most` connections, then the number of
-    /// others.
+    /// Returns the data that each missing direction hides, as sentences without a full stop: the first `most`
+    /// connections, then the number of others.
     #[must_use]
     pub fn hidden(&self, most: usize) -> Vec<String> {
         let mut lines: Vec<String> = self.directions.iter().take(most).map(|one| self.hidden_by(one)).collect();

@@ -1,4 +1,4 @@
-//! What an RPC is counted and filtered by: its procedure, or the operation that a COMPOUND is about.
+//! Name by which an RPC is counted and filtered: its procedure, or the operation that a COMPOUND is about.
 
 use core::fmt;
 

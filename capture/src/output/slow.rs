@@ -63,7 +63,7 @@ impl Slowest {
     /// Takes an RPC. If it is one of the slowest so far, `show` writes it.
     ///
     /// # Errors
-    /// Those of `show`.
+    /// Errors from `show`.
     pub fn take(
         &mut self,
         transaction: &Transaction,
@@ -249,14 +249,14 @@ fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     vec![sentence(&what(longest, transaction)), recovery]
 }
 
-/// What was there before the call: no credit, for long enough to tell.
+/// Returns the state before the call: no credit, for long enough to tell.
 fn before(transaction: &Transaction) -> Option<String> {
     let least = transaction.latency().unwrap_or_default() / MATTERS;
     let wait = transaction.credit_wait.ok().filter(|wait| *wait > least)?;
     Some(format!("before it, no credit was free for {} ms", exact_milliseconds(wait)))
 }
 
-/// What happens in a phase.
+/// Returns a description of a phase.
 fn what(phase: Phase, transaction: &Transaction) -> String {
     let Transaction { from, to, read_octets, write_octets, .. } = transaction;
     match phase {
@@ -269,7 +269,7 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
     }
 }
 
-/// What was done because packets were lost.
+/// Returns a description of the recovery from lost packets.
 pub(super) fn done(recovery: &Recovery) -> String {
     let resent = recovery.resent_from.map(|frame| format!(" sent again from frame {frame}")).unwrap_or_default();
     let wait = format!(" (wait {} ms)", exact_milliseconds(recovery.rnr_wait));

@@ -30,10 +30,10 @@ pub struct CommandSummary {
     pub regression: Option<bool>,
     /// True if `header` swapped the octets of each word of its dump; null for other commands.
     pub octets_swapped: Option<bool>,
-    /// What the command left out on its own account.
+    /// Items that the command left out on its own account.
     pub left_out: LeftOut,
-    /// What the command says of all this on standard error, unless it is told to be quiet. What it says of files that it could
-    /// not read is in `captures`.
+    /// Notices that the command prints on standard error, unless it is told to be quiet. Notices about files that it
+    /// could not read are in `captures`.
     pub notices: Vec<String>,
 }
 
@@ -57,11 +57,11 @@ impl CommandSummary {
 pub struct CapturesSummary {
     /// Captures that were given.
     pub captures: usize,
-    /// Those with which nothing is wrong: exit status 0.
+    /// Captures with which nothing is wrong (exit status 0).
     pub sound: usize,
-    /// Those that are damaged or incomplete, of which nothing was selected, or that have findings: exit status 1.
+    /// Captures that are damaged or incomplete, that have findings, or from which nothing was selected (exit status 1).
     pub wrong: usize,
-    /// Those that cannot be read: exit status 2.
+    /// Captures that cannot be read (exit status 2).
     pub unusable: usize,
     /// Captures interrupted by Ctrl-C or SIGTERM (exit status 130).
     pub interrupted: usize,
@@ -83,7 +83,7 @@ impl CapturesSummary {
     }
 }
 
-/// What a command left out because there was too much of it, or because it does not belong there.
+/// Items that a command left out because there were too many, or because they do not belong there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -125,21 +125,21 @@ pub struct CaptureSummary {
     pub last_ns: Option<u64>,
     /// Messages of RPC-over-RDMA.
     pub messages: u64,
-    /// Those that the filters let pass.
+    /// Messages that the filters let pass.
     pub messages_selected: u64,
     /// RPCs; null if the command does not put them together.
     pub rpcs: Option<u64>,
-    /// Those that the filters let pass.
+    /// RPCs that the filters let pass.
     pub rpcs_selected: Option<u64>,
     /// The options that filtered.
     pub filters: Vec<&'static str>,
     /// Where packets were captured, as far as that is known: it says in which phases of RPCs the network is.
     pub captured_at: Vec<PlaceCount>,
-    /// What the capture does not hold.
+    /// Data that the capture does not hold.
     pub missing: Missing,
-    /// What is wrong with the capture itself.
+    /// Damage to the capture itself.
     pub damaged: Damage,
-    /// What was not looked at.
+    /// Data that was not looked at.
     pub ignored: Ignored,
 }
 
@@ -179,7 +179,7 @@ impl CaptureSummary {
 pub struct PlaceCount {
     /// At the `requester`, at the `responder`, or `between` them.
     pub captured_at: &'static str,
-    /// How that is known: it was `given`, or `inferred` from the acknowledgements of both ends.
+    /// Source of that place: `given`, or `inferred` from the acknowledgements of both ends.
     pub captured_at_known: &'static str,
     /// Number of connections.
     pub connections: u64,
@@ -193,7 +193,7 @@ impl PlaceCount {
     }
 }
 
-/// What a capture does not hold.
+/// Data that a capture does not hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -237,7 +237,7 @@ impl MissingDirectionObject {
     }
 }
 
-/// What is wrong with a capture itself.
+/// Damage to a capture itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -248,9 +248,9 @@ pub struct Damage {
     pub overlapping_files: u64,
     /// InfiniBand packets whose checksums were verified (`--verify-crc`).
     pub verified_packets: u64,
-    /// Those whose ICRC is wrong.
+    /// Packets whose ICRC is wrong.
     pub bad_icrc_packets: u64,
-    /// Those whose VCRC is wrong.
+    /// Packets whose VCRC is wrong.
     pub bad_vcrc_packets: u64,
     /// FPDUs of iWARP whose CRC is in force and wrong.
     pub bad_crc_fpdus: u64,
@@ -269,12 +269,12 @@ pub struct UnreadFile {
     pub partly_read: bool,
     /// Octets of the file, uncompressed, before the record that could not be read.
     pub offset_octets: u64,
-    /// What is wrong.
+    /// Description of the problem.
     pub reason: String,
 }
 
 impl UnreadFile {
-    /// What an error says.
+    /// Describes an error.
     #[must_use]
     pub fn new(error: &crate::file::FileError) -> Self {
         Self {
@@ -286,7 +286,7 @@ impl UnreadFile {
     }
 }
 
-/// What was not looked at.
+/// Data that was not looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]

@@ -22,7 +22,7 @@ pub(super) enum Color {
     Never,
 }
 
-/// What is read, and what of it is shown.
+/// Input, and the part of it that is shown.
 #[derive(Args, Clone, Debug)]
 pub(super) struct InputArguments {
     /// Capture files (pcap or pcapng, plain, gzip or Zstandard); - is standard input. Several files are read as one

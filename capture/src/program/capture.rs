@@ -102,7 +102,7 @@ impl Inputs {
     }
 }
 
-/// What is known of an input before it is read.
+/// Known properties of an input before it is read.
 #[derive(Default)]
 struct Looked {
     octets: u64,

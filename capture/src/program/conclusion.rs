@@ -1,4 +1,4 @@
-//! How a command ends: its exit status, what it says on standard error, and, as JSON, the last record.
+//! End of a command: its exit status, its notices on standard error, and, as JSON, the last record.
 
 use super::failure::{Failure, say};
 use super::judge::Judge;
@@ -55,28 +55,28 @@ impl Conclusion {
         self.summary.captures.push(source.summary(done));
     }
 
-    /// What findings it had no room for.
+    /// Adds the findings that the judge had no room for.
     pub(super) fn judge(&mut self, judge: &Judge<'_>) {
         self.summary.left_out.undecided_findings += judge.left_out();
         self.summary.notices.extend(judge.say_left_out());
     }
 
-    /// What the command left out.
+    /// Returns the counts of items that the command left out.
     pub(super) const fn left_out(&mut self) -> &mut LeftOut {
         &mut self.summary.left_out
     }
 
-    /// What `check` found.
+    /// Sets the findings of `check`.
     pub(super) const fn findings(&mut self, totals: FindingTotals) {
         self.summary.findings = Some(totals);
     }
 
-    /// What `compare` found.
+    /// Sets the result of `compare`.
     pub(super) const fn regression(&mut self, is_regression: bool) {
         self.summary.regression = Some(is_regression);
     }
 
-    /// Whether `header` read words in little-endian order.
+    /// Notes if `header` read words in little-endian order.
     pub(super) const fn octets_swapped(&mut self, are_swapped: bool) {
         self.summary.octets_swapped = Some(are_swapped);
     }

@@ -23,7 +23,7 @@ pub(super) struct DatasetArguments {
     pub(super) parquet: Option<PathBuf>,
 }
 
-/// Whether this program can write tables is known when it reads the option.
+/// Reads the name of the directory. A program that cannot write tables refuses the option here.
 fn directory(name: &str) -> Result<PathBuf, &'static str> {
     match cfg!(feature = "parquet") {
         true => Ok(name.into()),

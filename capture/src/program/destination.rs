@@ -23,7 +23,7 @@ pub(super) struct Destination<'a> {
     compression: Option<WrittenCompression>,
 }
 
-/// How the file is compressed, by the end of its name.
+/// Compression of the file, by the end of its name.
 #[derive(Clone, Copy)]
 enum WrittenCompression {
     Gzip,

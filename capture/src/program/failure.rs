@@ -1,4 +1,4 @@
-//! How the program ends other than well.
+//! Ends of the program other than success.
 
 use std::io;
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ pub(super) const DAMAGED: u8 = 1;
 /// Wrong usage, or a file that cannot be read.
 pub(super) const UNUSABLE: u8 = 2;
 
-/// What ends the program early.
+/// Reason for ending the program early.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// One clear line for the user.

@@ -24,20 +24,20 @@ pub(super) struct Filters<'a> {
     pub(super) input: &'a InputArguments,
     /// Nanoseconds.
     slower_than: Option<u64>,
-    /// What they select.
+    /// Items that the filters select.
     pub(super) select: Select,
 }
 
-/// Whether something is one of those that were asked for.
+/// Decision of the filters on an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Wanted,
     Unwanted,
-    /// It is if the RPC is to which it belongs, and that has not ended.
+    /// The item is wanted if its RPC is, and the RPC has not ended.
     AsItsRpc(RpcKey),
 }
 
-/// What tells the RPCs that wait for their replies apart.
+/// Key that tells the RPCs that wait for their replies apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct RpcKey {
     pub(super) connection: u32,
@@ -59,7 +59,7 @@ impl<'a> Filters<'a> {
         self.given(Time::default()).into_iter().map(|(name, _)| name).collect()
     }
 
-    /// Those that are given, as on the command line; times are UTC.
+    /// Returns the filters that are given, as on the command line; times are UTC.
     pub(super) fn options(&self, first: Time) -> Option<String> {
         let option = |(name, values): (&'static str, Vec<String>)| {
             values.into_iter().map(move |value| format!("{name} {value}"))
@@ -98,7 +98,7 @@ impl<'a> Filters<'a> {
         self.ask_for_rpcs() || self.input.names_ends()
     }
 
-    /// Whether an event is one of those that were asked for.
+    /// Judges if an event is one of those that were asked for.
     pub(super) fn judge(&self, event: &Event, first: Time) -> Verdict {
         let input = self.input;
         let is_wanted = match event {
@@ -124,7 +124,7 @@ impl<'a> Filters<'a> {
         if is_wanted { Verdict::Wanted } else { Verdict::Unwanted }
     }
 
-    /// Whether a finding is one of those that were asked for.
+    /// Judges if a finding is one of those that were asked for.
     pub(super) fn judge_finding(&self, found: &Found, first: Time) -> Verdict {
         let Found { connection, xid, stamp, from, to, .. } = *found;
         let is_wanted = self.input.wants_rpc(connection, xid, stamp.time, first)
@@ -147,7 +147,8 @@ impl<'a> Filters<'a> {
         self.judge_part(is_wanted, connection, xid, self.ask_for_rpcs())
     }
 
-    /// What belongs to an RPC may have to wait for its end; what belongs to none is not asked for where RPCs are.
+    /// Judges a part of an RPC, which may have to wait for the end of the RPC. A part of no RPC is unwanted if RPCs are
+    /// asked for.
     const fn judge_part(&self, is_wanted: bool, connection: u32, xid: Option<u32>, by_rpc: bool) -> Verdict {
         match (is_wanted, xid) {
             (false, _) => Verdict::Unwanted,
@@ -228,7 +229,7 @@ impl InputArguments {
     }
 }
 
-/// What the filters look at.
+/// Fields that the filters look at.
 #[derive(Default)]
 struct Filtered<'a> {
     ends: Ends,
@@ -252,7 +253,7 @@ impl Default for Ends {
 }
 
 impl Ends {
-    /// Those of an RPC: callbacks are called by the server.
+    /// Returns the ends of an RPC: callbacks are called by the server.
     const fn of(requester: Address, responder: Address, is_reverse: bool) -> Self {
         match is_reverse {
             false => Self::Known { client: [requester], server: [responder] },
@@ -260,7 +261,7 @@ impl Ends {
         }
     }
 
-    /// Those of a connection: the client asks for it.
+    /// Returns the ends of a connection: the client asks for it.
     const fn of_connection(connection: &Connection) -> Self {
         let Sides { active, passive } = &connection.ends;
         match connection.set_up {

@@ -25,10 +25,10 @@ mod unix {
 
     const SIGNALS: [i32; 2] = [SIGINT, SIGTERM];
 
-    /// Whether a signal came to the process, once the signals are handled.
+    /// `true` if a signal came to the process; `None` until the signals are handled.
     static SIGNALLED: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
 
-    /// Whether reading has to end, and what wakes a thread that waits for input.
+    /// Signal that reading has to end, which also wakes a thread that waits for input.
     #[derive(Clone, Debug)]
     pub(crate) struct Interrupt(Arc<Inner>);
 
@@ -38,7 +38,7 @@ mod unix {
         stopped: AtomicBool,
         wake: UnixStream,
         woken: UnixStream,
-        /// What writes to `wake` when a signal comes.
+        /// Ids of the handlers that write to `wake` when a signal comes.
         wakers: Vec<SigId>,
     }
 
@@ -102,7 +102,7 @@ mod unix {
         /// Waits until `file` has something to read, or reading has to end.
         ///
         /// # Errors
-        /// Those of the operating system.
+        /// Errors from the operating system.
         pub(crate) fn wait(&self, file: &File) -> io::Result<()> {
             let mut wanted = [PollFd::new(file, PollFlags::IN), PollFd::new(&self.0.woken, PollFlags::IN)];
             match poll(&mut wanted, None) {

@@ -80,7 +80,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     fail(&format!("{}; {hint}", lines.join(" ").trim_start_matches("error: ")))
 }
 
-/// What may have been meant.
+/// Returns a suggestion of the name that was meant.
 fn suggestion(error: &clap::Error) -> Option<String> {
     use ContextKind::{SuggestedArg, SuggestedSubcommand, SuggestedValue};
     let meant = [SuggestedSubcommand, SuggestedArg, SuggestedValue].into_iter().find_map(|kind| error.get(kind))?;
@@ -92,7 +92,8 @@ fn suggestion(error: &clap::Error) -> Option<String> {
     Some(format!("did you mean '{name}'?"))
 }
 
-/// What may have been meant by a command after `help`: clap suggests only what could be in that place without `help`.
+/// Returns a suggestion for a command after `help`: clap suggests only names that could be in that place without
+/// `help`.
 fn command_meant(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     suggestion(&Arguments::try_parse_from(["rpcrdma", name]).err()?)

@@ -1,4 +1,4 @@
-//! What the user should know of an input beside what is in it.
+//! Notices to the user about an input, beside its content.
 
 use core::fmt::Display;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ pub(super) const OPERATION: &str = "--op";
 pub(super) const STATUS: &str = "--status";
 pub(super) const SLOWER_THAN: &str = "--slower-than";
 
-/// What a command shows, and its filters select.
+/// Items that a command shows, and that its filters select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Select {
     Messages,
@@ -86,7 +86,7 @@ pub(super) struct Notices {
     connections: u32,
     rpcs: u64,
     rpcs_incomplete: u64,
-    /// What the capture lacks.
+    /// Gaps of the capture.
     gaps: Gaps,
     /// Copies that the capture holds of packets.
     copies: u64,
@@ -226,7 +226,7 @@ impl Notices {
 
     /// Adds what is noteworthy to what is said of a capture.
     ///
-    /// Whether there are RPCs is known only `with_rpcs`.
+    /// The number of RPCs is known only `with_rpcs`.
     pub(super) fn describe(&self, capture: &mut CaptureSummary, with_rpcs: bool) {
         let of_rpcs = |count| with_rpcs.then_some(count);
         (capture.messages, capture.messages_selected) = (self.gaps.messages(), self.messages_selected);
@@ -255,7 +255,7 @@ impl Notices {
         self.all(summary, verified, filters).into_iter().map(|notice| notice.text).collect()
     }
 
-    /// Those of them that are reasons for the exit status.
+    /// Returns the lines that are reasons for the exit status.
     pub(super) fn reasons(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<String> {
         let all = self.all(summary, verified, filters).into_iter();
         all.filter(|notice| notice.weight == Weight::Reason).map(|notice| notice.text).collect()
@@ -283,7 +283,7 @@ impl Notices {
         notices
     }
 
-    /// What is wrong with checksums and the order of files.
+    /// Reports problems with checksums and the order of files.
     fn wrong(&self, summary: &Summary, verified: bool, say: &mut impl FnMut(u64, Weight, String)) {
         let (all, bad) = (summary.verified, bad(summary));
         let has_any = all > 0 || summary.segments == 0;
@@ -308,7 +308,7 @@ impl Notices {
         say(summary.bad_crc, Weight::Reason, wrong);
     }
 
-    /// What the capture does not hold.
+    /// Reports data that the capture does not hold.
     fn missing(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
         let incomplete = self.gaps.incomplete();
         let text = format!("{} incomplete in the capture", counted(incomplete, "message"));
@@ -331,7 +331,7 @@ impl Notices {
         say(summary.cut, Weight::Remark, format!("{cut} truncated by the capture (snaplen)"));
     }
 
-    /// What was left alone.
+    /// Reports data that was ignored.
     fn ignored(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
         let mut say = |count, text| say(count, Weight::Remark, text);
         say(self.copies, format!("ignored: {}", twice(self.copies, self.packets)));
@@ -345,7 +345,7 @@ impl Notices {
         say(summary.unreadable, format!("ignored: {unreadable} truncated within the headers"));
     }
 
-    /// What was selected by, and what there is to select from.
+    /// Returns the filters that selected nothing, and the items that they had to select from.
     fn nothing_selected(&self, summary: &Summary, filters: &[&str]) -> String {
         let filters_text = filters.join(" and ");
         let mut text = match (self.select, self.gaps.messages(), self.rpcs) {

@@ -12,7 +12,7 @@ use crate::output::format::screen::Screen;
 /// Octets that are gathered before they are written.
 const FULL: usize = 64 << 10;
 
-/// What is written to standard output and is not there yet.
+/// Buffer of output that is not yet on standard output.
 #[derive(Debug)]
 pub(super) struct Output {
     buffer: Vec<u8>,

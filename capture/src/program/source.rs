@@ -23,7 +23,7 @@ use crate::output::summary::CaptureSummary;
 /// Time without input after which a command is told that nothing comes.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// What is printed besides the output.
+/// Settings for what is printed besides the output.
 #[derive(Clone, Copy)]
 pub(super) struct Show {
     pub(super) notices: bool,
@@ -40,7 +40,7 @@ pub(super) struct Show {
     pub(super) idle: bool,
 }
 
-/// What is given of a capture.
+/// Item that is given of a capture.
 pub(super) enum Given<'a> {
     Frame(Frame<'a>),
     Event(&'a Event),
@@ -63,7 +63,7 @@ impl Show {
     }
 }
 
-/// What is known about a capture so far.
+/// Known properties of a capture so far.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     /// Time of its first frame.
@@ -190,7 +190,7 @@ impl<'a> InputSource<'a> {
         reasons.iter().for_each(|line| say(line));
     }
 
-    /// What is to be known of the input besides what is in it, as fields.
+    /// Returns the summary of the input, as fields.
     pub(super) fn summary(&self, done: &Done) -> CaptureSummary {
         let mut capture = CaptureSummary::new(&done.summary);
         capture.files = self.inputs.names().collect();
@@ -205,7 +205,7 @@ impl<'a> InputSource<'a> {
         self.inputs.reordered.then(|| self.inputs.order())
     }
 
-    /// What is to be known of the input besides what is in it, in words.
+    /// Returns the notes on the input, in words.
     pub(super) fn notes(&self, notices: &Notices, summary: &Summary) -> Vec<String> {
         notices.lines(summary, self.filters.input.verify_crc, &self.filters.names())
     }

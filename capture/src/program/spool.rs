@@ -1,4 +1,4 @@
-//! What captures that are read at the same time print: that of one after that of the other, in the order of the captures.
+//! Output of captures that are read at the same time: one after the other, in the order of the captures.
 //!
 //! The first capture that is not finished prints directly, and what the others print is kept. Where that becomes too much,
 //! they wait. A thread prints for the capture it reads: commands do not know whether they are alone, as tests do not whose
@@ -29,7 +29,7 @@ impl Drop for SpoolPlace {
     }
 }
 
-/// How what is printed says which capture it is about.
+/// Form in which the output names its capture.
 pub(super) enum CaptureLabel {
     /// A heading is above it, so only what is said to the user has the name.
     Heading(String),
@@ -58,7 +58,7 @@ impl CaptureLabel {
     }
 }
 
-/// What is printed, and where.
+/// Text to print, and its destination.
 enum Printed {
     Output(Vec<u8>),
     Said(String),
@@ -83,7 +83,7 @@ impl Printed {
     }
 }
 
-/// What waits to be printed.
+/// Output that waits to be printed.
 #[derive(Default)]
 pub(super) struct Spool {
     state: Mutex<SpoolState>,
@@ -94,7 +94,7 @@ pub(super) struct Spool {
 struct SpoolState {
     /// The capture that prints directly.
     turn: usize,
-    /// Those after it that have begun.
+    /// Captures after that one that have begun.
     captures: BTreeMap<usize, SpooledCapture>,
     /// Octets of all of them.
     octets: usize,

@@ -1,4 +1,4 @@
-//! What is shown only if the RPC is to which it belongs. That is known when the RPC ends, so it waits until then.
+//! Items that are shown only if their RPC is. That is known when the RPC ends, so they wait until then.
 
 use std::collections::{HashMap, VecDeque};
 

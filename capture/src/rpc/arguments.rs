@@ -1,5 +1,5 @@
-//! What the operations of an RPC are about: file handles, names, offsets. It is read from the rebuilt messages when somebody
-//! asks for it, and nothing is kept for those who do not.
+//! Arguments of the operations of an RPC: file handles, names, offsets. They are read from the rebuilt messages on
+//! request; nothing is stored for them.
 
 use rpcrdma::rpc::{AcceptStatus, ReplyBody, RpcCall, RpcReply};
 
@@ -8,13 +8,13 @@ use super::known::{Security, Status};
 use super::transaction::{Half, Rebuilt, Transaction};
 use crate::nfs::{self, CompoundOperation, Mark, MarkedItem};
 
-/// What a procedure, or an operation of a COMPOUND, is asked to do, as far as the rebuilt messages show it.
+/// Arguments and status of a procedure, or of an operation of a COMPOUND, as far as the rebuilt messages show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationArguments<'a> {
     /// The name of the operation or procedure.
     pub name: &'static str,
-    /// How it ended (`nfsstat`), if it did.
+    /// Final status (`nfsstat`), if there is one.
     pub status: Option<u32>,
     /// The handle of the file or directory that it is about. In NFSv4 this is the current filehandle, if the COMPOUND
     /// shows that; for RENAME, the saved one.
@@ -34,8 +34,8 @@ pub struct OperationArguments<'a> {
 }
 
 impl Transaction {
-    /// What is asked for: one for each of [`operations`](Self::operations), or one for a procedure that has none. Empty if
-    /// the call was not rebuilt, if its arguments are encrypted, and if its program is not known.
+    /// Returns the arguments: one for each of [`operations`](Self::operations), or one for a procedure that has none.
+    /// Empty if the call was not rebuilt, if its arguments are encrypted, or if its program is unknown.
     #[must_use]
     pub fn arguments(&self) -> Vec<OperationArguments<'_>> {
         self.walk_arguments().unwrap_or_default()

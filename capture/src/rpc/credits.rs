@@ -3,12 +3,12 @@
 use core::fmt;
 use core::num::NonZeroU32;
 
-/// Whether a requester had a credit for another call.
+/// Availability of a credit for another call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CreditLimit {
-    /// It had: fewer calls waited than it had credits.
+    /// The requester had a credit: fewer calls waited than it had credits.
     Below,
-    /// It had none: as many calls waited as it had credits.
+    /// The requester had none: as many calls waited as it had credits.
     Reached,
     /// The capture does not show it.
     #[default]
@@ -24,7 +24,7 @@ pub struct CreditUse {
     /// The credits that the last reply granted; before the first reply there is one (section 3.3.3). A grant of none is against
     /// the rules, and counts as one.
     pub granted: Option<NonZeroU32>,
-    /// Whether there is a credit for another call.
+    /// Availability of a credit for another call.
     pub limit: CreditLimit,
 }
 

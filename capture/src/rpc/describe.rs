@@ -1,5 +1,5 @@
-//! What an RPC message's Payload stream shows: the RPC header, what RPCSEC_GSS does to the body, and the walk over the
-//! body.
+//! Content of an RPC message's Payload stream: the RPC header, the effect of RPCSEC_GSS on the body, and the walk over
+//! the body.
 
 use rpcrdma::reader::Reader;
 use rpcrdma::rpc::{
@@ -9,7 +9,7 @@ use rpcrdma::rpc::{
 use crate::nfs::{self, Callback, DataItem, Procedure, Reduced, WalkError};
 use crate::rpc::known::{Direction, Rpc, Security, Status, Walked};
 
-/// What a call says and its reply does not repeat.
+/// Fields of a call that its reply does not repeat.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Called {
     pub(crate) procedure: Procedure,
@@ -65,7 +65,7 @@ pub(crate) struct Described {
     pub(crate) items: Vec<DataItem>,
     /// Octets of the Payload stream before the body.
     pub(crate) start: usize,
-    /// Whether the walk reached the end of the body.
+    /// `Ok` if the walk reached the end of the body.
     pub(crate) walked: Result<(), WalkError>,
     /// The program number that a call announces for the client's callbacks.
     pub(crate) announces: Option<u32>,
@@ -80,7 +80,7 @@ impl Described {
         self.walked = Err(PADDED);
     }
 
-    /// What was found, as the message reports it.
+    /// Returns the result of the walk, as the message reports it.
     pub(crate) fn to_walked(&self) -> Walked {
         Walked { items: self.items.clone(), start: self.start, end: self.walked }
     }
@@ -118,7 +118,7 @@ fn cut_call(payload: &[u8], way: Way) -> Option<(Called, Described)> {
     Some((called, describe(&called, (&[], payload.len()), None, Reduced::Call(&[]))))
 }
 
-/// What a credential asks for, as far as it was captured.
+/// Returns the protection that a credential asks for, as far as it was captured.
 fn cut_credential(credential: &[u8]) -> Result<Option<Security>, CutCredential> {
     let mut reader = Reader::new(credential);
     let mut word = || reader.u32().map_err(|_| CutCredential);

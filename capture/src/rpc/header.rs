@@ -54,7 +54,7 @@ pub enum PayloadPlace {
     Nowhere,
 }
 
-/// What an RDMA_ERROR says, in either version.
+/// Content of an RDMA_ERROR, in either version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnyErrorBody {
     /// Version 1.
@@ -63,7 +63,7 @@ pub enum AnyErrorBody {
     V2(v2::ErrorBodyV2),
 }
 
-/// What the receiver of a bad message has to do, in either version.
+/// Reaction that is required of the receiver of a bad message, in either version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
     /// Version 1.
@@ -73,7 +73,7 @@ pub enum Reaction {
 }
 
 impl Reaction {
-    /// What the receiver in this role does with a header of this dialect that does not parse.
+    /// Returns the reaction of a receiver in this role to a header of this dialect that does not parse.
     #[must_use]
     pub const fn to(error: DecodeError, dialect: Dialect, role: Role) -> Self {
         match dialect {

@@ -1,9 +1,9 @@
-//! What is known of an RPC message.
+//! Known properties of an RPC message.
 
 use super::header::AnyErrorBody;
 use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure, WalkError};
 
-/// Whether an RPC message is a call or a reply.
+/// Direction of an RPC message: call or reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// A call.
@@ -12,23 +12,23 @@ pub enum Direction {
     Reply,
 }
 
-/// What is known about an RPC message. A reply names no procedure, so this names that of its call.
+/// Known properties of an RPC message. A reply names no procedure, so this names that of its call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rpc {
-    /// Whether it asks or answers.
+    /// Direction: call or reply.
     pub direction: Direction,
     /// True if it is a call from the server to the client, or the reply to one (RFC 8167).
     pub reverse: bool,
-    /// Whether the program is that of NFSv4's callbacks, and how that is known.
+    /// Evidence that the program is that of NFSv4's callbacks.
     pub callback: Callback,
-    /// What is called.
+    /// Called procedure.
     pub procedure: Option<Procedure>,
     /// The name of the procedure.
     pub name: Option<&'static str>,
     /// The operations of an NFSv4 COMPOUND, as far as they could be read.
     pub operations: Vec<CompoundOperation>,
-    /// How RPCSEC_GSS protects it.
+    /// RPCSEC_GSS protection.
     pub security: Option<Security>,
     /// For a reply: how the call ended.
     pub status: Option<Status>,
@@ -60,7 +60,7 @@ impl Security {
     }
 }
 
-/// How a call ended.
+/// Final status of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// The procedure was carried out, with its own status if it has one (nfsstat; 0 is success).
@@ -106,7 +106,7 @@ impl Status {
     }
 }
 
-/// What stepping through arguments or results found.
+/// Result of stepping through arguments or results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Walked {
@@ -114,6 +114,6 @@ pub struct Walked {
     pub items: Vec<DataItem>,
     /// Octets of the Payload stream, as it was sent, before the arguments or results.
     pub start: usize,
-    /// Whether everything was stepped through.
+    /// `Ok` if everything was stepped through.
     pub end: Result<(), WalkError>,
 }

@@ -39,11 +39,11 @@ pub struct Message {
     /// The session of the mirror that its last frame was captured through, if that tells. It is no part of the connection: copies
     /// in several sessions are one message.
     pub mirror_session: Option<MirrorSession>,
-    /// What was sent, as far as it was captured.
+    /// Octets that were sent, as far as they were captured.
     pub octets: Vec<u8>,
     /// Octets that were sent.
     pub length: usize,
-    /// How much of it the capture holds.
+    /// Part of the Send that the capture holds.
     pub captured: Captured,
     /// The handle that Send With Invalidate named.
     pub invalidates: Option<u32>,
@@ -63,7 +63,7 @@ pub struct Message {
     pub dropped: Option<Dropped>,
     /// The RPC message, as far as it is known.
     pub rpc: Option<Rpc>,
-    /// What else is known, if [`Config::operations`](crate::dissector::Config::operations) asks for it.
+    /// Details, if [`Config::operations`](crate::dissector::Config::operations) asks for them.
     pub detail: Option<Box<Detail>>,
     /// The frames that carried it, and what RDMA moved for it, if `Config::placements` asks for them.
     pub(crate) placements: Placements,
@@ -81,20 +81,20 @@ pub struct Earlier {
     pub missing: Option<NotRebuilt>,
 }
 
-/// What is known about a message beyond what is printed.
+/// Details of a message that are not printed.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Detail {
-    /// Whether the message is a call or a reply. If the RPC message is not known (a long call whose chunk is yet to be
-    /// read, or an RDMA_ERROR), the chunks and the calls that wait show it.
+    /// Direction: call or reply. If the RPC message is unknown (a long call whose chunk is yet to be read, or an
+    /// RDMA_ERROR), the chunks and the waiting calls show it.
     pub direction: Direction,
-    /// How far both ends had got when its last part was sent.
+    /// Progress of both ends when the last part of the message was sent.
     pub progress: Progress,
     /// Its arguments or results; `None` if nothing is known of them yet, or ever.
     pub walked: Option<Walked>,
     /// The call that it answers.
     pub answers: Option<Answered>,
-    /// How the RPC message of a reply begins, if that was in the Reply chunk and is complete.
+    /// Beginning of the RPC message of a reply, if that was in the Reply chunk and is complete.
     pub long: Option<Beginning>,
     /// True if calls of the connection were given up that may still be answered.
     pub forgotten: bool,
@@ -120,11 +120,11 @@ pub struct Answered {
     /// For each segment of its header, in Read list, Write list and Reply chunk, what the responder had read or written
     /// when it answered. `None` if that is not all known.
     pub moved: Option<Vec<Ranges>>,
-    /// How the RPC message begins, if that was in a Position Zero Read chunk and is complete.
+    /// Beginning of the RPC message, if that was in a Position Zero Read chunk and is complete.
     pub long: Option<Beginning>,
 }
 
-/// How an RPC message begins.
+/// Beginning of an RPC message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Beginning {
@@ -164,7 +164,7 @@ impl fmt::Display for Dropped {
     }
 }
 
-/// How much of a Send the capture holds.
+/// Part of a Send that the capture holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Captured {
     /// All of it.
@@ -308,7 +308,7 @@ impl Message {
         }
     }
 
-    /// What an RDMA_ERROR of any version says; one that refuses a version carries that version.
+    /// Returns the content of an RDMA_ERROR of any version; one that refuses a version carries that version.
     #[must_use]
     pub fn error(&self) -> Option<AnyErrorBody> {
         if let Dialect::Version2(family) = self.dialect {
@@ -318,8 +318,8 @@ impl Message {
         v1::ErrorReply::decode(self.readable()).ok().map(|(reply, _)| AnyErrorBody::V1(reply.error()))
     }
 
-    /// Whether it is a call or a reply, if that is known. A long call does not show what it calls before its chunk was pulled, but
-    /// a reply has no Read list (RFC 8166 section 4.3.1).
+    /// Returns the direction (call or reply), if it is known. A long call does not show its procedure until its chunk
+    /// is pulled, but a reply has no Read list (RFC 8166 section 4.3.1).
     #[must_use]
     pub fn direction(&self) -> Option<Direction> {
         let pulls = || self.decode().is_ok_and(|decoded| decoded.header.chunks().is_some_and(|c| !c.reads.is_empty()));
@@ -330,7 +330,7 @@ impl Message {
         }
     }
 
-    /// Whether the capture lacks the part of the Send that shows whether it is a call or a reply.
+    /// Returns true if the capture lacks the part of the Send that shows its direction (call or reply).
     pub(crate) fn hides_direction(&self) -> bool {
         if self.captured == Captured::Whole || self.error().is_some() {
             return false;
@@ -369,8 +369,8 @@ impl Message {
         readable(self.captured, &self.octets)
     }
 
-    /// What is wrong with the header. A header that the capture cut is not wrong; [`captured`](Self::captured) reports
-    /// that.
+    /// Returns the error in the header. A header that the capture cut is not wrong; [`captured`](Self::captured)
+    /// reports that.
     #[must_use]
     pub fn is_malformed(&self) -> Option<DecodeError> {
         let error = self.decode().err().filter(|_| self.error().is_none())?;

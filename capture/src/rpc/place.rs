@@ -17,12 +17,12 @@ pub enum CapturedAt {
     Between,
 }
 
-/// How it is known where packets were captured.
+/// Source of the capture position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PlaceKnown {
-    /// The user said so.
+    /// The user.
     Given,
-    /// From how long either end took to acknowledge: one of them so much longer that it has to be beyond the network.
+    /// The acknowledgement times of the ends: one end takes so much longer that it has to be beyond the network.
     Inferred,
 }
 

@@ -1,4 +1,4 @@
-//! What of the time of an RPC was spent on packets that were lost.
+//! Time of an RPC that was spent on lost packets.
 
 use core::fmt;
 
@@ -9,19 +9,19 @@ use crate::carrier::recovery::RecoveryKind;
 /// The most frames that are listed for an RPC.
 pub(crate) const FRAMES: usize = 64;
 
-/// What was done for an RPC because packets of it were lost, or seemed to be. A packet that begins with part of one RPC and ends
-/// with part of the next, as TCP segments may, counts for the first.
+/// Recovery work for an RPC whose packets were lost, or seemed to be. A packet that begins with part of one RPC and
+/// ends with part of the next, as TCP segments may, counts for the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// What of each phase was spent on it: for each packet that was sent again, the time since it was first sent, as far as no
-    /// other packet of the RPC came in between.
+    /// Time of each phase that was spent on recovery: for each packet that was sent again, the time since it was first
+    /// sent, as far as no other packet of the RPC came in between.
     pub phases: Phases,
     /// Times that a sender got no acknowledgement.
     pub timeouts: u64,
-    /// How often an RDMA Read request was sent again because a response was missing.
+    /// Number of times that an RDMA Read request was sent again because a response was missing.
     pub implied_naks: u64,
-    /// How often packets were sent again, and the capture does not show why.
+    /// Number of retransmissions whose cause the capture does not show.
     pub causes_not_seen: u64,
     /// Packets that were sent again.
     pub resent_packets: u64,

@@ -1,4 +1,4 @@
-//! What both ends did for an RPC, packet by packet.
+//! Packets that both ends sent for an RPC, one by one.
 //!
 //! The packets are kept one by one, as far as there is room, and put in order when the RPC is over: what shows that a packet
 //! was lost may become known long after the frame that showed it.
@@ -48,12 +48,12 @@ impl StepsWanted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PacketRun {
-    /// Who sent them.
+    /// Sender of the packets.
     pub from: Side,
-    /// What they did. Unknown of a TCP segment that was sent again and brought nothing new; nothing if they are a negative
-    /// acknowledgement, or say why something was sent again.
+    /// Step of the packets. `None` for a retransmitted TCP segment that brought nothing new (its step is unknown), for
+    /// a negative acknowledgement, and for the reason of a retransmission.
     pub step: Option<Step>,
-    /// What they show about packets that were lost.
+    /// Sign of loss that the packets show.
     pub recovery: Option<RecoveryKind>,
     /// True if their receiver threw them away, because it had missed a packet before them; they were sent again later.
     pub is_discarded: bool,
@@ -73,7 +73,7 @@ impl PacketRun {
         Self { from, step, recovery: None, is_discarded: false, first: stamp, last: stamp, packets: 1, octets }
     }
 
-    /// What is known of a packet besides what it carries.
+    /// Returns the entry of a packet about which `sign` tells more than its content.
     pub(crate) fn shown(sign: Sign, (from, stamp): (Side, Stamp), step: Option<Step>) -> Self {
         let packet = Self::one(from, step, stamp, 0);
         match sign {
@@ -135,7 +135,7 @@ impl PacketRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepsLeftOut {
-    /// How many.
+    /// Number of packets.
     pub packets: u64,
     /// The first of them.
     pub first: Stamp,
@@ -155,13 +155,13 @@ pub struct PhaseStretch {
     pub until: Time,
 }
 
-/// What both ends did for an RPC.
+/// Packets that both ends sent for an RPC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Steps {
     /// The packets, in the order of their frames, one by one as far as there was room.
     pub packets: Vec<PacketRun>,
-    /// Those that are not kept: they are from the middle.
+    /// Packets from the middle that are not kept.
     pub left_out: Option<StepsLeftOut>,
     /// Where each phase was, in order and without gaps; none if they alternated too often. They mean something only if the
     /// [phases](super::transaction::Transaction::phases) are known.

@@ -31,7 +31,7 @@ pub struct Transaction {
     pub to: Address,
     /// True if the server called the client (RFC 8167).
     pub reverse: bool,
-    /// Whether the program is that of NFSv4's callbacks, and how that is known.
+    /// Evidence that the program is that of NFSv4's callbacks.
     pub callback: Callback,
     /// `rdma_xid`.
     pub xid: u32,
@@ -41,16 +41,16 @@ pub struct Transaction {
     pub reply: Option<Half>,
     /// `true` if the requester acknowledged the reply.
     pub is_acknowledged: bool,
-    /// What was called.
+    /// Called procedure.
     pub procedure: Option<Procedure>,
     /// The name of what was called.
     pub name: Option<&'static str>,
     /// The operations of an NFSv4 COMPOUND: those of the reply with their status, then those of the call that were not
     /// reached.
     pub operations: Vec<CompoundOperation>,
-    /// How RPCSEC_GSS protected it.
+    /// RPCSEC_GSS protection.
     pub security: Option<Security>,
-    /// How it ended; `None` without a reply.
+    /// Final status; `None` without a reply.
     pub status: Option<Status>,
     /// Octets that the responder pulled from Read chunks.
     pub read_octets: u64,
@@ -60,16 +60,16 @@ pub struct Transaction {
     pub began: Option<Stamp>,
     /// Where its time went; they add up to [`latency`](Self::latency).
     pub phases: Result<Phases, NotTimed>,
-    /// How much of that time was spent because packets were lost.
+    /// Part of that time that was spent on lost packets.
     pub recovery: Result<Recovery, RecoveryUnknown>,
-    /// What both ends did for it, packet by packet, if [`Config::steps`](crate::Config::steps) asks for it and the capture
-    /// holds the call.
+    /// Packets of both ends, one by one, if [`Config::steps`](crate::Config::steps) asks for them and the capture holds
+    /// the call.
     pub steps: Option<Box<Steps>>,
     /// For how many nanoseconds before the call its requester had no credit for it, up to the reply that let it go: as many of its
     /// calls waited as it had been granted. Whether it wanted to call earlier is not known. 0 if it then had a credit for longer than
     /// it had had none, and for the second of two calls that were let go together: no stretch of time counts for two.
     pub credit_wait: Result<u64, CreditWaitUnknown>,
-    /// How it waits for its reply, if the capture holds the call and no reply.
+    /// State of the wait for a reply, if the capture holds the call and no reply.
     pub waiting: Option<Waiting>,
     /// The frames that carried its Payload streams by RDMA, if `Config::placements` asks for them.
     pub(crate) placements: Placements,
@@ -98,7 +98,7 @@ impl Transaction {
 pub struct Half {
     /// The frame that completed its Send; of a reply, in the copy that the requester accepted, if the capture shows which.
     pub stamp: Stamp,
-    /// How it was sent.
+    /// Form in which it was sent.
     pub form: Form,
     /// Octets of the Payload stream that were in the Send.
     pub inline: usize,
@@ -146,7 +146,7 @@ impl Rebuilt {
     }
 }
 
-/// How an RPC message was sent (RFC 8166 section 3.5).
+/// Form in which an RPC message was sent (RFC 8166 section 3.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
     /// In one Send.

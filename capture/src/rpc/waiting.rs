@@ -82,7 +82,7 @@ impl Delivery {
     }
 }
 
-/// What ended the wait for a reply.
+/// Event that ended the wait for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitEnd {
@@ -103,7 +103,7 @@ pub enum WaitEnd {
     GivenUp,
 }
 
-/// What is owed for a call without a reply, as far as the capture shows.
+/// Step that is owed for a call without a reply, as far as the capture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Owed {
@@ -199,18 +199,18 @@ impl fmt::Display for OwedUnknown {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Waiting {
-    /// What ended it.
+    /// Event that ended the wait.
     pub end: WaitEnd,
-    /// What the requester did last for the RPC.
+    /// Last step of the requester for the RPC.
     pub requester: (Step, Stamp),
-    /// What the responder did last for it, if the capture shows anything.
+    /// Last step of the responder for the RPC, if the capture shows any.
     pub responder: Option<(Step, Stamp)>,
     /// Arrival of the call.
     pub delivery: Delivery,
     /// Arrival of the reply, if it was sent: it was refused and did not come again, or it came more than once and was never
     /// acknowledged.
     pub reply_delivery: Option<Delivery>,
-    /// What is owed.
+    /// Step that is owed.
     pub owed: Owed,
     /// The calls of the requester that wait at that time, and its credits for them.
     pub credits: CreditUse,

@@ -1,7 +1,7 @@
 //! Which calls and replies arrived, as far as acknowledgements show it.
 //!
-//! What was sent is not what arrived: a call is the responder's only once it was accepted, and a reply ends its RPC with the
-//! copy that the requester accepted. So each of them waits here until it is acknowledged.
+//! A message that was sent has not always arrived: a call is the responder's only once it was accepted, and a reply
+//! ends its RPC with the copy that the requester accepted. So each of them waits here until it is acknowledged.
 //!
 //! - An acknowledgement says that it arrived. If only one copy may have been accepted, it was that one.
 //! - A negative acknowledgement says that no copy before it was accepted, and neither was what follows the place that it names.
@@ -74,7 +74,7 @@ pub(super) struct Arrivals {
     waiting: VecDeque<Unacknowledged>,
     /// The highest place that the other end acknowledged.
     acknowledged: Option<u64>,
-    /// What shows where holes were (TCP); nothing until there is something.
+    /// Evidence of holes (TCP); `None` until there is some.
     holes: Option<Box<Holes>>,
     /// Octets of memory that the RPCs take.
     held: usize,
@@ -98,7 +98,7 @@ impl SentCopies {
         Self { end, candidates, candidate: stamp, sent, last: stamp, refused: None, filled: None }
     }
 
-    /// What is known about it while it is not acknowledged.
+    /// Returns the state of delivery while the message is not acknowledged.
     pub(super) const fn delivery(&self) -> Delivery {
         match (self.refused, self.sent) {
             (Some((_, refusal)), _) => Delivery::Refused(refusal),
@@ -249,7 +249,7 @@ impl Arrivals {
         self.waiting.iter_mut().for_each(|message| message.copies.again(places, stamp, keeps, low));
     }
 
-    /// What is known about a call that was not acknowledged.
+    /// Returns the state of delivery of a call that was not acknowledged.
     pub(super) fn delivery(&self, call: u64) -> Option<Delivery> {
         let is_it = |message: &&Unacknowledged| message.call == call && message.ended.is_none();
         self.waiting.iter().find(is_it).map(|message| message.copies.delivery())

@@ -110,7 +110,7 @@ impl Assembly {
         self.current.as_ref().map_or(0, |send| send.octets.len() + send.parts.capacity() * size_of::<SendPart>())
     }
 
-    /// What comes next is missing from the capture.
+    /// Gives up the current Send because its next part is missing from the capture.
     pub(crate) fn abandon(&mut self) -> Option<Assembled> {
         let mut send = self.current.take()?;
         if send.captured != Captured::Tail {

@@ -33,7 +33,7 @@ pub(crate) struct CallSegment {
     /// True if what is moved is kept, not only counted.
     pub(crate) is_kept: bool,
     pub(crate) data: Extents,
-    /// What was moved of it, if that is followed.
+    /// Octets that were moved of it, if moves are followed.
     moved: Ranges,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Call {
     pub(crate) way: Way,
     /// The segments of the Call chunk, the Read list, the Write list and the Reply chunk, in that order.
     pub(crate) segments: Vec<CallSegment>,
-    /// How many of them belong to the first two.
+    /// Number of segments in the Call chunk and the Read list.
     read_segments: usize,
     /// If this is not a call but a reply in memory that the requester reads: the call that it answers.
     pub(crate) answers: Option<Box<Call>>,
@@ -77,18 +77,18 @@ pub(crate) struct Call {
     is_refused: bool,
     /// `true` if its responder's adapter acknowledged it.
     pub(super) is_accepted: bool,
-    /// How much is known about what the other end moves for it.
+    /// Extent to which the moves of the other end for it are known.
     pub(crate) followed: Followed,
     /// For how many nanoseconds its sender had had no credit for it.
     pub(super) credit_wait: Result<u64, CreditWaitUnknown>,
     /// Where its time goes.
     pub(super) timeline: Timeline,
-    /// What its requester did last for it, and what its responder did.
+    /// Last step of its requester for it, and last step of its responder.
     pub(super) requester_last: (Step, Stamp),
     pub(super) responder_last: Option<(Step, Stamp)>,
 }
 
-/// How much is known about what is moved for a call.
+/// Extent to which the moves for a call are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Followed {
     /// Everything, as long as the session misses nothing and can place everything: this is its count of what it missed
@@ -155,14 +155,14 @@ impl Call {
         self.timeline.refuse(NotTimed::SharedMemory);
     }
 
-    /// How it waits, when its wait is over and nothing more of it will be seen.
+    /// Returns the state of the wait when it is over and nothing more of the call will be seen.
     pub(super) fn waiting(&self, end: WaitEnd, delivery: Delivery, credits: CreditUse) -> Waiting {
         let Self { requester_last: requester, responder_last: responder, .. } = *self;
         let owed = self.owed(end, delivery);
         Waiting { end, requester, responder, delivery, reply_delivery: None, owed, credits }
     }
 
-    /// What is owed for it, if the capture shows all of it.
+    /// Returns the step that is owed for it, if the capture shows all of it.
     fn owed(&self, end: WaitEnd, delivery: Delivery) -> Owed {
         if matches!(end, WaitEnd::Repeated | WaitEnd::Connection | WaitEnd::GivenUp) {
             return Owed::over(end);
@@ -247,7 +247,7 @@ impl Call {
         self.responder_last = before.responder_last;
     }
 
-    /// Whether a chunk is the Reply chunk of this call, used or not.
+    /// Returns true if a chunk is the Reply chunk of this call, used or not.
     pub(super) fn offers(&self, returned: &WriteChunk<'_>) -> bool {
         let Ok(decoded) = self.message.decode() else { return false };
         let offered = decoded.header.chunks().unwrap_or_default();
@@ -395,7 +395,7 @@ impl Call {
     }
 }
 
-/// What was moved for a call.
+/// Data that was moved for a call.
 struct MovedData<'a> {
     segments: &'a mut [CallSegment],
     overflowed: bool,
@@ -442,8 +442,8 @@ impl MovedData<'_> {
 }
 
 impl Call {
-    /// What a long call is about is known only once its Position Zero Read chunk was pulled. The other data items need
-    /// not be kept. Returns how the RPC message begins, if the chunk is complete.
+    /// Rebuilds a long call, whose content is known only once its Position Zero Read chunk was pulled. The other data
+    /// items need not be kept. Returns the beginning of the RPC message, if the chunk is complete.
     pub(crate) fn describe_long(&mut self) -> Option<Beginning> {
         let payload = self.long_payload(u64::MAX)?;
         let chunks = self.message.decode().ok()?.header.chunks().unwrap_or_default();
@@ -452,14 +452,14 @@ impl Call {
         Beginning::of(&payload)
     }
 
-    /// What is known about a reply that cannot be read: what its call said.
+    /// Returns the known properties of a reply that cannot be read, taken from its call.
     pub(super) fn reply(&self) -> Option<Rpc> {
         let rpc = &self.described.as_ref()?.rpc;
         Some(Rpc { direction: Direction::Reply, operations: Vec::new(), ..rpc.clone() })
     }
 
-    /// What a reply reports about the call that it answers. `long` is what [`describe_long`](Self::describe_long)
-    /// returned.
+    /// Returns the report of a reply about the call that it answers. `long` is the result of
+    /// [`describe_long`](Self::describe_long).
     pub(crate) fn answered(&self, long: Option<Beginning>) -> Answered {
         let mut call = self.message.clone();
         let walked = self.described.as_ref().map(Described::to_walked);

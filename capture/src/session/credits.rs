@@ -15,11 +15,11 @@ use crate::rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown
 /// The credits of one end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CreditAccount {
-    /// What the last reply granted.
+    /// Credits that the last reply granted.
     granted: Option<NonZeroU32>,
     /// Calls that were not answered in the capture.
     seen: u32,
-    /// Those of them that wait for certain.
+    /// Calls among them that certainly wait.
     certain: u32,
     /// The most calls that may wait besides: those that the capture lacks, and those whose replies it may lack.
     hidden: u32,
@@ -30,18 +30,18 @@ pub(super) struct CreditAccount {
     /// Since when the limit has been what it is, if anything was seen.
     since: Option<Time>,
     times: CreditTimes,
-    /// What happened since the last call.
+    /// Availability of credits since the last call.
     lately: Lately,
 }
 
-/// What happened since the last call.
+/// Availability of credits since the last call.
 #[derive(Clone, Copy, Debug)]
 enum Lately {
     /// There was always a credit.
     Below,
-    /// There was none for so many nanoseconds, until that time.
+    /// There was none for this many nanoseconds, until that time.
     Reached(u64, Time),
-    /// Whether there was one is not known.
+    /// The capture does not show if there was one.
     Unknown(CreditWaitUnknown),
 }
 
@@ -157,7 +157,7 @@ impl CreditAccount {
         self.times
     }
 
-    /// What there is now.
+    /// Returns the current state.
     pub(super) fn usage(&self) -> CreditUse {
         CreditUse { waiting: self.seen, granted: self.granted, limit: self.limit() }
     }

@@ -1,4 +1,4 @@
-//! Whether a Send is a call or a reply.
+//! Direction of a Send: call or reply.
 
 use rpcrdma::lists::WriteChunk;
 use rpcrdma::prefix::Prefix;
@@ -14,8 +14,8 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Message};
 
 impl Session {
-    /// Whether a message is a call or a reply. The payload shows it; without one, its chunks and the calls that wait
-    /// do; failing that, a client's message counts as a call, so that a request that cannot be read finds its answer.
+    /// Returns the direction of a message. The payload shows it; without one, its chunks and the calls that wait do;
+    /// failing that, a client's message counts as a call, so that a request that cannot be read finds its answer.
     pub(super) fn direction(&self, message: &Message) -> Option<Direction> {
         let sender = message.sender;
         if message.error().is_some() {
@@ -124,7 +124,7 @@ impl Session {
         self.client == Some(from.other()) && *self.without_rpc.get(from.other()) != Some(xid)
     }
 
-    /// Whether a call was not seen, or not all that was asked for of its chunks.
+    /// Returns true if a call was not seen, or if some of the data that it asked for with its chunks was not.
     fn lacks_call(&self, requester: Side, xid: u32) -> bool {
         let call = self.xids.get(requester).get(&xid).and_then(|id| self.calls.get(id));
         call.is_none_or(Call::is_pulled)
@@ -142,7 +142,7 @@ impl Session {
     }
 }
 
-/// Whether a Payload stream is a call or a reply.
+/// Returns the direction of a Payload stream.
 fn said(stream: &[u8]) -> Option<Direction> {
     match MessageType::peek(stream)?.1 {
         MessageType::CALL => Some(Direction::Call),

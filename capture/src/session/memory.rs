@@ -77,7 +77,7 @@ impl Extents {
         more
     }
 
-    /// What is held from `at` to the end of its part.
+    /// Returns the octets that are held from `at` to the end of its part.
     fn part_over(&mut self, at: u64) -> Option<&mut [u8]> {
         let (start, part) = self.parts.range_mut(..=at).next_back()?;
         part.get_mut(usize::try_from(at - start).ok()?..).filter(|rest| !rest.is_empty())
@@ -146,7 +146,7 @@ pub(crate) struct SegmentPlace {
     pub(crate) segment: usize,
 }
 
-/// What a responder may do with a segment.
+/// Access to a segment that a responder has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// RDMA Read: it is in the Read list.

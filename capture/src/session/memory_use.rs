@@ -1,4 +1,4 @@
-//! How memory is used, and what is known about a reply: reported if more than messages and RPCs is asked for
+//! Use of memory, and details of a reply: reported if more than messages and RPCs is asked for
 //! ([`Config::operations`](crate::dissector::Config::operations)).
 
 use super::call::Call;
@@ -137,7 +137,7 @@ impl Session {
         }
     }
 
-    /// What is known about a reply; the memory of its call must not be used any more.
+    /// Returns the details of a reply; the memory of its call must not be used any more.
     pub(super) fn answered(&mut self, (call, long): (Option<&Call>, Option<Beginning>), reply: &Reply) -> Detail {
         let walked = reply.described.as_ref().map(Described::to_walked);
         let detail = Detail { walked, long: reply.beginning(), ..self.watch.detail(Direction::Reply) };

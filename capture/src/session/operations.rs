@@ -1,4 +1,4 @@
-//! What an end did: Sends, and RDMA operations that move the octets of chunks.
+//! Operations of an end: Sends, and RDMA operations that move the octets of chunks.
 
 use super::assembly::Part;
 use super::call::Call;

@@ -1,4 +1,4 @@
-//! What each end sent, by place, and the signs of loss that wait for what they are about.
+//! Calls that the data of each end belongs to, by place, and the signs of loss that wait for their subject.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +13,7 @@ pub(super) const WAITING: usize = 1024;
 /// The most packets of one end that were sent again and are counted apart.
 const AGAIN: usize = 4096;
 
-/// What an end sent from a place on.
+/// Owner of the data that an end sent from a place on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Owner {
     pub(super) first: u64,
@@ -26,13 +26,13 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// What an end sent from a place on is for no known call.
+    /// Returns the owner of data for no known call, from a place on.
     pub(super) const fn unknown(first: u64) -> Self {
         Self { first, call: None, xid: None, requester: None }
     }
 }
 
-/// What an end sent, by place.
+/// Owners of the data that an end sent, by place.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
     /// In the order of their places.
@@ -49,7 +49,7 @@ pub(super) struct WaitingSign {
     pub(super) of: Side,
     pub(super) place: u64,
     pub(super) sign: Sign,
-    /// What the packet carries, if it is one that was sent again and the carrier knows.
+    /// Type of the operation in the packet, if the packet was sent again and the carrier knows the type.
     pub(super) operation: Option<OperationType>,
     /// If the packet was sent again: how many times it has been sent by now.
     pub(super) times: Option<u32>,
@@ -59,12 +59,12 @@ pub(super) struct WaitingSign {
     pub(super) requester: Option<Side>,
 }
 
-/// What is remembered to say which RPC a sign is about.
+/// State for assigning each sign to its RPC.
 #[derive(Debug, Default)]
 pub(super) struct Recoveries {
     pub(super) owners: Sides<Owners>,
     pub(super) waiting: VecDeque<WaitingSign>,
-    /// How often packets were sent again, by their sender, their place, and whose numbers that is one of.
+    /// Number of retransmissions of packets, by their sender, their place, and the end that the place is counted for.
     again: Sides<BTreeMap<(u64, Side), u32>>,
     /// Signs of which it is not known which RPC they are about.
     pub(super) unassigned: u64,

@@ -18,7 +18,7 @@ use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Owed, Refusal, Step, WaitEnd, Waiting};
 
 impl Session {
-    /// What an end sends from a place on is for this call.
+    /// Notes the owner of the data that an end sends from a place on.
     #[inline]
     pub(super) fn own(&mut self, from: Side, owner: Owner) {
         if !self.recoveries.is_wanted {
@@ -27,7 +27,7 @@ impl Session {
         self.recoveries.owners.get_mut(from).note(owner);
     }
 
-    /// What an end sends from a place on is for this call.
+    /// Notes this call as the owner of the data that an end sends from a place on.
     #[inline]
     pub(super) fn own_for(&mut self, from: Side, first: u64, call: u64) {
         if !self.recoveries.is_wanted {
@@ -42,7 +42,7 @@ impl Session {
         }
     }
 
-    /// What an end sends next is for no known call, up to where the next operation begins.
+    /// Notes that the data an end sends next belongs to no known call, up to the beginning of the next operation.
     pub(super) fn own_unknown(&mut self, from: Side) {
         let first = self.recoveries.owners.get(from).known;
         self.own(from, Owner::unknown(first));
@@ -97,7 +97,7 @@ impl Session {
         self.report(context);
     }
 
-    /// What the signs that still wait are about will not be known.
+    /// Settles the signs that still wait: their subject will not be known.
     pub(super) fn settle_all(&mut self, context: &mut Context<'_>) {
         let mut waiting = core::mem::take(&mut self.recoveries.waiting);
         waiting.iter_mut().filter(|sign| sign.xid.is_none()).for_each(|sign| self.assign(sign));
@@ -302,7 +302,7 @@ impl Session {
     }
 }
 
-/// What a packet did for an RPC.
+/// Returns the step of a packet for an RPC.
 const fn step(operation: OperationType, is_requester: bool) -> Step {
     match operation {
         OperationType::Send if is_requester => Step::Call,

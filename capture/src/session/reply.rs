@@ -54,12 +54,12 @@ impl Reply {
         Self { payload, writes, described }
     }
 
-    /// How the RPC message begins, if its Payload stream is known.
+    /// Returns the beginning of the RPC message, if its Payload stream is known.
     pub(crate) fn beginning(&self) -> Option<Beginning> {
         Beginning::of(self.payload.as_ref().ok()?.octets())
     }
 
-    /// What is known about it.
+    /// Returns the known properties of the RPC message.
     pub(crate) fn rpc(&self) -> Option<Rpc> {
         self.described.as_ref().map(|described| described.rpc.clone())
     }

@@ -13,7 +13,7 @@ const STREAM: usize = 16 << 20;
 /// The most packets of its Sends that are kept apart.
 const PARTS: usize = 1024;
 
-/// What an end has sent of a Payload stream in several Sends (version 2).
+/// Parts of a Payload stream that an end has sent in several Sends (version 2).
 #[derive(Debug, Default)]
 pub(super) struct Sequence {
     pub(super) order: Continuation,
@@ -61,7 +61,7 @@ impl Sequence {
         self.octets.len() + self.parts.capacity() * size_of::<SendPart>()
     }
 
-    /// What was brought before the last part, which is at `offset`, if anything was.
+    /// Returns the data before the last part, which is at `offset`, if there is any.
     pub(super) fn end(&mut self, offset: u64) -> Option<Earlier> {
         let octets = core::mem::take(&mut self.octets);
         let cut = ((octets.len() as u64) < offset).then_some(NotRebuilt::Earlier);

@@ -32,7 +32,7 @@ pub(super) const CALLS: usize = 4096;
 /// The most Read requests whose data may still come.
 pub(super) const READS: usize = 256;
 
-/// What a session needs from outside.
+/// External state that a session needs.
 pub(crate) struct Context<'a> {
     /// True if RPCs are put back together, not only messages.
     pub(crate) transactions: bool,
@@ -65,7 +65,7 @@ pub(crate) struct Session {
     pub(super) addresses: Option<Sides<Address>>,
     /// The end that is the client, once known.
     pub(super) client: Option<Side>,
-    /// What the client has announced about its callbacks.
+    /// Announcements of the client about its callbacks.
     pub(super) way: Way,
     /// The wire format of version 2 on this connection, once known.
     pub(crate) family: Option<Family>,

@@ -1,4 +1,4 @@
-//! What both ends did for a call that waits, packet by packet, in bounded memory.
+//! Packets of both ends for a call that waits, one by one, in bounded memory.
 
 use crate::carrier::operation::{Side, Stamp};
 use crate::carrier::recovery::SILENCE;
@@ -34,7 +34,7 @@ pub(super) fn placements(parts: &[SendPart]) -> Placements {
     parts.iter().scan(0, place).collect()
 }
 
-/// What both ends have done so far.
+/// Packets of both ends so far.
 #[derive(Clone, Debug)]
 pub(super) struct StepLog {
     packets: Vec<PacketRun>,
@@ -101,7 +101,7 @@ impl StepLog {
         size_of::<Self>() + self.packets.capacity() * size_of::<PacketRun>() + STRETCHES * size_of::<PhaseStretch>()
     }
 
-    /// What it has become.
+    /// Returns the steps.
     pub(super) fn finish(self) -> Steps {
         let Self { mut packets, left_out, stretches } = self;
         arrange(&mut packets);

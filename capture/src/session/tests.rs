@@ -1,4 +1,4 @@
-//! What a session makes of each step of the two ends. The tests stand for the carrier: they may give a step again when
+//! Results of a session for each step of the two ends. The tests stand for the carrier: they may give a step again when
 //! another has come, and end a connection.
 
 use std::collections::VecDeque;
@@ -241,7 +241,7 @@ impl Play {
         (transaction.call.is_some(), transaction.reply.is_some())
     }
 
-    /// What the last message tells of the call that it answers.
+    /// Returns what the last message tells of the call that it answers.
     fn answered(&self) -> &Answered {
         self.message().detail.as_ref().unwrap().answers.as_ref().unwrap()
     }

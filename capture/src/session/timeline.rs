@@ -13,7 +13,7 @@ use crate::rpc::recovery::{Recovery, RecoveryUnknown};
 use crate::rpc::steps::{PacketRun, Steps};
 use crate::rpc::waiting::Step;
 
-/// What was going on when something last happened for the call.
+/// Activity at the time of the last event of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activity {
     /// Nothing.
@@ -35,19 +35,19 @@ pub(super) struct Timeline {
     /// The frame that completed the call.
     called: u64,
     activity: Activity,
-    /// Who is to act when nothing is going on.
+    /// End that is to act when nothing is going on.
     turn: Role,
     not_timed: Option<NotTimed>,
-    /// What the session had missed before the call, and the signs of loss that it could not assign.
+    /// Numbers of items that the session had missed before the call, and of signs of loss that it could not assign.
     missed: u64,
     unassigned: u64,
-    /// What was done about lost packets; nothing until there are some.
+    /// Recovery of lost packets; `None` until there is some.
     lost: Option<Box<LostPackets>>,
-    /// What both ends did, if that is kept.
+    /// Packets of both ends, if they are kept.
     steps: Option<Box<StepLog>>,
 }
 
-/// What was done about lost packets of a call.
+/// Recovery of lost packets of a call.
 #[derive(Clone, Debug, Default)]
 struct LostPackets {
     recovery: Recovery,
@@ -135,12 +135,12 @@ impl Timeline {
         Self { turn: Role::Requester, ..self }
     }
 
-    /// What it has become.
+    /// Returns the phases.
     pub(super) fn phases(&self) -> Result<Phases, NotTimed> {
         self.not_timed.map_or(Ok(self.phases), Err)
     }
 
-    /// How much of the time was spent because packets were lost, once the call no longer waits.
+    /// Returns the part of the time that was spent on lost packets, once the call no longer waits.
     pub(super) fn recovery(self) -> Result<Recovery, RecoveryUnknown> {
         match self.not_timed {
             Some(reason) => Err(RecoveryUnknown::NotTimed(reason)),
@@ -174,8 +174,7 @@ impl Timeline {
         }
     }
 
-    /// Whether what both ends do is kept.
-    /// What both ends did, if that was kept.
+    /// Returns the packets of both ends, if they were kept.
     pub(super) fn steps(&mut self) -> Option<Box<Steps>> {
         self.steps.take().map(|steps| Box::new(steps.finish()))
     }

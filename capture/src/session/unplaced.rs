@@ -1,4 +1,4 @@
-//! What a session missed, or could not place.
+//! Items that a session missed, or could not place.
 //!
 //! That something was not moved for a call is said only if nothing in here may have been moved for it (`memory.rs`).
 //! There are two questions: [`Unplaced::may_be_for`] when the call begins to wait, and whether [`Unplaced::count`] is
@@ -13,7 +13,7 @@ use crate::carrier::operation::{DISORDER, Side};
 /// The most RDMA operations for unknown calls that are remembered.
 const STRAYS: usize = 64;
 
-/// What a session missed, or could not place.
+/// Items that a session missed, or could not place.
 #[derive(Debug, Default)]
 pub(super) struct Unplaced {
     count: u64,
@@ -36,7 +36,7 @@ pub(super) struct Stray {
 }
 
 impl Unplaced {
-    /// How often something was missed or could not be placed.
+    /// Returns the number of items that were missed or could not be placed.
     pub(super) const fn count(&self) -> u64 {
         self.count
     }

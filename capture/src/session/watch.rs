@@ -1,4 +1,4 @@
-//! What is remembered to report how memory is used.
+//! State for reporting the use of memory.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::rpc::message::Detail;
 /// The most segments of ended calls that are remembered, of answered ones and of others, and the most operations of an end.
 const FORMERS: usize = 64;
 
-/// What is remembered to report how memory is used (`Context::operations`).
+/// State for reporting the use of memory (`Context::operations`).
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// True if something came that was not examined, because the connection was not recognised.
@@ -21,16 +21,16 @@ pub(super) struct Watch {
     pub(super) given_up: bool,
     /// Segments of calls that were given up for another of their XID, and may still be served.
     superseded: VecDeque<Former>,
-    /// How far both ends had got when the current Send was sent.
+    /// Progress of both ends when the current Send was sent.
     pub(super) progress: Progress,
     /// Segments of calls that were answered.
     answered: VecDeque<Former>,
-    /// What each end did last that the other end's adapter may refuse.
+    /// Latest operations of each end that the other end's adapter may refuse.
     pub(super) aims: Sides<Aims>,
 }
 
 impl Watch {
-    /// What is known about the current Send, if only its direction is known.
+    /// Returns the details of the current Send, if only its direction is known.
     pub(super) const fn detail(&self, direction: Direction) -> Detail {
         Detail::new(direction, self.progress, self.given_up)
     }
@@ -150,9 +150,9 @@ impl Aims {
         }
     }
 
-    /// What was refused, and if that is not certain, the other operation that it may have been. Requests are carried out
-    /// in order: without a place, it is the last Write, or the first Read without an answer, unless an operation that was
-    /// not within a segment may have been refused instead.
+    /// Returns the operation that was refused, and if that is not certain, the other one that may have been refused.
+    /// Requests are carried out in order: without a place, it is the last Write, or the first Read without an answer,
+    /// unless an operation that was not within a segment may have been refused instead.
     pub(super) fn refused(&self, which: RefusedAccess) -> Option<(Aimed, Option<Aimed>)> {
         if let RefusedAccess::At(refused) = which {
             let at = self.0.iter().rev().find(|(place, _)| *place <= refused);

@@ -112,7 +112,7 @@ impl RequestStream {
         read.and_then(|read| read.asked_again)
     }
 
-    /// What a response shows that is captured again (`is_seen`), or after one that comes behind it.
+    /// Returns the signs of a response that is captured again (`is_seen`), or after one that comes behind it.
     pub(super) fn response(&mut self, number: u64, is_seen: bool) -> Signs {
         let is_asked = self.asked_again(number).is_some_and(|from| number >= from);
         match (is_seen, is_asked) {

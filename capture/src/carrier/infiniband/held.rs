@@ -125,7 +125,7 @@ impl HeldPacket {
 }
 
 impl Arrival<'_> {
-    /// What it did, in the place `number`.
+    /// Returns its operation, at the place `number`.
     pub(super) const fn operation<'b>(&self, number: u64, kind: OperationKind<'b>) -> Operation<'b> {
         let Self { from, stamp, began, retransmitted, first_sent, .. } = *self;
         Operation { from, stamp, began, retransmitted, first_sent, places: Places::one(number), kind }

@@ -257,7 +257,7 @@ impl Ordering {
         sink.take(Operation { from, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind }, true);
     }
 
-    /// What a packet says about the other end's stream.
+    /// Learns from a packet about the other end's stream.
     fn learn(&mut self, (from, time): (Side, Time), packet: &Transport<'_>) {
         if !packet.last && matches!(packet.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadResponse) {
             self.mtu = u32::try_from(packet.length).ok().filter(|length| *length > 0).or(self.mtu);
@@ -601,7 +601,7 @@ impl Ordering {
         }
     }
 
-    /// What an acknowledgement says.
+    /// Handles an acknowledgement.
     fn acknowledgement<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) {
         let of = arrival.from.other();
         let number = extend(self.streams.get(of).next, arrival.packet.sequence);

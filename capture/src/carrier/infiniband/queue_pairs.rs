@@ -446,7 +446,7 @@ impl<S> QueuePairs<S> {
     }
 }
 
-/// What all copies of a packet have in common: its headers, without the bits that switches set.
+/// Returns the part that all copies of a packet share: its headers, without the bits that switches set.
 #[inline]
 fn words((octets, length): (&[u8], usize)) -> [u64; 3] {
     let word = |at: usize| {
@@ -456,7 +456,7 @@ fn words((octets, length): (&[u8], usize)) -> [u64; 3] {
     [word(0) << 32 | word(8), word(12) << 32 | word(16), length as u64]
 }
 
-/// Who sent a packet, when, and how it was captured.
+/// Sender, time and sighting of a packet.
 #[derive(Clone, Copy)]
 struct Sent {
     from: Side,

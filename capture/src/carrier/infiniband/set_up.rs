@@ -14,7 +14,7 @@ pub(super) struct SetUps {
     pending: Vec<SetUp>,
 }
 
-/// What was seen of the set-up of a connection: a request, a reply, or both.
+/// Frames that were seen of the set-up of a connection: a request, a reply, or both.
 #[derive(Debug)]
 pub(super) struct SetUp {
     pub(super) active: Address,
@@ -28,7 +28,7 @@ pub(super) struct SetUp {
     pub(super) name: u32,
 }
 
-/// What an end said about itself.
+/// Statements of an end about itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetUpHalf {
     pub(super) queue_pair: u32,

@@ -80,7 +80,7 @@ pub(super) struct RequestStream {
     pub(super) asked: Option<u64>,
     /// The last request was sent again; the next one of those that are sent again has this number or a higher one.
     pub(super) run: Option<u64>,
-    /// How long the other end takes to acknowledge its requests.
+    /// Time that the other end takes to acknowledge its requests.
     pub(super) awaited: AwaitedAcknowledgements,
     /// First number and length of a Read request whose number of responses is unknown, because the path MTU is.
     pub(super) unmeasured: Option<(u64, u32)>,
@@ -209,7 +209,7 @@ impl RequestStream {
         1
     }
 
-    /// What a request does; `None` if it is part of something whose beginning is not in the capture.
+    /// Returns the operation of a request; `None` if it is part of something whose beginning is not in the capture.
     pub(super) fn kind<'a>(
         &mut self,
         number: u64,

@@ -14,7 +14,7 @@ use rpcrdma::reader::{EndOfInput, Reader};
 
 use crate::carrier::operation::OperationType;
 
-/// What a packet of a reliable connection does.
+/// Operation of a packet of a reliable connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PacketKind {
     /// Part of a Send.
@@ -46,7 +46,7 @@ pub(crate) struct Target {
     pub length: u32,
 }
 
-/// What an AETH's syndrome says.
+/// Meaning of an AETH's syndrome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Syndrome {
     /// Everything up to this packet sequence number arrived.
@@ -68,7 +68,7 @@ pub(crate) enum Syndrome {
 pub(crate) struct Transport<'a> {
     /// The opcode as it is on the wire.
     pub opcode: u8,
-    /// What it does.
+    /// Operation of the packet.
     pub operation: PacketKind,
     /// True if the packet begins its message.
     pub first: bool,
@@ -197,7 +197,7 @@ impl<'a> Transport<'a> {
         }
     }
 
-    /// What it carries part of, if that is anything that RPC-over-RDMA uses.
+    /// Returns the type of the operation that it carries part of, if RPC-over-RDMA uses that type.
     pub(crate) const fn operation_type(&self) -> Option<OperationType> {
         match self.operation {
             PacketKind::Send => Some(OperationType::Send),

@@ -10,7 +10,7 @@ use crate::file::Time;
 /// out of order.
 const DUPLICATES: u8 = 3;
 
-/// What one end has sent again, and was asked for.
+/// Data that one end has sent again, and was asked for.
 #[derive(Debug, Default)]
 pub(super) struct Again {
     /// The place after the last octet that it is known to have sent.
@@ -25,7 +25,7 @@ pub(super) struct Again {
     progress: (u64, Time),
     /// The last segment was sent again, up to this place.
     run: Option<u64>,
-    /// What the other end acknowledged last, and its window, if the segment was nothing but that.
+    /// The last acknowledgement of the other end, and its window, if the segment was nothing but that.
     acknowledged: Option<(u64, u16)>,
     /// Number of times after the first.
     duplicates: u8,
@@ -43,7 +43,7 @@ pub(super) struct TcpAcknowledgement {
     pub(super) time: Time,
 }
 
-/// How long an end had waited when it sent something again.
+/// Time that an end had waited when it sent something again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waited {
     /// Nanoseconds since it had sent anything.

@@ -54,7 +54,7 @@ pub(crate) struct Choice {
     pub verify_crc: bool,
 }
 
-/// What a set-up frame said.
+/// Terms in a set-up frame.
 #[derive(Clone, Copy, Debug)]
 struct SetupTerms {
     markers: bool,

@@ -22,7 +22,7 @@ const RDMAP_RESERVED: u8 = 0x30;
 const RDMAP_VERSION: u8 = 0x40;
 const OPCODE: u8 = 0x0f;
 
-/// What a DDP message does.
+/// Operation of a DDP message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Opcode(pub u8);
 
@@ -121,7 +121,7 @@ pub(crate) enum Placement {
 /// A DDP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DdpSegment<'a> {
-    /// What its message does.
+    /// Operation of its message.
     pub opcode: Opcode,
     /// True if it is the last of its message.
     pub last: bool,

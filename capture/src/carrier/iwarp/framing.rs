@@ -22,12 +22,12 @@ const JUDGED: usize = mpa::LENGTH_LEN + DdpSegment::UNTAGGED_LEN;
 /// Octets of the stream that must contain a marker if markers are in use.
 const SURELY_MARKED: usize = 512;
 
-/// What comes out.
+/// Output of the framing.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Framed<'a> {
     /// The frame that set the connection up, and the place in the stream after it.
     Setup(Setup<'a>, u64),
-    /// What an FPDU holds.
+    /// The content of an FPDU.
     Segment {
         segment: DdpSegment<'a>,
         /// The frame in which the FPDU begins.
@@ -37,7 +37,7 @@ pub(super) enum Framed<'a> {
         /// True if a CRC is in force and wrong.
         is_wrong: bool,
     },
-    /// What this end sent next is lost, or cannot be delimited.
+    /// The next data of this end is lost, or cannot be delimited.
     Lost,
 }
 
@@ -52,7 +52,7 @@ enum FramingState {
     Searching,
 }
 
-/// Whether CRCs are in force on a connection (RFC 5044 section 7.1.1).
+/// Use of CRCs on a connection (RFC 5044 section 7.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CrcUse {
     /// One of the ends asked for them, or an FPDU had a right one.
@@ -77,7 +77,7 @@ impl CrcUse {
         }
     }
 
-    /// What is known after an FPDU that was confirmed.
+    /// Returns the state after an FPDU that was confirmed.
     const fn after(self, crc: FpduCrc) -> Self {
         match (self, crc) {
             (Self::Unknown | Self::UnknownAfterWrong, FpduCrc::Right) => Self::InForce,
@@ -87,7 +87,8 @@ impl CrcUse {
         }
     }
 
-    /// Whether `crc` shows that what looks like an FPDU is one, or none; `None` where it shows neither.
+    /// Returns true if `crc` shows that what looks like an FPDU is one, and false if `crc` shows that it is none;
+    /// `None` if it shows neither.
     const fn confirms(self, crc: FpduCrc) -> Option<bool> {
         match (self, crc) {
             (_, FpduCrc::Right) => Some(true),
@@ -126,7 +127,7 @@ pub(super) struct Framing {
     room: Vec<u8>,
 }
 
-/// What became of a frame.
+/// Fate of a frame.
 enum FpduVerdict {
     Given,
     /// It is not a frame.
@@ -142,7 +143,7 @@ impl Framing {
         }
     }
 
-    /// What was agreed on may no longer apply.
+    /// Forgets the agreement, which may no longer apply.
     pub(super) fn forget(&mut self) {
         (self.markers, self.crc) = (None, CrcUse::Unknown);
     }

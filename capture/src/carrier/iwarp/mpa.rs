@@ -15,9 +15,9 @@ use crc::{CRC_32_ISCSI, Crc, Table};
 
 use crate::carrier::connection::Consumer;
 
-/// What a request begins with.
+/// Beginning of a request.
 const REQUEST: [u8; 16] = *b"MPA ID Req Frame";
-/// What a reply begins with.
+/// Beginning of a reply.
 const REPLY: [u8; 16] = *b"MPA ID Rep Frame";
 const SETUP_LEN: usize = 20;
 const MARKERS: u8 = 0x80;

@@ -33,11 +33,11 @@ pub(super) struct Received<'a> {
     pub(super) places: Places,
     /// If it came with a copy that was sent later: when it was first sent, or what follows it.
     pub(super) first_sent: Option<Time>,
-    /// How far its sender had received what the other end sends.
+    /// Place up to which its sender had received the other end's data.
     pub(super) acknowledges: Option<u64>,
 }
 
-/// What comes out.
+/// Output of this layer.
 #[derive(Debug)]
 pub(super) enum Did<'a> {
     Operation(Operation<'a>),
@@ -61,7 +61,7 @@ struct ReadState {
     responder_lost: bool,
 }
 
-/// What is known of one end.
+/// State of one end.
 #[derive(Debug, Default)]
 struct Sender {
     /// The number of the next Send, and the octets of it that have come.

@@ -52,13 +52,13 @@ pub(super) struct Piece<'a> {
     pub(super) length: usize,
     /// True if the segment begins with them.
     pub(super) begins: bool,
-    /// How far its sender had received what the other end sends.
+    /// Place up to which its sender had received the other end's data.
     pub(super) acknowledges: Option<u64>,
     /// If its segment is a copy that was sent later: when the octets were first sent, or what follows them.
     pub(super) first_sent: Option<Time>,
 }
 
-/// What comes out.
+/// Output of the reassembly.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum StreamStep<'a> {
     /// The next octets of an end.
@@ -93,7 +93,7 @@ struct HeldSegment {
     arrival: u64,
 }
 
-/// What one end sends.
+/// Data that one end sends.
 #[derive(Debug, Default)]
 struct TcpStream {
     /// The place of the next octet; `None` before the first segment.
@@ -102,13 +102,13 @@ struct TcpStream {
     first: u64,
     /// The place of the FIN, which is acknowledged like an octet.
     end: Option<u64>,
-    /// How far the other end has received what was not seen, and the arrival at which that was noticed.
+    /// Place up to which the other end has received data that was not seen, and the arrival at which that was noticed.
     acknowledged: Option<(u64, u64)>,
     held: BTreeMap<u64, HeldSegment>,
     strays: u32,
     repetitions: u32,
     again: Again,
-    /// How long the other end takes to acknowledge what it sends.
+    /// Time that the other end takes to acknowledge its data.
     awaited: AwaitedAcknowledgements,
 }
 
@@ -228,7 +228,7 @@ impl Reassembly {
         }
     }
 
-    /// What an acknowledgement says about the other end's stream.
+    /// Learns from an acknowledgement about the other end's stream.
     fn learn(&mut self, from: Side, number: u32) -> Option<u64> {
         let arrivals = self.arrivals;
         let stream = self.streams.get_mut(from.other());
@@ -447,12 +447,13 @@ impl TcpStream {
         self.first = place;
     }
 
-    /// What comes next is held.
+    /// Returns true if the next data is held.
     fn is_there(&self) -> bool {
         self.held.first_key_value().is_some_and(|(place, _)| Some(*place) <= self.next)
     }
 
-    /// How far the other end has received what the capture lacks, and since when that is known.
+    /// Returns the place up to which the other end has received data that the capture lacks, and since when that is
+    /// known.
     fn missing(&self) -> Option<(u64, u64)> {
         let (highest, since) = self.acknowledged?;
         let highest = highest.min(self.end.unwrap_or(u64::MAX));
@@ -531,7 +532,7 @@ mod tests {
     #[derive(Default)]
     struct Taken {
         reassembly: Reassembly,
-        /// What came out of each end: octets, or `!` for what was lost.
+        /// Output of each end: octets, or `!` for lost data.
         out: Sides<String>,
     }
 
@@ -628,7 +629,7 @@ mod tests {
     /// A segment: milliseconds, its sender, number and acknowledgement, the blocks of a selective one, data.
     type Sent<'a> = (u64, Side, [u32; 2], &'a [[u32; 2]], &'a str);
 
-    /// What segments show.
+    /// Returns the signs of loss that segments show.
     fn shown(segments: &[Sent<'_>]) -> Vec<RecoveryKind> {
         let (mut reassembly, mut kinds) = (Reassembly::default(), Vec::new());
         for (time, from, [sequence, acknowledges], blocks, data) in segments {

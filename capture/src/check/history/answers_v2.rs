@@ -1,7 +1,7 @@
 //! Requests of version 2 and their answers (version two draft -01, "Error Handling"; -07 section 7).
 //!
-//! What is judged is whether a responder refuses a message that it cannot read, and with which error. Where the drafts
-//! leave that open, it is counted as not judged:
+//! The check is that a responder refuses a message that it cannot read, with the correct error. If the drafts leave
+//! that open, it is counted as not judged:
 //!
 //! - Something interrupts a sequence of messages: section 7.1.4 has all messages of "the failing message" dropped, and
 //!   does not say which of the two XIDs that is.
@@ -32,14 +32,14 @@ const SHORTEST: usize = 20;
 /// Where an error is in a message: `rdma_htype`.
 const HEADER_TYPE: usize = 12;
 
-/// What a responder owes to a message, by the rules that the message breaks.
+/// Answer that a responder owes to a message, by the rules that the message breaks.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Due {
-    /// What it owes to a correct one.
+    /// The answer to a correct message.
     Usual,
     /// This reaction.
     Reaction(&'static Rule, ReactionV2),
-    /// The drafts do not say which, or not all of them.
+    /// The drafts do not name the answer, or not all of them do.
     Open(&'static Rule),
 }
 

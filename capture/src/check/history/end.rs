@@ -1,4 +1,4 @@
-//! What should have come by the end of a connection.
+//! Checks at the end of a connection for items that should have come.
 
 use rpcrdma::rules::Finding;
 

@@ -128,7 +128,7 @@ impl History {
         self.pull(message, &sent, role, about, book);
     }
 
-    /// Whether a message is from a requester or a responder, for the direction of its RPC.
+    /// Returns the role of the sender of a message (requester or responder), for the direction of its RPC.
     pub(super) fn role(&mut self, message: &Message, detail: Option<&Detail>, book: &mut Book) -> Option<Role> {
         match detail {
             // It may be either.

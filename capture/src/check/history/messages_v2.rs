@@ -6,12 +6,12 @@
 //! `reply-chunk-in-msg`) or the chunk lists of call and reply (`write-list-echo`, `write-length`, `write-fill-order`).
 //! The other rules judge version 1 only.
 //!
-//! What `Continuation` says about the messages before is a rule of its own. The XID of a Payload stream, and whether it
-//! is a call or a reply, is judged only if it is known that the stream begins in this message; of one in a chunk, when
-//! the answer comes. How a responder answers what is wrong is judged by `answer` (`answers_v2.rs`). Once a message of
-//! version 1 was read, one of version 2 breaks `version`. A client that begins with version 2 and goes on with version 1
-//! breaks nothing if the server refused version 2; once both ends have sent messages of version 2, one of version 1 breaks
-//! `v2-version-changed`.
+//! The statement of `Continuation` about the messages before has a rule of its own. The XID and the direction of a
+//! Payload stream are judged only if the stream is known to begin in this message; for a stream in a chunk, when the
+//! answer comes. The responder's answer to an error is judged by `answer` (`answers_v2.rs`). After a message of
+//! version 1 was read, one of version 2 breaks `version`. A client that begins with version 2 and goes on with version
+//! 1 breaks nothing if the server refused version 2; once both ends have sent messages of version 2, one of version 1
+//! breaks `v2-version-changed`.
 
 use rpcrdma::error::Role;
 use rpcrdma::rules::{

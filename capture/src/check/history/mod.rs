@@ -17,10 +17,10 @@
 //! direction, whose order a capture keeps. iWARP acknowledges with every segment. Without such a proof the finding
 //! counts as not judged.
 //!
-//! # What was cut
-//! What a capture cut is not taken for absent. Private data is absent, cut, present, or something else
-//! (`connection::Shown`); if that of one end was cut, it is not known what the two agreed on. A Send that was cut
-//! before it shows whether it is a call or a reply counts as missed (`Message::hides_direction`).
+//! # Cut data
+//! Data that a capture cut is not taken for absent. Private data is absent, cut, present, or something else
+//! (`connection::Shown`); if that of one end was cut, the agreement of the two is not known. A Send that was cut before
+//! it shows its direction counts as missed (`Message::hides_direction`).
 //!
 //! The arguments of a long call are known only when its chunk was read, so whatever depends on them is judged when the
 //! reply comes, and counts as not judged until then.

@@ -20,14 +20,14 @@ pub(super) struct PendingFinding {
     pub(super) memory: Option<(u32, u64)>,
 }
 
-/// How a finding depends on the order of the two directions.
+/// Dependency of a finding on the order of the two directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OrderProof {
-    /// It does not.
+    /// The finding does not depend on it.
     Free,
-    /// What was sent at this place has to have come before the next Send of the other end, which shows that by what it
-    /// acknowledges. Only the end of the connection shows that nothing else was out of order.
+    /// The data sent at this place has to come before the next Send of the other end, which shows that by its
+    /// acknowledgements. Only the end of the connection shows that nothing else was out of order.
     Before(u64),
-    /// That has been shown.
+    /// The order has been shown.
     Told,
 }

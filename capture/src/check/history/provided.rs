@@ -60,7 +60,8 @@ impl History {
     }
 }
 
-/// What the receiver of a frame owes did not come; it `is_due` if nothing can be missing and there was enough time.
+/// Records that the receiver of a frame did not send what it owes. `is_due`: nothing can be missing and there was
+/// enough time.
 pub(super) fn omitted(is_due: bool, about: About, finding: &Finding<'_>, book: &mut Book) {
     if is_due {
         book.keep(Found::new(about, finding, None).by(Blame::Receiver));

@@ -65,7 +65,7 @@ pub(super) enum Request {
     Faulty(Faulty, Reaction),
 }
 
-/// What an answer is for.
+/// Subject of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Answers {
     /// A call, and the rule that it breaks.
@@ -80,7 +80,7 @@ pub(super) enum Answers {
     Nothing,
 }
 
-/// What an answer says.
+/// Content of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Response {
     /// The call was carried out.
@@ -91,11 +91,11 @@ pub(super) enum Response {
     RefusalV2(Family, ErrorBodyV2),
 }
 
-/// What was sent under one XID and is not answered yet.
+/// Requests that were sent under one XID and are not answered yet.
 #[derive(Debug, Default)]
 struct Unanswered {
     sends: Vec<Request>,
-    /// Those beyond them, which are only counted.
+    /// Further requests, which are only counted.
     beyond: u32,
     /// True if a credit is taken. A call that is sent again takes no other one.
     holds_credit: bool,
@@ -253,7 +253,7 @@ impl Unanswered {
 }
 
 impl Response {
-    /// What a reply of version 1 says, or the error that is in place of one.
+    /// Returns the content of a reply of version 1, or the error that is in place of one.
     pub(super) fn of_v1(error: Option<v1::ErrorBody>) -> Self {
         error.map_or(Self::Reply, Self::Refusal)
     }
@@ -330,7 +330,7 @@ pub(super) fn judge(answers: Answers, said: Response, (about, at): (About, usize
     }
 }
 
-/// How bad it is to answer otherwise than the rule says.
+/// Returns the severity of an answer that differs from the one in the rule.
 pub(super) fn severity(rule: &Rule) -> Severity {
     // RFC 8166 section 4.6.1 says SHOULD.
     if rule.slug == "msgp-sent" { Severity::Warning } else { Severity::Error }

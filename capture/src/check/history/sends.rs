@@ -173,7 +173,7 @@ impl History {
         answers
     }
 
-    /// What is wrong with an answer to a requester, unless a request was missed.
+    /// Reports an error in an answer to a requester, unless a request was missed.
     pub(super) fn answered(&mut self, requester: Side, found: Option<Found>, book: &mut Book) {
         match found {
             Some(found) if self.is_whole() => self.wait(found, requester, book),
@@ -205,7 +205,7 @@ impl History {
     }
 }
 
-/// How much the breach of a rule says about the answer to the Send.
+/// Returns the weight of a broken rule in the choice of the answer to the Send.
 pub(super) fn weight(finding: &Finding<'_>) -> u8 {
     match (finding.severity, finding.rule.answer) {
         (Severity::Error, Some(_)) => 3,
@@ -215,7 +215,7 @@ pub(super) fn weight(finding: &Finding<'_>) -> u8 {
     }
 }
 
-/// Who chose the XID of an RPC message.
+/// End that chose the XID of an RPC message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum XidOf {
     /// Its sender: it is a call, or its XID differs from the call's.

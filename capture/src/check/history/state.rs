@@ -14,11 +14,11 @@ use crate::link::Address;
 use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
 
-/// What is known about a connection.
+/// Per-connection state.
 #[derive(Debug)]
 pub(crate) struct History {
     pub(crate) ends: Sides<Address>,
-    /// What the ends announced, if the set-up was seen but not judged yet.
+    /// Announcements of the ends, if the set-up was seen but not judged yet.
     pub(super) announced: Option<Sides<Option<Announced>>>,
     pub(super) set_up: bool,
     /// True if it was seen from its start.
@@ -30,11 +30,11 @@ pub(crate) struct History {
     pub(super) invalidation: Option<Sides<bool>>,
     /// By the end that calls.
     pub(super) credits: Sides<Credits>,
-    /// Whether the capture missed something that an end sent.
+    /// `true` if the capture missed something that an end sent.
     pub(super) lost: Sides<bool>,
-    /// Whether nothing that the end sent could be read since then: its queue pair may serve another connection.
+    /// `true` if nothing that the end sent could be read since then: its queue pair may serve another connection.
     pub(super) suspect: Sides<bool>,
-    /// Whether an end sent something that could not be read completely, so it may have advertised unknown memory.
+    /// `true` if an end sent something that could not be read completely, so it may have advertised unknown memory.
     pub(super) unreadable: Sides<bool>,
     /// True if the dissector gave up a call that may still be answered.
     pub(super) forgotten: bool,
@@ -45,7 +45,7 @@ pub(crate) struct History {
     pub(super) version_2: Version2,
     /// True if it was reported that remote invalidation was not agreed.
     pub(super) told: bool,
-    /// Whether a message came into the middle of a sequence (version 2), by the end that sent it.
+    /// `true` if a message came into the middle of a sequence (version 2), by the end that sent it.
     pub(super) interrupted: Sides<bool>,
     /// By the end that asks.
     pub(super) requests: Sides<Requests>,

@@ -1,4 +1,4 @@
-//! What is kept for messages of version 2.
+//! State for messages of version 2.
 
 use rpcrdma::prefix::Prefix;
 use rpcrdma::v2::{ErrorReplyV2, Family};
@@ -11,11 +11,11 @@ use crate::carrier::operation::Sides;
 pub(super) struct Version2 {
     /// True if a message of version 2 was seen.
     pub(super) spoken: bool,
-    /// Whether a message of an end in one of the wire formats of version 2 was read.
+    /// `true` if a message of an end in one of the wire formats of version 2 was read.
     pub(super) speaks: Sides<bool>,
     /// The wire format in which that was.
     pub(super) family: Option<Family>,
-    /// Whether the next message of an end may continue a Payload stream.
+    /// `true` if the next message of an end may continue a Payload stream.
     pub(super) goes_on: Sides<bool>,
 }
 

@@ -27,7 +27,7 @@ use rpcrdma::v1::VERSION;
 /// More than any Send has: four times the largest size that RFC 8797 can express.
 const LIMIT: usize = 1 << 20;
 
-/// What a hex dump holds.
+/// Content of a hex dump.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HexDump {
     /// The octets.
@@ -36,14 +36,14 @@ pub struct HexDump {
     pub reversed: bool,
 }
 
-/// What is wrong with a hex dump, and where.
+/// Error in a hex dump, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HexError {
     /// The line, 1-based.
     pub line: usize,
     /// The character in the line, 1-based.
     pub column: usize,
-    /// What is wrong.
+    /// Description of the problem.
     pub reason: &'static str,
 }
 
@@ -88,13 +88,13 @@ impl<'a> DumpText<'a> {
         HexError { line: self.line, column: before.chars().count() + 1, reason }
     }
 
-    /// What follows the first `length` octets.
+    /// Returns the text after the first `length` octets.
     fn after(self, length: usize) -> Self {
         let text = self.text.get(length..).unwrap_or_default();
         Self { text, at: self.at + self.text.len() - text.len(), ..self }
     }
 
-    /// What comes before the first `separator`.
+    /// Returns the text before the first `separator`.
     fn before(self, separator: &str) -> Self {
         Self { text: self.text.split(separator).next().unwrap_or_default(), ..self }
     }
@@ -113,14 +113,14 @@ impl<'a> DumpText<'a> {
 
 /// A form of dump.
 struct Layout {
-    /// Whether a text has this form.
+    /// Returns true if a text has this form.
     recognises: fn(&str) -> bool,
     /// Reads a line; `None` if it is not part of the dump.
     line: for<'a> fn(DumpText<'a>) -> Option<DumpLine<'a>>,
     groups: Groups,
 }
 
-/// What the groups of digits in a dump are.
+/// Meaning of the groups of digits in a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Groups {
     /// Octets or words, or digits that are separated anywhere.

@@ -229,7 +229,7 @@ fn a_byte_order_mistake_in_the_message_is_not_turned_round() {
     assert_eq!(send[4..8], [1, 0, 0, 0]);
 }
 
-/// What a program makes of `octets`; `None` if it is not installed.
+/// Returns the dump that a program makes of `octets`; `None` if it is not installed.
 fn dumped(program: &[&str], octets: &[u8]) -> Option<String> {
     use std::io::Write as _;
     let mut command = Command::new(program[0]);

@@ -58,7 +58,7 @@ pub(in crate::output) struct FrameBuffers {
 #[derive(Debug, Default)]
 struct FrameBuffer {
     octets: Vec<u8>,
-    /// How many of its frames are held.
+    /// Number of its frames that are held.
     frames: usize,
 }
 
@@ -81,7 +81,7 @@ impl FrameBuffers {
         kept
     }
 
-    /// What the octets of the oldest frame are in.
+    /// Returns the buffer that holds the oldest frame.
     pub(in crate::output) fn oldest(&self) -> &[u8] {
         self.buffers.front().map_or(&[], |first| &first.octets)
     }

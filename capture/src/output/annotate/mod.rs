@@ -1,8 +1,9 @@
 //! Writes the frames of a capture as they are, with comments on those that matter, as pcapng: Wireshark shows them
 //! beside each packet.
 //!
-//! What a frame is for becomes known later: a call's comment names its reply. So frames are held, up to 65,536 of them
-//! and 64 MiB. A comment on a frame that was written before goes on the next one that is, and names the frame it is on.
+//! The purpose of a frame becomes known later: a call's comment names its reply. So frames are held, up to 65,536 of
+//! them and 64 MiB. A comment on a frame that is already written goes on the next frame to be written, and names the
+//! frame it is about.
 
 pub(crate) mod frame_buffers;
 
@@ -81,7 +82,7 @@ pub struct Annotator<W: Write> {
 #[derive(Debug)]
 struct HeldFrame {
     frame: KeptFrame,
-    /// What most frames have, which becomes text when it is written.
+    /// Comment that most frames have. It becomes text when the frame is written.
     packet: Option<PacketComment>,
     comments: Vec<String>,
     /// The number of its first comments that are about RPCs: an RPC is known later than what else its frames show.
@@ -94,7 +95,7 @@ struct PacketComment {
     step: Step,
     /// The first and the last of them, counted from 1, and how many there are; `None` if not all are known.
     place: Option<(u64, u64, u64)>,
-    /// What is called, and the XID.
+    /// Name of the call, and the XID.
     rpc: Arc<str>,
 }
 

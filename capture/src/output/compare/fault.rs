@@ -23,7 +23,7 @@ impl FaultCount {
         self.is_last_faulty = is_faulty;
     }
 
-    /// Those of another operation, and these.
+    /// Adds the counts of another operation.
     pub(super) const fn add(&mut self, other: Self) {
         self.known += other.known;
         self.faulty += other.faulty;

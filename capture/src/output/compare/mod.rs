@@ -28,7 +28,7 @@ use total::PacketCounts;
 pub(in crate::output) use operation::ComparedOperation;
 pub(in crate::output) use total::ComparedTotal;
 
-/// What is counted in one capture.
+/// Counts of one capture.
 #[derive(Debug, Default)]
 pub struct Comparand {
     operations: BTreeMap<String, PerOperation>,
@@ -71,7 +71,7 @@ impl Comparand {
     }
 }
 
-/// What differs between two captures.
+/// Differences between two captures.
 #[derive(Debug)]
 pub struct Comparison {
     total: ComparedTotal,
@@ -80,7 +80,7 @@ pub struct Comparison {
     left_out: u64,
 }
 
-/// How often a rule was broken before and after.
+/// Number of times that a rule was broken before and after.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct ComparedRule {

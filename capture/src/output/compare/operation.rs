@@ -115,7 +115,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Those of all operations, and these.
+    /// Adds the faults of another operation.
     pub(super) const fn add(&mut self, other: &Self) {
         self.rpcs += other.rpcs;
         self.unanswered.add(other.unanswered);
@@ -267,7 +267,7 @@ pub(super) enum Outcome {
 pub(super) struct ComparandObject {
     /// RPCs.
     pub(super) rpcs: u64,
-    /// What went wrong with them.
+    /// Faults of these RPCs.
     pub(super) faults: FaultsObject,
     /// Nanoseconds that half of them did not exceed, to one in a hundred; null if no latency is known.
     pub(super) p50_ns: Option<u64>,
@@ -277,9 +277,9 @@ pub(super) struct ComparandObject {
     pub(super) rdma_read_octets: u64,
     /// Octets that were moved for them by RDMA Write.
     pub(super) rdma_write_octets: u64,
-    /// How their calls were sent.
+    /// Forms in which their calls were sent.
     pub(super) calls_sent: Forms,
-    /// How their replies were sent.
+    /// Forms in which their replies were sent.
     pub(super) replies_sent: Forms,
 }
 

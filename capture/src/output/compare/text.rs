@@ -131,8 +131,8 @@ const fn verdict(outcome: FaultOutcome) -> &'static str {
 }
 
 impl ComparedOperation {
-    /// What changed besides the latency: faults first, then how the RPCs travelled. That there are more of them, or fewer, is not
-    /// a change.
+    /// Returns the changes besides the latency: faults first, then the transport of the RPCs. A change in the number of
+    /// RPCs is not counted.
     fn changes(&self) -> Vec<String> {
         let (Some(before), Some(after)) = (&self.before, &self.after) else { return Vec::new() };
         let mut changes = self.changed_faults(&before.faults, &after.faults);

@@ -44,7 +44,7 @@ impl Record for ComparedTotal {
 pub(super) struct TotalObject {
     /// RPCs.
     pub(super) rpcs: u64,
-    /// What went wrong with them.
+    /// Faults of these RPCs.
     pub(super) faults: FaultsObject,
     /// PacketCounts of RPC-over-RDMA connections.
     pub(super) packets: u64,

@@ -38,7 +38,7 @@ pub(super) enum ResponderStep {
 #[derive(Clone, Debug)]
 struct UnansweredCall {
     cause: Cause,
-    /// What the responder did last, if it waits.
+    /// Last step of the responder, if it waits.
     step: Option<ResponderStep>,
     began: Time,
     /// The time at which it stopped waiting; that of the last frame if nothing.

@@ -21,7 +21,8 @@ pub(in crate::output) struct RecoveredObject<'a> {
     ends: EndsObject,
     /// `rdma_xid` of the RPC that it is about (RFC 8166 section 4.2.1), if that is known.
     rdma_xid: Option<Hex32>,
-    /// What the frame shows: `sent again`, `sent again, lost before`, `time-out`, `implied NAK`, `cause not seen`, `NAK`, `RNR NAK` or `refused`.
+    /// Sign that the frame shows: `sent again`, `sent again, lost before`, `time-out`, `implied NAK`, `cause not seen`,
+    /// `NAK`, `RNR NAK` or `refused`.
     event: &'static str,
     /// Of a `time-out`: for how many nanoseconds the sender of the packet had sent nothing, or had got no acknowledgement.
     silence_ns: Option<u64>,

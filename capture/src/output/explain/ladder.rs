@@ -9,9 +9,9 @@ use crate::rpc::steps::{PacketRun, StepsLeftOut};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::Step;
 
-/// What became of packets that their receiver threw away.
+/// Label of packets that their receiver threw away.
 const DISCARDED: &str = "discarded";
-/// What became of packets the first time that were sent again, and that the capture does not hold from then.
+/// Label of the first transmission of packets that were sent again, if the capture does not hold that transmission.
 const LOST_BEFORE: &str = "lost before";
 
 /// Which way a line of a ladder goes.
@@ -29,7 +29,7 @@ pub(in crate::output) enum Arrow {
     LeftOut,
 }
 
-/// What a line of a ladder is about.
+/// Subject of a line of a ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::output) enum RungKind {
     /// A Send.
@@ -55,12 +55,12 @@ pub(in crate::output) struct Rung {
     pub(in crate::output) since: u64,
     pub(in crate::output) arrow: Arrow,
     pub(in crate::output) kind: RungKind,
-    /// What happened: the parts that may be left out where there is no room come last.
+    /// Description of the event: the parts that may be left out if there is no room come last.
     pub(in crate::output) label: Vec<String>,
 }
 
 impl Rung {
-    /// What happened, in so many columns if that is possible.
+    /// Returns the description, in at most `room` columns if that is possible.
     pub(in crate::output) fn label_within(&self, room: usize) -> String {
         (1..=self.label.len())
             .rev()
@@ -170,7 +170,7 @@ fn label(run: &PacketRun) -> Vec<String> {
     label
 }
 
-/// What a sign of loss says that is about no packet among the others.
+/// Returns the description of a sign of loss that is about no packet among the others.
 fn sign(recovery: Option<RecoveryKind>) -> String {
     match recovery {
         Some(RecoveryKind::TimedOut { silence }) => {
@@ -187,7 +187,7 @@ fn sign(recovery: Option<RecoveryKind>) -> String {
     }
 }
 
-/// What is to be known of the words in a ladder, for those that it has.
+/// Returns explanations of the words in a ladder, for the words that it has.
 pub(in crate::output) fn notes(rungs: &[Rung]) -> Vec<&'static str> {
     let has = |text: &str| rungs.iter().any(|rung| rung.label.first().is_some_and(|label| label.contains(text)));
     let notes = [

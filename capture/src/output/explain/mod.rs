@@ -35,7 +35,7 @@ pub struct ExplainedRpc {
     pub messages: Vec<Message>,
     /// The rules that it breaks.
     pub findings: Vec<Found>,
-    /// What was sent again of it when it was over.
+    /// Retransmissions after the end of the RPC.
     pub after: Vec<Recovered>,
 }
 

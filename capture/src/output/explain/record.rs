@@ -55,7 +55,7 @@ pub(in crate::output) struct ExplainedObject {
     /// The rules that it breaks.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, FindingObject<'static>>>"))]
     findings: Vec<Box<RawValue>>,
-    /// What was sent again when the RPC was over.
+    /// Retransmissions after the end of the RPC.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, RecoveredObject<'static>>>"))]
     events_after: Vec<Box<RawValue>>,
 }
@@ -64,7 +64,7 @@ impl Record for ExplainedObject {
     const TYPE: &'static str = "explain";
 }
 
-/// What belongs to an RPC, as the objects that other commands print.
+/// Parts of an RPC, as the objects that other commands print.
 pub(in crate::output) struct ExplainedParts {
     pub(in crate::output) transaction: Box<RawValue>,
     pub(in crate::output) messages: Vec<Box<RawValue>>,
@@ -114,7 +114,8 @@ struct PacketRunObject {
     from: EndObject,
     /// The address of the end that they were sent to.
     to: EndObject,
-    /// What they are for: `call`, `RDMA Read request` and so on. Null of a negative acknowledgement, of a time-out, and of a TCP segment that was sent again and brought nothing new.
+    /// Step of the packets: `call`, `RDMA Read request` and so on. Null for a negative acknowledgement, for a time-out,
+    /// and for a TCP segment that was sent again and brought nothing new.
     step: Option<&'static str>,
     /// As `events` names it.
     recovery: Option<&'static str>,

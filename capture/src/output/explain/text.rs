@@ -139,7 +139,7 @@ impl<W: io::Write> Sections<'_, W> {
         self.after(rpc)
     }
 
-    /// What came when the RPC was over.
+    /// Writes the events after the end of the RPC.
     fn after(&mut self, rpc: &ExplainedRpc) -> io::Result<()> {
         for Recovered { stamp, from, kind, .. } in &rpc.after {
             let text = format!("after it was over: {} in frame {}, by {from}", kind.name(), stamp.frame);
@@ -252,7 +252,7 @@ fn push_arrow(line: &mut Line, rung: &Rung, inner: usize) {
     line.push_within(style, &drawn, inner);
 }
 
-/// How an operation ended.
+/// Returns the outcome of an operation.
 fn status(transaction: &Transaction, argument: &OperationArguments<'_>) -> (Style, String) {
     let (Some(code), Some(procedure)) = (argument.status, transaction.procedure) else { return (DIM, String::new()) };
     (if code == 0 { DIM } else { FAULT }, nfs_status(Some(procedure), transaction.callback, code))

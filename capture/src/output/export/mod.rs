@@ -38,7 +38,7 @@ const HELD_MESSAGES: usize = 4096;
 const HELD_OCTETS: usize = 64 << 20;
 /// Connections that are remembered; past that the oldest would start over, on another port.
 const STREAMS: usize = 8192;
-/// What was sent parses as RPC-over-RDMA, and what it carries is no RPC message.
+/// Reason for a message that parses as RPC-over-RDMA but carries no RPC message.
 const NO_RPC: &str = "what the message carries is no RPC message";
 /// The link type of the frames that are written.
 const ETHERNET: LinkType = LinkType(1);

@@ -16,8 +16,8 @@ const LINE: u64 = 1 << 16;
 /// The most findings that are told apart.
 const KEPT: usize = 100_000;
 
-/// What `check --json` found before. Frames, times, XIDs and values differ from one capture to the next, so a finding is
-/// the same if the rule, the severity, and who broke the rule are.
+/// Earlier findings of `check --json`. Frames, times, XIDs and values differ from one capture to the next, so findings
+/// are the same if the rule, the severity, and the end that broke the rule are.
 #[derive(Debug, Default)]
 pub struct Baseline(HashSet<(&'static str, Severity, String)>);
 
@@ -31,7 +31,7 @@ pub enum BaselineError {
     Line {
         /// Which one, from 1.
         number: usize,
-        /// What is wrong with it.
+        /// Description of the problem.
         reason: &'static str,
     },
 }
@@ -45,7 +45,7 @@ enum BaselineObject {
     Summary {},
 }
 
-/// What every record has since there is a schema.
+/// Fields of every record since there is a schema.
 #[derive(Deserialize)]
 struct SchemaObject {
     schema: Option<u32>,

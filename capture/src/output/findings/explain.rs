@@ -1,4 +1,4 @@
-//! What the rules say, as text.
+//! Texts of the rules.
 
 use std::io;
 

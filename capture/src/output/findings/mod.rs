@@ -49,7 +49,7 @@ pub struct Findings {
     gap: Option<Gap>,
 }
 
-/// How findings are written.
+/// Form in which findings are written.
 #[derive(Debug)]
 enum FindingsForm {
     #[cfg(feature = "text")]

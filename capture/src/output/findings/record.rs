@@ -20,7 +20,7 @@ pub(in crate::output) fn finding(
     write_record(out, &FindingObject::new(found, files, in_baseline))
 }
 
-/// What became of the rules that were broken, or could not always be judged: a record for each.
+/// Writes a record for each rule that was broken, or could not always be judged.
 pub(in crate::output) fn rules(out: &mut impl io::Write, totals: &Totals) -> io::Result<()> {
     totals.noteworthy().try_for_each(|totals| write_record(out, &RuleObject::new(totals)))
 }
@@ -47,7 +47,7 @@ pub(in crate::output) struct FindingObject<'a> {
     offset_octets: Option<usize>,
     /// Where the rule stands.
     section: &'static str,
-    /// What is wrong, with the values.
+    /// Description of the problem, with the values.
     message: &'a str,
     /// The implementation that is known to do this; null if none is.
     known: Option<&'static str>,
@@ -95,7 +95,7 @@ pub struct FindingTotals {
     pub baseline: Option<u64>,
 }
 
-/// What became of a rule that was broken, or could not always be judged.
+/// Results for a rule that was broken, or could not always be judged.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct RuleObject {
@@ -107,7 +107,7 @@ pub(in crate::output) struct RuleObject {
     warnings: u64,
     /// Findings of severity hazard, with the same exceptions.
     hazards: u64,
-    /// How often the capture did not show whether the rule was kept.
+    /// Number of cases that could not be judged from the capture.
     not_judged: u64,
     /// Findings that are known of an implementation: they are among the others, unless they are excused.
     known: u64,

@@ -36,7 +36,7 @@ pub(super) struct FindingsText {
     folded: u64,
 }
 
-/// What makes findings the same.
+/// Fields that are equal in findings that are the same.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Said {
     rule: &'static str,

@@ -1,4 +1,4 @@
-//! What was found of each rule, and what became of all of them.
+//! Findings for each rule, and totals of all rules.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ pub(super) struct Excused {
     pub(super) in_baseline: u64,
 }
 
-/// What was found of one rule.
+/// Findings for one rule.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) rule: &'static Rule,
@@ -35,7 +35,7 @@ pub(super) struct Counted {
     pub(super) connections: BTreeSet<u32>,
 }
 
-/// What became of all rules.
+/// Totals of all rules.
 pub(super) struct Totals {
     pub(super) rules: Vec<RuleTotals>,
 }
@@ -47,7 +47,7 @@ impl Totals {
     }
 }
 
-/// What became of a rule.
+/// Totals of a rule.
 pub(super) struct RuleTotals {
     pub(super) rule: &'static Rule,
     pub(super) errors: u64,

@@ -1,4 +1,4 @@
-//! How text is written: numbers, times, and lines for a screen.
+//! Formatting of text: numbers, times, and lines for a screen.
 
 #[cfg(any(feature = "parquet", feature = "text"))]
 pub(crate) mod date;

@@ -1,4 +1,4 @@
-//! What is wrong with a message, and which part of it the capture lacks.
+//! Errors in a message, and the part of it that the capture lacks.
 
 use rpcrdma::error::{DecodeError, Role};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use crate::output::record::values::ShownObject;
 use crate::rpc::header::{Dialect, Reaction};
 use crate::rpc::message::{Captured, Message};
 
-/// What is wrong with a header, where, and what its receiver has to do.
+/// Error in a header, its place, and the required reaction of the receiver.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct Malformed {
@@ -16,11 +16,11 @@ pub(in crate::output) struct Malformed {
     kind: &'static str,
     /// Octets from the start of the Send to it.
     offset_octets: usize,
-    /// What either role has to do on receiving it.
+    /// Reaction that is required of either role on receiving it.
     reaction: Reactions,
 }
 
-/// What the receiver of a faulty message has to do, by its role.
+/// Reaction that is required of the receiver of a faulty message, by its role.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Reactions {
@@ -42,9 +42,9 @@ pub(in crate::output) struct SendFindingObject {
     offset_octets: usize,
     /// Where the rule stands.
     section: &'static str,
-    /// What is wrong, with the values.
+    /// Description of the error, with the values.
     message: String,
-    /// What either role has to do on receiving it; null if nothing is asked of it.
+    /// Reaction that is required of either role on receiving it; null if nothing is asked of it.
     reaction: Option<Reactions>,
 }
 
@@ -83,8 +83,8 @@ impl Malformed {
 pub(in crate::output) struct Incomplete {
     /// Octets of the message that the capture holds.
     captured_octets: usize,
-    /// What is missing: `start`, `end`, `snaplen` (frames were cut), or `earlier` (messages with earlier parts of its Payload
-    /// stream).
+    /// Missing part: `start`, `end`, `snaplen` (frames were cut), or `earlier` (messages with earlier parts of its
+    /// Payload stream).
     missing: &'static str,
 }
 

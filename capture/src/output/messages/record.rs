@@ -75,7 +75,7 @@ impl<'a> HeaderObject<'a> {
     }
 }
 
-/// What is in a Send.
+/// Content of a Send.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct SendObject<'a> {
@@ -104,13 +104,13 @@ pub(in crate::output) struct SendObject<'a> {
     error: Option<ErrorObject>,
     /// The handle that the Send invalidates, if it is a Send With Invalidate.
     invalidates: Option<Hex32>,
-    /// What only an RDMA_MSGP has.
+    /// Fields that only an RDMA_MSGP has.
     msgp: Option<MsgpObject>,
-    /// What only a message of version 2 has.
+    /// Fields that only a message of version 2 has.
     version_2: Option<VersionTwoObject<'a>>,
-    /// What is wrong with the header, if it cannot be read.
+    /// Error in the header, if it cannot be read.
     malformed: Option<Malformed>,
-    /// What the capture lacks of the message.
+    /// Part of the message that the capture lacks.
     incomplete: Option<Incomplete>,
     /// The RPC message in it, if that can be read.
     rpc: Option<RpcObject<'a>>,
@@ -188,8 +188,8 @@ impl Lengths {
         }
     }
 
-    /// Those of a Send without a Payload stream after its header. `trailing` is what follows the header anyway, if that is
-    /// known.
+    /// Returns the sizes of a Send without a Payload stream after its header. `trailing` is the number of octets that
+    /// follow the header anyway, if that is known.
     fn without_payload(message: &Message, header: usize) -> Self {
         let rest = message.length.saturating_sub(header);
         let trailing = Some(rest).filter(|rest| *rest > 0 && message.captured != Captured::Head);

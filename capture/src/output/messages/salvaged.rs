@@ -1,4 +1,4 @@
-//! What chunks a header has that cannot be decoded.
+//! Chunks of a header that cannot be decoded.
 
 use rpcrdma::lists::{Chunks, ReadList, WriteChunk, WriteList};
 use rpcrdma::segment::{ReadSegment, Segment};

@@ -150,7 +150,7 @@ fn short(name: &'static str) -> &'static str {
     }
 }
 
-/// What version 2 adds: parts of a Payload stream, transport properties, grants.
+/// Returns the additions of version 2: parts of a Payload stream, transport properties, grants.
 fn continued(message: &Message, decoded: &Decoded<'_>) -> Option<String> {
     let Header::V2(header) = &decoded.header else { return None };
     if let Some(properties) = header.properties() {

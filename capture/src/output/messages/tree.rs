@@ -106,7 +106,7 @@ impl<W: io::Write> Tree<'_, W> {
         self.line(Some(offset), style, name, &value)
     }
 
-    /// What follows the header, or what is wrong with it.
+    /// Writes the octets after the header, or the error in it.
     fn after_header(&mut self, message: &Message) -> io::Result<()> {
         match message.decode() {
             Ok(decoded) => {
@@ -150,7 +150,7 @@ impl<W: io::Write> Tree<'_, W> {
         Ok(())
     }
 
-    /// What is wrong, and what the receivers have to do. A message that the capture cut is not at fault.
+    /// Writes the errors, and the required reactions of the receivers. A message that the capture cut is not at fault.
     fn faults(&mut self, message: &Message) -> io::Result<()> {
         if message.dialect == Dialect::Version2Unknown {
             self.line(
@@ -184,7 +184,7 @@ impl<W: io::Write> Tree<'_, W> {
         Ok(())
     }
 
-    /// What the capture lacks.
+    /// Writes the parts that the capture lacks.
     fn missing(&mut self, message: &Message) -> io::Result<()> {
         let captured = message.octets.len();
         let value = match message.captured {
@@ -261,7 +261,7 @@ impl<W: io::Write> Tree<'_, W> {
         self.known(rpc)
     }
 
-    /// What is known about a message but not written in it: a reply does not name its procedure.
+    /// Writes the facts that are known about a message but not written in it: a reply does not name its procedure.
     fn known(&mut self, rpc: Option<&Rpc>) -> io::Result<()> {
         let Some(rpc) = rpc else { return Ok(()) };
         if let Some(name) = rpc.name {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::rpc::message::Message;
 
-/// What only an RDMA_MSGP has (RFC 8166 section 4.1, RFC 5666 section 3.8).
+/// Fields that only an RDMA_MSGP has (RFC 8166 section 4.1, RFC 5666 section 3.8).
 #[derive(Clone, Copy, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct MsgpObject {
@@ -18,7 +18,7 @@ pub(in crate::output) struct MsgpObject {
 }
 
 impl MsgpObject {
-    /// Those of a message with this header.
+    /// Returns the fields of a message with this header.
     pub(in crate::output) fn new(message: &Message, header: &Header<'_>) -> Option<Self> {
         let Body::Msgp { align, thresh, .. } = header.body else { return None };
         let padding = message.padding.as_ref();

@@ -10,7 +10,7 @@ use crate::output::record::values::{Hex32, HexOctets, NameObject, ShownObject};
 use crate::rpc::header::Dialect;
 use crate::rpc::message::{Dropped, Message};
 
-/// What only a message of version 2 has (draft-ietf-nfsv4-rpcrdma-version-two).
+/// Fields that only a message of version 2 has (draft-ietf-nfsv4-rpcrdma-version-two).
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct VersionTwoObject<'a> {
@@ -18,7 +18,7 @@ pub(in crate::output) struct VersionTwoObject<'a> {
     rdma_htype: NameObject,
     /// The wire format: `A` that of drafts -00 to -02, `B` that of -03 to -07. Null if it is not known.
     family: Option<&'static str>,
-    /// What `rdma_credit` says.
+    /// Content of `rdma_credit`.
     credit: Option<CreditsObject>,
     /// `rdma_flags`: the names of those that are set, and the others as a number. Null in family B.
     rdma_flags: Option<FlagNames>,
@@ -37,7 +37,7 @@ pub(in crate::output) struct VersionTwoObject<'a> {
 }
 
 impl<'a> VersionTwoObject<'a> {
-    /// Those of a message with this header, if it can be read; `None` if the message is of version 1.
+    /// Returns the fields of a message with this header, if it can be read; `None` if the message is of version 1.
     pub(in crate::output) fn new(message: &Message, header: Option<HeaderV2<'a>>) -> Option<Self> {
         let family = match message.dialect {
             Dialect::Version1 => return None,
@@ -121,7 +121,7 @@ struct PropertyObject<'a> {
     name: Option<&'static str>,
     /// Its value, if that is a number.
     number: Option<u32>,
-    /// What the number stands for, if it has a name.
+    /// Meaning of the number, if it has a name.
     meaning: Option<&'static str>,
     /// Its value in hexadecimal digits, if that is not a number.
     octets: Option<HexOctets<'a>>,

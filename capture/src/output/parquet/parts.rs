@@ -30,7 +30,7 @@ const FILES: u64 = 10_000;
 /// Nanoseconds.
 const HOUR: u64 = 3600 * 1_000_000_000;
 
-/// How much was written.
+/// Amount of data written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableWritten {
@@ -44,7 +44,7 @@ pub struct TableWritten {
 pub(super) struct Parts {
     directory: PathBuf,
     schema: SchemaRef,
-    /// Those that are not finished, the one that was used last at the end.
+    /// Files that are not finished; the last one used is at the end.
     open: Vec<ParquetPart>,
     written: TableWritten,
 }

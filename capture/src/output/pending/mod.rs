@@ -57,19 +57,19 @@ pub struct PendingCall {
     pub call: Stamp,
     /// True if the server called the client (RFC 8167).
     pub reverse: bool,
-    /// Whether the program is that of NFSv4's callbacks, and how that is known.
+    /// Evidence that the program is that of NFSv4's callbacks.
     pub callback: Callback,
-    /// What is called.
+    /// Called procedure.
     pub procedure: Option<Procedure>,
     /// The name of what is called.
     pub name: Option<&'static str>,
     /// The operations of an NFSv4 COMPOUND.
     pub operations: Vec<CompoundOperation>,
-    /// How RPCSEC_GSS protects it.
+    /// RPCSEC_GSS protection.
     pub security: Option<Security>,
-    /// What is called, as it is printed.
+    /// Name of the call, as it is printed.
     called: String,
-    /// How it waits.
+    /// State of the wait.
     pub waiting: Waiting,
 }
 
@@ -131,7 +131,7 @@ impl Pending {
         self.repeated
     }
 
-    /// Those that were kept, the oldest first.
+    /// Returns the calls that were kept, the oldest first.
     #[must_use]
     pub fn into_calls(self) -> Vec<PendingCall> {
         self.kept.into_sorted_vec()
@@ -229,8 +229,8 @@ impl PendingCall {
         }
     }
 
-    /// Whether the requester can send no other call until the responder answers one: it has used all its credits. `None` if that
-    /// is not known.
+    /// Returns true if the requester has used all its credits and can send no other call until the responder answers
+    /// one. `None` if that is not known.
     #[must_use]
     pub fn owes_credit(&self) -> Option<bool> {
         if self.waiting.end != WaitEnd::Capture {
@@ -243,13 +243,13 @@ impl PendingCall {
         }
     }
 
-    /// What is called, as it is printed.
+    /// Returns the name of the call, as it is printed.
     #[cfg(feature = "report")]
     pub(in crate::output) fn called(&self) -> &str {
         &self.called
     }
 
-    /// Who owes what.
+    /// Returns the step that is owed, and the end that owes it.
     pub(in crate::output) fn owed(&self) -> String {
         let Self { from, to, .. } = self;
         let owed = match self.waiting.owed {

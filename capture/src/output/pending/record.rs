@@ -41,8 +41,8 @@ pub(in crate::output) struct PendingObject<'a> {
     delivery: &'static str,
     /// Arrival of the reply, if it was sent: `refused` (and not sent again) or `unacknowledged` (sent more than once).
     reply_delivery: Option<&'static str>,
-    /// What is owed: `reply`, `reply again` (it was refused), `call` (it was refused), `acknowledgement` (of a call that was sent
-    /// more than once), `RDMA Read response`, `RDMA Read of the reply`, `nothing` or `unknown`.
+    /// Step that is owed: `reply`, `reply again` (it was refused), `call` (it was refused), `acknowledgement` (of a
+    /// call that was sent more than once), `RDMA Read response`, `RDMA Read of the reply`, `nothing` or `unknown`.
     owed: &'static str,
     /// The address of the end that owes it.
     owed_by: Option<EndObject>,
@@ -57,9 +57,9 @@ pub(in crate::output) struct PendingObject<'a> {
     owes_credit: Option<bool>,
     /// The number of the frame that ended the connection, if one did.
     disconnect_frame: Option<u64>,
-    /// What the requester did last for the RPC.
+    /// Last step of the requester for the RPC.
     requester_last: StepObject,
-    /// What the responder did last for it; null if it did nothing.
+    /// Last step of the responder for the RPC; null if it did nothing.
     responder_last: Option<StepObject>,
 }
 
@@ -124,7 +124,7 @@ impl<'a> PendingObject<'a> {
     }
 }
 
-/// What an end did last for the RPC.
+/// Last step of an end for the RPC.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct StepObject {

@@ -20,7 +20,7 @@ pub(in crate::output) struct RpcObject<'a> {
     ended: EndedObject,
 }
 
-/// What an RPC calls.
+/// Procedure and operations that an RPC calls.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct CalledObject<'a> {
@@ -37,7 +37,7 @@ pub(in crate::output) struct CalledObject<'a> {
     procedure: Option<u32>,
     /// The name of the procedure, such as `NFSv4 COMPOUND`, if it is known.
     name: Option<&'static str>,
-    /// What the RPC is counted by: the procedure, or the operation that a COMPOUND is about, such as `NFSv4 READ`.
+    /// Name by which the RPC is counted: its procedure, or the operation that a COMPOUND is about (`NFSv4 READ`).
     operation: OperationName,
     /// The operations of an NFSv4 COMPOUND, those of the reply and those of the call that were not reached; null for other
     /// procedures, and under RPCSEC_GSS privacy, which seals them.
@@ -46,7 +46,7 @@ pub(in crate::output) struct CalledObject<'a> {
     security: Option<&'static str>,
 }
 
-/// How an RPC ended.
+/// Outcome of an RPC.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct EndedObject {
@@ -65,7 +65,7 @@ pub(in crate::output) struct CompoundObject {
     name: &'static str,
     /// Its number.
     number: u32,
-    /// How it ended (`nfsstat4`); null in a call, or if it was not reached.
+    /// Status (`nfsstat4`); null in a call, or if the operation was not reached.
     status: Option<NumberedObject>,
 }
 

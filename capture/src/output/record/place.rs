@@ -31,7 +31,7 @@ impl<'a> PlaceObject<'a> {
     }
 }
 
-/// Who sent a frame to whom, and which of them called in the RPC that it is for.
+/// Sender and receiver of a frame, and their roles in the RPC that the frame is for.
 #[derive(Clone, Copy, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct EndsObject {
@@ -46,7 +46,7 @@ pub(in crate::output) struct EndsObject {
 }
 
 impl EndsObject {
-    /// Those of a message.
+    /// Returns the ends of a message.
     pub(in crate::output) fn of_message((from, to): (Address, Address), direction: Option<Direction>) -> Self {
         let requester = direction.map(|direction| match direction {
             Direction::Call => from,
@@ -55,7 +55,7 @@ impl EndsObject {
         Self::new((from, to), requester)
     }
 
-    /// Those of a frame for an RPC with this requester.
+    /// Returns the ends of a frame for an RPC with this requester.
     pub(in crate::output) fn new((from, to): (Address, Address), requester: Option<Address>) -> Self {
         let responder = requester.map(|requester| if requester == from { to } else { from });
         Self {

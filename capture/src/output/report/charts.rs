@@ -203,7 +203,7 @@ pub(super) fn phases(phases: &Phases) -> Markup {
     }
 }
 
-/// What the colours of [`phases`] stand for.
+/// Returns the legend of the colours of [`phases`].
 pub(super) fn phase_legend() -> Markup {
     html! {
         p.legend {

@@ -18,7 +18,7 @@ pub(super) struct FindingsByPeer {
     pub(super) left_out: u64,
 }
 
-/// What one peer did to one rule.
+/// Violations of one rule by one peer.
 #[derive(Clone, Debug)]
 pub(super) struct PeerFinding {
     pub(super) rule: &'static Rule,

@@ -100,7 +100,7 @@ impl Ladders {
         self.causes.extend(greatest.iter().map(|cause| (*cause, Arc::clone(&drawn))));
     }
 
-    /// Those of RPCs with a reply: the slowest first, and each once.
+    /// Returns the RPCs with a reply: the slowest first, and each once.
     fn answered(&self) -> Vec<&Drawn> {
         let mut drawn: Vec<&Drawn> = self.slowest.iter().chain(self.causes.values()).map(AsRef::as_ref).collect();
         drawn.retain(|drawn| drawn.latency.is_some());
@@ -258,7 +258,7 @@ fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
     }
 }
 
-/// What a ladder shows, for who does not see it: its ends, and the line before which most time passed.
+/// Returns the text alternative of a ladder: its ends, and the line before which most time passed.
 fn description(rungs: &[Rung]) -> String {
     let lines = rungs.len();
     let longest = rungs.iter().max_by_key(|rung| rung.since);

@@ -52,7 +52,7 @@ const TOP: usize = 20;
 /// ```
 #[derive(Debug)]
 pub struct CaptureReport {
-    /// What the capture is called.
+    /// Name of the capture.
     name: String,
     stats: Stats,
     series: TimeSeries,
@@ -69,7 +69,7 @@ pub struct CaptureReport {
     unacknowledged: u64,
 }
 
-/// What is known at the end.
+/// Data that is complete at the end of the capture.
 struct Finished<'a> {
     name: &'a str,
     diagnosis: Diagnosis,

@@ -1,4 +1,4 @@
-//! What happened over time, in as many intervals as fit on a page, however long the capture is.
+//! Counts over time, in as many intervals as fit on a page, however long the capture is.
 //!
 //! The length of the capture is not known until its end. So the intervals begin with a millisecond, and whenever the capture
 //! outgrows them, each two become one of twice the length. Everything that is counted can be added, so nothing is lost.
@@ -15,7 +15,7 @@ const STEPS_PER_DECADE: f64 = 3.0;
 /// The power of ten at which the steps begin, in nanoseconds.
 const FIRST_DECADE: f64 = 2.0;
 
-/// What is counted over time.
+/// Counts over time.
 #[derive(Debug)]
 pub(super) struct TimeSeries {
     /// Nanoseconds since 1970 at which the first interval begins, once that is known.
@@ -25,7 +25,7 @@ pub(super) struct TimeSeries {
     intervals: Vec<Interval>,
 }
 
-/// What happened in an interval.
+/// Counts of an interval.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Interval {
     /// RPCs that ended in it, by the step of their latency.

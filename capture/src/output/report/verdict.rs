@@ -1,4 +1,4 @@
-//! What is to be said of a capture in five sentences, each with its figures.
+//! Summary of a capture in five sentences, each with its figures.
 
 use rpcrdma::rules::Severity;
 
@@ -193,7 +193,7 @@ fn missing(finished: &Finished<'_>) -> String {
     format!("Missing from the capture: {lacks}; what depends on them is not judged.")
 }
 
-/// Those of which there are any, with their names for one and for several.
+/// Lists the counts that are not zero, with their names for one and for several.
 fn several<const N: usize>(counts: [(u64, &str, &str); N]) -> String {
     let any = counts.into_iter().filter(|(count, ..)| *count > 0);
     let any = any.map(|(count, one, many)| format!("{} {}", grouped(count), if count == 1 { one } else { many }));

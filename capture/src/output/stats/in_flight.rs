@@ -1,4 +1,5 @@
-//! How many calls wait for their replies, and whether their requesters could send more: added up over all connections.
+//! Number of calls that wait for their replies, and availability of credits to their requesters: added up over all
+//! connections.
 
 use core::num::NonZeroU32;
 

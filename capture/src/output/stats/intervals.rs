@@ -99,7 +99,7 @@ impl Intervals {
     /// Takes an event of a capture whose first frame has this time. Gives `take` the intervals that ended before it.
     ///
     /// # Errors
-    /// Those of `take`.
+    /// Errors from `take`.
     pub fn event(
         &mut self,
         first: Time,
@@ -186,7 +186,7 @@ impl Intervals {
     /// Ends the last interval, at the last frame.
     ///
     /// # Errors
-    /// Those of `take`.
+    /// Errors from `take`.
     pub fn finish(
         mut self,
         last: Option<Time>,

@@ -1,4 +1,4 @@
-//! What a capture holds, in numbers.
+//! Statistics of a capture.
 //!
 //! [`Stats`] takes events and keeps only counts, so its memory does not grow with the capture: it lists at most
 //! [`CONNECTIONS`] connections, and at most [`NAMES`] procedures and as many kinds of failure; of any more it only
@@ -86,7 +86,7 @@ pub struct Stats {
     statuses_left_out: u64,
 }
 
-/// What the messages of a connection show.
+/// Counts from the messages of a connection.
 #[derive(Debug, Default)]
 struct PerConnection {
     messages: u64,
@@ -355,7 +355,7 @@ fn counted(counts: Vec<(&'static str, u64)>) -> Vec<NamedCount> {
     counts.into_iter().map(|(name, count)| NamedCount { name: name.to_owned(), count }).collect()
 }
 
-/// What went wrong; `None` if nothing did.
+/// Returns the failure; `None` if the RPC succeeded.
 pub(super) fn failure(transaction: &Transaction, status: Status) -> Option<StatusName> {
     let name = match status {
         Status::Success(None | Some(0)) => return None,

@@ -1,4 +1,4 @@
-//! How many messages either end of a connection of version 2 has permitted the other to send.
+//! Number of messages that either end of a connection of version 2 has permitted the other to send.
 
 use crate::link::Address;
 use crate::rpc::message::Permitted;

@@ -21,7 +21,7 @@ use crate::link::Carrier;
 use crate::output::record::{Record, write_record};
 use crate::rpc::credits::CreditTimes;
 
-/// What a capture holds, in numbers.
+/// Statistics of a capture.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -82,9 +82,9 @@ pub struct CaptureStatistics {
     pub other_services: Vec<NamedCount>,
     /// InfiniBand packets whose checksums were verified.
     pub verified: u64,
-    /// Those whose ICRC is wrong.
+    /// Packets whose ICRC is wrong.
     pub bad_icrc: u64,
-    /// Those whose VCRC is wrong.
+    /// Packets whose VCRC is wrong.
     pub bad_vcrc: u64,
     /// TCP segments of iWARP connections.
     pub segments: u64,
@@ -120,14 +120,14 @@ impl ClockStatistics {
     }
 }
 
-/// How often something was seen.
+/// Number of occurrences of something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedCount {
-    /// What.
+    /// Name of the thing counted.
     pub name: String,
-    /// How often.
+    /// Number of occurrences.
     pub count: u64,
 }
 
@@ -139,7 +139,7 @@ pub struct NamedCount {
 pub struct ConnectionStatistics {
     /// Its number.
     pub connection: u32,
-    /// What carries it.
+    /// Carrier of the connection.
     pub carrier: &'static str,
     /// The requested port, if the capture holds the set-up.
     pub port: Option<u16>,
@@ -147,7 +147,7 @@ pub struct ConnectionStatistics {
     pub set_up: bool,
     /// Where its packets were captured: at the `requester`, at the `responder`, or `between` them, if that is known.
     pub captured_at: Option<&'static str>,
-    /// How that is known: it was `given`, or `inferred` from the acknowledgements of both ends.
+    /// Source of that place: `given`, or `inferred` from the acknowledgements of both ends.
     pub captured_at_known: Option<&'static str>,
     /// The end none of whose packets were captured, `active` or `passive`; null if both ends sent some.
     pub missing_direction: Option<&'static str>,
@@ -211,7 +211,7 @@ pub struct EndReport {
     pub acknowledgements: u64,
     /// The least of these times.
     pub acknowledgement_least_ns: Option<u64>,
-    /// What half of the first 32 did not exceed.
+    /// Median of the first 32 of these times.
     pub acknowledgement_median_ns: Option<u64>,
     /// Nanoseconds during which as many of its calls waited as it had credits.
     pub at_limit_ns: u64,
@@ -278,7 +278,7 @@ pub struct RejectedStatistics {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OtherTraffic {
-    /// How many.
+    /// Number of connections.
     pub connections: u64,
     /// InfiniBand packets of them.
     pub packets: u64,
@@ -300,11 +300,11 @@ pub struct MessageStatistics {
     pub replies: u64,
     /// By `rdma_proc`.
     pub by_type: Vec<NamedCount>,
-    /// Those whose header cannot be read.
+    /// Messages whose header cannot be read.
     pub malformed: u64,
     /// Messages of which the capture holds only a part.
     pub incomplete: u64,
-    /// Those that invalidate memory remotely.
+    /// Messages that invalidate memory remotely.
     pub invalidating: u64,
     /// Retransmissions of messages, needed or not.
     pub retransmitted: u64,
@@ -364,19 +364,19 @@ pub struct Moved {
 pub struct RpcStatistics {
     /// All of them.
     pub total: u64,
-    /// Those in the reverse direction.
+    /// RPCs in the reverse direction.
     pub reverse: u64,
     /// Calls without a reply in the capture.
     pub without_reply: u64,
     /// Replies without their call in the capture.
     pub without_call: u64,
-    /// How calls were sent.
+    /// Forms in which calls were sent.
     pub calls_sent: Forms,
-    /// How replies were sent.
+    /// Forms in which replies were sent.
     pub replies_sent: Forms,
-    /// Number of would need no chunks if inline thresholds were larger.
+    /// RPCs that would need no chunks with larger inline thresholds.
     pub fit_inline: InlineFits,
-    /// What was moved for them.
+    /// Data that was moved for them.
     #[cfg_attr(feature = "json", serde(flatten))]
     pub moved: Moved,
     /// Calls that could not be put back together.
@@ -387,8 +387,8 @@ pub struct RpcStatistics {
     pub not_rebuilt: Vec<NamedCount>,
 }
 
-/// How many RPCs would be inline, call and reply, if Sends in both directions could have so many octets. A header of 28 octets
-/// is part of them.
+/// Number of RPCs that would be inline, call and reply, if Sends in both directions could have the given size. The size
+/// includes a header of 28 octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -408,7 +408,7 @@ pub struct InlineFits {
     pub kib_128: u64,
 }
 
-/// How RPC messages were sent (RFC 8166 section 3.5).
+/// Forms in which RPC messages were sent (RFC 8166 section 3.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -437,7 +437,7 @@ pub struct ProcedureStatistics {
     pub replies: u64,
     /// Replies that report a failure.
     pub failed: u64,
-    /// What was moved for them.
+    /// Data that was moved for them.
     #[cfg_attr(feature = "json", serde(flatten))]
     pub moved: Moved,
     /// Nanoseconds that they took, added up.
@@ -462,7 +462,7 @@ pub struct Latency {
     pub max_ns: u64,
 }
 
-/// How an RPC ended: a status of RPC (RFC 5531 section 9) or of the procedure, or the `rdma_err` of an RDMA_ERROR.
+/// Outcome of an RPC: a status of RPC (RFC 5531 section 9) or of the procedure, or the `rdma_err` of an RDMA_ERROR.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -481,9 +481,9 @@ pub struct StatusName {
 pub struct StatusStatistics {
     /// The procedure; of a COMPOUND the operation it is about.
     pub operation: String,
-    /// How it ended.
+    /// Outcome of these RPCs.
     pub status: StatusName,
-    /// Number of did.
+    /// Number of these RPCs.
     pub count: u64,
 }
 

@@ -490,7 +490,7 @@ fn invalidation(connection: &ConnectionStatistics) -> String {
     }
 }
 
-/// How long both ends took to acknowledge.
+/// Returns the acknowledgement times of both ends.
 fn acknowledged(connection: &ConnectionStatistics) -> String {
     let end = |end: &EndReport| {
         let median = end.acknowledgement_median_ns.map_or("-".to_owned(), duration);

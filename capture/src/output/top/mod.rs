@@ -1,4 +1,4 @@
-//! Who and what takes the time: RPCs by client, server, operation, file, status or connection.
+//! Ranking of RPCs by the time they take: by client, server, operation, file, status or connection.
 
 #[cfg(feature = "json")]
 pub(super) mod record;
@@ -25,7 +25,7 @@ const WITH_OCTETS: usize = 100;
 /// The most keys that are counted apart; past that, the half that took the least time is counted as one.
 const KEYS: usize = 1000;
 
-/// What RPCs are counted by.
+/// Property by which RPCs are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TopBy {
     /// The address of the client.
@@ -38,7 +38,7 @@ pub enum TopBy {
     Handle,
     /// The name of that file.
     Name,
-    /// How it ended.
+    /// The final status.
     Status,
     /// The number of the connection.
     Connection,
@@ -64,7 +64,7 @@ impl TopBy {
     }
 }
 
-/// What some RPCs have in common.
+/// Property that some RPCs share.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum TopKey {
@@ -87,15 +87,15 @@ pub enum TopKey {
 pub struct TopCounts {
     /// RPCs.
     pub calls: u64,
-    /// Those without a reply.
+    /// RPCs without a reply.
     pub unanswered: u64,
-    /// Those that failed.
+    /// RPCs that failed.
     pub failed: u64,
     /// Octets of file data in their results: by READ, READLINK and the like.
     pub octets_read: u64,
     /// Octets of file data in their arguments: by WRITE, SYMLINK and the like.
     pub octets_written: u64,
-    /// Those of which the call or the reply was not rebuilt, so that its data is not counted.
+    /// RPCs whose call or reply was not rebuilt, so that their data is not counted.
     pub not_rebuilt: u64,
     /// Nanoseconds that they took, added up.
     pub time: u64,
@@ -168,7 +168,7 @@ pub struct TopOthers {
 /// The counts of a capture.
 #[derive(Debug)]
 pub struct TopReport {
-    /// What RPCs were counted by.
+    /// Property by which RPCs were counted.
     pub by: TopBy,
     /// The keys that took the most time, each with its counts.
     pub rows: Vec<(TopKey, TopCounts)>,
@@ -265,7 +265,7 @@ impl Top {
     }
 }
 
-/// How an RPC ended, in the words of `--status`.
+/// Returns the outcome of an RPC, in the words of `--status`.
 fn ending(transaction: &Transaction) -> String {
     match transaction.status {
         None if transaction.reply.is_none() => "no reply".to_owned(),

@@ -14,21 +14,21 @@ use crate::output::record::{Record, write_record};
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct TopObject<'a> {
-    /// What they have in common: `client`, `server`, `operation`, `handle`, `name`, `status` or `connection`.
+    /// Property that the RPCs share: `client`, `server`, `operation`, `handle`, `name`, `status` or `connection`.
     by: &'static str,
     #[serde(flatten)]
     key: KeyObject<'a>,
     /// RPCs.
     calls: u64,
-    /// Those without a reply.
+    /// RPCs without a reply.
     unanswered: u64,
-    /// Those that failed.
+    /// RPCs that failed.
     failed: u64,
     /// Octets of file data in their results, however they were sent.
     octets_read: u64,
     /// Octets of file data in their arguments.
     octets_written: u64,
-    /// Those of which the call or the reply was not rebuilt, so that its file data is not counted.
+    /// RPCs whose call or reply was not rebuilt, so that their file data is not counted.
     not_rebuilt: u64,
     /// Nanoseconds that half of them did not exceed, to one in a hundred; null if no latency is known.
     p50_ns: Option<u64>,

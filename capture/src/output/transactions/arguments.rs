@@ -1,4 +1,4 @@
-//! What the operations of an RPC are asked to do.
+//! Arguments of the operations of an RPC.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use crate::output::file_names::{FileNames, hash, readable};
 use crate::output::record::values::{Hex32, HexOctets};
 use crate::rpc::arguments::OperationArguments;
 
-/// What an operation, or a procedure that has none, is asked to do. Operations that name nothing besides the filehandle that
-/// is current anyway are left out.
+/// Arguments of an operation, or of a procedure that has no operations. Operations that name nothing besides the
+/// current filehandle are left out.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(in crate::output) struct ArgumentsObject<'a> {

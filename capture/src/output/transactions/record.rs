@@ -50,7 +50,7 @@ pub(in crate::output) struct TransactionObject<'a> {
     phases: Option<PhasesObject>,
     /// Why the phases are not known.
     phases_missing: Option<ShownObject<NotTimed>>,
-    /// How much of the time was spent because packets were lost.
+    /// Part of the time that was spent on lost packets.
     recovery: Option<RecoveryObject<'a>>,
     /// Why that is not known.
     recovery_missing: Option<ShownObject<RecoveryUnknown>>,
@@ -61,7 +61,7 @@ pub(in crate::output) struct TransactionObject<'a> {
     credit_wait_missing: Option<ShownObject<CreditWaitUnknown>>,
     #[serde(flatten)]
     called: CalledObject<'a>,
-    /// What the operations are asked to do; null if that is not known, or if none of them names anything.
+    /// Arguments of the operations; null if they are unknown, or if none of them names anything.
     arguments: Option<Vec<ArgumentsObject<'a>>>,
     /// The call; null if the capture does not hold it.
     call: Option<HalfObject>,
@@ -150,7 +150,7 @@ impl PhasesObject {
     }
 }
 
-/// What was done because packets were lost, or seemed to be.
+/// Recovery work because packets were lost, or seemed to be.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RecoveryObject<'a> {
@@ -158,9 +158,9 @@ struct RecoveryObject<'a> {
     ns: u64,
     /// Times that a sender got no acknowledgement.
     timeouts: u64,
-    /// How often an RDMA Read request was sent again because a response was missing.
+    /// Number of times that an RDMA Read request was sent again because a response was missing.
     implied_naks: u64,
-    /// How often packets were sent again, and the capture does not show why.
+    /// Number of retransmissions whose cause the capture does not show.
     causes_not_seen: u64,
     /// Packets that were sent again.
     resent_packets: u64,
@@ -199,7 +199,7 @@ impl<'a> RecoveryObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct HalfObject {
-    /// How it was sent (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
+    /// Form in which it was sent (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
     form: &'static str,
     /// Octets of the Payload stream that were in the Send.
     inline_octets: usize,
@@ -227,7 +227,7 @@ impl HalfObject {
     }
 }
 
-/// How an RPC message was sent, as RFC 8166 section 3.5 names it.
+/// Returns the form in which an RPC message was sent, as RFC 8166 section 3.5 names it.
 const fn form(form: Form) -> &'static str {
     match form {
         Form::Short => "short",

@@ -55,7 +55,7 @@ that BEFORE does not break.";
 pub(super) struct CompareArguments {
     #[command(flatten)]
     input: InputArguments,
-    /// How much the median, the 99th percentile and the share of faults of an operation may grow, in percent
+    /// Maximum growth of the median, the 99th percentile and the share of faults of an operation, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 10.0, value_parser = percent)]
     tolerance: f64,
     /// Print one JSON object per line: one for all RPCs, one for each operation, one for each broken rule

@@ -37,14 +37,14 @@ pub(super) struct SeparateArguments<C: Args> {
 
 /// A command that can read several captures at the same time.
 pub(super) trait Separable: Args + Clone + Sync {
-    /// What it reads.
+    /// Returns its input arguments.
     fn input(&mut self) -> &mut InputArguments;
 
-    /// What it prints.
+    /// Returns the form of its output.
     fn form(&self) -> SeparateForm;
 }
 
-/// What a command prints of each capture.
+/// Form in which a command prints each capture.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SeparateForm {
     /// Text, that a heading tells from that of other captures.

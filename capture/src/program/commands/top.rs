@@ -54,7 +54,7 @@ pub(super) struct TopArguments {
     #[arg(long)]
     json: bool,
     /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json.
-    /// What is in an object has the name of the object in front
+    /// Fields of a nested object are prefixed with the object's name
     #[arg(long, conflicts_with_all = ["json", "separate"])]
     csv: bool,
 }

@@ -32,8 +32,8 @@ pub(super) struct TransactionsArguments {
     #[arg(long)]
     json: bool,
     /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json.
-    /// What is in an object has the name of the object in front (phases_call_ns). The names of operations and the frames
-    /// of recovery are one cell each, joined by spaces; other lists are left out
+    /// Fields of a nested object are prefixed with the object's name (phases_call_ns). The names of operations and the
+    /// frames of recovery are one cell each, joined by spaces; other lists are left out
     #[arg(long, conflicts_with_all = ["json", "separate", "parquet"])]
     csv: bool,
     #[command(flatten)]
