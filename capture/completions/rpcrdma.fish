@@ -326,10 +326,10 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l connection
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l until -d 'Show nothing after this time' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l client -d 'Show only what has this address as its client: the end that calls, except for callbacks. If the capture does not show which end that is, either may have it. May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l server -d 'Show only what has this address as its server; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. What does not show what was called is left out' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l status -d 'Show only what ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l server -d 'Show only RPCs of this server; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -343,7 +343,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l color -d '
 always\t'Always'
 never\t'Never'"
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -s q -l quiet -d 'Print nothing but errors on standard error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l connection -d 'Show only this connection; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated' -r

@@ -101,7 +101,7 @@ pub(crate) struct BodyPiece {
     pub(crate) kind: PieceKind,
 }
 
-/// How confidential a piece of a body is.
+/// Confidentiality of a piece of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PieceKind {
     /// A count, a discriminant, a status, an operation number: it shows the structure only.
