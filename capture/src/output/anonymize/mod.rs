@@ -44,7 +44,7 @@ use packet::FrameLayout;
 
 /// The most frames that are held until it is known what is in them.
 const HELD_FRAMES: usize = 65_536;
-/// The most octets of frames that are held until it is known what is in them.
+/// The most octets of frames that are held until it is known what is in them, and of the data of packets that is remembered.
 const HELD_OCTETS: usize = 64 << 20;
 /// The most connections, retransmitted packets and long messages that are remembered.
 const REMEMBERED: usize = 65_536;
@@ -89,6 +89,8 @@ pub struct Anonymizer<W: Write> {
     pairs: HashSet<[Address; 2]>,
     /// Replaced data of recent packets, by digest: the copies of a retransmitted packet stay equal.
     packets: HashMap<[u8; 16], Vec<u8>>,
+    /// Octets of that data.
+    packet_octets: usize,
     /// The chunks of long calls and long replies whose RPC is not over: connection, requester, XID.
     long: HashMap<(u32, Side, u32, Direction), ChunkLengths>,
     anonymized: Anonymized,
@@ -162,6 +164,7 @@ impl<W: Write> Anonymizer<W> {
             ends: HashSet::new(),
             pairs: HashSet::new(),
             packets: HashMap::new(),
+            packet_octets: 0,
             long: HashMap::new(),
             anonymized: Anonymized::default(),
         }
@@ -321,10 +324,12 @@ impl<W: Write> Anonymizer<W> {
             let octets = octets.get(at..).unwrap_or_default();
             let mut data = vec![0; original.len()];
             data.iter_mut().zip(octets).for_each(|(to, from)| *to = *from);
-            if self.packets.len() >= REMEMBERED {
+            if self.packets.len() >= REMEMBERED || self.packet_octets > HELD_OCTETS {
                 self.packets.clear();
+                self.packet_octets = 0;
             }
             self.packets.insert(digest(&self.replacer, layout, original), data.clone());
+            self.packet_octets += data.len();
             held.data = Some(data);
         }
     }
