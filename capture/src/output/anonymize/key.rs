@@ -38,9 +38,20 @@ impl Key {
     /// The operating system has no random numbers.
     pub fn random() -> std::io::Result<Self> {
         let mut octets = [0; LEN];
-        getrandom::fill(&mut octets).map_err(std::io::Error::other)?;
+        fill(&mut octets)?;
         Ok(Self(octets))
     }
+}
+
+#[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
+fn fill(octets: &mut [u8]) -> std::io::Result<()> {
+    getrandom::fill(octets).map_err(std::io::Error::other)
+}
+
+/// WebAssembly outside a system has no random numbers, so a key must be given there.
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+fn fill(_: &mut [u8]) -> std::io::Result<()> {
+    Err(std::io::ErrorKind::Unsupported.into())
 }
 
 impl fmt::Debug for Key {
