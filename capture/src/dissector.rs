@@ -272,11 +272,6 @@ impl Summary {
         verdict.is_right()
     }
 
-    /// `true` if frames could not be read that may belong to any connection.
-    fn has_unread(&self) -> bool {
-        self.unreadable + self.bad_icrc + self.bad_vcrc > 0 || self.others.iter().any(|(other, _)| *other == link::CUT)
-    }
-
     /// Counts segments of iWARP connections, and those that turned out to belong to others.
     fn take(&mut self, segments: u64, checked: Checked) {
         self.segments = (self.segments + segments).saturating_sub(checked.foreign);
@@ -352,10 +347,6 @@ impl Handler for DissectorState {
     #[inline]
     fn acknowledged(&mut self, session: &mut Session, by: (Side, Stamp), acknowledged: (u64, bool)) {
         session.acknowledged(by, acknowledged, &mut self.context());
-    }
-
-    fn has_unread(&self) -> bool {
-        self.summary.has_unread()
     }
 
     fn account(&mut self) -> &mut Account {

@@ -30,8 +30,6 @@ pub(crate) trait Handler {
     ) -> Taken;
     /// An end acknowledged what the other sends, up to this place; `is_bare` says that its packet is nothing else.
     fn acknowledged(&mut self, session: &mut Self::Session, by: (Side, Stamp), acknowledged: (u64, bool));
-    /// `true` if a frame so far could not be read, so that no connection shows that it was its own.
-    fn has_unread(&self) -> bool;
     /// The memory that all connections together hold.
     fn account(&mut self) -> &mut Account;
     /// Octets of memory held by a session.

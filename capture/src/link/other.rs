@@ -27,7 +27,7 @@ pub enum Other {
 }
 
 /// A frame that ends before its headers do.
-pub(crate) const CUT: Other = Other::Named("frame cut inside its headers");
+pub(super) const CUT: Other = Other::Named("frame cut inside its headers");
 /// Part of a packet that was not sent in an encapsulation.
 pub(super) const FRAGMENT: Other = Other::Named("IP fragment");
 /// Part of a packet that was a fragment before it was sent in an encapsulation.

@@ -79,6 +79,8 @@ pub(crate) struct Call {
     pub(super) is_accepted: bool,
     /// Extent to which the moves of the other end for it are known.
     pub(crate) followed: Followed,
+    /// The responder was heard before: if the capture lacks the reply, that shows.
+    pub(super) shows_reply: bool,
     /// For how many nanoseconds its sender had had no credit for it.
     pub(super) credit_wait: Result<u64, CreditWaitUnknown>,
     /// Where its time goes.
@@ -134,6 +136,7 @@ impl Call {
             sent: 0,
             is_accepted: false,
             followed: Followed::No,
+            shows_reply: false,
             credit_wait: Err(CreditWaitUnknown::CallMissing),
             timeline,
             requester_last,

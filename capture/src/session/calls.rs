@@ -95,6 +95,7 @@ impl Session {
         self.last_call += 1;
         let id = self.last_call;
         call.sent = self.watch.progress.sent;
+        call.shows_reply = *self.heard.get(requester.other());
         if context.operations {
             self.shared(&call, xid, context);
         }
@@ -106,7 +107,7 @@ impl Session {
         } else if call.is_repeated {
             call.timeline.refuse(NotTimed::SameXid);
         }
-        if is_wanted && *self.heard.get(requester.other()) && !call.is_repeated && !may_lack {
+        if is_wanted && call.shows_reply && !call.is_repeated && !may_lack {
             call.followed = Followed::Since(self.unplaced.count());
         }
         let memory = self.memory.get_mut(requester);

@@ -127,11 +127,12 @@ impl Session {
         let mut handles = call.segments.iter().map(|segment| segment.handle);
         let found = handles.find_map(|handle| Some((handle, memory.is_shared(handle, self.last_call)?)));
         if let Some((handle, id)) = found
-            && let Some(other) = self.calls.get(&id).and_then(|call| call.message.prefix())
+            && let Some(waiting) = self.calls.get(&id)
+            && let Some(other) = waiting.message.prefix()
         {
             // If its reply was missed, the other call no longer waits.
             let is_after = |lost: Option<u64>| lost.is_some_and(|last_call| last_call >= id);
-            let known = !is_after(self.lost.active) && !is_after(self.lost.passive);
+            let known = waiting.shows_reply && !is_after(self.lost.active) && !is_after(self.lost.passive);
             let kind = MemoryUseKind::Shared { xid, with: other.xid, sent: call.sent };
             self.tell(owner, call.message.stamp, handle, kind, known, context);
         }

@@ -72,8 +72,6 @@ pub(super) trait OperationSink {
     fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken;
     /// An end acknowledged what the other sends, up to this number; `is_bare` says that its packet is nothing else.
     fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool);
-    /// `true` if a frame so far could not be read, so that no connection shows that it was its own.
-    fn has_unread(&self) -> bool;
 }
 
 /// Puts the packets of one connection in order.
@@ -625,15 +623,12 @@ impl Ordering {
     }
 
     fn request<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
-        let (mut number, known) = self.number(arrival);
-        let is_joined = known.is_none() && self.streams.get(arrival.from.other()).next.is_some();
+        let (mut number, _) = self.number(arrival);
         let stream = self.streams.get_mut(arrival.from);
         let mtu = self.mtu;
         let next = stream.expected(number, mtu);
         // Requests before the first were answered, so the capture lacks them.
-        let mut is_after_others = stream.answered.take().is_some_and(|answered| answered.get() < number);
-        // Frames that could not be read may have been requests before the first.
-        is_after_others |= is_joined && sink.has_unread();
+        let is_after_others = stream.answered.take().is_some_and(|answered| answered.get() < number);
         // No response was captured that would show the path MTU, so requests among them may be missing.
         let is_guessed = arrival.packet.operation != PacketKind::ReadRequest && std::mem::take(&mut stream.guessed);
         if is_after_others || is_guessed {
@@ -742,10 +737,6 @@ impl<S: OperationSink> OperationSink for Surely<'_, S> {
     fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool) {
         self.0.acknowledged(by, number, is_bare);
     }
-
-    fn has_unread(&self) -> bool {
-        self.0.has_unread()
-    }
 }
 
 /// Says of a packet that was refused, and came again, that its receiver threw it away.
@@ -772,10 +763,6 @@ mod tests {
         }
 
         fn acknowledged(&mut self, _by: (Side, Stamp), _number: u64, _is_bare: bool) {}
-
-        fn has_unread(&self) -> bool {
-            false
-        }
     }
 
     const SEND: u8 = 0x04;

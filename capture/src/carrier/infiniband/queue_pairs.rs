@@ -479,10 +479,6 @@ impl<H: Handler> OperationSink for ToSession<'_, H> {
     fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool) {
         self.handler.acknowledged(self.session, by, (number, is_bare));
     }
-
-    fn has_unread(&self) -> bool {
-        self.handler.has_unread()
-    }
 }
 
 impl<S> QueuePairEntry<S> {
