@@ -249,6 +249,27 @@ fn where_packets_came_out_of_order_what_rests_on_their_order_is_not_judged() {
     }
 }
 
+/// Two calls share a handle. If the server was not heard before them, a reply to the first may be missing unseen.
+#[test]
+fn a_call_before_the_first_message_of_its_server_may_have_been_answered() {
+    for is_heard in [false, true] {
+        let mut trace = Trace::new();
+        let joined = trace.packets.len();
+        if is_heard {
+            trace.null(0x98);
+        }
+        for xid in [XID, 8] {
+            let lists = Lists::writes(&[&[(MEMORY.0, u64::from(xid) << 20, 3000)]]);
+            trace.send(Client, &message(MSG, xid, &lists, &read3(xid, 3000)));
+        }
+        trace.acknowledge(Server);
+        trace.null(0x99);
+        let count = judge(&trace.packets[joined..]).1.into_iter().find(|count| count.rule.slug == "handle-shared");
+        let count = count.unwrap();
+        assert_eq!((count.broken, count.not_judged), (u64::from(is_heard), u64::from(!is_heard)));
+    }
+}
+
 #[test]
 fn what_more_waits_for_its_proof_than_is_kept_is_counted() {
     let mut trace = Trace::new();
