@@ -49,14 +49,37 @@ impl CrcVerdict {
     }
 }
 
+/// The ICRC at the end of a packet, and the one that belongs there.
+struct Icrc {
+    found: u32,
+    right: u32,
+}
+
+/// The checks of a packet.
+struct Checks {
+    icrc: Icrc,
+    vcrc: Option<bool>,
+}
+
 /// Checks the packet in `frame`; none if it holds no complete InfiniBand packet.
 #[must_use]
 pub fn verify_crc(frame: &Frame<'_>) -> Option<CrcVerdict> {
-    let network = link::network(frame);
-    verdict(network).or_else(|| verdict(link::innermost(network).network))
+    let Checks { icrc, vcrc } = checks(frame)?;
+    Some(CrcVerdict { icrc: icrc.found == icrc.right, vcrc })
 }
 
-fn verdict(network: Network<'_>) -> Option<CrcVerdict> {
+/// The ICRC that belongs to the packet in `frame`; none if it holds no complete InfiniBand packet.
+#[cfg(feature = "anonymize")]
+pub(crate) fn right_icrc(frame: &Frame<'_>) -> Option<u32> {
+    Some(checks(frame)?.icrc.right)
+}
+
+fn checks(frame: &Frame<'_>) -> Option<Checks> {
+    let network = link::network(frame);
+    checks_of(network).or_else(|| checks_of(link::innermost(network).network))
+}
+
+fn checks_of(network: Network<'_>) -> Option<Checks> {
     match network {
         Network::Ipv4(octets) => roce_v2_over_ipv4(octets),
         Network::Ipv6(octets) => roce_v2_over_ipv6(octets),
@@ -66,14 +89,14 @@ fn verdict(network: Network<'_>) -> Option<CrcVerdict> {
     }
 }
 
-/// Covers the Base Transport Header and what follows, and says whether the ICRC at the end of `octets` is right.
-fn icrc_is_right(mut hasher: Hasher, octets: &[u8]) -> Option<bool> {
-    let (covered, icrc) = octets.split_last_chunk::<ICRC_LEN>()?;
+/// Covers the Base Transport Header and what follows, up to the ICRC at the end of `octets`.
+fn icrc(mut hasher: Hasher, octets: &[u8]) -> Option<Icrc> {
+    let (covered, found) = octets.split_last_chunk::<ICRC_LEN>()?;
     let (start, rest) = covered.split_first_chunk()?;
     let [opcode, flags, key0, key1, _congestion] = *start;
     hasher.update(&[opcode, flags, key0, key1, 0xff]);
     hasher.update(rest);
-    Some(hasher.finalize() == u32::from_le_bytes(*icrc))
+    Some(Icrc { found: u32::from_le_bytes(*found), right: hasher.finalize() })
 }
 
 fn begin(lrh: [u8; 8]) -> Hasher {
@@ -90,7 +113,7 @@ fn cover_ipv6(hasher: &mut Hasher, header: &[u8]) -> Option<()> {
     Some(())
 }
 
-fn roce_v2_over_ipv4(octets: &[u8]) -> Option<CrcVerdict> {
+fn roce_v2_over_ipv4(octets: &[u8]) -> Option<Checks> {
     let ip = Ipv4::decode(octets).ok()?;
     if ip.is_fragment || ip.protocol != Udp::PROTOCOL {
         return None;
@@ -102,7 +125,7 @@ fn roce_v2_over_ipv4(octets: &[u8]) -> Option<CrcVerdict> {
     roce_v2(hasher, ip.payload, ip.payload_length)
 }
 
-fn roce_v2_over_ipv6(octets: &[u8]) -> Option<CrcVerdict> {
+fn roce_v2_over_ipv6(octets: &[u8]) -> Option<Checks> {
     let ip = Ipv6::decode(octets).ok()?;
     if ip.next_header != Udp::PROTOCOL {
         return None;
@@ -112,40 +135,40 @@ fn roce_v2_over_ipv6(octets: &[u8]) -> Option<CrcVerdict> {
     roce_v2(hasher, ip.payload, ip.payload_length)
 }
 
-fn roce_v2(mut hasher: Hasher, octets: &[u8], length: usize) -> Option<CrcVerdict> {
+fn roce_v2(mut hasher: Hasher, octets: &[u8], length: usize) -> Option<Checks> {
     let udp = Udp::decode(octets, length).ok().filter(Udp::is_roce)?;
     let [s0, s1, d0, d1, l0, l1, _, _] = *udp.header;
     hasher.update(&[s0, s1, d0, d1, l0, l1, 0xff, 0xff]);
-    let icrc = icrc_is_right(hasher, udp.payload.get(..udp.payload_length)?)?;
-    Some(CrcVerdict { icrc, vcrc: None })
+    let icrc = icrc(hasher, udp.payload.get(..udp.payload_length)?)?;
+    Some(Checks { icrc, vcrc: None })
 }
 
-fn grh_icrc_is_right(octets: &[u8]) -> Option<bool> {
+fn grh_icrc(octets: &[u8]) -> Option<Icrc> {
     let grh = Grh::decode(octets).ok()?;
     let mut hasher = begin(NO_LRH);
     cover_ipv6(&mut hasher, grh.header)?;
-    icrc_is_right(hasher, grh.payload.get(..grh.payload_length)?)
+    icrc(hasher, grh.payload.get(..grh.payload_length)?)
 }
 
-fn roce_v1(octets: &[u8]) -> Option<CrcVerdict> {
-    Some(CrcVerdict { icrc: grh_icrc_is_right(octets)?, vcrc: None })
+fn roce_v1(octets: &[u8]) -> Option<Checks> {
+    Some(Checks { icrc: grh_icrc(octets)?, vcrc: None })
 }
 
-fn infiniband(octets: &[u8]) -> Option<CrcVerdict> {
+fn infiniband(octets: &[u8]) -> Option<Checks> {
     let lrh = Lrh::decode(octets).ok()?;
     let payload = lrh.payload.get(..lrh.payload_length)?;
     let icrc = match lrh.next_header {
         NextHeader::Raw => return None,
-        NextHeader::Grh => grh_icrc_is_right(payload)?,
+        NextHeader::Grh => grh_icrc(payload)?,
         NextHeader::Bth => {
             let mut masked = *lrh.header;
             masked[0] |= 0xf0;
-            icrc_is_right(begin(masked), payload)?
+            icrc(begin(masked), payload)?
         }
     };
     let (covered, rest) = octets.split_at_checked(lrh.header.len() + lrh.payload_length)?;
     let vcrc = rest.first_chunk::<VCRC_LEN>().map(|vcrc| VCRC.checksum(covered) == u16::from_le_bytes(*vcrc));
-    Some(CrcVerdict { icrc, vcrc })
+    Some(Checks { icrc, vcrc })
 }
 
 #[cfg(test)]

@@ -4,15 +4,13 @@
 
 use core::ops::Range;
 
-use crc32fast::Hasher;
-
 use super::key::Replacer;
 use super::management;
 use super::octets::{keep, put};
-use crate::carrier::infiniband::crc::verify_crc;
+use crate::carrier::infiniband::crc::{right_icrc, verify_crc};
 use crate::carrier::infiniband::transport::{self, PacketKind, Transport};
 use crate::file::{Frame, LinkType};
-use crate::link::{self, Address, Content, ICRC_LEN};
+use crate::link::{self, Address, Content, Network};
 
 const ETHERNET: LinkType = LinkType(1);
 const MAC: usize = 6;
@@ -63,7 +61,7 @@ impl FrameLayout {
         if frame.link != ETHERNET {
             return None;
         }
-        let (network, kind) = network(frame.data)?;
+        let (network, kind) = network(frame)?;
         let transport = network
             + match kind {
                 // Without options.
@@ -158,7 +156,7 @@ impl FrameLayout {
         // The ICRC does not cover the checksums of IP and UDP, and these cover the ICRC.
         let icrc = self.transport + self.transport_length;
         if let Some(verdict) = verify_crc(frame)
-            && let Some(right) = self.icrc(to)
+            && let Some(right) = right_icrc(&Frame { data: to, ..*frame })
         {
             put(to, icrc, &(if verdict.icrc { right } else { !right }).to_le_bytes());
         }
@@ -199,50 +197,18 @@ impl FrameLayout {
         let pseudo = sum(octets.get(addresses)?, 17 + u32::from(length));
         Some(sum(octets.get(udp..udp + usize::from(length))?, u32::from(pseudo)))
     }
-
-    /// The right ICRC, if the packet is complete (InfiniBand Architecture, annexes A16 and A17).
-    fn icrc(&self, octets: &[u8]) -> Option<u32> {
-        let end = self.transport + self.transport_length;
-        octets.get(end..end + ICRC_LEN)?;
-        let mut covered = octets.get(self.network..end)?.to_vec();
-        let mut mask = |at: usize, bits: u8| {
-            if let Some(octet) = covered.get_mut(at) {
-                *octet |= bits;
-            }
-        };
-        match self.kind {
-            NetworkKind::Ipv4 => [1, 8, 10, 11].into_iter().for_each(|at| mask(at, 0xff)),
-            NetworkKind::Ipv6 | NetworkKind::Grh => {
-                mask(0, 0x0f);
-                [1, 2, 3, 7].into_iter().for_each(|at| mask(at, 0xff));
-            }
-        }
-        let transport = self.transport - self.network;
-        if self.kind != NetworkKind::Grh {
-            [transport - 2, transport - 1].into_iter().for_each(|at| mask(at, 0xff));
-        }
-        mask(transport + 4, 0xff);
-        let mut hasher = Hasher::new();
-        hasher.update(&[0xff; 8]);
-        hasher.update(&covered);
-        Some(hasher.finalize())
-    }
 }
 
 /// Returns the offset of the network layer of an Ethernet frame, and its kind.
-fn network(frame: &[u8]) -> Option<(usize, NetworkKind)> {
-    let mut at = 2 * MAC;
-    for _ in 0..=TAGS {
-        let ethertype = u16::from_be_bytes(*frame.get(at..)?.first_chunk()?);
-        match ethertype {
-            0x8100 | 0x88a8 | 0x9100 => at += 4,
-            0x0800 => return Some((at + 2, NetworkKind::Ipv4)),
-            0x86dd => return Some((at + 2, NetworkKind::Ipv6)),
-            0x8915 => return Some((at + 2, NetworkKind::Grh)),
-            _ => return None,
-        }
-    }
-    None
+fn network(frame: &Frame<'_>) -> Option<(usize, NetworkKind)> {
+    let (octets, kind) = match link::network(frame) {
+        Network::Ipv4(octets) => (octets, NetworkKind::Ipv4),
+        Network::Ipv6(octets) => (octets, NetworkKind::Ipv6),
+        Network::Grh(octets) => (octets, NetworkKind::Grh),
+        _ => return None,
+    };
+    let at = frame.data.len() - octets.len();
+    (at <= 2 * MAC + 4 * TAGS + 2).then_some((at, kind))
 }
 
 /// The one's complement sum of RFC 1071.
