@@ -245,15 +245,15 @@ impl Ordering {
         for side in [Side::Active, Side::Passive] {
             let missed = self.streams.get_mut(side).measure(mtu);
             if missed > 0 {
-                self.lose(side, (stamp, missed), sink);
+                self.lose((side, stamp), missed, Places::default(), sink);
             }
         }
     }
 
-    /// Reports that the capture lacks requests of an end, after a frame.
-    fn lose<S: OperationSink>(&mut self, from: Side, (stamp, missed): (Stamp, u64), sink: &mut S) {
+    /// Reports that the capture lacks packets of an end, after a frame; `places` if it is known which.
+    fn lose<S: OperationSink>(&mut self, (from, stamp): (Side, Stamp), missed: u64, places: Places, sink: &mut S) {
         self.counts.get_mut(from).missed += missed;
-        let (places, kind) = (Places::default(), OperationKind::Lost);
+        let kind = OperationKind::Lost;
         sink.take(Operation { from, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind }, true);
     }
 
@@ -551,15 +551,9 @@ impl Ordering {
         };
         stream.refusing = false;
         if stream.next.replace(end).is_some() && end > next {
-            self.counts.get_mut(side).missed += end - next;
             stream.remember_hole(next, end);
             let stamp = self.queue.packets.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
-            let places = Places { first: next, end };
-            let kind = OperationKind::Lost;
-            sink.take(
-                Operation { from: side, stamp, began: stamp, retransmitted: 0, first_sent: None, places, kind },
-                true,
-            );
+            self.lose((side, stamp), end - next, Places { first: next, end }, sink);
         }
     }
 
@@ -567,7 +561,7 @@ impl Ordering {
     fn lose_responses<S: OperationSink>(&mut self, side: Side, sink: &mut S) {
         let missed = self.streams.get(side).missed_responses(self.mtu);
         if missed > 0 {
-            self.lose(side.other(), (Stamp::default(), missed), sink);
+            self.lose((side.other(), Stamp::default()), missed, Places::default(), sink);
         }
     }
 
@@ -632,7 +626,7 @@ impl Ordering {
         // No response was captured that would show the path MTU, so requests among them may be missing.
         let is_guessed = arrival.packet.operation != PacketKind::ReadRequest && std::mem::take(&mut stream.guessed);
         if is_after_others || is_guessed {
-            self.lose(arrival.from, (arrival.stamp, 0), sink);
+            self.lose((arrival.from, arrival.stamp), 0, Places::default(), sink);
         }
         let counts = self.counts.get_mut(arrival.from);
         let stream = self.streams.get_mut(arrival.from);
