@@ -27,7 +27,7 @@ const SHOWN: usize = 1 << 20;
 ///
 /// No more comes out than the input allows. If the script only loses, cuts, repeats and moves frames, every complete
 /// message and RPC that comes out is one of the real capture, and no frame breaks a rule that it does not break there.
-/// What is found may only be said to be one of two possibilities, the other being that the capture lacks something.
+/// A finding may only be one of two possibilities, the other being that the capture lacks something.
 ///
 /// # Panics
 /// If this does not hold.

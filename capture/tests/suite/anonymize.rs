@@ -1,6 +1,6 @@
 //! Anonymized captures: what the commands say of them, and what of the original is left in them.
 //!
-//! What is confidential is found without the code that replaces it: text by its letters, data by its known content, handles and
+//! Confidential content is found without the code that replaces it: text by its letters, data by its known content, handles and
 //! stateids in the records of the original.
 
 use std::collections::{BTreeMap, HashSet};

@@ -42,7 +42,7 @@ impl Answer {
         }
     }
 
-    /// What a Responder has to do about a message that breaks this rule; `None` if nothing is specified (RFC 8166
+    /// The answer that a Responder owes to a message that breaks this rule; `None` if nothing is specified (RFC 8166
     /// section 4.5; version two -01 "Error Handling", -07 section 7).
     const fn to(rule: &str, format: Format) -> Option<Self> {
         let is_version_1 = matches!(format, Format::V1);
@@ -78,7 +78,7 @@ pub struct Broken {
     pub severity: Severity,
     /// Octets from the start of the message to what is wrong.
     pub offset: usize,
-    /// What a Responder has to do about it; `None` if that is not specified.
+    /// The answer that a Responder owes to it; `None` if that is not specified.
     pub answer: Option<Answer>,
 }
 

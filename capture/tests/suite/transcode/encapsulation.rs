@@ -2,9 +2,19 @@
 
 use super::{ETHERNET, Record};
 
-/// An encapsulation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encapsulation {
+macro_rules! encapsulations {
+    ($($name:ident),+ $(,)?) => {
+        /// An encapsulation.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Encapsulation {
+            $($name),+
+        }
+
+        pub const ENCAPSULATIONS: [Encapsulation; [$(Encapsulation::$name),+].len()] = [$(Encapsulation::$name),+];
+    };
+}
+
+encapsulations! {
     ErspanI,
     ErspanII,
     ErspanIII,
@@ -34,35 +44,6 @@ pub enum Encapsulation {
 }
 
 use Encapsulation::*;
-
-pub const ENCAPSULATIONS: [Encapsulation; 26] = [
-    ErspanI,
-    ErspanII,
-    ErspanIII,
-    GreEthernet,
-    GreIp,
-    GreMpls,
-    Vxlan,
-    VxlanOverIpv6,
-    Geneve,
-    Mpls,
-    MplsPseudowire,
-    IpInIpv4,
-    IpInIpv6,
-    SegmentRouting,
-    EtherIp,
-    VnTag,
-    CiscoMetadata,
-    AristaTimestamp,
-    Snap,
-    Pppoe,
-    Tzsp,
-    Null,
-    Loop,
-    Ppi,
-    Nflog,
-    MplsLink,
-];
 
 /// `records` of Ethernet in an encapsulation. Frames that it cannot carry stay as they are.
 pub fn encapsulate(records: &[Record], how: Encapsulation) -> Vec<Record> {
