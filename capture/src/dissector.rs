@@ -251,7 +251,7 @@ impl Dissector {
     }
 
     /// Takes the steps of the clock of the capture that the frames came from.
-    pub(crate) const fn take_clock_steps(&mut self, steps: ClockSteps) {
+    pub const fn take_clock_steps(&mut self, steps: ClockSteps) {
         self.state.summary.clock = steps;
     }
 

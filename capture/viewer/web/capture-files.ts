@@ -1,0 +1,29 @@
+// The captures, as the dissector reads them: a piece at a time, and at once, which only a worker may do.
+
+let files: readonly File[] = [];
+let furthest: number[] = [];
+const reader = new FileReaderSync();
+
+export function setFiles(given: readonly File[]): void {
+  files = given;
+  furthest = given.map(() => 0);
+}
+
+/** Octets that the first pass has read of all files. */
+export const octetsRead = (): number => furthest.reduce((sum, octets) => sum + octets, 0);
+
+export const octetsInAll = (): number => files.reduce((sum, file) => sum + file.size, 0);
+
+/** Reads octets of a file into a buffer, and returns their number. An error is a text for the user. */
+export function readCapture(file: number, offset: number, into: Uint8Array): number {
+  const chosen = files[file];
+  if (chosen === undefined) throw "there is no such file";
+  try {
+    const octets = new Uint8Array(reader.readAsArrayBuffer(chosen.slice(offset, offset + into.length)));
+    into.set(octets);
+    furthest[file] = Math.max(furthest[file] ?? 0, offset + octets.length);
+    return octets.length;
+  } catch (error) {
+    throw error instanceof DOMException ? `the file cannot be read any more: ${error.message}` : String(error);
+  }
+}
