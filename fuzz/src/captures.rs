@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Step, Time};
+use rpcrdma_dissector::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Step, Time};
 
 /// Scripts name a capture by its index in this list, so new ones go to the end. Numbers are taken modulo the length of
 /// the list, so the scripts in the corpus use the index itself.

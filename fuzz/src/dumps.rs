@@ -3,7 +3,7 @@
 //! The first octet of the input chooses: 0 stands for text, others for one of [`FORMS`], in which what follows is
 //! printed.
 
-use rpcrdma_capture::HexDump;
+use rpcrdma_dissector::HexDump;
 
 /// The most octets that are printed: more lines than the forms differ in.
 const OCTETS: usize = 1024;

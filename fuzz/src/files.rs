@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use rpcrdma_capture::Capture;
+use rpcrdma_dissector::Capture;
 
 /// The most octets of frames that are taken from a file: a few octets of a compressed one may stand for any number.
 const OCTETS: usize = 4 << 20;

@@ -18,7 +18,7 @@
 //! stands for one of 64 short pieces. Numbers are big-endian and taken modulo what is possible, so that every input is
 //! a script. The kind 0x14 puts all frames into the encapsulation that "value" names, also into several, one around the other.
 
-use rpcrdma_capture::Config;
+use rpcrdma_dissector::Config;
 
 use crate::captures::{Known, Record};
 use crate::encapsulate::{ADDED, encapsulate};

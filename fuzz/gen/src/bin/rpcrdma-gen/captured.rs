@@ -7,7 +7,7 @@ use rpcrdma::error;
 use rpcrdma::rules::{self, Exchange, Finding, Lists, Sent, SentV2};
 use rpcrdma::v1;
 use rpcrdma::v2::{Family, MessageV2};
-use rpcrdma_capture::{Capture, Captured, Config, Dialect, Direction, Events};
+use rpcrdma_dissector::{Capture, Captured, Config, Dialect, Direction, Events};
 use rpcrdma_gen::{Base, Format, Message, Role};
 
 /// The valid Calls or Replies in a capture, one of each shape: two of the same shape have the same cases.
@@ -61,7 +61,7 @@ fn shape(message: &Message) -> (Vec<u32>, Vec<usize>, Option<usize>, bool) {
 }
 
 /// The message, if it was sent as a Call or Reply and breaks no rule.
-fn valid(format: Format, role: Role, send: &rpcrdma_capture::Message) -> Option<Message> {
+fn valid(format: Format, role: Role, send: &rpcrdma_dissector::Message) -> Option<Message> {
     let direction = if role == Role::Call { Direction::Call } else { Direction::Reply };
     let is_of_role = send.rpc.as_ref().is_some_and(|rpc| rpc.direction == direction);
     let message = rpcrdma_gen::read(format, role, &send.octets).filter(|_| is_of_role)?;
