@@ -2,11 +2,12 @@
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 
 const LIMIT = 2_000_000;
-const bound = process.argv[2];
-if (bound === undefined) throw new Error("usage: build.mjs FOLDER");
+if (process.argv[2] === undefined) throw new Error("usage: build.mjs FOLDER");
+const bound = resolve(process.argv[2]);
 
 /** One script of a file and all that it imports. */
 async function bundle(entry, define = {}) {
@@ -24,7 +25,7 @@ const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base
 
 const worker = await bundle("web/worker.ts");
 const script = (await bundle("web/main.ts", { WORKER_SOURCE: JSON.stringify(worker) })).replaceAll("</script", "<\\/script");
-const sheets = ["../src/output/report/page.css", "node_modules/uplot/dist/uPlot.min.css", "web/style.css"];
+const sheets = ["../dissector/src/output/report/page.css", "node_modules/uplot/dist/uPlot.min.css", "web/style.css"];
 const style = (await Promise.all(sheets.map((sheet) => readFile(sheet, "utf8")))).join("\n");
 const module = gzipSync(await readFile(`${bound}/rpcrdma_viewer_bg.wasm`), { level: 9 }).toString("base64");
 const policy = [

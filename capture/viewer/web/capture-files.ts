@@ -1,5 +1,10 @@
 // The captures, as the dissector reads them: a piece at a time, and at once, which only a worker may do.
 
+/** Reads at once; only workers have it, and the types of a page do not. */
+declare class FileReaderSync {
+  readAsArrayBuffer(blob: Blob): ArrayBuffer;
+}
+
 let files: readonly File[] = [];
 let furthest: number[] = [];
 const reader = new FileReaderSync();

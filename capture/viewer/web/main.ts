@@ -186,7 +186,7 @@ class Page {
 
   /** Opens the next RPC of a kind. */
   private async step(kind: Notable, backwards: boolean): Promise<void> {
-    const from = this.openRow ?? (backwards ? 0xffff_ffff : 0xffff_ffff);
+    const from = this.openRow ?? 0xffff_ffff;
     const index = await this.ask().ask("next", from, kind, backwards);
     if (index === null) {
       by("status").textContent = `No RPC is ${kind}`;

@@ -12,7 +12,8 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let mut bindgen = Bindgen::new();
-    let bound = bindgen.input_path(module).web(true).and_then(|bindgen| bindgen.typescript(true).generate(folder));
+    bindgen.input_path(module).remove_name_section(true).remove_producers_section(true).typescript(true);
+    let bound = bindgen.web(true).and_then(|bindgen| bindgen.generate(folder));
     match bound {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
