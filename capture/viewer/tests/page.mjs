@@ -1,8 +1,6 @@
 // The page in a browser that knows nothing of this project, and the program that it has to agree with.
 import { chromium } from "playwright-core";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -24,15 +22,14 @@ export function run(...given) {
 /** The records that the program prints, but for the summary. */
 export const records = (...given) => run(...given).trim().split("\n").filter(Boolean).map((line) => JSON.parse(line)).filter(({ type }) => type !== "summary");
 
-/** A browser with a profile of its own. */
+/** A window of a browser whose profile is new, and goes with it. */
 export async function browser(options = {}) {
-  const profile = mkdtempSync(join(tmpdir(), "rpcrdma-viewer-"));
-  const context = await chromium.launchPersistentContext(profile, {
-    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true, acceptDownloads: true, viewport: { width: 1280, height: 900 },
+  const chrome = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true,
     args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-    ...options,
   });
-  context.on("close", () => rmSync(profile, { recursive: true, force: true }));
+  const context = await chrome.newContext({ acceptDownloads: true, viewport: { width: 1280, height: 900 }, ...options });
+  context.on("close", () => void chrome.close());
   return context;
 }
 

@@ -21,6 +21,8 @@ class Page {
   private state: State = parse(location.hash);
   private progress: Progress | undefined;
   private refreshed = 0;
+  /** Counts refreshes, so that one that was overtaken shows nothing more. */
+  private turn = 0;
   private openRow: number | null = null;
   private readonly filter = by<HTMLInputElement>("filter");
   private readonly grid = new Grid(by("grid"), {
@@ -61,6 +63,8 @@ class Page {
   /** Reads captures; those from before are closed. */
   private async open(files: readonly File[]): Promise<void> {
     this.client?.close();
+    this.turn++;
+    delete document.body.dataset["shown"];
     this.files = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
     this.progress = undefined;
     by("rpc").hidden = true;
@@ -113,23 +117,31 @@ class Page {
   /** Asks for everything that is shown, and shows it. */
   private async refresh(isSame: boolean): Promise<void> {
     this.refreshed = performance.now();
+    const turn = ++this.turn;
+    const isOvertaken = (): boolean => turn !== this.turn;
+    const isWhole = this.progress?.ended === true;
     const { filter, sort, descending, view } = this.state;
     if (document.activeElement !== this.filter) this.filter.value = filter;
     try {
       const client = this.ask();
       const count = await client.ask("select", { filter, sort, descending });
+      if (isOvertaken()) return;
       this.filter.removeAttribute("aria-invalid");
       by("filter-note").textContent = "";
       by("count").textContent = `${grouped(count)} of ${grouped(this.progress?.rpcs ?? 0)} RPCs`;
       this.grid.show(count, BigInt(this.progress?.first_ns ?? "0"), isSame);
       this.grid.sorted(sort, descending);
-      this.timeline.show(await client.ask("timeline", filter, INTERVALS), this.brush());
-      showDiagnosis(by("diagnosis"), await client.ask("diagnosis"), (words) => this.set({ filter: words, view: "rpcs" }));
+      const timeline = await client.ask("timeline", filter, INTERVALS);
+      const diagnosis = await client.ask("diagnosis");
+      if (isOvertaken()) return;
+      this.timeline.show(timeline, this.brush());
+      showDiagnosis(by("diagnosis"), diagnosis, (words) => this.set({ filter: words, view: "rpcs" }));
       await this.showView(view);
-      if (this.progress?.ended && this.openRow === null && this.state.rpc !== "") await this.showOpenRpc();
-      document.body.dataset["shown"] = `${this.progress?.ended === true}`;
+      if (isOvertaken()) return;
+      if (isWhole && this.openRow === null && this.state.rpc !== "") await this.showOpenRpc();
+      document.body.dataset["shown"] = String(isWhole);
     } catch (error) {
-      this.refuse(error);
+      if (!isOvertaken()) this.refuse(error);
     }
   }
 

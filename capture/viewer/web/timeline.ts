@@ -5,10 +5,31 @@ import { duration, grouped, octets } from "./format";
 import type { Timeline } from "./protocol";
 
 export const INTERVALS = 400;
+/** Pixels of an axis on the right. */
+const RIGHT = 48;
 
 type Values = uPlot.AlignedData;
-interface Series { readonly label: string; readonly colour: string; readonly look: "line" | "bars" | "points"; value(value: number): string }
-interface Chart { readonly title: string; readonly isLogarithmic: boolean; readonly series: readonly Series[]; values(timeline: Timeline): readonly (readonly (number | null)[])[] }
+interface Series {
+  readonly label: string;
+  readonly colour: string;
+  readonly look: "line" | "bars" | "points";
+  /** True if its scale is on the right. */
+  readonly isRight?: boolean;
+  value(value: number): string;
+}
+
+interface Chart {
+  readonly title: string;
+  readonly isLogarithmic: boolean;
+  readonly series: readonly Series[];
+  values(timeline: Timeline): readonly (readonly (number | null)[])[];
+}
+
+/** Each interval without a value has the one before. */
+function kept(series: readonly (number | null)[]): readonly (number | null)[] {
+  let last: number | null = null;
+  return series.map((value) => (last = value ?? last));
+}
 
 const calls = (value: number): string => value.toFixed(2);
 const CHARTS: readonly Chart[] = [
@@ -28,11 +49,11 @@ const CHARTS: readonly Chart[] = [
     ],
   },
   {
-    title: "Calls in flight", isLogarithmic: false, values: ({ answered, waiting, credits }) => [answered, waiting, credits],
+    title: "Calls in flight", isLogarithmic: false, values: ({ answered, waiting, credits }) => [answered, waiting, kept(credits)],
     series: [
       { label: "answered", colour: "--calls", look: "line", value: calls },
       { label: "without a reply", colour: "--error", look: "line", value: calls },
-      { label: "credits granted", colour: "--grant", look: "points", value: (value) => String(value) },
+      { label: "credits granted (right)", colour: "--grant", look: "line", isRight: true, value: (value) => value.toFixed(0) },
     ],
   },
   {
@@ -68,7 +89,7 @@ export class TimelineView {
     const times = timeline.resent.map((_, index) => (index + 0.5) * timeline.length_ns / 1e9);
     for (const chart of CHARTS) {
       const values = chart.values(timeline);
-      const figure = element("figure", { role: "group", "aria-label": this.describe(chart, values) }, element("figcaption", {}, chart.title));
+      const figure = element("figure", { "aria-label": this.describe(chart, values) }, element("figcaption", {}, chart.title));
       this.parent.append(figure);
       this.plots.push(new uPlot(this.options(chart, figure), [times, ...values] as unknown as Values, figure));
     }
@@ -86,21 +107,26 @@ export class TimelineView {
 
   private options(chart: Chart, figure: HTMLElement): uPlot.Options {
     const axis = { stroke: colour("--faint"), grid: { stroke: colour("--rule"), width: 1 }, ticks: { stroke: colour("--rule") } };
+    const right = chart.series.find(({ isRight }) => isRight);
+    const fromZero: uPlot.Scale = { range: (_, __, most) => [0, Math.max(most ?? 0, 1e-9) * 1.05] };
     const bars = uPlot.paths.bars?.({ size: [1, 20] });
     const stepped = uPlot.paths.stepped?.({ align: 1 });
     return {
       width: Math.max(280, figure.clientWidth), height: 150,
-      scales: { x: { time: false }, y: chart.isLogarithmic ? { distr: 3 } : { range: (_, __, most) => [0, Math.max(most, 1e-9) * 1.05] } },
+      // The time is at the same place in all charts, also beside an axis on the right.
+      padding: [8, right ? 0 : RIGHT, 0, 0],
+      scales: { x: { time: false }, y: chart.isLogarithmic ? { distr: 3 } : fromZero, ...(right ? { right: fromZero } : {}) },
       cursor: { sync: { key: "timeline" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
       legend: { live: true },
       axes: [
         { ...axis, values: (_, ticks) => ticks.map((tick) => `${Number(tick.toFixed(6))} s`) },
-        { ...axis, size: 84, values: (_, ticks) => ticks.map((tick) => tick === null ? "" : chart.series[0]!.value(tick)) },
+        { ...axis, ...(chart.isLogarithmic ? { grid: { show: false }, ticks: { show: false } } : {}), size: 84, values: (_, ticks) => ticks.map((tick) => tick === null ? "" : chart.series[0]!.value(tick)) },
+        ...(right ? [{ ...axis, scale: "right", side: 1 as const, size: RIGHT, grid: { show: false } }] : []),
       ],
       series: [
         { label: "time", value: (_, value) => value === null ? "–" : `${value.toFixed(3)} s` },
         ...chart.series.map((series): uPlot.Series => ({
-          label: series.label, stroke: colour(series.colour), width: series.look === "points" ? 0 : 1.5,
+          label: series.label, scale: series.isRight ? "right" : "y", stroke: colour(series.colour), width: series.look === "points" ? 0 : 1.5,
           value: (_, value) => value === null ? "–" : series.value(value),
           points: { show: series.look === "points", size: 4, fill: colour(series.colour) },
           ...(series.look === "bars" && bars ? { paths: bars, fill: colour(series.colour) } : {}),
