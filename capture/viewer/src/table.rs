@@ -118,7 +118,7 @@ impl Table {
         let mut selected: Vec<u32> = self.matching(&filter).map(|(index, _)| index).collect();
         let ranks = self.names.ranks();
         let rank = |name: Name| u64::from(Names::rank(name, &ranks));
-        let key = |index: &u32| self.row(*index).map_or((true, 0), |row| key(row, query.sort, rank));
+        let key = |index: &u32| self.row(*index).map_or((true, 0), |row| self.key(row, query.sort, rank));
         // Rows without a value come last either way, and rows with the same one in the order of the capture.
         let order = |a: &u32, b: &u32| -> Ordering {
             let ((a_lacks, a_key), (b_lacks, b_key)) = (key(a), key(b));
@@ -127,6 +127,26 @@ impl Table {
         };
         selected.sort_by(order);
         Ok(selected)
+    }
+
+    /// The value of a row in a column, and `true` if it has none. A call without a reply has its age for a latency.
+    fn key(&self, row: &Row, column: Column, rank: impl Fn(Name) -> u64) -> (bool, u64) {
+        let text = |name: Name| (name == Name::default(), rank(name));
+        let age = || row.is_waiting().then(|| self.last.saturating_sub(row.time));
+        let latency = || row.latency.or_else(age);
+        match column {
+            Column::Time => (false, row.time),
+            Column::Client => text(row.client),
+            Column::Server => text(row.server),
+            Column::Operation => text(row.operation),
+            Column::File => text(row.file),
+            Column::Status => text(row.status),
+            Column::Read => (false, row.read),
+            Column::Written => (false, row.written),
+            Column::Latency => (latency().is_none(), latency().unwrap_or_default()),
+            Column::Recovery => (false, row.recovery),
+            Column::Frame => (false, row.call.or(row.reply).map_or(0, u64::from)),
+        }
     }
 
     /// A row for the page.
@@ -155,23 +175,5 @@ impl Table {
             read_octets: row.read,
             write_octets: row.written,
         })
-    }
-}
-
-/// The value of a row in a column, and `true` if it has none.
-fn key(row: &Row, column: Column, rank: impl Fn(Name) -> u64) -> (bool, u64) {
-    let text = |name: Name| (name == Name::default(), rank(name));
-    match column {
-        Column::Time => (false, row.time),
-        Column::Client => text(row.client),
-        Column::Server => text(row.server),
-        Column::Operation => text(row.operation),
-        Column::File => text(row.file),
-        Column::Status => text(row.status),
-        Column::Read => (false, row.read),
-        Column::Written => (false, row.written),
-        Column::Latency => (row.latency.is_none(), row.latency.unwrap_or_default()),
-        Column::Recovery => (false, row.recovery),
-        Column::Frame => (false, row.call.or(row.reply).map_or(0, u64::from)),
     }
 }

@@ -135,7 +135,7 @@ class Page {
       const diagnosis = await client.ask("diagnosis");
       if (isOvertaken()) return;
       this.timeline.show(timeline, this.brush());
-      showDiagnosis(by("diagnosis"), diagnosis, (words) => this.set({ filter: words, view: "rpcs" }));
+      showDiagnosis(by("diagnosis"), diagnosis, (change) => this.set(change));
       await this.showView(view);
       if (isOvertaken()) return;
       if (isWhole && this.openRow === null && this.state.rpc !== "") await this.showOpenRpc();

@@ -30,7 +30,7 @@ export function showRpc(parent: HTMLElement, explained: Explained, files: readon
   const copy = (name: string, text: string): HTMLButtonElement =>
     button(`Copy ${name}`, () => void copyText(text).then(() => handlers.said(`Copied: ${text.slice(0, 80)}`), () => handlers.said("The browser does not permit copying")), { "data-copy": text });
   parent.replaceChildren(
-    element("h2", {}, `RPC ${record.rdma_xid} on connection ${record.connection}: ${transaction.operation}, ${duration(transaction.latency_ns)}`),
+    element("h2", {}, `RPC ${record.rdma_xid} on connection ${record.connection}: ${transaction.operation}, ${transaction.reply_frame === null ? "no reply" : duration(transaction.latency_ns)}`),
     element("p", { class: "buttons" },
       copy("Wireshark filter", displayFilter(record)), " ", copy("command line", command(record, files)), " ",
       copy("JSON", explained.json), " ",

@@ -108,7 +108,7 @@ export class TimelineView {
   private options(chart: Chart, figure: HTMLElement): uPlot.Options {
     const axis = { stroke: colour("--faint"), grid: { stroke: colour("--rule"), width: 1 }, ticks: { stroke: colour("--rule") } };
     const right = chart.series.find(({ isRight }) => isRight);
-    const fromZero: uPlot.Scale = { range: (_, __, most) => [0, Math.max(most ?? 0, 1e-9) * 1.05] };
+    const fromZero: uPlot.Scale = { range: (_, __, most) => [0, Math.max(most ?? 0, 1) * 1.05] };
     const bars = uPlot.paths.bars?.({ size: [1, 20] });
     const stepped = uPlot.paths.stepped?.({ align: 1 });
     return {
