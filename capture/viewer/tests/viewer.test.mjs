@@ -85,6 +85,17 @@ tabbed("a filter selects what the command line selects", async (tab) => {
   assert.match(await tab.textContent("#filter-note"), /'colour' is no filter/);
 });
 
+tabbed("a filter is completed by its words and the names in the capture", async (tab) => {
+  await choose(tab, lossy);
+  const suggested = async (text) => {
+    await tab.fill("#filter", text);
+    return tab.$$eval("#words option", (options) => options.map(({ value }) => value));
+  };
+  assert.deepEqual(await suggested("slo"), ["slower="]);
+  assert.deepEqual(await suggested("failed client=1"), ["failed client=192.0.2.2"]);
+  assert.ok((await suggested("op=")).includes('op="NFSv4 READ"'));
+});
+
 tabbed("rows are sorted by any column, both ways", async (tab) => {
   await choose(tab, lossy);
   const expected = records("transactions", "--json", lossy).map(({ latency_ns }) => latency_ns).sort((a, b) => b - a);

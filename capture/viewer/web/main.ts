@@ -1,7 +1,8 @@
 // The page: takes captures, and keeps everything that is shown in step with the state.
 import { Client } from "./client";
+import { Completion } from "./completion";
 import { showDiagnosis } from "./diagnosis";
-import { button, by, download, element } from "./dom";
+import { button, by, download } from "./dom";
 import { captures, dissector } from "./embedded";
 import { grouped, octets } from "./format";
 import { Grid } from "./grid";
@@ -25,6 +26,7 @@ class Page {
   private turn = 0;
   private openRow: number | null = null;
   private readonly filter = by<HTMLInputElement>("filter");
+  private readonly completion = new Completion(this.filter, by("words"));
   private readonly grid = new Grid(by("grid"), {
     rows: (from, count) => this.ask().ask("rows", from, count),
     sort: (column) => this.set({ sort: column, descending: this.state.sort === column ? !this.state.descending : true }),
@@ -81,7 +83,7 @@ class Page {
     } catch (error) {
       this.fail(error);
     }
-    void this.completeWords();
+    void this.completion.learn(client).catch((error: unknown) => this.fail(error));
   }
 
   private take(progress: Progress): void {
@@ -90,6 +92,7 @@ class Page {
     bar.hidden = by("cancel").hidden = progress.ended;
     bar.value = progress.size > 0 ? progress.read / progress.size : 0;
     const read = progress.ended ? "" : `${octets(progress.read)} of ${octets(progress.size)}, `;
+    by("status").title = `${octets(progress.memory)} of memory`;
     by("status").textContent = `${read}${grouped(progress.frames)} frames, ${grouped(progress.rpcs)} RPCs`;
     const notes = [...progress.errors];
     if (progress.rpcs_left_out > 0) notes.push(`${grouped(progress.rpcs_left_out)} more RPCs are not shown: choose a part of the capture`);
@@ -226,12 +229,6 @@ class Page {
     } catch (error) {
       this.fail(error);
     }
-  }
-
-  private async completeWords(): Promise<void> {
-    const [keys, flags] = await this.ask().ask("words");
-    const options = [...keys.map(([key, option]) => [`${key}=`, option] as const), ...flags];
-    by("words").replaceChildren(...options.map(([value, label]) => element("option", { value, label })));
   }
 
   private refuse(error: unknown): void {

@@ -46,6 +46,8 @@ export interface Progress {
   /** Octets read, and octets of all files. */
   readonly read: number;
   readonly size: number;
+  /** Octets that the dissector has taken. */
+  readonly memory: number;
 }
 
 export interface Diagnosis {

@@ -10,6 +10,7 @@ const REPORT = 250;
 interface Pass { step(frames: number): boolean }
 
 let viewer: Viewer | undefined;
+let memory: WebAssembly.Memory | undefined;
 let isCancelled = false;
 
 const say = (reply: Reply): void => postMessage(reply);
@@ -42,8 +43,8 @@ function opened(): Viewer {
 }
 
 function report(): void {
-  const counts = JSON.parse(opened().progress()) as Omit<Progress, "read" | "size">;
-  say({ progress: { ...counts, read: octetsRead(), size: octetsInAll() } });
+  const counts = JSON.parse(opened().progress()) as Omit<Progress, "read" | "size" | "memory">;
+  say({ progress: { ...counts, read: octetsRead(), size: octetsInAll(), memory: memory?.buffer.byteLength ?? 0 } });
 }
 
 async function read(): Promise<void> {
@@ -65,7 +66,7 @@ type Handlers = { [Call in keyof Answers]: (...given: Parameters<Answers[Call]>)
 
 const handlers: Handlers = {
   async open(module, files) {
-    initSync({ module });
+    ({ memory } = initSync({ module }));
     setFiles(files);
     viewer = new Viewer(files.map((file) => file.name));
     report();
