@@ -120,6 +120,9 @@ tabbed("a brush over a chart selects a time for everything, and the address keep
   const expected = records("transactions", "--json", "--since", since, "--until", until, lossy).length;
   await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${expected} of`);
   assert.ok(expected > 0 && expected < 62, `${expected}`);
+  const widths = await tab.$$eval(".u-select", (brushes) => brushes.map((brush) => brush.getBoundingClientRect().width));
+  assert.equal(widths.length, 4);
+  widths.forEach((width) => assert.ok(Math.abs(width - box.width * 0.4) < 4, `${widths}`));
 });
 
 tabbed("one RPC is what explain says of it, and its buttons copy", async (tab) => {

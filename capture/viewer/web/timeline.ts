@@ -93,7 +93,6 @@ export class TimelineView {
       this.parent.append(figure);
       this.plots.push(new uPlot(this.options(chart, figure), [times, ...values] as unknown as Values, figure));
     }
-    this.mark();
   }
 
   /** A chart in words: the greatest value of each series. */
@@ -134,35 +133,32 @@ export class TimelineView {
           ...(series.look === "points" ? { paths: () => null } : {}),
         })),
       ],
-      hooks: { setSelect: [(plot) => this.brushed(plot)] },
+      // A chart has no scale until it is ready.
+      hooks: { setSelect: [(plot) => this.brushed(plot)], ready: [(plot) => this.mark(plot)] },
     };
   }
 
   private brushed(plot: uPlot): void {
     const { left, width } = plot.select;
-    if (this.isMarking || width < 3) return;
+    if (width < 3) return;
     this.onBrush(Math.max(0, plot.posToVal(left, "x")), plot.posToVal(left + width, "x"));
   }
 
-  private isMarking = false;
-
-  /** Shows the brush in all charts. */
-  private mark(): void {
+  /** Shows the brush in a chart. */
+  private mark(plot: uPlot): void {
     const brush = this.shown?.brush;
-    this.isMarking = true;
-    for (const plot of this.plots) {
-      const [from, until] = brush ? brush.map((time) => plot.valToPos(time, "x")) as [number, number] : [0, 0];
-      plot.setSelect({ left: from, width: until - from, top: 0, height: brush ? plot.over.clientHeight : 0 }, false);
-    }
-    this.isMarking = false;
+    if (brush === undefined || brush === null) return;
+    const [from, until] = brush.map((time) => Math.min(plot.over.clientWidth, plot.valToPos(time, "x"))) as [number, number];
+    plot.setSelect({ left: from, width: until - from, top: 0, height: plot.over.clientHeight }, false);
   }
 
   private resize(): void {
     for (const plot of this.plots) {
       const width = Math.max(280, plot.root.parentElement?.clientWidth ?? 0);
-      if (width !== plot.width) plot.setSize({ width, height: 150 });
+      if (width === plot.width) continue;
+      plot.setSize({ width, height: 150 });
+      this.mark(plot);
     }
-    this.mark();
   }
 
   /** Saves the charts as one picture. */
