@@ -1,4 +1,5 @@
 //! Rows of the viewer against the records that the program prints.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use dissector::output::file_names::FileNames;
 use dissector::output::transactions;

@@ -65,11 +65,7 @@ impl FileNames {
     /// The name of the file that an RPC with these arguments is about, as a terminal shows it, if it was seen.
     #[cfg(feature = "text")]
     #[must_use]
-    pub fn of_transaction(
-        &self,
-        transaction: &Transaction,
-        arguments: &[OperationArguments<'_>],
-    ) -> Option<String> {
+    pub fn of_transaction(&self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Option<String> {
         let about = main_arguments(transaction, arguments)?;
         self.of(server(transaction), about).map(escaped)
     }
