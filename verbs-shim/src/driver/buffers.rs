@@ -211,6 +211,7 @@ impl From<Error> for Ended {
     fn from(error: Error) -> Self {
         match error {
             Error::Disconnected => Self::Peer,
+            Error::Removed => Self::Removed,
             error => Self::Refused(error),
         }
     }

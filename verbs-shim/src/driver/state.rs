@@ -170,8 +170,13 @@ impl<V: Provider> ConnectionState<V> {
                 self.close(resources);
                 false
             }
+            Err(Error::Removed) => {
+                self.end(Ended::Removed);
+                self.close(resources);
+                false
+            }
             Err(error) => {
-                self.end(Ended::Refused(error));
+                self.end(Ended::from(error));
                 false
             }
         }
@@ -465,8 +470,10 @@ impl<V: Provider> ConnectionState<V> {
                 self.ended = Some(ended);
                 self.jobs.add(Job::Disconnect);
             }
-            // Posting failed because the connection was over, before the completion with the reason was taken.
-            Some(Ended::Peer) if matches!(ended, Ended::Failed(..)) => self.ended = Some(ended),
+            // Posting failed or work was flushed because the connection was over, before the reason was taken.
+            Some(Ended::Peer) if matches!(ended, Ended::Failed(..) | Ended::Removed | Ended::Refused(_)) => {
+                self.ended = Some(ended);
+            }
             Some(_) => {}
         }
         // If the other side ended it, a completion may still have the reason, as long as this side goes on polling.

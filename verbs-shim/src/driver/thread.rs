@@ -54,7 +54,7 @@ impl Driver {
         let (waiter, driven) = (Waiter::new()?, Mutex::default());
         let begun: &'static Self = Box::leak(Box::new(Self { waiter, driven }));
         let run = || begun.run();
-        thread::Builder::new().name("rpcrdma driver".to_owned()).spawn(run).map_err(|_| Error::Exhausted)?;
+        thread::Builder::new().name("rpcrdma driver".to_owned()).spawn(run).map_err(|_| Error::Threads)?;
         Ok(driver.insert(begun))
     }
 

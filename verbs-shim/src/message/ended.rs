@@ -14,6 +14,8 @@ pub enum Ended {
     Here,
     /// The other side has ended it, or no longer knows of it.
     Peer,
+    /// This side's adapter was removed.
+    Removed,
     /// A work request or a receive failed.
     Failed(Kind, Status),
     /// The other side broke the rules of RPC-over-RDMA.
@@ -54,6 +56,18 @@ pub enum InternalFault {
 impl Ended {
     /// An item named by a Requester or Responder does not exist.
     pub(crate) const MISSING: Self = Self::Internal(InternalFault::Missing);
+
+    /// Advice for a user, if there is any.
+    #[must_use]
+    pub const fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Removed => Error::Removed.advice(),
+            Self::Refused(error) => error.advice(),
+            Self::Failed(_, Status::PortDown) => Error::PortDown.advice(),
+            Self::Failed(_, Status::NoAnswer) => Some("is the other host up, and does the network still lead to it?"),
+            _ => None,
+        }
+    }
 }
 
 impl From<InputError> for Ended {
@@ -69,6 +83,7 @@ impl fmt::Display for Ended {
         match self {
             Self::Here => f.write_str("this side ended it"),
             Self::Peer => f.write_str("the other side ended it"),
+            Self::Removed => f.write_str("this side's RDMA adapter was removed"),
             Self::Failed(kind, status) => write!(f, "{kind} failed: {status}"),
             Self::PeerFault(fault) => write!(f, "the other side broke the protocol: {fault}"),
             Self::Internal(fault) => write!(f, "this side failed: {fault}; please report this as a bug"),
