@@ -289,6 +289,24 @@ impl<V: Provider> SharedConnection<V> {
         }))
     }
 
+    /// Makes the driver attend to the end of the connection, and to its deadlines, while nobody uses it. A connection
+    /// that cannot be watched is attended to when it is next used.
+    fn attend(&self, driver: &Watch) {
+        let state = self.lock();
+        if state.closed {
+            return;
+        }
+        if let Some(next) = state.next_end() {
+            driver.wake_at(next);
+        }
+        drop(state);
+        let watched = self.resources.verbs.watch_end(&self.resources.queue_pair, driver.waiter(), driver.key());
+        if watched == Ok(Armed::Ready) {
+            // When the other connections had their turn.
+            driver.wake();
+        }
+    }
+
     /// Notifies other threads of a change: threads that wait for the polling thread, the polling thread itself, and the
     /// background poller.
     fn notify(&self, state: &mut ConnectionState<V>) {
@@ -486,6 +504,15 @@ impl<V: Provider> OwnedConnection<V> {
         true
     }
 
+    /// Makes the driver attend to the connection, without polling for its completions: a thread that waits for a reply
+    /// still takes it without waking another.
+    pub(crate) fn attend_when_idle(&self) {
+        let state = self.lock();
+        let driver = self.driver(&state).cloned();
+        drop(state);
+        driver.iter().for_each(|driver| self.attend(driver));
+    }
+
     /// Ensures that a given-up call does not wait too long for its reply.
     pub(crate) fn watch_grace(&self, outcome: &Result<(), CallError>) {
         if matches!(outcome, Err(CallError::TimedOut(Progress::Sent))) {
@@ -499,14 +526,20 @@ impl<V: Provider> Driven for SharedConnection<V> {
     fn drive(&self, watch: &Watch) {
         let mut state = self.lock();
         state.jobs.take_over();
-        if self.background_poller.get() != Some(&BackgroundPoller::Driver) {
-            return self.finish(state);
-        }
-        state.background_watch = None;
-        drop(self.progress(state, Duration::ZERO));
-        if self.arm(watch) == Some(Armed::Ready) {
-            // When the other connections had their turn.
-            watch.wake();
+        match self.background_poller.get() {
+            Some(BackgroundPoller::Server) => self.finish(state),
+            Some(BackgroundPoller::Driver) => {
+                state.background_watch = None;
+                drop(self.progress(state, Duration::ZERO));
+                if self.arm(watch) == Some(Armed::Ready) {
+                    // When the other connections had their turn.
+                    watch.wake();
+                }
+            }
+            None => {
+                drop(self.progress(state, Duration::ZERO));
+                self.attend(watch);
+            }
         }
     }
 

@@ -11,6 +11,9 @@ use crate::verbs::Error;
 
 /// A client of RPC-over-RDMA: one connection for calls. Clones share it; dropping the last one ends it.
 ///
+/// While nobody uses it, the one thread that this library has for all its clients attends to the end of the connection:
+/// [`Connection::ended`] says at once that the other side has ended it, or that the adapter was removed.
+///
 /// ```
 /// use std::thread;
 ///

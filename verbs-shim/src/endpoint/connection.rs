@@ -102,6 +102,7 @@ impl<V: Provider> Connection<V> {
             Negotiation::Agreed(_) => {
                 let owned =
                     OwnedConnection::new(resources, (buffers, channel), (calls, answers), address, (settings, &[]));
+                owned.attend_when_idle();
                 Ok(Attempt::Connected(Self::of(Arc::new(owned))))
             }
             Negotiation::Elsewhere(_) => Ok(Attempt::Version1),
@@ -253,6 +254,11 @@ impl<V: Provider> Connection<V> {
     /// until there are none, and then [arms](Self::arm) the connection.
     pub(crate) fn begin_serving(&self) {
         self.shared.begin_serving();
+    }
+
+    /// Makes a thread of the process attend to the end of the connection while nobody uses it.
+    pub(crate) fn attend_when_idle(&self) {
+        self.shared.attend_when_idle();
     }
 
     /// Returns the number of completions taken so far.

@@ -46,11 +46,14 @@ pub(super) struct Link {
     wakeup: Wakeup,
     /// True if the active side, or the passive side, has ended it.
     ended: [AtomicBool; 2],
+    /// True if the phase is [`LinkPhase::Over`].
+    over: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
 pub(super) struct LinkState {
     pub(super) phase: LinkPhase,
+    over: Arc<AtomicBool>,
     /// The answer to the request, and the time when the active side learns of it.
     answer: Option<(Instant, Result<Vec<u8>, Error>)>,
     active: Option<Half>,
@@ -126,8 +129,11 @@ impl Link {
     /// A queue pair that is not connected.
     pub(super) fn new(domain: Domain, port: Arc<Port>, depths: Depths, counters: Arc<Counters>) -> Self {
         let active = Some(Half::new(domain, port, depths));
-        let state = LinkState { phase: LinkPhase::Idle, answer: None, active, passive: None, counters, wire: None };
-        Self { state: Mutex::new(state), wakeup: Wakeup::default(), ended: [const { AtomicBool::new(false) }; 2] }
+        let (phase, over) = (LinkPhase::Idle, Arc::new(AtomicBool::new(false)));
+        let state =
+            LinkState { phase, over: Arc::clone(&over), answer: None, active, passive: None, counters, wire: None };
+        let ended = [const { AtomicBool::new(false) }; 2];
+        Self { state: Mutex::new(state), wakeup: Wakeup::default(), ended, over }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LinkState> {
@@ -147,6 +153,14 @@ impl Link {
     /// Wakes all waiting threads, because something has changed.
     pub(super) fn notify(&self) {
         self.wakeup.notify();
+        if self.is_over() {
+            self.wakeup.notify_of_end();
+        }
+    }
+
+    /// Returns true if it is over, without a lock.
+    fn is_over(&self) -> bool {
+        self.ended.iter().chain([&*self.over]).any(|over| over.load(Ordering::Acquire))
     }
 
     /// Interrupts the wait of this side for a completion, or its next one.
@@ -171,10 +185,16 @@ impl Link {
         self.wakeup.watch(side, watch);
         drop(state);
         // A side may end it without the lock, and may have found no thread to notify.
-        if self.ended.iter().any(|ended| ended.load(Ordering::Acquire)) {
+        if self.is_over() {
             self.notify();
         }
         Armed::Quiet
+    }
+
+    /// Makes `watch` wake its waiter when the connection is over, unless it already is.
+    pub(super) fn watch_end(&self, side: Side, watch: Watch) -> Armed {
+        self.wakeup.watch_end(side, watch);
+        if self.is_over() { Armed::Ready } else { Armed::Quiet }
     }
 
     /// Ends the connection from one side, unless it is over.
@@ -317,6 +337,7 @@ impl LinkState {
     /// Ends the connection, and flushes all incomplete work.
     pub(super) fn end(&mut self) {
         self.phase = LinkPhase::Over;
+        self.over.store(true, Ordering::Release);
         self.active.iter_mut().chain(&mut self.passive).for_each(Half::flush);
     }
 

@@ -608,6 +608,12 @@ impl Verbs for Adapter {
         Ok(link.watch(side, Watch::new(waiter, key)))
     }
 
+    fn watch_end(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+        not_held()?;
+        let Seat { link, side } = queue_pair.seat();
+        Ok(link.watch_end(side, Watch::new(waiter, key)))
+    }
+
     fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         not_held()?;
         Ok(listener.door.watch(Watch::new(waiter, key)))

@@ -172,6 +172,10 @@ impl Verbs for Device {
         queue_pair.watch(Watch::new(waiter, key))
     }
 
+    fn watch_end(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+        queue_pair.watch_end(waiter, key)
+    }
+
     fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         listener.watch(waiter, key)
     }

@@ -26,7 +26,7 @@ use super::memory::{Domain, MemoryRange, Region};
 use super::sys;
 use crate::verbs::Error;
 use crate::verbs::descriptors::{self, EventDescriptor};
-use crate::verbs::waiter::Watch;
+use crate::verbs::waiter::{Waiter, Watch};
 use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Work};
 
 /// Number of polls that cost less than reading the clock.
@@ -392,6 +392,18 @@ impl QueuePair {
         }
         // A sleeping thread takes all completions, and notifies the others.
         state.watch = Some(watch);
+        Ok(Armed::Quiet)
+    }
+
+    /// Makes a waiter return a key when there is a connection event.
+    pub(super) fn watch_end(&self, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+        let mut state = self.lock();
+        state.take_connection_events(&self.channel);
+        if state.phase == PairPhase::Over {
+            return Ok(Armed::Ready);
+        }
+        drop(state);
+        waiter.watch(self.channel.as_fd(), key)?;
         Ok(Armed::Quiet)
     }
 

@@ -343,6 +343,13 @@ pub trait Verbs {
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
     fn watch(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
 
+    /// Makes a waiter return this key once when the connection may be over, and not for completions: for a connection
+    /// that nobody uses at the moment. [`Armed::Ready`] if it is over.
+    ///
+    /// # Errors
+    /// [`Error::MemoryHeld`], [`Error::Exhausted`].
+    fn watch_end(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
+
     /// Makes a waiter return this key once when there is a request, like [`watch`](Self::watch).
     ///
     /// # Errors

@@ -10,6 +10,7 @@ use rpcrdma_verbs::{
     Call, CallError, Client, Ended, Error, Kind, Progress, Request, Server, Service, Settings, Status,
 };
 
+use crate::support::eventually::becomes_so;
 use crate::support::stopping::Stopping;
 
 pub(crate) const LONG: Duration = Duration::from_secs(10);
@@ -147,5 +148,22 @@ fn a_link_that_comes_back_in_time_loses_nothing() {
             there.set_port(PortState::Up);
             called.join().unwrap().unwrap();
         });
+    });
+}
+
+#[test]
+fn an_idle_client_learns_of_the_end_at_once() {
+    with_server_of(Settings::server(), |fabric, there, _| {
+        let ends = |end: &dyn Fn(&Adapter), expected: Ended| {
+            let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+            let client = connect(&here, &Settings::client()).unwrap();
+            client.call(&mut null()).unwrap();
+            end(&here);
+            becomes_so(|| client.connection().ended().is_some());
+            assert_eq!(client.connection().ended(), Some(expected));
+            here.remove();
+        };
+        ends(&Adapter::remove, Ended::Removed);
+        ends(&|_| there.remove(), Ended::Peer);
     });
 }

@@ -12,6 +12,7 @@ use rpcrdma_verbs::loopback::Adapter;
 use rpcrdma_verbs::{CallError, Client, Ended, MAX_CALLS, Pending, Progress, Request, Settings};
 
 use crate::support::echo;
+use crate::support::eventually::becomes_so;
 use crate::support::service::with_service;
 
 /// Counts how often it is woken.
@@ -39,15 +40,6 @@ impl Waiting {
 
     fn woken(&self) -> usize {
         self.1.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Waits until the condition holds.
-fn becomes_so(is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(10));
-        thread::sleep(Duration::from_millis(2));
     }
 }
 
