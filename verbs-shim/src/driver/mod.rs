@@ -47,6 +47,7 @@ pub(crate) mod call_queue;
 mod calling;
 mod flow_control;
 mod jobs;
+mod keep_alive;
 pub(crate) mod negotiation;
 mod registration;
 pub(crate) mod resources;

@@ -190,6 +190,7 @@ impl<V: Provider> SharedConnection<V> {
         let left = ends.map_or(longest, |ends| longest.min(ends.saturating_duration_since(Instant::now())));
         if state.poller == Poller::None && !state.closed {
             state = self.poll(state, left, ends);
+            state.keep_alive(&self.resources);
             if !longest.is_zero()
                 && let Some(background_watch) = &state.background_watch
             {
@@ -420,10 +421,15 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    pub(crate) fn disconnect(&self) {
+    /// Ends the connection for this reason.
+    pub(crate) fn end_because(&self, ended: Ended) {
         let mut state = self.lock();
-        state.end(Ended::Here);
+        state.end(ended);
         self.finish(state);
+    }
+
+    pub(crate) fn disconnect(&self) {
+        self.end_because(Ended::Here);
     }
 
     pub(crate) const fn peer(&self) -> SocketAddr {

@@ -15,6 +15,7 @@ use super::call_queue::{QueuePosition, WaitMode};
 use super::calling::Calling;
 use super::flow_control::FlowControl;
 use super::jobs::{Done, Job, Jobs};
+use super::keep_alive::{Check, KeepAlive};
 use super::negotiation::send_control;
 use super::registration::RegistrationId;
 use super::resources::{Posted, Provider, Resources};
@@ -54,6 +55,7 @@ pub(crate) struct ConnectionState<V: Provider> {
     pub(super) closed: bool,
     /// Number of completions taken so far.
     pub(super) taken: u64,
+    keep_alive: Option<KeepAlive>,
     /// Wakes the background poller, while it sleeps.
     pub(super) background_watch: Option<Watch>,
     /// Thread of a server that serves the connection.
@@ -128,6 +130,7 @@ impl<V: Provider> ConnectionState<V> {
             unusable: None,
             closed: false,
             taken: 0,
+            keep_alive: settings.keep_alive.and_then(|interval| KeepAlive::new(interval, Instant::now())),
             background_watch: None,
             server_thread: None,
         };
@@ -418,7 +421,8 @@ impl<V: Provider> ConnectionState<V> {
     /// Returns the earliest deadline.
     pub(super) fn next_end(&self) -> Option<Instant> {
         let provided = self.answering.as_ref().and_then(Answering::next_end);
-        provided.into_iter().chain(self.grace_ends()).min()
+        let keep_alive = self.keep_alive.as_ref().filter(|_| self.ended.is_none()).map(KeepAlive::next);
+        provided.into_iter().chain(self.grace_ends()).chain(keep_alive).min()
     }
 
     /// Returns the deadline of the oldest given-up call.
@@ -443,6 +447,20 @@ impl<V: Provider> ConnectionState<V> {
     pub(super) fn set_timer(&self) {
         if let (Some(background_watch), Some(ends)) = (&self.background_watch, self.next_end()) {
             background_watch.wake_at(ends);
+        }
+    }
+
+    /// Checks if the other side is still there, after all completions were taken.
+    pub(super) fn keep_alive(&mut self, resources: &Resources<V>) {
+        let Some(keep_alive) = self.keep_alive.as_mut().filter(|_| self.ended.is_none()) else { return };
+        match keep_alive.check(Instant::now(), self.taken) {
+            Check::Alive => {}
+            Check::Probe => {
+                if let Err(error) = self.buffers.keep_alive(resources) {
+                    self.end(Ended::from(error));
+                }
+            }
+            Check::Silent => self.end(Ended::Silent),
         }
     }
 

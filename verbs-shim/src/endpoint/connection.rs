@@ -256,6 +256,11 @@ impl<V: Provider> Connection<V> {
         self.shared.begin_serving();
     }
 
+    /// Ends the connection for this reason: all calls are lost.
+    pub(crate) fn end_because(&self, ended: Ended) {
+        self.shared.end_because(ended);
+    }
+
     /// Makes a thread of the process attend to the end of the connection while nobody uses it.
     pub(crate) fn attend_when_idle(&self) {
         self.shared.attend_when_idle();

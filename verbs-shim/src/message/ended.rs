@@ -22,6 +22,9 @@ pub enum Ended {
     PeerFault(PeerFault),
     /// This side failed: neither the other side nor the application is to blame.
     Internal(InternalFault),
+    /// The other side has not acknowledged anything for too long
+    /// ([`SettingsBuilder::keep_alive`](crate::SettingsBuilder::keep_alive)).
+    Silent,
     /// The reply to a given-up call has not come within [`SettingsBuilder::grace`](crate::SettingsBuilder::grace).
     Unanswered,
     /// The adapter refused an operation.
@@ -64,7 +67,9 @@ impl Ended {
             Self::Removed => Error::Removed.advice(),
             Self::Refused(error) => error.advice(),
             Self::Failed(_, Status::PortDown) => Error::PortDown.advice(),
-            Self::Failed(_, Status::NoAnswer) => Some("is the other host up, and does the network still lead to it?"),
+            Self::Silent | Self::Failed(_, Status::NoAnswer) => {
+                Some("is the other host up, and does the network still lead to it?")
+            }
             _ => None,
         }
     }
@@ -87,6 +92,7 @@ impl fmt::Display for Ended {
             Self::Failed(kind, status) => write!(f, "{kind} failed: {status}"),
             Self::PeerFault(fault) => write!(f, "the other side broke the protocol: {fault}"),
             Self::Internal(fault) => write!(f, "this side failed: {fault}; please report this as a bug"),
+            Self::Silent => f.write_str("the other side no longer acknowledges anything"),
             Self::Unanswered => f.write_str("a given-up call was not answered in time"),
             Self::Refused(error) => write!(f, "the adapter refused: {error}"),
         }

@@ -5,11 +5,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, NO_ANSWER, PortState, SetUpFault};
+use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults, NO_ANSWER, PathMtu, PortState, SetUpFault};
 use rpcrdma_verbs::{
-    Call, CallError, Client, Ended, Error, Kind, Progress, Request, Server, Service, Settings, Status,
+    Call, CallError, Client, Ended, Error, Kind, Progress, Request, Server, Service, Settings, Status, Versions,
 };
 
+use crate::dissected::{File, dissect};
 use crate::support::eventually::becomes_so;
 use crate::support::stopping::Stopping;
 
@@ -166,4 +167,89 @@ fn an_idle_client_learns_of_the_end_at_once() {
         ends(&Adapter::remove, Ended::Removed);
         ends(&|_| there.remove(), Ended::Peer);
     });
+}
+
+/// Settings with a keep-alive.
+fn alive(settings: Settings, interval: Duration) -> Settings {
+    settings.to_builder().keep_alive(Some(interval)).build().unwrap()
+}
+
+#[test]
+fn an_idle_client_finds_a_dead_server() {
+    // The adapter finds it first, or the interval is over first.
+    let cases = [(2 * NO_ANSWER, Ended::Failed(Kind::Write, Status::NoAnswer)), (NO_ANSWER / 5, Ended::Silent)];
+    for (interval, expected) in cases {
+        with_server_of(Settings::server(), |fabric, there, _| {
+            let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+            let client = connect(&here, &alive(Settings::client(), interval)).unwrap();
+            client.call(&mut null()).unwrap();
+            there.set_port(PortState::Down);
+            let begun = Instant::now();
+            becomes_so(|| client.connection().ended().is_some());
+            let ended = client.connection().ended().unwrap();
+            assert!(ended == expected || ended == Ended::Silent, "{ended}");
+            assert!(
+                begun.elapsed() >= interval && begun.elapsed() < 10 * interval + LONG / 10,
+                "{:?}",
+                begun.elapsed()
+            );
+            assert!(ended.advice().is_some());
+        });
+    }
+}
+
+#[test]
+fn a_server_finds_a_dead_client() {
+    with_server_of(alive(Settings::server(), NO_ANSWER / 5), |fabric, _, ended| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+        let client = connect(&here, &Settings::client()).unwrap();
+        client.call(&mut null()).unwrap();
+        here.set_port(PortState::Down);
+        assert_eq!(ended.recv_timeout(LONG), Ok(Ended::Silent));
+    });
+}
+
+#[test]
+fn a_keep_alive_harms_no_connection_that_is_idle_and_sends_nothing_on_a_busy_one() {
+    const INTERVAL: Duration = Duration::from_millis(20);
+    for versions in [Versions::ONE, Versions::all()] {
+        let settings = |settings: Settings| {
+            let settings = settings.to_builder().versions(versions).build().unwrap();
+            alive(settings, INTERVAL)
+        };
+        with_server_of(settings(Settings::server()), |fabric, _, ended| {
+            let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+            let client = connect(&here, &settings(Settings::client())).unwrap();
+            let begun = Instant::now();
+            client.call(&mut null()).unwrap();
+            while begun.elapsed() < 4 * INTERVAL {
+                client.call(&mut null()).unwrap();
+            }
+            assert!(fabric.counts().writes <= 1, "a machine may be slow, but {}", fabric.counts().writes);
+            becomes_so(|| fabric.counts().writes > 10);
+            client.call(&mut null()).unwrap();
+            assert_eq!((client.connection().ended(), ended.try_recv().ok()), (None, None));
+        });
+    }
+}
+
+#[test]
+fn a_keep_alive_breaks_no_rule() {
+    let file = File::default();
+    let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
+    let [here, there] = [1, 200].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
+    let settings = |settings| alive(settings, Duration::from_millis(20));
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings(Settings::server())).unwrap();
+    thread::scope(|scope| {
+        let stopping = Stopping(server.stopper());
+        scope.spawn(|| server.serve(&Answering(mpsc::channel().0)));
+        let client = connect(&here, &settings(Settings::client())).unwrap();
+        client.call(&mut null()).unwrap();
+        becomes_so(|| fabric.counts().writes > 10);
+        client.call(&mut null()).unwrap();
+        drop((client, stopping));
+    });
+    fabric.end_capture().unwrap();
+    let found = dissect(&file.octets());
+    assert_eq!((found.slugs(), found.transactions.len()), (vec![], 2));
 }
