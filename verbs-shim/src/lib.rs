@@ -23,6 +23,7 @@
 //!
 //! - [`Client`] connects, and makes each [`Call`]: [`Client::call`] waits for the reply, [`Client::start`] returns a
 //!   [`Pending`], which is a future for any runtime.
+//! - [`Reconnecting`] is a client that connects again when its connection is lost.
 //! - [`Server`] accepts connections, and passes each [`Request`] to a [`Service`]. A [`Dispatcher`] is a service made
 //!   of procedures.
 //! - [`Stream`] is a message. Its data items have buffers of their own, and move by RDMA.
@@ -138,6 +139,7 @@ pub use endpoint::client::Client;
 pub use endpoint::connection::Connection;
 pub use endpoint::dispatcher::{Dispatcher, ProcedureCall, Refusal};
 pub use endpoint::pending::Pending;
+pub use endpoint::reconnecting::{Reconnecting, ReconnectingCall};
 pub use endpoint::request::Request;
 pub use endpoint::server::{Server, Service, Stopper};
 pub use endpoint::weak::WeakConnection;

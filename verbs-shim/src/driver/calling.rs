@@ -77,6 +77,8 @@ struct Ticket<R> {
     away: usize,
     /// Number of times that the adapter has returned a handle in use.
     tries: u8,
+    /// Reason why a buffer could not be registered.
+    refused: Option<Error>,
     /// The reply, if it came while its buffer was registered.
     inline: Vec<u8>,
     /// The parts of a continued reply.
@@ -477,6 +479,7 @@ impl<V: Provider> Calling<V> {
             }
             Err(NotRegistered { buffer, error }) => {
                 ticket.put_back(registration, buffer);
+                ticket.refused = Some(error.clone());
                 Err(error)
             }
         };
@@ -618,6 +621,7 @@ impl<R> Default for Ticket<R> {
             pulled: PulledReply::None,
             away: 0,
             tries: 0,
+            refused: None,
             inline: Vec::new(),
             parts: Vec::new(),
             copies: Vec::new(),
@@ -632,6 +636,7 @@ impl<R> Ticket<R> {
     fn reset(&mut self) {
         self.regions.clear();
         (self.stage, self.tries, self.waker, self.forgotten) = (CallStage::Free, 0, None, false);
+        self.refused = None;
     }
 
     /// Returns the Requester's ID of the call, while the Requester handles it.
@@ -795,7 +800,11 @@ impl<R> Ticket<R> {
             End::Error(error) => Err(CallError::Error(error)),
             End::ErrorV2(error) => Err(CallError::ErrorV2(error)),
             End::NoRoom(_) | End::BadReply => Err(CallError::NoReply),
-            End::NotRegistered => Err(CallError::NotRegistered),
+            End::NotRegistered => Err(match self.refused.take() {
+                Some(Error::Removed) => CallError::Lost(Ended::Removed, self.progress),
+                // The adapter has given the same handle too often.
+                refused => CallError::NotRegistered(refused.unwrap_or(Error::Exhausted)),
+            }),
             End::Cancelled => Err(CallError::TimedOut(self.progress)),
             End::Lost => Err(CallError::Lost(ended.cloned().unwrap_or(Ended::Peer), self.progress)),
         }

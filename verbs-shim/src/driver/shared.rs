@@ -335,8 +335,8 @@ impl<V: Provider> SharedConnection<V> {
     }
 
     /// Returns the deadline of a call that begins now.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
+    pub(crate) fn deadline(&self, call: &Call) -> Option<Instant> {
+        call.timeout().or(self.timeout).and_then(|timeout| Instant::now().checked_add(timeout))
     }
 
     /// Makes a call. It may already be in the queue.
@@ -418,6 +418,17 @@ impl<V: Provider> SharedConnection<V> {
                 return Err(CallError::TimedOut(Progress::Sent));
             }
             state = self.progress(state, Duration::MAX);
+        }
+    }
+
+    /// Wakes this when the connection is over, or at once if it is.
+    pub(crate) fn wake_when_ended(&self, waker: Waker) {
+        let mut state = self.lock();
+        if state.closed {
+            drop(state);
+            waker.wake();
+        } else {
+            state.end_wakers.push(waker);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
+use std::task::Waker;
 use std::thread::ThreadId;
 use std::time::Instant;
 
@@ -56,6 +57,8 @@ pub(crate) struct ConnectionState<V: Provider> {
     /// Number of completions taken so far.
     pub(super) taken: u64,
     keep_alive: Option<KeepAlive>,
+    /// Wakers to wake when the connection is over.
+    pub(super) end_wakers: Vec<Waker>,
     /// Wakes the background poller, while it sleeps.
     pub(super) background_watch: Option<Watch>,
     /// Thread of a server that serves the connection.
@@ -130,6 +133,7 @@ impl<V: Provider> ConnectionState<V> {
             unusable: None,
             closed: false,
             taken: 0,
+            end_wakers: Vec::new(),
             keep_alive: settings.keep_alive.and_then(|interval| KeepAlive::new(interval, Instant::now())),
             background_watch: None,
             server_thread: None,
@@ -539,6 +543,7 @@ impl<V: Provider> ConnectionState<V> {
         let ended = self.ended.get_or_insert(Ended::Peer).clone();
         self.report_end();
         self.calling.lost(ended);
+        self.calling.woken.append(&mut self.end_wakers);
         if let Some(answering) = &mut self.answering {
             answering.lost(&mut self.jobs);
         }

@@ -89,6 +89,13 @@ impl<V: Provider> Client<V> {
     }
 }
 
+impl<V: Provider> Client<V> {
+    /// Returns true if both use the same connection.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.connection.is_same(&other.connection)
+    }
+}
+
 impl<V: Provider> Clone for Client<V> {
     fn clone(&self) -> Self {
         Self { connection: self.connection.clone() }

@@ -4,6 +4,7 @@ pub(crate) mod client;
 pub(crate) mod connection;
 pub(crate) mod dispatcher;
 pub(crate) mod pending;
+pub(crate) mod reconnecting;
 pub(crate) mod request;
 pub(crate) mod server;
 mod thread_pool;

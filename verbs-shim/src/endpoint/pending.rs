@@ -69,7 +69,7 @@ pub struct Pending<V: Provider> {
 impl<V: Provider> Pending<V> {
     /// Begins the call, if a slot is free.
     pub(crate) fn new(shared: Arc<OwnedConnection<V>>, call: Call) -> Self {
-        let deadline = shared.deadline();
+        let deadline = shared.deadline(&call);
         let mut pending = Self { shared, call: Some(call), ticket: None, position: None, refused: None, deadline };
         // It enters the queue only when somebody waits for it; otherwise it could be first while nobody polls it.
         pending.begin(WaitMode::Never);

@@ -9,6 +9,7 @@ mod examples;
 mod faults;
 mod hostile;
 mod loopback;
+mod reconnecting;
 mod rpc;
 mod slow_memory;
 mod support;
