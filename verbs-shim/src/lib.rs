@@ -78,6 +78,32 @@
 //!
 //! With the feature `tracing`, events report connections, calls and their outcomes, with XIDs.
 //!
+//! # Waits, limits and cancellation
+//! No wait is without a limit, except one that a program asks for.
+//!
+//! | wait | limit |
+//! |---|---|
+//! | [`Client::connect`] | 8 seconds to find the way to the address, then [`connect_timeout`] for the answer and again for version 2; both once more if it falls back to version 1 |
+//! | [`Client::connecting`] | the same, once one of its eight threads is free, or [`connect_timeout`] in line for one |
+//! | [`Client::call`], [`Pending::wait`] | [`Call::with_timeout`], or else [`timeout`]: with the wait for a free slot |
+//! | [`Pending`] as a future | [`Call::with_timeout`]; without it, the end of the connection |
+//! | [`Reconnecting::call`] | [`Call::with_timeout`], or else [`Reconnecting::with_timeout`]: with all connections |
+//! | [`Reconnecting::start`] | [`Call::with_timeout`], and an attempt to connect that is under way then; without it, none |
+//! | the reply to a call that was given up | [`grace`]; then the connection ends |
+//! | the end of a connection whose peer is gone | three times [`keep_alive`]; without it, the next Send |
+//! | [`Connection::request`], [`Server::accept`] | their arguments |
+//! | [`Connection::disconnect`], dropping a connection | as long as the adapter takes to end it and to deregister memory |
+//!
+//! A call is cancelled by dropping its [`Pending`], or when its time is over. That harms no other call. A call that was
+//! not sent is never sent. A call that was sent may still be carried out; until its reply comes, or [`grace`] is over,
+//! it keeps its slot and its buffers, which the other side may read and write. Then they are freed, or come back by
+//! [`Connection::returned`]. Dropping a [`Connecting`] ends the connection when it comes about.
+//!
+//! [`connect_timeout`]: SettingsBuilder::connect_timeout
+//! [`timeout`]: SettingsBuilder::timeout
+//! [`grace`]: SettingsBuilder::grace
+//! [`keep_alive`]: SettingsBuilder::keep_alive
+//!
 //! # The layer below
 //! [`Verbs`] is the interface of an adapter, as one trait: for a provider of another kind, or for Sends, RDMA Reads and
 //! Writes without RPC.
@@ -136,6 +162,7 @@ compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma
 pub use driver::resources::Provider;
 pub use driver::settings::{MAX_CALLS, Settings, SettingsBuilder, SettingsError};
 pub use endpoint::client::Client;
+pub use endpoint::connecting::Connecting;
 pub use endpoint::connection::Connection;
 pub use endpoint::dispatcher::{Dispatcher, ProcedureCall, Refusal};
 pub use endpoint::pending::Pending;

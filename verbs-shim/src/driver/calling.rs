@@ -12,6 +12,7 @@ use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 
+use super::alarms::{Alarm, Alarms};
 use super::buffers::{Buffers, Sent};
 use super::call_queue::{CallQueue, QueuePosition, WaitMode};
 use super::flow_control::FlowControl;
@@ -50,6 +51,8 @@ pub(crate) struct Calling<V: Verbs> {
     held: VecDeque<(usize, Segment, u32)>,
     /// Calls that wait for a free slot of the Requester.
     queue: CallQueue,
+    /// Futures to wake at these times.
+    pub(super) alarms: Alarms,
     /// True if something has happened for which a thread may be waiting.
     pub(super) news: bool,
     /// Wakers to wake when the connection is no longer locked.
@@ -132,6 +135,7 @@ impl<V: Provider> Calling<V> {
             most_returned: settings.returned,
             held: VecDeque::new(),
             queue: CallQueue::default(),
+            alarms: Alarms::default(),
             news: false,
             woken: Vec::new(),
             spent: Vec::new(),
@@ -300,6 +304,21 @@ impl<V: Provider> Calling<V> {
     /// Returns the deadline of the oldest given-up call.
     pub(super) fn grace_ends(&self) -> Option<Instant> {
         self.given_up.front().and_then(|(until, _)| *until)
+    }
+
+    /// Sets the time to wake a future. The previous waker is dropped when nothing is locked.
+    pub(crate) fn set_alarm(&mut self, alarm: &mut Option<Alarm>, when: Instant, waker: &Waker) {
+        self.spent.extend(self.alarms.set(alarm, when, waker));
+    }
+
+    /// Takes the alarm of a future away.
+    pub(crate) fn clear_alarm(&mut self, alarm: &mut Option<Alarm>) {
+        self.spent.extend(self.alarms.clear(alarm));
+    }
+
+    /// Wakes the futures whose time has come.
+    pub(super) fn ring(&mut self, now: Instant) {
+        self.woken.extend(self.alarms.due(now));
     }
 
     /// Sets the waker of a call. Returns the previous one, as [`forget`](Self::forget) does.

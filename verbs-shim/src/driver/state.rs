@@ -426,7 +426,7 @@ impl<V: Provider> ConnectionState<V> {
     pub(super) fn next_end(&self) -> Option<Instant> {
         let provided = self.answering.as_ref().and_then(Answering::next_end);
         let keep_alive = self.keep_alive.as_ref().filter(|_| self.ended.is_none()).map(KeepAlive::next);
-        provided.into_iter().chain(self.grace_ends()).chain(keep_alive).min()
+        provided.into_iter().chain(self.grace_ends()).chain(keep_alive).chain(self.calling.alarms.next()).min()
     }
 
     /// Returns the deadline of the oldest given-up call.
@@ -478,6 +478,7 @@ impl<V: Provider> ConnectionState<V> {
         if let Some(answering) = &mut self.answering {
             answering.expire(now);
         }
+        self.calling.ring(now);
         if self.grace_ends().is_some_and(|ends| ends <= now) {
             self.end(Ended::Unanswered);
         }

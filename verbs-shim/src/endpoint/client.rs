@@ -54,7 +54,9 @@ pub struct Client<V: Provider> {
 }
 
 impl<V: Provider> Client<V> {
-    /// Connects.
+    /// Connects. Resolving the address takes an adapter at most 8 seconds, the answer at most
+    /// [`connect_timeout`](crate::SettingsBuilder::connect_timeout), and negotiating version 2, if that is allowed, as
+    /// long again; falling back to version 1 on a new connection takes all of that once more.
     ///
     /// # Errors
     /// Any error of [`Verbs::connect`](crate::Verbs::connect) and [`Verbs::connected`](crate::Verbs::connected);

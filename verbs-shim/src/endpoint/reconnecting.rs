@@ -91,8 +91,8 @@ struct State<V: Provider> {
     link: Link<V>,
     /// The latest reason for having no connection.
     error: Option<Error>,
-    /// Futures that wait for a connection.
-    wakers: Vec<Waker>,
+    /// Futures that wait for a connection, each until this time.
+    wakers: Vec<(Option<Instant>, Waker)>,
     xid: u32,
 }
 
@@ -157,13 +157,15 @@ impl<V: Provider> Reconnecting<V> {
         }
     }
 
-    /// Starts a call whose reply is awaited in an asynchronous function. Its future has no timeout of its own unless the
-    /// call [has one](Call::with_timeout), which applies to each connection; dropping it gives the call up, as with
-    /// [`Pending`].
+    /// Starts a call whose reply is awaited in an asynchronous function. Its future ends when the
+    /// [timeout of the call](Call::with_timeout) is over, or, while there is no connection, when the attempt to connect
+    /// that is then under way has ended. Without a timeout, it waits for as long as it takes. Dropping it gives the call
+    /// up, as with [`Pending`].
     pub fn start(&self, mut call: Call) -> ReconnectingCall<V> {
         call.keep_xid(|| self.shared().xid());
+        let limit = call.timeout().and_then(|timeout| Instant::now().checked_add(timeout));
         let stage = Stage::Waiting(call);
-        ReconnectingCall { client: self.clone(), stage, attempts: Attempts::default() }
+        ReconnectingCall { client: self.clone(), stage, attempts: Attempts::default(), limit }
     }
 
     /// The reason why there is no connection: of the latest attempt to connect. `None` while there is one, and before
@@ -299,16 +301,29 @@ impl<V: Provider> Shared<V> {
                 }
                 Err(error) => state.error = Some(error),
             }
-            let ends = Instant::now() + varied(pause);
-            while !matches!(state.link, Link::Stopped) {
-                let left = ends.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    break;
-                }
-                state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
-            }
-            drop(state);
+            self.pause(state, Instant::now() + varied(pause));
             pause = pause.saturating_mul(2).min(pauses.longest);
+        }
+    }
+
+    /// Waits until this time. Futures whose time is over are woken.
+    fn pause<'a>(&'a self, mut state: MutexGuard<'a, State<V>>, ends: Instant) {
+        while !matches!(state.link, Link::Stopped) {
+            let now = Instant::now();
+            let due: Vec<_> =
+                state.wakers.extract_if(.., |(limit, _)| limit.is_some_and(|limit| limit <= now)).collect();
+            if !due.is_empty() {
+                drop(state);
+                due.into_iter().for_each(|(_, waker)| waker.wake());
+                state = self.lock();
+                continue;
+            }
+            if ends <= now {
+                return;
+            }
+            let next = state.wakers.iter().filter_map(|(limit, _)| *limit).chain([ends]).min().unwrap_or(ends);
+            let left = next.saturating_duration_since(now);
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -317,7 +332,7 @@ impl<V: Provider> Shared<V> {
         let wakers = mem::take(&mut state.wakers);
         drop(state);
         self.changed.notify_all();
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(|(_, waker)| waker.wake());
     }
 
     /// Lets go of a connection that has ended.
@@ -390,6 +405,8 @@ pub struct ReconnectingCall<V: Provider> {
     client: Reconnecting<V>,
     stage: Stage<V>,
     attempts: Attempts,
+    /// Time at which it is given up.
+    limit: Option<Instant>,
 }
 
 /// Stage of a call.
@@ -407,9 +424,9 @@ impl<V: Provider> Future for ReconnectingCall<V> {
         let this = self.get_mut();
         loop {
             match mem::replace(&mut this.stage, Stage::Ended) {
-                Stage::Waiting(mut call) => match this.client.poll_client(context.waker()) {
+                Stage::Waiting(mut call) => match this.client.poll_client(context.waker(), this.limit) {
                     Ok(Some(client)) => {
-                        let pending = client.start(call);
+                        let pending = client.start(call).until(this.limit);
                         this.stage = Stage::Made(client, pending);
                     }
                     Ok(None) => {
@@ -442,15 +459,20 @@ impl<V: Provider> Future for ReconnectingCall<V> {
 
 impl<V: Provider> Reconnecting<V> {
     /// Returns the connection. If there is none, makes a thread connect, which wakes the waker.
-    fn poll_client(&self, waker: &Waker) -> Result<Option<Client<V>>, Error> {
+    fn poll_client(&self, waker: &Waker, limit: Option<Instant>) -> Result<Option<Client<V>>, Error> {
         let shared = self.shared();
         let (mut state, client) = shared.need(shared.lock(), self.pauses)?;
         if client.is_none() {
             if let Some(client) = state.link.client() {
                 return Ok(Some(client));
             }
-            state.wakers.retain(|other| !other.will_wake(waker));
-            state.wakers.push(waker.clone());
+            if limit.is_some_and(|limit| limit <= Instant::now()) {
+                return Err(state.error.clone().unwrap_or(Error::TimedOut));
+            }
+            state.wakers.retain(|(_, other)| !other.will_wake(waker));
+            state.wakers.push((limit, waker.clone()));
+            // The connecting thread learns of the limit.
+            self.shared().changed.notify_all();
         }
         Ok(client)
     }

@@ -221,7 +221,8 @@ impl Call {
     }
 
     /// Sets the time after which the call is given up, each time it is made, instead of
-    /// [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout).
+    /// [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout), which is for blocking callers. This is for futures
+    /// too.
     #[must_use]
     pub const fn with_timeout(mut self, longest: Duration) -> Self {
         self.timeout = Some(longest);

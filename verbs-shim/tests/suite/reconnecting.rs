@@ -255,6 +255,15 @@ fn a_caller_waits_for_a_connection_no_longer_than_its_time_and_learns_why() {
     assert_eq!(outcome, Err(CallError::NotConnected(Error::Refused, Progress::NotSent)));
     assert!(begun.elapsed() >= Duration::from_millis(100) && begun.elapsed() < Duration::from_secs(5));
     assert_eq!(client.error(), Some(Error::Refused));
+    // A task does so too, even in a long pause.
+    let slow = client.clone().with_pauses(Duration::from_secs(60), Duration::from_secs(60));
+    let begun = Instant::now();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let started = slow.start(numbered(3).with_timeout(Duration::from_millis(100)));
+    let in_time = async { tokio::time::timeout(Duration::from_secs(10), started).await };
+    let (_, outcome) = runtime.block_on(in_time).expect("nobody wakes the future");
+    assert_eq!(outcome, Err(CallError::NotConnected(Error::Refused, Progress::NotSent)));
+    assert!(begun.elapsed() >= Duration::from_millis(100));
     // A call that waits is made when there is a server.
     thread::scope(|scope| {
         let called = scope.spawn(|| client.call(&mut numbered(2)));
