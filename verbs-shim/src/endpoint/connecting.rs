@@ -23,30 +23,32 @@ const THREADS: usize = 8;
 /// Idle time after which a thread ends.
 const LINGER: Duration = Duration::from_secs(2);
 
-type Job = Box<dyn FnOnce() + Send>;
+type SetUpJob = Box<dyn FnOnce() + Send>;
 
 /// Threads, and connections that wait for one.
-struct Pool {
-    state: Mutex<PoolState>,
+struct SetUpPool {
+    state: Mutex<SetUpPoolState>,
     changed: Condvar,
 }
 
-struct PoolState {
-    jobs: VecDeque<Job>,
+struct SetUpPoolState {
+    jobs: VecDeque<SetUpJob>,
     threads: usize,
     idle: usize,
 }
 
-static POOL: Pool =
-    Pool { state: Mutex::new(PoolState { jobs: VecDeque::new(), threads: 0, idle: 0 }), changed: Condvar::new() };
+static POOL: SetUpPool = SetUpPool {
+    state: Mutex::new(SetUpPoolState { jobs: VecDeque::new(), threads: 0, idle: 0 }),
+    changed: Condvar::new(),
+};
 
-impl Pool {
-    fn lock(&self) -> MutexGuard<'_, PoolState> {
+impl SetUpPool {
+    fn lock(&self) -> MutexGuard<'_, SetUpPoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Leaves a job to a thread.
-    fn run(&'static self, job: Job) -> Result<(), Error> {
+    fn run(&'static self, job: SetUpJob) -> Result<(), Error> {
         let mut state = self.lock();
         if state.idle <= state.jobs.len() && state.threads < THREADS {
             match thread::Builder::new().name("rpcrdma connect".to_owned()).spawn(|| self.work()) {
@@ -86,10 +88,10 @@ impl Pool {
 /// comes about later ends at once.
 #[must_use]
 pub struct Connecting<V: Provider> {
-    attempt: Arc<Mutex<Attempt<V>>>,
+    attempt: Arc<Mutex<SetUp<V>>>,
 }
 
-enum Attempt<V: Provider> {
+enum SetUp<V: Provider> {
     /// The waker of the future, once it was polled.
     UnderWay(Option<Waker>),
     Ended(Result<Client<V>, Error>),
@@ -119,11 +121,11 @@ impl<V: Provider> Client<V> {
     /// # }
     /// ```
     pub fn connecting(verbs: &V, address: SocketAddr, settings: &Settings) -> Connecting<V> {
-        let attempt = Arc::new(Mutex::new(Attempt::UnderWay(None)));
+        let attempt = Arc::new(Mutex::new(SetUp::UnderWay(None)));
         let (verbs, settings, shared) = (verbs.clone(), settings.clone(), Arc::clone(&attempt));
         let waits = Instant::now().checked_add(settings.connect_timeout);
         let job = move || {
-            if matches!(*lock(&shared), Attempt::Over) {
+            if matches!(*lock(&shared), SetUp::Over) {
                 return;
             }
             let late = waits.is_some_and(|waits| waits < Instant::now());
@@ -137,16 +139,16 @@ impl<V: Provider> Client<V> {
     }
 }
 
-fn lock<V: Provider>(attempt: &Mutex<Attempt<V>>) -> MutexGuard<'_, Attempt<V>> {
+fn lock<V: Provider>(attempt: &Mutex<SetUp<V>>) -> MutexGuard<'_, SetUp<V>> {
     attempt.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Passes the outcome to the future, if somebody wants it.
-fn end<V: Provider>(attempt: &Mutex<Attempt<V>>, outcome: Result<Client<V>, Error>) {
+fn end<V: Provider>(attempt: &Mutex<SetUp<V>>, outcome: Result<Client<V>, Error>) {
     let mut attempt = lock(attempt);
-    if let Attempt::UnderWay(waker) = &mut *attempt {
+    if let SetUp::UnderWay(waker) = &mut *attempt {
         let waker = waker.take();
-        *attempt = Attempt::Ended(outcome);
+        *attempt = SetUp::Ended(outcome);
         drop(attempt);
         waker.into_iter().for_each(Waker::wake);
     }
@@ -157,21 +159,21 @@ impl<V: Provider> Future for Connecting<V> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut attempt = lock(&self.attempt);
-        if let Attempt::UnderWay(waker) = &mut *attempt {
+        if let SetUp::UnderWay(waker) = &mut *attempt {
             *waker = Some(context.waker().clone());
             return Poll::Pending;
         }
-        match std::mem::replace(&mut *attempt, Attempt::Over) {
-            Attempt::Ended(outcome) => Poll::Ready(outcome),
+        match std::mem::replace(&mut *attempt, SetUp::Over) {
+            SetUp::Ended(outcome) => Poll::Ready(outcome),
             // It was polled after it had ended.
-            Attempt::UnderWay(_) | Attempt::Over => Poll::Pending,
+            SetUp::UnderWay(_) | SetUp::Over => Poll::Pending,
         }
     }
 }
 
 impl<V: Provider> Drop for Connecting<V> {
     fn drop(&mut self) {
-        let over = std::mem::replace(&mut *lock(&self.attempt), Attempt::Over);
+        let over = std::mem::replace(&mut *lock(&self.attempt), SetUp::Over);
         drop(over);
     }
 }

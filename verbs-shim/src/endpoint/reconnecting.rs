@@ -88,7 +88,7 @@ struct Shared<V: Provider> {
 }
 
 struct State<V: Provider> {
-    link: Link<V>,
+    link: CurrentClient<V>,
     /// The latest reason for having no connection.
     error: Option<Error>,
     /// Futures that wait for a connection, each until this time.
@@ -97,7 +97,7 @@ struct State<V: Provider> {
 }
 
 /// The connection, or its absence.
-enum Link<V: Provider> {
+enum CurrentClient<V: Provider> {
     /// Nobody has needed one since the last was lost.
     None,
     /// A thread connects.
@@ -111,7 +111,7 @@ impl<V: Provider> Reconnecting<V> {
     /// A client that is not connected yet. `connect` makes each connection, in a thread of its own.
     pub fn new(connect: impl Fn() -> Result<Client<V>, Error> + Send + Sync + 'static) -> Self {
         let xid = RandomState::new().hash_one(0) as u32;
-        let state = Mutex::new(State { link: Link::None, error: None, wakers: Vec::new(), xid });
+        let state = Mutex::new(State { link: CurrentClient::None, error: None, wakers: Vec::new(), xid });
         let shared = Shared { connect: Box::new(connect), state, changed: Condvar::new() };
         let pauses = Pauses { first: Duration::from_millis(100), longest: Duration::from_secs(10) };
         Self { owner: Arc::new(Owner(Arc::new(shared))), pauses, timeout: Some(Duration::from_secs(60)) }
@@ -216,7 +216,7 @@ impl Attempts {
     }
 }
 
-impl<V: Provider> Link<V> {
+impl<V: Provider> CurrentClient<V> {
     /// Returns the connection, if it has not ended.
     fn client(&self) -> Option<Client<V>> {
         match self {
@@ -264,10 +264,10 @@ impl<V: Provider> Shared<V> {
         if let Some(client) = state.link.client() {
             return Ok((state, Some(client)));
         }
-        if matches!(state.link, Link::Connecting | Link::Stopped) {
+        if matches!(state.link, CurrentClient::Connecting | CurrentClient::Stopped) {
             return Ok((state, None));
         }
-        let over = mem::replace(&mut state.link, Link::Connecting);
+        let over = mem::replace(&mut state.link, CurrentClient::Connecting);
         drop(state);
         // Ending what is left of it may take an adapter long.
         drop(over);
@@ -275,7 +275,7 @@ impl<V: Provider> Shared<V> {
         let begun = thread::Builder::new().name("rpcrdma connect".to_owned()).spawn(move || shared.connect(pauses));
         let mut state = self.lock();
         if begun.is_err() {
-            state.link = Link::None;
+            state.link = CurrentClient::None;
             return Err(Error::Threads);
         }
         Ok((state, None))
@@ -288,13 +288,13 @@ impl<V: Provider> Shared<V> {
         loop {
             let connected = (self.connect)();
             let mut state = self.lock();
-            if matches!(state.link, Link::Stopped) {
+            if matches!(state.link, CurrentClient::Stopped) {
                 return;
             }
             match connected {
                 Ok(client) => {
                     state.error = None;
-                    state.link = Link::Connected(client.clone());
+                    state.link = CurrentClient::Connected(client.clone());
                     self.release(state);
                     client.connection().wake_when_ended(Waker::from(Arc::new(WhenEnded(Arc::downgrade(self)))));
                     return;
@@ -308,7 +308,7 @@ impl<V: Provider> Shared<V> {
 
     /// Waits until this time. Futures whose time is over are woken.
     fn pause<'a>(&'a self, mut state: MutexGuard<'a, State<V>>, ends: Instant) {
-        while !matches!(state.link, Link::Stopped) {
+        while !matches!(state.link, CurrentClient::Stopped) {
             let now = Instant::now();
             let due: Vec<_> =
                 state.wakers.extract_if(.., |(limit, _)| limit.is_some_and(|limit| limit <= now)).collect();
@@ -338,8 +338,8 @@ impl<V: Provider> Shared<V> {
     /// Lets go of a connection that has ended.
     fn lost(&self, client: &Client<V>) {
         let mut state = self.lock();
-        if matches!(&state.link, Link::Connected(current) if current.is_same(client)) {
-            let over = mem::replace(&mut state.link, Link::None);
+        if matches!(&state.link, CurrentClient::Connected(current) if current.is_same(client)) {
+            let over = mem::replace(&mut state.link, CurrentClient::None);
             drop(state);
             drop(over);
         }
@@ -348,7 +348,7 @@ impl<V: Provider> Shared<V> {
     /// Lets go of the connection if it has ended.
     fn lost_if_ended(&self) {
         let state = self.lock();
-        let Link::Connected(client) = &state.link else { return };
+        let CurrentClient::Connected(client) = &state.link else { return };
         if client.connection().ended().is_some() {
             let client = client.clone();
             drop(state);
@@ -371,7 +371,7 @@ impl<V: Provider> Drop for GivesUpOnPanic<'_, V> {
         if thread::panicking() {
             thread::sleep(self.1);
             let mut state = self.0.lock();
-            state.link = Link::None;
+            state.link = CurrentClient::None;
             self.0.release(state);
         }
     }
@@ -391,7 +391,7 @@ impl<V: Provider> Wake for WhenEnded<V> {
 impl<V: Provider> Drop for Owner<V> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
-        let over = mem::replace(&mut state.link, Link::Stopped);
+        let over = mem::replace(&mut state.link, CurrentClient::Stopped);
         drop(state);
         self.0.changed.notify_all();
         drop(over);

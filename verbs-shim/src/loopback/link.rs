@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::faults::{Fault, Strike};
 use super::management::Station;
 use super::memory::{self, CopyFault, Counters, Domain, MemoryRange, transfer};
-use super::port::Port;
+use super::port::{Attached, Port};
 use super::side::Side;
 use super::wakeup::{WakeCause, Wakeup};
 use super::wire::{Numbers, Wire};
@@ -278,6 +278,16 @@ impl Link {
             _ if state.phase == LinkPhase::Idle => Err(Error::NotConnected),
             _ => Ok(None),
         })
+    }
+}
+
+impl Attached for Link {
+    fn notify(&self) {
+        Self::notify(self);
+    }
+
+    fn end(&self, by: Side) {
+        Self::end(self, by);
     }
 }
 

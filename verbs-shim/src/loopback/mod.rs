@@ -678,7 +678,7 @@ impl Verbs for Adapter {
         }
         seat.link = Arc::clone(link);
         seat.side = Side::Passive;
-        self.port.add(link, Side::Passive);
+        self.port.add(Arc::<Link>::clone(link), Side::Passive);
         if let Some(strike) = strike {
             strike.count();
             if strike.fault == Fault::LoseAfter {
@@ -712,7 +712,7 @@ impl Verbs for Adapter {
             }
             return Ok(());
         }
-        self.port.add(&link, Side::Active);
+        self.port.add(Arc::<Link>::clone(&link), Side::Active);
         if !self.port.is_up() {
             link.refuse(Error::PortDown);
             return Err(Error::PortDown);

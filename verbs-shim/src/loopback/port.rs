@@ -1,10 +1,9 @@
 //! The port of an adapter: up, down, or removed with its adapter.
 
-use std::mem;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::{fmt, mem};
 
-use super::link::Link;
 use super::side::Side;
 use crate::verbs::Error;
 
@@ -23,11 +22,20 @@ pub enum PortState {
 const DOWN: u8 = 1;
 const REMOVED: u8 = 2;
 
+/// A connection that uses a port.
+pub(super) trait Attached: fmt::Debug + Send + Sync {
+    /// Wakes all waiting threads, because something has changed.
+    fn notify(&self);
+
+    /// Ends it from one side.
+    fn end(&self, by: Side);
+}
+
 /// A port, with the connections that use it.
 #[derive(Debug, Default)]
 pub(super) struct Port {
     state: AtomicU8,
-    links: Mutex<Vec<(Weak<Link>, Side)>>,
+    links: Mutex<Vec<(Weak<dyn Attached>, Side)>>,
 }
 
 impl Port {
@@ -45,12 +53,12 @@ impl Port {
     }
 
     /// Adds a connection.
-    pub(super) fn add(&self, link: &Arc<Link>, side: Side) {
+    pub(super) fn add(&self, link: Arc<dyn Attached>, side: Side) {
         let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
         if links.len() == links.capacity() {
             links.retain(|(link, _)| link.strong_count() > 0);
         }
-        links.push((Arc::downgrade(link), side));
+        links.push((Arc::downgrade(&link), side));
         drop(links);
         if self.is_removed() {
             // It was removed meanwhile.

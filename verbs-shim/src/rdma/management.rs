@@ -8,8 +8,8 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::device::query_port;
 use super::errors::{errno, last_error, of_event, returned};
+use super::port::query_port;
 use super::sys;
 use crate::verbs::Error;
 

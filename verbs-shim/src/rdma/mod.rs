@@ -77,6 +77,7 @@ mod errors;
 mod listener;
 mod management;
 mod memory;
+mod port;
 mod queue_pair;
 mod sys;
 
