@@ -23,6 +23,7 @@
 //!
 //! - [`Client`] connects, and makes each [`Call`]: [`Client::call`] waits for the reply, [`Client::start`] returns a
 //!   [`Pending`], which is a future for any runtime.
+//! - [`Reconnecting`] is a client that connects again when its connection is lost.
 //! - [`Server`] accepts connections, and passes each [`Request`] to a [`Service`]. A [`Dispatcher`] is a service made
 //!   of procedures.
 //! - [`Stream`] is a message. Its data items have buffers of their own, and move by RDMA.
@@ -76,6 +77,32 @@
 //! `examples/client.rs` and `examples/server.rs` are a client and a server over adapters.
 //!
 //! With the feature `tracing`, events report connections, calls and their outcomes, with XIDs.
+//!
+//! # Waits, limits and cancellation
+//! No wait is without a limit, except one that a program asks for.
+//!
+//! | wait | limit |
+//! |---|---|
+//! | [`Client::connect`] | 8 seconds to find the way to the address, then [`connect_timeout`] for the answer and again for version 2; both once more if it falls back to version 1 |
+//! | [`Client::connecting`] | the same, once one of its eight threads is free, or [`connect_timeout`] in line for one |
+//! | [`Client::call`], [`Pending::wait`] | [`Call::with_timeout`], or else [`timeout`]: with the wait for a free slot |
+//! | [`Pending`] as a future | [`Call::with_timeout`]; without it, the end of the connection |
+//! | [`Reconnecting::call`] | [`Call::with_timeout`], or else [`Reconnecting::with_timeout`]: with all connections |
+//! | [`Reconnecting::start`] | [`Call::with_timeout`], and an attempt to connect that is under way then; without it, none |
+//! | the reply to a call that was given up | [`grace`]; then the connection ends |
+//! | the end of a connection whose peer is gone | three times [`keep_alive`]; without it, the next Send |
+//! | [`Connection::request`], [`Server::accept`] | their arguments |
+//! | [`Connection::disconnect`], dropping a connection | as long as the adapter takes to end it and to deregister memory |
+//!
+//! A call is cancelled by dropping its [`Pending`], or when its time is over. That harms no other call. A call that was
+//! not sent is never sent. A call that was sent may still be carried out; until its reply comes, or [`grace`] is over,
+//! it keeps its slot and its buffers, which the other side may read and write. Then they are freed, or come back by
+//! [`Connection::returned`]. Dropping a [`Connecting`] ends the connection when it comes about.
+//!
+//! [`connect_timeout`]: SettingsBuilder::connect_timeout
+//! [`timeout`]: SettingsBuilder::timeout
+//! [`grace`]: SettingsBuilder::grace
+//! [`keep_alive`]: SettingsBuilder::keep_alive
 //!
 //! # The layer below
 //! [`Verbs`] is the interface of an adapter, as one trait: for a provider of another kind, or for Sends, RDMA Reads and
@@ -135,9 +162,11 @@ compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma
 pub use driver::resources::Provider;
 pub use driver::settings::{MAX_CALLS, Settings, SettingsBuilder, SettingsError};
 pub use endpoint::client::Client;
+pub use endpoint::connecting::Connecting;
 pub use endpoint::connection::Connection;
 pub use endpoint::dispatcher::{Dispatcher, ProcedureCall, Refusal};
 pub use endpoint::pending::Pending;
+pub use endpoint::reconnecting::{Reconnecting, ReconnectingCall};
 pub use endpoint::request::Request;
 pub use endpoint::server::{Server, Service, Stopper};
 pub use endpoint::weak::WeakConnection;

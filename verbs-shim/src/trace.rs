@@ -4,8 +4,8 @@
 //! No event is emitted while anything is locked, because a subscriber may do anything. Each event names the `peer`, and
 //! events of calls name the `xid`.
 //!
-//! The end of a connection is reported when this end learns of it: at once if it has a server or its futures were
-//! polled. Otherwise nobody polls an idle connection, and the end is reported when the connection is next used.
+//! The end of a connection is reported when this end learns of it: at once, as the driver attends to idle connections.
+//! If the operating system has no thread for the driver, it is reported when the connection is next used.
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -2,10 +2,12 @@
 #![cfg(feature = "rdma")]
 #![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 
+use std::fs::File;
 use std::path::Path;
+use std::process::Command;
 
-use rpcrdma_verbs::Error;
 use rpcrdma_verbs::rdma::Device;
+use rpcrdma_verbs::{Error, Waiter};
 
 #[test]
 fn without_an_adapter_it_is_said_that_there_is_none_and_where_to_look() {
@@ -26,4 +28,51 @@ fn without_an_adapter_it_is_said_that_there_is_none_and_where_to_look() {
         assert!(error.to_string().contains("`rdma link`"), "{error}");
     }
     assert_eq!(Device::names(), Err(Error::NoAdapter));
+}
+
+/// Set in the process that runs with a limit.
+const LIMITED: &str = "RPCRDMA_LIMITED";
+
+/// Runs the test with this name in a process whose shell has set a limit first. Returns what it printed.
+fn limited(ulimit: &str, test: &str) -> String {
+    let program = std::env::current_exe().unwrap();
+    let script = format!("ulimit {ulimit} && exec \"$0\" --exact {test} --nocapture --test-threads=1");
+    let run = Command::new("sh").args(["-c", &script]).arg(program).env(LIMITED, "1").output().unwrap();
+    let printed = String::from_utf8(run.stdout).unwrap();
+    assert!(run.status.success(), "{ulimit}: {printed}{}", String::from_utf8_lossy(&run.stderr));
+    printed
+}
+
+#[test]
+fn too_few_descriptors_are_named_as_such_and_never_as_another_cause() {
+    if std::env::var_os(LIMITED).is_some() {
+        return with_few_descriptors();
+    }
+    for limit in 4..=30 {
+        let printed =
+            limited(&format!("-n {limit}"), "too_few_descriptors_are_named_as_such_and_never_as_another_cause");
+        // With none left, with one, two and so on: what a waiter needs are two, and one for each descriptor it is given.
+        assert!(printed.contains("0 left: waiter OpenFiles, adapter OpenFiles\n"), "{limit}: {printed}");
+        assert!(limit < 6 || printed.contains("2 left: waiter fine,"), "{limit}: {printed}");
+    }
+}
+
+/// Prints the errors with ever more descriptors left.
+fn with_few_descriptors() {
+    println!();
+    let mut held: Vec<_> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    let has_adapter = Path::new("/sys/class/infiniband").exists();
+    for left in 0..=held.len() {
+        let waiter = Waiter::new().err();
+        let adapter = Device::first().err();
+        let name = |error: &Option<Error>| error.as_ref().map_or("fine".to_owned(), |error| format!("{error:?}"));
+        println!("{left} left: waiter {}, adapter {}", name(&waiter), name(&adapter));
+        for error in waiter.iter().chain(&adapter) {
+            let expected = *error == Error::OpenFiles || left > 0 && *error == Error::NoAdapter && !has_adapter;
+            assert!(expected || has_adapter, "{left} left: {error}");
+            let advice = error.advice().unwrap();
+            assert!(advice.contains(if *error == Error::OpenFiles { "ulimit -n" } else { "modprobe" }), "{advice}");
+        }
+        held.pop();
+    }
 }

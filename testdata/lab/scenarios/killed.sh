@@ -25,7 +25,7 @@ client() {
 
         step "nobody listens"
         refuses 60 rpcrdma-ping -c 1 "$server:$port" 2>&1 | tee /tmp/nobody.txt
-        grep -q "nobody accepts connections" /tmp/nobody.txt || fail "a refusal is told as something else"
+        grep -q "no server accepts connections" /tmp/nobody.txt || fail "a refusal is told as something else"
         on_server "server_ours"
     done
 }

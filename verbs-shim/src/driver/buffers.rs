@@ -184,6 +184,18 @@ impl<V: Verbs> Buffers<V> {
         Ok(())
     }
 
+    /// Posts an RDMA Write of no octets, of which the other side's program learns nothing. If the send queue is full,
+    /// the work in it does the same.
+    pub(super) fn keep_alive(&mut self, resources: &Resources<V>) -> Result<(), Error> {
+        let Some(region) = self.sends.first().filter(|_| self.are_ready()) else { return Ok(()) };
+        let (handle, offset) = (0, 0);
+        let local = Local { region, range: 0..0 };
+        let work = Work::new(Posted::KeepAlive.to_id(), Operation::Write(Remote { handle, offset }), local);
+        resources.verbs.post(&resources.queue_pair, work)?;
+        self.send_queue_free -= 1;
+        Ok(())
+    }
+
     /// Returns the purpose of a completed Send.
     pub(super) fn take_sent(&mut self, slot: u32) -> Sent {
         let Some(sent) = self.sent.get_mut(slot as usize) else { return Sent::Nothing };
@@ -211,6 +223,7 @@ impl From<Error> for Ended {
     fn from(error: Error) -> Self {
         match error {
             Error::Disconnected => Self::Peer,
+            Error::Removed => Self::Removed,
             error => Self::Refused(error),
         }
     }

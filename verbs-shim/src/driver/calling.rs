@@ -12,6 +12,7 @@ use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 
+use super::alarms::{Alarm, Alarms};
 use super::buffers::{Buffers, Sent};
 use super::call_queue::{CallQueue, QueuePosition, WaitMode};
 use super::flow_control::FlowControl;
@@ -50,6 +51,8 @@ pub(crate) struct Calling<V: Verbs> {
     held: VecDeque<(usize, Segment, u32)>,
     /// Calls that wait for a free slot of the Requester.
     queue: CallQueue,
+    /// Futures to wake at these times.
+    pub(super) alarms: Alarms,
     /// True if something has happened for which a thread may be waiting.
     pub(super) news: bool,
     /// Wakers to wake when the connection is no longer locked.
@@ -77,6 +80,8 @@ struct Ticket<R> {
     away: usize,
     /// Number of times that the adapter has returned a handle in use.
     tries: u8,
+    /// Reason why a buffer could not be registered.
+    refused: Option<Error>,
     /// The reply, if it came while its buffer was registered.
     inline: Vec<u8>,
     /// The parts of a continued reply.
@@ -130,6 +135,7 @@ impl<V: Provider> Calling<V> {
             most_returned: settings.returned,
             held: VecDeque::new(),
             queue: CallQueue::default(),
+            alarms: Alarms::default(),
             news: false,
             woken: Vec::new(),
             spent: Vec::new(),
@@ -298,6 +304,21 @@ impl<V: Provider> Calling<V> {
     /// Returns the deadline of the oldest given-up call.
     pub(super) fn grace_ends(&self) -> Option<Instant> {
         self.given_up.front().and_then(|(until, _)| *until)
+    }
+
+    /// Sets the time to wake a future. The previous waker is dropped when nothing is locked.
+    pub(crate) fn set_alarm(&mut self, alarm: &mut Option<Alarm>, when: Instant, waker: &Waker) {
+        self.spent.extend(self.alarms.set(alarm, when, waker));
+    }
+
+    /// Takes the alarm of a future away.
+    pub(crate) fn clear_alarm(&mut self, alarm: &mut Option<Alarm>) {
+        self.spent.extend(self.alarms.clear(alarm));
+    }
+
+    /// Wakes the futures whose time has come.
+    pub(super) fn ring(&mut self, now: Instant) {
+        self.woken.extend(self.alarms.due(now));
     }
 
     /// Sets the waker of a call. Returns the previous one, as [`forget`](Self::forget) does.
@@ -477,6 +498,7 @@ impl<V: Provider> Calling<V> {
             }
             Err(NotRegistered { buffer, error }) => {
                 ticket.put_back(registration, buffer);
+                ticket.refused = Some(error.clone());
                 Err(error)
             }
         };
@@ -618,6 +640,7 @@ impl<R> Default for Ticket<R> {
             pulled: PulledReply::None,
             away: 0,
             tries: 0,
+            refused: None,
             inline: Vec::new(),
             parts: Vec::new(),
             copies: Vec::new(),
@@ -632,6 +655,7 @@ impl<R> Ticket<R> {
     fn reset(&mut self) {
         self.regions.clear();
         (self.stage, self.tries, self.waker, self.forgotten) = (CallStage::Free, 0, None, false);
+        self.refused = None;
     }
 
     /// Returns the Requester's ID of the call, while the Requester handles it.
@@ -795,7 +819,11 @@ impl<R> Ticket<R> {
             End::Error(error) => Err(CallError::Error(error)),
             End::ErrorV2(error) => Err(CallError::ErrorV2(error)),
             End::NoRoom(_) | End::BadReply => Err(CallError::NoReply),
-            End::NotRegistered => Err(CallError::NotRegistered),
+            End::NotRegistered => Err(match self.refused.take() {
+                Some(Error::Removed) => CallError::Lost(Ended::Removed, self.progress),
+                // The adapter has given the same handle too often.
+                refused => CallError::NotRegistered(refused.unwrap_or(Error::Exhausted)),
+            }),
             End::Cancelled => Err(CallError::TimedOut(self.progress)),
             End::Lost => Err(CallError::Lost(ended.cloned().unwrap_or(Ended::Peer), self.progress)),
         }

@@ -41,12 +41,14 @@
 //! though its Receives are free again while its calls are pulled. So its grant limits the resources that it can use at
 //! this end.
 
+pub(crate) mod alarms;
 pub(crate) mod answering;
 mod buffers;
 pub(crate) mod call_queue;
 mod calling;
 mod flow_control;
 mod jobs;
+mod keep_alive;
 pub(crate) mod negotiation;
 mod registration;
 pub(crate) mod resources;

@@ -99,7 +99,7 @@ fn take<V: Provider>(
             buffers.completed();
             buffers.take_sent(slot);
         }
-        Posted::Read(_) | Posted::Write(_) | Posted::Pull(_) => {}
+        Posted::Read(_) | Posted::Write(_) | Posted::Pull(_) | Posted::KeepAlive => {}
     }
     Ok(())
 }

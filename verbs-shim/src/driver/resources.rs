@@ -42,6 +42,8 @@ pub(super) enum Posted {
     Write(u32),
     /// An RDMA Read of the reply to this end's call with this number.
     Pull(u32),
+    /// An RDMA Write of no octets.
+    KeepAlive,
 }
 
 impl Posted {
@@ -52,6 +54,7 @@ impl Posted {
             Self::Read(number) => 2 << 32 | number as u64,
             Self::Write(number) => 3 << 32 | number as u64,
             Self::Pull(number) => 4 << 32 | number as u64,
+            Self::KeepAlive => 5 << 32,
         }
     }
 
@@ -62,7 +65,8 @@ impl Posted {
             1 => Self::Send(number),
             2 => Self::Read(number),
             3 => Self::Write(number),
-            _ => Self::Pull(number),
+            4 => Self::Pull(number),
+            _ => Self::KeepAlive,
         }
     }
 }

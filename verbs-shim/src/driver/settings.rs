@@ -51,6 +51,7 @@ pub struct Settings {
     pub(crate) connect_timeout: Duration,
     pub(super) timeout: Option<Duration>,
     pub(super) grace: Duration,
+    pub(super) keep_alive: Option<Duration>,
     pub(super) returned: usize,
     /// No message if empty.
     pub(crate) host_authentication: Vec<u8>,
@@ -84,6 +85,7 @@ impl Settings {
             connect_timeout: Duration::from_secs(10),
             timeout: Some(Duration::from_secs(60)),
             grace: Duration::from_secs(60),
+            keep_alive: None,
             returned: 0,
             host_authentication: Vec::new(),
         }
@@ -322,6 +324,17 @@ impl SettingsBuilder {
         self
     }
 
+    /// Keep-alive: time without any completion after which this end checks if the other side is still there, by an RDMA
+    /// Write of no octets. A host that is switched off or cut off is found within three times this interval, and the
+    /// connection ends with [`Ended::Silent`](crate::Ended::Silent) or
+    /// [`Ended::Failed`](crate::Ended::Failed). The other side's adapter answers even if its program hangs: only a
+    /// [`timeout`](Self::timeout) finds that. Default: `None`, for no keep-alive. Each end may have its own, and an idle
+    /// connection wakes a thread once in each interval.
+    pub const fn keep_alive(mut self, interval: Option<Duration>) -> Self {
+        self.0.keep_alive = interval;
+        self
+    }
+
     /// Maximum number of given-up calls whose buffers are kept for
     /// [`Connection::returned`](crate::Connection::returned). If there are more, the buffers of the oldest ones are
     /// freed.
@@ -349,6 +362,9 @@ impl SettingsBuilder {
         within("host_authentication", length, 0..=most)?;
         if settings.versions.is_empty() || !Versions::all().contains(settings.versions) {
             return Err(SettingsError::NoVersion);
+        }
+        if settings.keep_alive.is_some_and(|interval| interval.is_zero()) {
+            return Err(SettingsError::NoInterval);
         }
         if settings.calls == 0 && settings.served == 0 {
             return Err(SettingsError::NoCalls);
@@ -397,6 +413,8 @@ pub enum SettingsError {
     NoVersion,
     /// `calls` and `served` are both 0, so this end would do nothing.
     NoCalls,
+    /// `keep_alive` is zero, so that this end would do nothing else.
+    NoInterval,
     /// A setting for connections on which only one end calls, but `calls` and `served` are both above 0.
     OneWayOnly {
         /// The setting.
@@ -413,6 +431,7 @@ impl fmt::Display for SettingsError {
             Self::NotAMultiple { name, value, of } => write!(f, "{name}: {value} is not a multiple of {of}"),
             Self::NoVersion => f.write_str("versions: at least one is required, and all must be known"),
             Self::NoCalls => f.write_str("calls, served: both are 0, so nothing can be called or answered"),
+            Self::NoInterval => f.write_str("keep_alive: the interval is zero"),
             Self::OneWayOnly { name } => write!(f, "{name}: needs calls or served to be 0"),
         }
     }
@@ -461,6 +480,7 @@ mod tests {
             (client().send_size(4097), "send_size: 4097 is not a multiple of 1024"),
             (client().host_authentication(&[0; 513]), "host_authentication: 513 is not within 0 to 512"),
             (client().calls(0), "calls, served: both are 0, so nothing can be called or answered"),
+            (client().keep_alive(Some(Duration::ZERO)), "keep_alive: the interval is zero"),
             (client().versions(Versions::empty()), "versions: at least one is required, and all must be known"),
             (client().served(1).pulls_replies(true), "pulls_replies: needs calls or served to be 0"),
             (

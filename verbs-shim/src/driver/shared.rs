@@ -190,6 +190,7 @@ impl<V: Provider> SharedConnection<V> {
         let left = ends.map_or(longest, |ends| longest.min(ends.saturating_duration_since(Instant::now())));
         if state.poller == Poller::None && !state.closed {
             state = self.poll(state, left, ends);
+            state.keep_alive(&self.resources);
             if !longest.is_zero()
                 && let Some(background_watch) = &state.background_watch
             {
@@ -289,6 +290,24 @@ impl<V: Provider> SharedConnection<V> {
         }))
     }
 
+    /// Makes the driver attend to the end of the connection, and to its deadlines, while nobody uses it. A connection
+    /// that cannot be watched is attended to when it is next used.
+    fn attend(&self, driver: &Watch) {
+        let state = self.lock();
+        if state.closed {
+            return;
+        }
+        if let Some(next) = state.next_end() {
+            driver.wake_at(next);
+        }
+        drop(state);
+        let watched = self.resources.verbs.watch_end(&self.resources.queue_pair, driver.waiter(), driver.key());
+        if watched == Ok(Armed::Ready) {
+            // When the other connections had their turn.
+            driver.wake();
+        }
+    }
+
     /// Notifies other threads of a change: threads that wait for the polling thread, the polling thread itself, and the
     /// background poller.
     fn notify(&self, state: &mut ConnectionState<V>) {
@@ -316,8 +335,8 @@ impl<V: Provider> SharedConnection<V> {
     }
 
     /// Returns the deadline of a call that begins now.
-    pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.timeout.and_then(|timeout| Instant::now().checked_add(timeout))
+    pub(crate) fn deadline(&self, call: &Call) -> Option<Instant> {
+        call.timeout().or(self.timeout).and_then(|timeout| Instant::now().checked_add(timeout))
     }
 
     /// Makes a call. It may already be in the queue.
@@ -402,10 +421,26 @@ impl<V: Provider> SharedConnection<V> {
         }
     }
 
-    pub(crate) fn disconnect(&self) {
+    /// Wakes this when the connection is over, or at once if it is.
+    pub(crate) fn wake_when_ended(&self, waker: Waker) {
         let mut state = self.lock();
-        state.end(Ended::Here);
+        if state.closed {
+            drop(state);
+            waker.wake();
+        } else {
+            state.end_wakers.push(waker);
+        }
+    }
+
+    /// Ends the connection for this reason.
+    pub(crate) fn end_because(&self, ended: Ended) {
+        let mut state = self.lock();
+        state.end(ended);
         self.finish(state);
+    }
+
+    pub(crate) fn disconnect(&self) {
+        self.end_because(Ended::Here);
     }
 
     pub(crate) const fn peer(&self) -> SocketAddr {
@@ -486,6 +521,15 @@ impl<V: Provider> OwnedConnection<V> {
         true
     }
 
+    /// Makes the driver attend to the connection, without polling for its completions: a thread that waits for a reply
+    /// still takes it without waking another.
+    pub(crate) fn attend_when_idle(&self) {
+        let state = self.lock();
+        let driver = self.driver(&state).cloned();
+        drop(state);
+        driver.iter().for_each(|driver| self.attend(driver));
+    }
+
     /// Ensures that a given-up call does not wait too long for its reply.
     pub(crate) fn watch_grace(&self, outcome: &Result<(), CallError>) {
         if matches!(outcome, Err(CallError::TimedOut(Progress::Sent))) {
@@ -499,14 +543,20 @@ impl<V: Provider> Driven for SharedConnection<V> {
     fn drive(&self, watch: &Watch) {
         let mut state = self.lock();
         state.jobs.take_over();
-        if self.background_poller.get() != Some(&BackgroundPoller::Driver) {
-            return self.finish(state);
-        }
-        state.background_watch = None;
-        drop(self.progress(state, Duration::ZERO));
-        if self.arm(watch) == Some(Armed::Ready) {
-            // When the other connections had their turn.
-            watch.wake();
+        match self.background_poller.get() {
+            Some(BackgroundPoller::Server) => self.finish(state),
+            Some(BackgroundPoller::Driver) => {
+                state.background_watch = None;
+                drop(self.progress(state, Duration::ZERO));
+                if self.arm(watch) == Some(Armed::Ready) {
+                    // When the other connections had their turn.
+                    watch.wake();
+                }
+            }
+            None => {
+                drop(self.progress(state, Duration::ZERO));
+                self.attend(watch);
+            }
         }
     }
 

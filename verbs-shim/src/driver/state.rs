@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
+use std::task::Waker;
 use std::thread::ThreadId;
 use std::time::Instant;
 
@@ -15,6 +16,7 @@ use super::call_queue::{QueuePosition, WaitMode};
 use super::calling::Calling;
 use super::flow_control::FlowControl;
 use super::jobs::{Done, Job, Jobs};
+use super::keep_alive::{Check, KeepAlive};
 use super::negotiation::send_control;
 use super::registration::RegistrationId;
 use super::resources::{Posted, Provider, Resources};
@@ -54,6 +56,9 @@ pub(crate) struct ConnectionState<V: Provider> {
     pub(super) closed: bool,
     /// Number of completions taken so far.
     pub(super) taken: u64,
+    keep_alive: Option<KeepAlive>,
+    /// Wakers to wake when the connection is over.
+    pub(super) end_wakers: Vec<Waker>,
     /// Wakes the background poller, while it sleeps.
     pub(super) background_watch: Option<Watch>,
     /// Thread of a server that serves the connection.
@@ -128,6 +133,8 @@ impl<V: Provider> ConnectionState<V> {
             unusable: None,
             closed: false,
             taken: 0,
+            end_wakers: Vec::new(),
+            keep_alive: settings.keep_alive.and_then(|interval| KeepAlive::new(interval, Instant::now())),
             background_watch: None,
             server_thread: None,
         };
@@ -170,8 +177,13 @@ impl<V: Provider> ConnectionState<V> {
                 self.close(resources);
                 false
             }
+            Err(Error::Removed) => {
+                self.end(Ended::Removed);
+                self.close(resources);
+                false
+            }
             Err(error) => {
-                self.end(Ended::Refused(error));
+                self.end(Ended::from(error));
                 false
             }
         }
@@ -413,7 +425,8 @@ impl<V: Provider> ConnectionState<V> {
     /// Returns the earliest deadline.
     pub(super) fn next_end(&self) -> Option<Instant> {
         let provided = self.answering.as_ref().and_then(Answering::next_end);
-        provided.into_iter().chain(self.grace_ends()).min()
+        let keep_alive = self.keep_alive.as_ref().filter(|_| self.ended.is_none()).map(KeepAlive::next);
+        provided.into_iter().chain(self.grace_ends()).chain(keep_alive).chain(self.calling.alarms.next()).min()
     }
 
     /// Returns the deadline of the oldest given-up call.
@@ -441,6 +454,20 @@ impl<V: Provider> ConnectionState<V> {
         }
     }
 
+    /// Checks if the other side is still there, after all completions were taken.
+    pub(super) fn keep_alive(&mut self, resources: &Resources<V>) {
+        let Some(keep_alive) = self.keep_alive.as_mut().filter(|_| self.ended.is_none()) else { return };
+        match keep_alive.check(Instant::now(), self.taken) {
+            Check::Alive => {}
+            Check::Probe => {
+                if let Err(error) = self.buffers.keep_alive(resources) {
+                    self.end(Ended::from(error));
+                }
+            }
+            Check::Silent => self.end(Ended::Silent),
+        }
+    }
+
     /// Handles expired deadlines.
     pub(super) fn expire(&mut self, resources: &Resources<V>) {
         let Some(ends) = self.next_end() else { return };
@@ -451,6 +478,7 @@ impl<V: Provider> ConnectionState<V> {
         if let Some(answering) = &mut self.answering {
             answering.expire(now);
         }
+        self.calling.ring(now);
         if self.grace_ends().is_some_and(|ends| ends <= now) {
             self.end(Ended::Unanswered);
         }
@@ -465,8 +493,10 @@ impl<V: Provider> ConnectionState<V> {
                 self.ended = Some(ended);
                 self.jobs.add(Job::Disconnect);
             }
-            // Posting failed because the connection was over, before the completion with the reason was taken.
-            Some(Ended::Peer) if matches!(ended, Ended::Failed(..)) => self.ended = Some(ended),
+            // Posting failed or work was flushed because the connection was over, before the reason was taken.
+            Some(Ended::Peer) if matches!(ended, Ended::Failed(..) | Ended::Removed | Ended::Refused(_)) => {
+                self.ended = Some(ended);
+            }
             Some(_) => {}
         }
         // If the other side ended it, a completion may still have the reason, as long as this side goes on polling.
@@ -514,6 +544,7 @@ impl<V: Provider> ConnectionState<V> {
         let ended = self.ended.get_or_insert(Ended::Peer).clone();
         self.report_end();
         self.calling.lost(ended);
+        self.calling.woken.append(&mut self.end_wakers);
         if let Some(answering) = &mut self.answering {
             answering.lost(&mut self.jobs);
         }

@@ -1,7 +1,9 @@
-//! The driver: a thread that runs slow operations for futures, and takes completions for them.
+//! The driver: a thread that runs slow operations for futures, takes completions for them, and attends to idle connections.
 //!
 //! There is one driver for the process, however many connections there are. It sleeps until there is work for it, or
-//! something happens on a connection whose futures were polled. It starts with the first of these, and stays. It holds
+//! something happens on a connection whose futures were polled, or the end of another one is reported. It starts with
+//! the first client, and stays. Only for futures does it wait for completions: a thread that makes a blocking call takes
+//! the reply itself, and the driver is not woken. It holds
 //! no connection of its own: if futures of a connection were polled, the last `Connection`, `Pending` or `Request`
 //! passes the connection to the driver when dropped, and the driver ends it. If another thread ends a connection that
 //! the driver knows, it notifies the driver.
@@ -54,7 +56,7 @@ impl Driver {
         let (waiter, driven) = (Waiter::new()?, Mutex::default());
         let begun: &'static Self = Box::leak(Box::new(Self { waiter, driven }));
         let run = || begun.run();
-        thread::Builder::new().name("rpcrdma driver".to_owned()).spawn(run).map_err(|_| Error::Exhausted)?;
+        thread::Builder::new().name("rpcrdma driver".to_owned()).spawn(run).map_err(|_| Error::Threads)?;
         Ok(driver.insert(begun))
     }
 

@@ -11,6 +11,9 @@ use crate::verbs::Error;
 
 /// A client of RPC-over-RDMA: one connection for calls. Clones share it; dropping the last one ends it.
 ///
+/// While nobody uses it, the one thread that this library has for all its clients attends to the end of the connection:
+/// [`Connection::ended`] says at once that the other side has ended it, or that the adapter was removed.
+///
 /// ```
 /// use std::thread;
 ///
@@ -51,7 +54,9 @@ pub struct Client<V: Provider> {
 }
 
 impl<V: Provider> Client<V> {
-    /// Connects.
+    /// Connects. Resolving the address takes an adapter at most 8 seconds, the answer at most
+    /// [`connect_timeout`](crate::SettingsBuilder::connect_timeout), and negotiating version 2, if that is allowed, as
+    /// long again; falling back to version 1 on a new connection takes all of that once more.
     ///
     /// # Errors
     /// Any error of [`Verbs::connect`](crate::Verbs::connect) and [`Verbs::connected`](crate::Verbs::connected);
@@ -83,6 +88,13 @@ impl<V: Provider> Client<V> {
     #[must_use]
     pub const fn connection(&self) -> &Connection<V> {
         &self.connection
+    }
+}
+
+impl<V: Provider> Client<V> {
+    /// Returns true if both use the same connection.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.connection.is_same(&other.connection)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::Waker;
+use std::time::Instant;
 
 use rpcrdma::endpoint::channel::{HostAuthenticationTooLong, Negotiation};
 use rpcrdma::endpoint::{Channel, Terms, Version, Versions};
@@ -102,6 +104,7 @@ impl<V: Provider> Connection<V> {
             Negotiation::Agreed(_) => {
                 let owned =
                     OwnedConnection::new(resources, (buffers, channel), (calls, answers), address, (settings, &[]));
+                owned.attend_when_idle();
                 Ok(Attempt::Connected(Self::of(Arc::new(owned))))
             }
             Negotiation::Elsewhere(_) => Ok(Attempt::Version1),
@@ -151,7 +154,12 @@ impl<V: Provider> Connection<V> {
     /// A [`CallError`]. Except with [`CallError::TimedOut`], the call has its buffers back, and the peer can no longer
     /// access them.
     pub fn call(&self, call: &mut Call) -> Result<(), CallError> {
-        let outcome = self.shared.call(call, None, self.shared.deadline());
+        self.call_until(call, self.shared.deadline(call))
+    }
+
+    /// Makes a call and waits for its reply, until the deadline.
+    pub(crate) fn call_until(&self, call: &mut Call, deadline: Option<Instant>) -> Result<(), CallError> {
+        let outcome = self.shared.call(call, None, deadline);
         self.shared.watch_grace(&outcome);
         trace::returned(self.peer(), call.xid(), &outcome);
         outcome
@@ -253,6 +261,26 @@ impl<V: Provider> Connection<V> {
     /// until there are none, and then [arms](Self::arm) the connection.
     pub(crate) fn begin_serving(&self) {
         self.shared.begin_serving();
+    }
+
+    /// Wakes this when the connection is over, or at once if it is.
+    pub fn wake_when_ended(&self, waker: Waker) {
+        self.shared.wake_when_ended(waker);
+    }
+
+    /// Returns true if both are the same end.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Ends the connection for this reason: all calls are lost.
+    pub(crate) fn end_because(&self, ended: Ended) {
+        self.shared.end_because(ended);
+    }
+
+    /// Makes a thread of the process attend to the end of the connection while nobody uses it.
+    pub(crate) fn attend_when_idle(&self) {
+        self.shared.attend_when_idle();
     }
 
     /// Returns the number of completions taken so far.

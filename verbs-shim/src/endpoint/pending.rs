@@ -4,9 +4,10 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use crate::driver::alarms::Alarm;
 use crate::driver::call_queue::{QueuePosition, WaitMode};
 use crate::driver::resources::Provider;
 use crate::driver::shared::OwnedConnection;
@@ -21,8 +22,9 @@ use crate::trace;
 /// [`SettingsBuilder::grace`](crate::SettingsBuilder::grace); then the buffers are freed, or
 /// [returned](crate::Connection::returned).
 ///
-/// As a future it has no timeout of its own: [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) applies to
-/// blocking callers, so use the runtime's timeout.
+/// As a future it ends with [`CallError::TimedOut`] when the [timeout of the call](Call::with_timeout) is over.
+/// [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout) applies to blocking callers only: without a timeout of
+/// its own, or the runtime's, a future waits for as long as the connection lasts.
 ///
 /// ```
 /// # use std::thread;
@@ -64,13 +66,19 @@ pub struct Pending<V: Provider> {
     refused: Option<CallError>,
     /// Time at which a waiting thread gives it up.
     deadline: Option<Instant>,
+    /// Time at which a future gives it up.
+    limit: Option<Instant>,
+    alarm: Option<Alarm>,
 }
 
 impl<V: Provider> Pending<V> {
     /// Begins the call, if a slot is free.
     pub(crate) fn new(shared: Arc<OwnedConnection<V>>, call: Call) -> Self {
-        let deadline = shared.deadline();
-        let mut pending = Self { shared, call: Some(call), ticket: None, position: None, refused: None, deadline };
+        let deadline = shared.deadline(&call);
+        let limit = call.timeout().and(deadline);
+        let call = Some(call);
+        let (ticket, position, refused, alarm) = (None, None, None, None);
+        let mut pending = Self { shared, call, ticket, position, refused, deadline, limit, alarm };
         // It enters the queue only when somebody waits for it; otherwise it could be first while nobody polls it.
         pending.begin(WaitMode::Never);
         pending
@@ -87,6 +95,31 @@ impl<V: Provider> Pending<V> {
         if self.ticket.is_some() {
             trace::called(self.shared.peer(), call.xid());
         }
+    }
+
+    /// Sets the time at which a future gives the call up.
+    pub(crate) fn until(mut self, limit: Option<Instant>) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Gives the call up if its time is over; otherwise sees to it that the future is woken then.
+    fn wait_until_limit(&mut self, waker: &Waker) -> Poll<(Call, Result<(), CallError>)> {
+        let Some(limit) = self.limit else { return Poll::Pending };
+        let mut state = self.shared.lock();
+        if Instant::now() < limit {
+            state.calling().set_alarm(&mut self.alarm, limit, waker);
+            self.shared.release(state);
+            return Poll::Pending;
+        }
+        drop(state);
+        let progress = self.progress();
+        // Of a call that has begun, this has the XID only.
+        let call = self.call.take().unwrap_or_default();
+        self.give_up();
+        let outcome = Err(CallError::TimedOut(progress));
+        trace::returned(self.shared.peer(), call.xid(), &outcome);
+        Poll::Ready((call, outcome))
     }
 
     /// Returns the progress of the call. A call that is dropped before it was sent is never sent.
@@ -129,7 +162,7 @@ impl<V: Provider> Future for Pending<V> {
             trace::returned(this.shared.peer(), call.xid(), &outcome);
             return Poll::Ready((call, outcome));
         }
-        let Some(ticket) = this.ticket else { return Poll::Pending };
+        let Some(ticket) = this.ticket else { return this.wait_until_limit(context.waker()) };
         let mut state = this.shared.lock();
         let mut call = this.call.take().unwrap_or_default();
         match state.calling().outcome(ticket, &mut call) {
@@ -144,20 +177,22 @@ impl<V: Provider> Future for Pending<V> {
                 drop(state);
                 drop(before);
                 this.call = Some(call);
-                Poll::Pending
+                this.wait_until_limit(context.waker())
             }
         }
     }
 }
 
-impl<V: Provider> Drop for Pending<V> {
-    fn drop(&mut self) {
-        if self.ticket.is_none() && self.call.is_none() && self.position.is_none() {
+impl<V: Provider> Pending<V> {
+    /// Gives the call up, unless it has ended.
+    fn give_up(&mut self) {
+        if self.ticket.is_none() && self.call.is_none() && self.position.is_none() && self.alarm.is_none() {
             return;
         }
         let mut state = self.shared.lock();
+        state.calling().clear_alarm(&mut self.alarm);
         state.calling().leave(&mut self.position);
-        let (waker, has_grace) = match (self.ticket, self.call.take()) {
+        let (waker, has_grace) = match (self.ticket.take(), self.call.take()) {
             (Some(ticket), _) => {
                 let waker = state.calling().forget(ticket);
                 state.give_up(self.shared.resources(), ticket);
@@ -173,6 +208,12 @@ impl<V: Provider> Drop for Pending<V> {
         if has_grace {
             self.shared.ensure_background_poller();
         }
+    }
+}
+
+impl<V: Provider> Drop for Pending<V> {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 

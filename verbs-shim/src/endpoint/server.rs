@@ -182,7 +182,9 @@ impl<V: Provider> Server<V> {
     /// [`Verbs::accept`](crate::Verbs::accept).
     pub fn accept(&self, timeout: Duration) -> Result<Option<Connection<V>>, Error> {
         let request = self.verbs.request(&self.listener, timeout)?;
-        request.map(|request| self.connection(request)).transpose()
+        let connection = request.map(|request| self.connection(request)).transpose()?;
+        connection.iter().for_each(Connection::attend_when_idle);
+        Ok(connection)
     }
 
     pub(crate) fn connection(&self, request: V::Request) -> Result<Connection<V>, Error> {

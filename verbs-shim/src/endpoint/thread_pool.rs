@@ -182,8 +182,10 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
         let mut state = self.lock();
         state.stage = PoolStage::Stopping;
         let all: Vec<_> = state.served.values().map(Arc::clone).collect();
+        // The connections may learn of that later than the listener.
+        let ended = if state.failed == Some(Error::Removed) { Ended::Removed } else { Ended::Here };
         drop(state);
-        all.iter().for_each(|served| served.connection.disconnect());
+        all.iter().for_each(|served| served.connection.end_because(ended.clone()));
         if all.is_empty() {
             // Otherwise the removal of the last connection wakes it.
             self.waiter.wake(STOP);

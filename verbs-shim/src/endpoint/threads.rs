@@ -32,10 +32,10 @@ impl<'scope, 'env> Threads<'scope, 'env> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a thread; [`Error::Exhausted`] if the operating system has none.
+    /// Begins a thread; [`Error::Threads`] if the operating system has none.
     pub(crate) fn begin(&self, name: &str, run: impl FnOnce() + Send + 'scope) -> Result<(), Error> {
         let begun = thread::Builder::new().name(name.to_owned()).spawn_scoped(self.scope, run);
-        self.lock().begun.push(begun.map_err(|_| Error::Exhausted)?);
+        self.lock().begun.push(begun.map_err(|_| Error::Threads)?);
         self.join_ended();
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::verbs::Status;
+use crate::verbs::{Error, Status};
 
 /// A fault at one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,44 @@ pub enum Fault {
     /// The step is not done and completes with this status, which ends the connection. [`Status::Success`] has no
     /// effect. For setting up, which has no completion, it means [`LoseBefore`](Self::LoseBefore).
     Complete(Status),
+    /// The connection is not set up, for this reason. It has no effect on other steps.
+    NotSetUp(SetUpFault),
+}
+
+/// Reason why a connection is not set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SetUpFault {
+    /// [`Error::Unreachable`](crate::Error::Unreachable).
+    NoRoute,
+    /// [`Error::NoHost`](crate::Error::NoHost).
+    NoHost,
+    /// [`Error::PortDown`](crate::Error::PortDown).
+    PortDown,
+    /// [`Error::Refused`](crate::Error::Refused).
+    Refused,
+    /// The other side's program rejects the private data: [`Error::Rejected`](crate::Error::Rejected).
+    Rejected,
+    /// The other side's connection manager rejects it: [`Error::NotAccepted`](crate::Error::NotAccepted).
+    NotAccepted,
+    /// Nobody answers the request: [`Error::TimedOut`](crate::Error::TimedOut) for a client. At the side that accepts,
+    /// like [`Fault::LoseBefore`].
+    NoAnswer,
+}
+
+impl SetUpFault {
+    /// Returns the error for the side that connects. `None` if it never learns of one.
+    pub(super) fn error(self) -> Option<Error> {
+        Some(match self {
+            Self::NoRoute => Error::Unreachable,
+            Self::NoHost => Error::NoHost,
+            Self::PortDown => Error::PortDown,
+            Self::Refused => Error::Refused,
+            Self::Rejected => Error::Rejected(Vec::new()),
+            // No resources.
+            Self::NotAccepted => Error::NotAccepted { reason: 3 },
+            Self::NoAnswer => return None,
+        })
+    }
 }
 
 /// Plan of the faults on a queue pair, step by step. Step 0 is setting up the connection: the request of the side that
@@ -51,7 +89,8 @@ pub struct Faults {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Injected {
-    /// Connections lost before a step ([`Fault::LoseBefore`]), or that [`Fault::Complete`] kept from being set up.
+    /// Connections lost before a step ([`Fault::LoseBefore`]), or that [`Fault::Complete`] or [`Fault::NotSetUp`] kept
+    /// from being set up.
     pub lost_before: u64,
     /// Connections lost after a step ([`Fault::LoseAfter`]).
     pub lost_after: u64,
@@ -142,7 +181,7 @@ impl Strike {
                 injected.delay = injected.delay.saturating_add(delay);
                 &mut injected.delayed
             }
-            Fault::Complete(Status::Success) => return,
+            Fault::Complete(Status::Success) | Fault::NotSetUp(_) => return,
             Fault::Complete(_) => &mut injected.completed,
         };
         *count += 1;
@@ -150,7 +189,16 @@ impl Strike {
 
     /// Returns true if it prevents a connection from being set up: that has no completion, so a status means the same.
     pub(super) const fn loses_set_up(&self) -> bool {
-        matches!(self.fault, Fault::LoseBefore | Fault::Complete(_))
+        matches!(self.fault, Fault::LoseBefore | Fault::Complete(_) | Fault::NotSetUp(_))
+    }
+
+    /// Returns the error for the side that connects, if it [prevents](Self::loses_set_up) that. `None` if it never
+    /// learns of one.
+    pub(super) fn set_up_error(&self) -> Option<Error> {
+        match self.fault {
+            Fault::NotSetUp(fault) => fault.error(),
+            _ => Some(Error::Disconnected),
+        }
     }
 
     /// Counts a lost connection.

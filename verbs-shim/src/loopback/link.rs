@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use super::faults::{Fault, Strike};
 use super::management::Station;
 use super::memory::{self, CopyFault, Counters, Domain, MemoryRange, transfer};
+use super::port::{Attached, Port};
 use super::side::Side;
 use super::wakeup::{WakeCause, Wakeup};
 use super::wire::{Numbers, Wire};
@@ -23,6 +24,8 @@ use crate::verbs::{Access, Armed, Completion, Depths, Kind, Operation, Remote, S
 
 /// Time that a sender waits after "receiver not ready" before it retries.
 const NOT_READY_TIMER: Duration = Duration::from_micros(640);
+/// Time after which work fails if the other side cannot be reached.
+pub const NO_ANSWER: Duration = Duration::from_millis(250);
 /// This many retries means without end.
 const ENDLESS: u8 = 7;
 
@@ -43,11 +46,14 @@ pub(super) struct Link {
     wakeup: Wakeup,
     /// True if the active side, or the passive side, has ended it.
     ended: [AtomicBool; 2],
+    /// True if the phase is [`LinkPhase::Over`].
+    over: Arc<AtomicBool>,
 }
 
 #[derive(Debug)]
 pub(super) struct LinkState {
     pub(super) phase: LinkPhase,
+    over: Arc<AtomicBool>,
     /// The answer to the request, and the time when the active side learns of it.
     answer: Option<(Instant, Result<Vec<u8>, Error>)>,
     active: Option<Half>,
@@ -61,6 +67,7 @@ pub(super) struct LinkState {
 #[derive(Debug)]
 pub(super) struct Half {
     domain: Domain,
+    port: Arc<Port>,
     depths: Depths,
     /// Work requests that have not begun.
     queue: VecDeque<Queued>,
@@ -76,6 +83,8 @@ pub(super) struct Half {
     receives_posted: usize,
     /// Time since when the other side has had no receive for the Send at the front.
     not_ready: Option<Instant>,
+    /// Time since when the other side cannot be reached for the work at the front.
+    unanswered: Option<Instant>,
 }
 
 /// A work request in a queue.
@@ -118,10 +127,13 @@ enum Step {
 
 impl Link {
     /// A queue pair that is not connected.
-    pub(super) fn new(domain: Domain, depths: Depths, counters: Arc<Counters>) -> Self {
-        let active = Some(Half::new(domain, depths));
-        let state = LinkState { phase: LinkPhase::Idle, answer: None, active, passive: None, counters, wire: None };
-        Self { state: Mutex::new(state), wakeup: Wakeup::default(), ended: [const { AtomicBool::new(false) }; 2] }
+    pub(super) fn new(domain: Domain, port: Arc<Port>, depths: Depths, counters: Arc<Counters>) -> Self {
+        let active = Some(Half::new(domain, port, depths));
+        let (phase, over) = (LinkPhase::Idle, Arc::new(AtomicBool::new(false)));
+        let state =
+            LinkState { phase, over: Arc::clone(&over), answer: None, active, passive: None, counters, wire: None };
+        let ended = [const { AtomicBool::new(false) }; 2];
+        Self { state: Mutex::new(state), wakeup: Wakeup::default(), ended, over }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LinkState> {
@@ -141,6 +153,14 @@ impl Link {
     /// Wakes all waiting threads, because something has changed.
     pub(super) fn notify(&self) {
         self.wakeup.notify();
+        if self.is_over() {
+            self.wakeup.notify_of_end();
+        }
+    }
+
+    /// Returns true if it is over, without a lock.
+    fn is_over(&self) -> bool {
+        self.ended.iter().chain([&*self.over]).any(|over| over.load(Ordering::Acquire))
     }
 
     /// Interrupts the wait of this side for a completion, or its next one.
@@ -165,10 +185,16 @@ impl Link {
         self.wakeup.watch(side, watch);
         drop(state);
         // A side may end it without the lock, and may have found no thread to notify.
-        if self.ended.iter().any(|ended| ended.load(Ordering::Acquire)) {
+        if self.is_over() {
             self.notify();
         }
         Armed::Quiet
+    }
+
+    /// Makes `watch` wake its waiter when the connection is over, unless it already is.
+    pub(super) fn watch_end(&self, side: Side, watch: Watch) -> Armed {
+        self.wakeup.watch_end(side, watch);
+        if self.is_over() { Armed::Ready } else { Armed::Quiet }
     }
 
     /// Ends the connection from one side, unless it is over.
@@ -235,7 +261,7 @@ impl Link {
             let connected = over || state.phase == LinkPhase::Established;
             match state.half(side).and_then(Half::take) {
                 Some(completion) => Ok(Some(completion)),
-                None if over => Err(Error::Disconnected),
+                None if over => Err(state.half(side).map_or(Error::Disconnected, |half| half.end_error())),
                 None if connected => Ok(None),
                 None => Err(Error::NotConnected),
             }
@@ -246,10 +272,22 @@ impl Link {
     pub(super) fn connected(&self, timeout: Duration) -> Result<Option<Vec<u8>>, Error> {
         self.wait(None, timeout, |state, now| match &state.answer {
             Some((when, answer)) if *when <= now => answer.clone().map(Some),
-            _ if state.phase == LinkPhase::Over => Err(Error::Disconnected),
+            _ if state.phase == LinkPhase::Over => {
+                Err(state.active.as_ref().map_or(Error::Disconnected, Half::end_error))
+            }
             _ if state.phase == LinkPhase::Idle => Err(Error::NotConnected),
             _ => Ok(None),
         })
+    }
+}
+
+impl Attached for Link {
+    fn notify(&self) {
+        Self::notify(self);
+    }
+
+    fn end(&self, by: Side) {
+        Self::end(self, by);
     }
 }
 
@@ -309,6 +347,7 @@ impl LinkState {
     /// Ends the connection, and flushes all incomplete work.
     pub(super) fn end(&mut self) {
         self.phase = LinkPhase::Over;
+        self.over.store(true, Ordering::Release);
         self.active.iter_mut().chain(&mut self.passive).for_each(Half::flush);
     }
 
@@ -366,7 +405,9 @@ impl LinkState {
             Side::Active => (active, passive),
             Side::Passive => (passive, active),
         };
-        let step = SideTurn { side, mine, theirs, counters, wire }.take(now);
+        let is_cut = !mine.port.is_up() || !theirs.port.is_up();
+        let mut turn = SideTurn { side, mine, theirs, counters, wire };
+        let step = if is_cut { turn.wait_for_link(now) } else { turn.take(now) };
         if step == Step::Broken {
             self.end();
         }
@@ -382,9 +423,10 @@ impl LinkState {
 }
 
 impl Half {
-    fn new(domain: Domain, depths: Depths) -> Self {
+    fn new(domain: Domain, port: Arc<Port>, depths: Depths) -> Self {
         Self {
             domain,
+            port,
             depths,
             queue: VecDeque::new(),
             begun: VecDeque::new(),
@@ -394,7 +436,13 @@ impl Half {
             posted: 0,
             receives_posted: 0,
             not_ready: None,
+            unanswered: None,
         }
+    }
+
+    /// Returns the reason for the end of the connection.
+    fn end_error(&self) -> Error {
+        self.port.check().err().unwrap_or(Error::Disconnected)
     }
 
     /// Takes a completion, which frees an entry of its queue.
@@ -437,7 +485,8 @@ impl Half {
 
     fn next(&self) -> Option<Instant> {
         let begins = self.queue.front().and_then(|work| work.begins);
-        begins.into_iter().chain(self.gives_up()).max()
+        let answered = begins.into_iter().chain(self.gives_up()).max();
+        answered.into_iter().chain(self.unanswered.map(|since| since + NO_ANSWER)).min()
     }
 }
 
@@ -497,7 +546,24 @@ struct SideTurn<'a> {
 }
 
 impl SideTurn<'_> {
+    /// Takes the turn while a port is down: work fails when it has waited for too long.
+    fn wait_for_link(&mut self, now: Instant) -> Step {
+        let Some(front) = self.mine.begun.front().or_else(|| self.mine.queue.front()) else {
+            self.mine.unanswered = None;
+            return Step::Idle;
+        };
+        let begins = front.begins.filter(|begins| *begins > now).unwrap_or(now);
+        if now < *self.mine.unanswered.get_or_insert(begins) + NO_ANSWER {
+            return Step::Idle;
+        }
+        let Some(work) = self.mine.begun.pop_front().or_else(|| self.mine.queue.pop_front()) else { return Step::Idle };
+        let status = if self.mine.port.is_up() { Status::NoAnswer } else { Status::PortDown };
+        self.mine.complete(&work, status);
+        Step::Broken
+    }
+
     fn take(&mut self, now: Instant) -> Step {
+        self.mine.unanswered = None;
         let Some(work) = self.mine.queue.front().filter(|work| work.begins.is_none_or(|begins| begins <= now)) else {
             return self.settle();
         };

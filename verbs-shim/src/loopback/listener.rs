@@ -83,6 +83,7 @@ impl Door {
         match waiting.as_ref().and_then(VecDeque::front).map(|asking| asking.arrives) {
             Some(Some(arrives)) => watch.wake_at(arrives),
             Some(None) => return Armed::Ready,
+            None if waiting.is_none() => return Armed::Ready,
             None => *self.lock_watch() = Some(watch),
         }
         Armed::Quiet
@@ -126,6 +127,10 @@ impl Door {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
         for asking in waiting.into_iter().flatten() {
             asking.link.refuse(Error::Refused);
+        }
+        self.changed.notify_all();
+        if let Some(watch) = self.lock_watch().take() {
+            watch.wake();
         }
     }
 }

@@ -12,7 +12,9 @@
 //! the InfiniBand Architecture allow, so that a missing fence is noticed.
 //!
 //! # Fault injection
-//! [`Adapter::with_faults`] gives an adapter whose queue pairs follow a plan.
+//! [`Adapter::with_faults`] gives an adapter whose queue pairs follow a plan. [`Adapter::remove`] unplugs an adapter, and
+//! [`Adapter::set_port`] cuts it off: then the other side is silent, but it does not notice the end of the connection
+//! later than this side does, as it would on a network.
 //!
 //! # Capture
 //! [`Fabric::captured`] writes everything to a capture file as RoCEv2, packet by packet, with the data, as an adapter
@@ -29,11 +31,12 @@ mod listener;
 mod management;
 mod memory;
 mod packet;
+mod port;
 mod side;
 mod wakeup;
 mod wire;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -43,14 +46,17 @@ use std::time::{Duration, Instant};
 use rpcrdma::segment::Segment;
 
 use self::capture::Recorder;
-pub use self::faults::{Fault, Faults, Injected};
+pub use self::faults::{Fault, Faults, Injected, SetUpFault};
 use self::faults::{Plan, Strike};
+pub use self::link::NO_ANSWER;
 use self::link::{Awaited, Link, LinkPhase, Queued};
 pub use self::listener::ConnectionRequest;
 use self::listener::{Asking, Door};
 use self::management::Station;
 use self::memory::{Counters, not_held};
 pub use self::memory::{Domain, MAX_REGIONS, Region};
+use self::port::Port;
+pub use self::port::PortState;
 use self::side::Side;
 pub use self::wire::PathMtu;
 use self::wire::Wire;
@@ -91,7 +97,7 @@ pub struct Fabric(Arc<Network>);
 struct Network {
     identifiers: Identifiers,
     counters: Arc<Counters>,
-    adapters: Mutex<BTreeSet<Ipv4Addr>>,
+    adapters: Mutex<BTreeMap<Ipv4Addr, Arc<Port>>>,
     doors: Mutex<HashMap<SocketAddrV4, Arc<Door>>>,
     /// Number of queue pairs so far.
     queue_pairs: AtomicU32,
@@ -145,6 +151,7 @@ pub struct FabricCounts {
 pub struct Adapter {
     network: Arc<Network>,
     address: Ipv4Addr,
+    port: Arc<Port>,
     plan: Arc<Plan>,
     /// Maximum number of regions of a protection domain.
     regions: usize,
@@ -253,11 +260,13 @@ impl Fabric {
         if adapters.len() >= MAX_ADAPTERS {
             return Err(Error::Exhausted);
         }
-        if !adapters.insert(address) {
+        if adapters.contains_key(&address) {
             return Err(Error::Address);
         }
+        let port: Arc<Port> = Arc::default();
+        adapters.insert(address, Arc::clone(&port));
         let (network, plan) = (Arc::clone(&self.0), Arc::default());
-        Ok(Adapter { network, address, plan, regions: MAX_REGIONS, message_size: u32::MAX })
+        Ok(Adapter { network, address, port, plan, regions: MAX_REGIONS, message_size: u32::MAX })
     }
 
     /// Number of octets moved and copied so far.
@@ -338,6 +347,39 @@ impl Adapter {
         self.plan.injected()
     }
 
+    /// Removes the adapter from its fabric, as if it were unplugged: its connections end with [`Error::Removed`] at this
+    /// side, and whatever is requested of it is refused with that error. A new adapter may then have its address.
+    ///
+    /// ```
+    /// use rpcrdma_verbs::{Error, Verbs};
+    /// use rpcrdma_verbs::loopback::Fabric;
+    ///
+    /// let fabric = Fabric::new();
+    /// let adapter = fabric.adapter([192, 0, 2, 1].into())?;
+    /// adapter.remove();
+    /// assert_eq!(adapter.domain().err(), Some(Error::Removed));
+    /// assert!(fabric.adapter([192, 0, 2, 1].into())?.domain().is_ok());
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn remove(&self) {
+        let mut adapters = self.network.adapters.lock().unwrap_or_else(PoisonError::into_inner);
+        if adapters.get(&self.address).is_none_or(|port| !Arc::ptr_eq(port, &self.port)) {
+            return;
+        }
+        adapters.remove(&self.address);
+        drop(adapters);
+        self.port.remove();
+        let mut doors = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mine: Vec<_> = doors.extract_if(|address, _| *address.ip() == self.address).collect();
+        drop(doors);
+        mine.iter().for_each(|(_, door)| door.close());
+    }
+
+    /// Cuts the adapter off from its network, or joins it again: all its clones and connections.
+    pub fn set_port(&self, state: PortState) {
+        self.port.set(state);
+    }
+
     /// Limits the number of regions of protection domains created through the returned value, which is the same
     /// adapter. The limit is never more than [`MAX_REGIONS`]. Further registrations are refused with
     /// [`Error::Exhausted`].
@@ -351,6 +393,14 @@ impl Adapter {
     #[must_use]
     pub fn with_message_size(self, octets: u32) -> Self {
         Self { message_size: octets, ..self }
+    }
+}
+
+impl Network {
+    /// Returns true if the port of the adapter with this address is down.
+    fn is_cut_off(&self, address: Ipv4Addr) -> bool {
+        let adapters = self.adapters.lock().unwrap_or_else(PoisonError::into_inner);
+        adapters.get(&address).is_some_and(|port| !port.is_up())
     }
 }
 
@@ -406,7 +456,12 @@ impl Drop for QueuePair {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.network.doors.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.address);
+        let mut doors = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another listener may have the address since the adapter was removed.
+        if doors.get(&self.address).is_some_and(|door| Arc::ptr_eq(door, &self.door)) {
+            doors.remove(&self.address);
+        }
+        drop(doors);
         self.door.close();
     }
 }
@@ -443,10 +498,14 @@ impl Verbs for Adapter {
     }
 
     fn domain(&self) -> Result<Domain, Error> {
+        self.port.check()?;
         Ok(Domain::new(self.regions))
     }
 
     fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, NotRegistered> {
+        if let Err(error) = self.port.check() {
+            return Err(NotRegistered { error, buffer });
+        }
         let Network { identifiers, counters, .. } = &*self.network;
         domain.register(identifiers, counters, buffer, access)
     }
@@ -472,6 +531,7 @@ impl Verbs for Adapter {
     }
 
     fn queue_pair(&self, domain: &Domain, depths: Depths) -> Result<QueuePair, Error> {
+        self.port.check()?;
         let possible = 1..=MAX_DEPTH;
         let Depths { send, receive, reads, receiver_not_ready } = depths;
         if ![send, receive, reads].iter().all(|depth| possible.contains(depth)) || receiver_not_ready > 7 {
@@ -482,7 +542,8 @@ impl Verbs for Adapter {
         if number >= 1 << 24 {
             return Err(Error::Exhausted);
         }
-        let link = Arc::new(Link::new(domain.clone(), depths, Arc::clone(&self.network.counters)));
+        let link =
+            Arc::new(Link::new(domain.clone(), Arc::clone(&self.port), depths, Arc::clone(&self.network.counters)));
         let (seat, steps) = (Mutex::new(Seat { link, side: Side::Active }), AtomicU64::new(0));
         let (plan, network) = (Arc::clone(&self.plan), Arc::clone(&self.network));
         let (address, message_size) = (self.address, self.message_size);
@@ -547,12 +608,19 @@ impl Verbs for Adapter {
         Ok(link.watch(side, Watch::new(waiter, key)))
     }
 
+    fn watch_end(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+        not_held()?;
+        let Seat { link, side } = queue_pair.seat();
+        Ok(link.watch_end(side, Watch::new(waiter, key)))
+    }
+
     fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         not_held()?;
         Ok(listener.door.watch(Watch::new(waiter, key)))
     }
 
     fn listen(&self, address: SocketAddr, backlog: usize) -> Result<Listener, Error> {
+        self.port.check()?;
         let SocketAddr::V4(address) = address else { return Err(Error::Address) };
         if *address.ip() != self.address || address.port() == 0 {
             return Err(Error::Address);
@@ -574,7 +642,10 @@ impl Verbs for Adapter {
 
     fn request(&self, listener: &Listener, timeout: Duration) -> Result<Option<ConnectionRequest>, Error> {
         not_held()?;
-        Ok(listener.door.next(timeout))
+        match listener.door.next(timeout) {
+            None => self.port.check().map(|()| None),
+            request => Ok(request),
+        }
     }
 
     fn private_data<'a>(&self, request: &'a ConnectionRequest) -> &'a [u8] {
@@ -587,13 +658,14 @@ impl Verbs for Adapter {
 
     fn accept(&self, request: ConnectionRequest, queue_pair: &QueuePair, private_data: &[u8]) -> Result<(), Error> {
         not_held()?;
+        self.port.check()?;
         let private_data = padded::<ACCEPT_PRIVATE_DATA>(private_data)?;
         let mut seat = queue_pair.seat.lock().unwrap_or_else(PoisonError::into_inner);
         let strike = queue_pair.plan.of(0);
         let link = &request.asking.link;
         if let Some(strike) = strike.as_ref().filter(|strike| strike.loses_set_up()) {
             strike.count_lost();
-            link.refuse(Error::Disconnected);
+            link.refuse(strike.set_up_error().unwrap_or(Error::Disconnected));
             return Err(Error::Disconnected);
         }
         let known = delayed(strike.as_ref());
@@ -606,6 +678,7 @@ impl Verbs for Adapter {
         }
         seat.link = Arc::clone(link);
         seat.side = Side::Passive;
+        self.port.add(Arc::<Link>::clone(link), Side::Passive);
         if let Some(strike) = strike {
             strike.count();
             if strike.fault == Fault::LoseAfter {
@@ -625,6 +698,7 @@ impl Verbs for Adapter {
 
     fn connect(&self, queue_pair: &QueuePair, address: SocketAddr, private_data: &[u8]) -> Result<(), Error> {
         not_held()?;
+        self.port.check()?;
         let private_data = padded::<REQUEST_PRIVATE_DATA>(private_data)?;
         let SocketAddr::V4(address) = address else { return Err(Error::Refused) };
         let door = self.network.doors.lock().unwrap_or_else(PoisonError::into_inner).get(&address).map(Arc::clone);
@@ -633,7 +707,18 @@ impl Verbs for Adapter {
         let link = queue_pair.ask(address, lost.is_none().then_some(&private_data)).ok_or(Error::Used)?;
         if let Some(strike) = lost {
             strike.count_lost();
-            link.refuse(Error::Disconnected);
+            if let Some(error) = strike.set_up_error() {
+                link.refuse(error);
+            }
+            return Ok(());
+        }
+        self.port.add(Arc::<Link>::clone(&link), Side::Active);
+        if !self.port.is_up() {
+            link.refuse(Error::PortDown);
+            return Err(Error::PortDown);
+        }
+        if self.network.is_cut_off(*address.ip()) {
+            // Nobody answers the request.
             return Ok(());
         }
         let arrives = delayed(strike.as_ref());

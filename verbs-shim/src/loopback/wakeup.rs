@@ -34,6 +34,8 @@ struct WakeupState {
 struct SideWaits {
     /// A waiter to notify once.
     watch: Option<Watch>,
+    /// A waiter to notify once of the end of the connection.
+    end_watch: Option<Watch>,
     /// True if the next sleep ends at once.
     interrupted: bool,
 }
@@ -76,6 +78,14 @@ impl Wakeup {
         watches.iter().flatten().for_each(Watch::wake);
     }
 
+    /// Wakes the waiters that wait for the end of the connection.
+    pub(super) fn notify_of_end(&self) {
+        let mut state = self.lock();
+        let watches = [mem::take(&mut state.active.end_watch), mem::take(&mut state.passive.end_watch)];
+        drop(state);
+        watches.iter().flatten().for_each(Watch::wake);
+    }
+
     /// Ends the sleep of this side, or the next one.
     pub(super) fn interrupt(&self, side: Side) {
         self.lock().of(side).interrupted = true;
@@ -85,6 +95,11 @@ impl Wakeup {
     /// Makes the next notification wake a waiter.
     pub(super) fn watch(&self, side: Side, watch: Watch) {
         self.lock().of(side).watch = Some(watch);
+    }
+
+    /// Makes the end of the connection wake a waiter.
+    pub(super) fn watch_end(&self, side: Side, watch: Watch) {
+        self.lock().of(side).end_watch = Some(watch);
     }
 
     /// Returns the number of notifications so far. To be called before a thread looks for changes; if it finds none, it

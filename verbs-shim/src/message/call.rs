@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::time::Duration;
 
 use rpcrdma::endpoint::requester;
 use rpcrdma::rpc::{self, Auth, AuthSys, Flavor};
@@ -11,6 +12,7 @@ use rpcrdma::v2::ErrorBodyV2;
 use crate::message::ended::Ended;
 use crate::message::reply::{self, ReplyError};
 use crate::message::stream::Stream;
+use crate::verbs::Error;
 
 /// An RPC call with buffers for its reply. All buffers belong to the caller and come back with the reply or an error,
 /// so that the next call can reuse them. Only the buffers of a call that is given up while it waits for its reply come
@@ -39,6 +41,8 @@ pub struct Call {
     results_length: u32,
     largest_room: u32,
     expects: Expects,
+    repeats: Repeats,
+    timeout: Option<Duration>,
     /// The reply, or the buffer for it.
     pub(crate) reply: Vec<u8>,
     /// Range of the reply in `reply`.
@@ -55,6 +59,16 @@ enum Chooser {
     Caller,
     /// The connection chooses it, each time that the call is made.
     Connection,
+    /// A [`Reconnecting`](crate::Reconnecting) client has chosen it, for all connections on which the call is made.
+    Reconnecting,
+}
+
+/// Permission to carry a call out more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Repeats {
+    #[default]
+    Never,
+    Allowed,
 }
 
 /// Answer to a call.
@@ -71,8 +85,8 @@ pub(crate) enum Expects {
 pub enum CallError {
     /// The call was not made, because it is impossible, at least on this connection.
     Refused(requester::CallRefusal),
-    /// Memory could not be registered.
-    NotRegistered,
+    /// Memory could not be registered, for this reason. The call was not sent.
+    NotRegistered(Error),
     /// The other side cannot answer this call; making it again does not help (RFC 8166 section 4.5).
     Error(ErrorBody),
     /// The other side answered `RDMA2_ERROR`, of version 2, and making the call again, as that error asks for, is not
@@ -86,6 +100,9 @@ pub enum CallError {
     TimedOut(Progress),
     /// The connection ended first.
     Lost(Ended, Progress),
+    /// A [`Reconnecting`](crate::Reconnecting) client had no connection in time. If the call was sent, it was on an
+    /// earlier connection.
+    NotConnected(Error, Progress),
 }
 
 /// Progress of a call without a reply: tells if the other side may have carried it out.
@@ -194,6 +211,24 @@ impl Call {
         self
     }
 
+    /// Allows a [`Reconnecting`](crate::Reconnecting) client to make the call again, with the same XID, if its connection
+    /// was lost before the reply came. The call may then be carried out more than once; so this is for calls that are
+    /// idempotent, and for upper layers that detect repeated calls, such as sessions of NFSv4.1.
+    #[must_use]
+    pub const fn repeatable(mut self) -> Self {
+        self.repeats = Repeats::Allowed;
+        self
+    }
+
+    /// Sets the time after which the call is given up, each time it is made, instead of
+    /// [`SettingsBuilder::timeout`](crate::SettingsBuilder::timeout), which is for blocking callers. This is for futures
+    /// too.
+    #[must_use]
+    pub const fn with_timeout(mut self, longest: Duration) -> Self {
+        self.timeout = Some(longest);
+        self
+    }
+
     /// The message, to which arguments are appended: octets of XDR, and data items that may be reduced, each a Read
     /// chunk. A message begun by [`rpc`](Self::rpc) keeps its header when it is [cleared](Stream::clear) for the next
     /// call.
@@ -254,6 +289,29 @@ impl Call {
         self.expects
     }
 
+    pub(crate) fn is_repeatable(&self) -> bool {
+        self.repeats == Repeats::Allowed
+    }
+
+    pub(crate) const fn timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    /// Sets an XID for all connections on which the call is made, unless the caller has chosen one.
+    pub(crate) fn keep_xid(&mut self, next: impl FnOnce() -> u32) {
+        if self.chosen_by != Chooser::Caller {
+            self.stream.set_xid(next());
+            self.chosen_by = Chooser::Reconnecting;
+        }
+    }
+
+    /// Lets the connection choose the next XID again.
+    pub(crate) fn release_xid(&mut self) {
+        if self.chosen_by == Chooser::Reconnecting {
+            self.chosen_by = Chooser::Connection;
+        }
+    }
+
     /// Sets an XID, if the connection is to choose it.
     pub(crate) fn choose_xid(&mut self, next: impl FnOnce() -> u32) {
         if self.chosen_by == Chooser::Connection {
@@ -277,14 +335,32 @@ impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(error) => write!(f, "the call cannot be made: {error}"),
-            Self::NotRegistered => f.write_str("the memory of the call could not be registered"),
+            Self::NotRegistered(error) => write!(f, "the memory of the call could not be registered: {error}"),
             Self::Error(error) => write!(f, "the other side answers with an error: {error}"),
             Self::ErrorV2(error) => write!(f, "the other side answers with an error: {error}"),
             Self::NoReply => f.write_str("the answer is not a reply to this call, or exceeds its buffer"),
             Self::TimedOut(Progress::NotSent) => f.write_str("timed out before it was sent"),
             Self::TimedOut(Progress::Sent) => f.write_str("timed out waiting for the reply"),
             Self::Lost(ended, Progress::NotSent) => write!(f, "the connection ended before the call was sent: {ended}"),
+            Self::NotConnected(error, Progress::NotSent) => {
+                write!(f, "no connection before the call was sent: {error}")
+            }
+            Self::NotConnected(error, Progress::Sent) => {
+                write!(f, "the connection ended before the reply, and there was no other: {error}")
+            }
             Self::Lost(ended, Progress::Sent) => write!(f, "the connection ended before the reply: {ended}"),
+        }
+    }
+}
+
+impl CallError {
+    /// Advice for a user, if there is any.
+    #[must_use]
+    pub const fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::NotRegistered(error) | Self::NotConnected(error, _) => error.advice(),
+            Self::Lost(ended, _) => ended.advice(),
+            _ => None,
         }
     }
 }

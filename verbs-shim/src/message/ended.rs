@@ -14,12 +14,17 @@ pub enum Ended {
     Here,
     /// The other side has ended it, or no longer knows of it.
     Peer,
+    /// This side's adapter was removed.
+    Removed,
     /// A work request or a receive failed.
     Failed(Kind, Status),
     /// The other side broke the rules of RPC-over-RDMA.
     PeerFault(PeerFault),
     /// This side failed: neither the other side nor the application is to blame.
     Internal(InternalFault),
+    /// The other side has not acknowledged anything for too long
+    /// ([`SettingsBuilder::keep_alive`](crate::SettingsBuilder::keep_alive)).
+    Silent,
     /// The reply to a given-up call has not come within [`SettingsBuilder::grace`](crate::SettingsBuilder::grace).
     Unanswered,
     /// The adapter refused an operation.
@@ -54,6 +59,20 @@ pub enum InternalFault {
 impl Ended {
     /// An item named by a Requester or Responder does not exist.
     pub(crate) const MISSING: Self = Self::Internal(InternalFault::Missing);
+
+    /// Advice for a user, if there is any.
+    #[must_use]
+    pub const fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Removed => Error::Removed.advice(),
+            Self::Refused(error) => error.advice(),
+            Self::Failed(_, Status::PortDown) => Error::PortDown.advice(),
+            Self::Silent | Self::Failed(_, Status::NoAnswer) => {
+                Some("is the other host up, and does the network still lead to it?")
+            }
+            _ => None,
+        }
+    }
 }
 
 impl From<InputError> for Ended {
@@ -69,9 +88,11 @@ impl fmt::Display for Ended {
         match self {
             Self::Here => f.write_str("this side ended it"),
             Self::Peer => f.write_str("the other side ended it"),
+            Self::Removed => f.write_str("this side's RDMA adapter was removed"),
             Self::Failed(kind, status) => write!(f, "{kind} failed: {status}"),
             Self::PeerFault(fault) => write!(f, "the other side broke the protocol: {fault}"),
             Self::Internal(fault) => write!(f, "this side failed: {fault}; please report this as a bug"),
+            Self::Silent => f.write_str("the other side no longer acknowledges anything"),
             Self::Unanswered => f.write_str("a given-up call was not answered in time"),
             Self::Refused(error) => write!(f, "the adapter refused: {error}"),
         }

@@ -4,9 +4,10 @@ use std::ffi::c_int;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::ptr::{self, NonNull};
 
+use super::errors::{last_error, returned};
 use super::management::nonblocking;
 use super::memory::Domain;
-use super::{last_error, sys};
+use super::sys;
 use crate::verbs::Error;
 
 /// A completion queue, and its completion channel.
@@ -66,7 +67,7 @@ impl Completions {
         match count {
             0 => Ok(None),
             1 => Ok(Some(completion)),
-            number => Err(Error::System { function: "ibv_poll_cq", number: -number }),
+            number => Err(returned("ibv_poll_cq", number)),
         }
     }
 
@@ -79,7 +80,7 @@ impl Completions {
                 None => libc::ENOSYS,
             }
         };
-        if number == 0 { Ok(()) } else { Err(Error::System { function: "ibv_req_notify_cq", number }) }
+        if number == 0 { Ok(()) } else { Err(returned("ibv_req_notify_cq", number)) }
     }
 
     /// Acknowledges all completion events, so that the descriptor is no longer readable.

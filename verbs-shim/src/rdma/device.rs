@@ -7,8 +7,10 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::errors::returned;
 use super::management::{Channel, Identifier};
-use super::sys;
+use super::port::query_port;
+use super::{absent, sys};
 use crate::verbs::Depths;
 use crate::verbs::Error;
 use crate::verbs::identifiers::Identifiers;
@@ -58,6 +60,7 @@ struct Limits {
     completions: usize,
     reads_answered: usize,
     reads_asked: usize,
+    ports: u8,
 }
 
 // SAFETY: all functions of libibverbs and librdmacm may be called from any thread; the list is read only.
@@ -70,10 +73,10 @@ impl List {
         let mut length = 0;
         // SAFETY: `length` can be written.
         let first = unsafe { sys::rdma_get_devices(&raw mut length) };
-        // The reason is not known: no adapter, no kernel module, or no permission.
-        let first = NonNull::new(first).ok_or(Error::NoAdapter)?;
+        // librdmacm does not say why.
+        let first = NonNull::new(first).ok_or_else(absent::reason)?;
         let list = Self { first, length: usize::try_from(length).unwrap_or(0) };
-        if list.length == 0 { Err(Error::NoAdapter) } else { Ok(list) }
+        if list.length == 0 { Err(absent::reason()) } else { Ok(list) }
     }
 
     fn contexts(&self) -> impl Iterator<Item = NonNull<sys::ibv_context>> {
@@ -103,7 +106,9 @@ impl Device {
     /// The first adapter of the list, whichever it is.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`].
+    /// [`Error::NoAdapter`]. If there is an adapter that this process cannot use: [`Error::NoModule`],
+    /// [`Error::NoDriver`], [`Error::Permission`], [`Error::OpenFiles`]. The other functions that find an adapter have
+    /// these errors too.
     pub fn first() -> Result<Self, Error> {
         Self::find(|_| true)
     }
@@ -205,6 +210,16 @@ impl Device {
         self.opened.identifiers.offset()
     }
 
+    /// Returns true if none of its ports has a link.
+    pub(super) fn ports_are_down(&self) -> bool {
+        let is_down = |port| {
+            // SAFETY: the adapter is open as long as this is there.
+            let attr = unsafe { query_port(self.context(), port) };
+            attr.is_ok_and(|attr| attr.state == sys::IBV_PORT_DOWN)
+        };
+        self.opened.limits.ports > 0 && (1..=self.opened.limits.ports).all(is_down)
+    }
+
     /// Checks if it supports these depths.
     pub(super) fn check(&self, depths: Depths) -> Result<(), Error> {
         let Limits { queue, completions, .. } = self.opened.limits;
@@ -236,7 +251,7 @@ impl Limits {
         // SAFETY: the adapter is open by the caller, and `attr` can be written.
         match unsafe { sys::ibv_query_device(context.as_ptr(), &raw mut attr) } {
             0 => {}
-            number => return Err(Error::System { function: "ibv_query_device", number }),
+            number => return Err(returned("ibv_query_device", number)),
         }
         let limit = |number| usize::try_from(number).unwrap_or(0);
         Ok(Self {
@@ -244,6 +259,7 @@ impl Limits {
             completions: limit(attr.max_cqe),
             reads_answered: limit(attr.max_qp_rd_atom),
             reads_asked: limit(attr.max_qp_init_rd_atom),
+            ports: attr.phys_port_cnt,
         })
     }
 }

@@ -8,7 +8,9 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{last_error, sys};
+use super::errors::{errno, last_error, of_event, returned};
+use super::port::query_port;
+use super::sys;
 use crate::verbs::Error;
 
 /// Maximum time for finding an address, and again for finding the route.
@@ -59,7 +61,7 @@ impl Channel {
             let number = errno();
             return match number {
                 libc::EAGAIN | libc::EINTR => Ok(None),
-                _ => Err(Error::System { function: "rdma_get_cm_event", number }),
+                number => Err(returned("rdma_get_cm_event", number)),
             };
         }
         // SAFETY: it has just been returned, and is given back once, after everything needed was copied from it. The
@@ -185,25 +187,13 @@ impl Identifier {
     pub(super) fn bind(&self, address: SocketAddr) -> Result<(), Error> {
         let mut address = to_storage(address);
         // SAFETY: the identifier is there, and the address is one.
-        match unsafe { sys::rdma_bind_addr(self.id.as_ptr(), (&raw mut address).cast()) } {
-            0 => Ok(()),
-            _ => Err(match errno() {
-                libc::EADDRINUSE | libc::EADDRNOTAVAIL | libc::ENODEV | libc::EINVAL => Error::Address,
-                number => Error::System { function: "rdma_bind_addr", number },
-            }),
-        }
+        check(unsafe { sys::rdma_bind_addr(self.id.as_ptr(), (&raw mut address).cast()) }, "rdma_bind_addr")
     }
 
     pub(super) fn listen(&self, backlog: usize) -> Result<(), Error> {
         let backlog = c_int::try_from(backlog).unwrap_or(c_int::MAX);
         // SAFETY: the identifier is there.
-        match unsafe { sys::rdma_listen(self.id.as_ptr(), backlog) } {
-            0 => Ok(()),
-            _ => Err(match errno() {
-                libc::EADDRINUSE => Error::Address,
-                number => Error::System { function: "rdma_listen", number },
-            }),
-        }
+        check(unsafe { sys::rdma_listen(self.id.as_ptr(), backlog) }, "rdma_listen")
     }
 
     /// Finds the adapter that leads to an address.
@@ -229,34 +219,26 @@ impl Identifier {
     }
 
     fn resolved(&self, asked: c_int, function: &'static str, wanted: c_int) -> Result<(), Error> {
-        if asked != 0 {
-            return Err(match errno() {
-                number @ (libc::ENOMEM | libc::EMFILE) => Error::System { function, number },
-                _ => Error::Unreachable,
-            });
-        }
+        check(asked, function)?;
         // The kernel's own limit ends it, so this never waits twice as long.
-        match self.channel.wait(RESOLVE * 2)? {
-            Some(event) if event.kind == wanted && event.status == 0 => Ok(()),
-            _ => Err(Error::Unreachable),
+        let Some(event) = self.channel.wait(RESOLVE * 2)? else { return Err(Error::Unreachable) };
+        if event.kind == wanted && event.status == 0 {
+            return Ok(());
         }
+        Err(of_event(event.kind, event.status, event.private_data).unwrap_or(Error::Unreachable))
     }
 
     /// Returns the longest message of its port, in octets.
     pub(super) fn message_size(&self) -> Result<u32, Error> {
-        // SAFETY: numbers only, for which zeros are good.
-        let mut attr: sys::ibv_port_attr = unsafe { mem::zeroed() };
-        // SAFETY: the identifier is there, the adapter it is bound to is open as long, and `attr` can be written. It is
-        // at least as long as what the function writes, which are the first fields of it.
-        let number = unsafe {
+        // SAFETY: the identifier is there, and the adapter it is bound to is open as long.
+        let attr = unsafe {
             let id = self.id.as_ref();
-            if id.verbs.is_null() { libc::ENODEV } else { sys::ibv_query_port(id.verbs, id.port_num, &raw mut attr) }
+            if id.verbs.is_null() {
+                return Err(Error::NotConnected);
+            }
+            query_port(id.verbs, id.port_num)?
         };
-        match (number, attr.max_msg_sz) {
-            (0, 0) => Ok(u32::MAX),
-            (0, size) => Ok(size),
-            (number, _) => Err(Error::System { function: "ibv_query_port", number }),
-        }
+        Ok(if attr.max_msg_sz == 0 { u32::MAX } else { attr.max_msg_sz })
     }
 
     /// Creates a queue pair of the adapter for this connection.
@@ -289,7 +271,7 @@ impl Identifier {
                     id.qp = ptr::null_mut();
                     Ok(())
                 }
-                number => Err(Error::System { function: "ibv_destroy_qp", number }),
+                number => Err(returned("ibv_destroy_qp", number)),
             }
         }
     }
@@ -297,23 +279,13 @@ impl Identifier {
     pub(super) fn connect(&self, parameters: &Parameters<'_>) -> Result<(), Error> {
         let mut parameters = parameters.as_sys();
         // SAFETY: the identifier is there, and the private data as long as this call.
-        match unsafe { sys::rdma_connect(self.id.as_ptr(), &raw mut parameters) } {
-            0 => Ok(()),
-            _ => Err(not_connected(errno())),
-        }
+        check(unsafe { sys::rdma_connect(self.id.as_ptr(), &raw mut parameters) }, "rdma_connect")
     }
 
     pub(super) fn accept(&self, parameters: &Parameters<'_>) -> Result<(), Error> {
         let mut parameters = parameters.as_sys();
         // SAFETY: the identifier is there, and the private data as long as this call.
-        match unsafe { sys::rdma_accept(self.id.as_ptr(), &raw mut parameters) } {
-            0 => Ok(()),
-            _ => Err(match errno() {
-                // The kernel no longer has the request.
-                libc::EINVAL | libc::ENOTCONN | libc::ECONNRESET => Error::Disconnected,
-                number => Error::System { function: "rdma_accept", number },
-            }),
-        }
+        check(unsafe { sys::rdma_accept(self.id.as_ptr(), &raw mut parameters) }, "rdma_accept")
     }
 
     /// Rejects a request. Returns false if the requester does not wait any more.
@@ -351,37 +323,8 @@ impl Drop for Identifier {
     }
 }
 
-/// Returns the reason why the kernel did not request a connection. Soft iWARP waits here for the TCP connection, so it
-/// may already be refused.
-fn not_connected(number: c_int) -> Error {
-    match number {
-        libc::ECONNREFUSED | libc::ECONNRESET => Error::Refused,
-        libc::ENETUNREACH | libc::EHOSTUNREACH | libc::ETIMEDOUT => Error::Unreachable,
-        number => Error::System { function: "rdma_connect", number },
-    }
-}
-
-/// Returns the meaning of a rejection. Connection managers report in different ways that there is no listener:
-/// InfiniBand's with reason 8, invalid service ID (InfiniBand Architecture, CM REJ); the kernel, for iWARP adapters
-/// that make the TCP connection themselves, with the error number of a reset TCP connection. A program that rejects has
-/// the same error number on iWARP, but usually adds private data.
-pub(super) fn rejection(status: c_int, private_data: Vec<u8>) -> Error {
-    const INVALID_SERVICE: c_int = 8;
-    const RESET: [c_int; 2] = [-libc::ECONNREFUSED, -libc::ECONNRESET];
-    if status == INVALID_SERVICE || RESET.contains(&status) && private_data.is_empty() {
-        Error::Refused
-    } else {
-        Error::Rejected(private_data)
-    }
-}
-
 fn check(result: c_int, function: &'static str) -> Result<(), Error> {
     if result == 0 { Ok(()) } else { Err(last_error(function)) }
-}
-
-/// The error number of the last failure in this thread.
-pub(super) fn errno() -> c_int {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
 /// Makes a descriptor non-blocking.
@@ -488,19 +431,6 @@ pub(super) fn local_addresses() -> Result<Vec<SocketAddr>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_connection_is_refused_where_nobody_listens_and_rejected_by_a_program() {
-        assert_eq!(rejection(8, vec![0; 148]), Error::Refused, "InfiniBand and RoCE: the field is there, and zeros");
-        assert_eq!(rejection(28, vec![1]), Error::Rejected(vec![1]), "InfiniBand and RoCE: consumer reject");
-        assert_eq!(rejection(-libc::ECONNREFUSED, Vec::new()), Error::Refused, "iWARP");
-        assert_eq!(rejection(-libc::ECONNRESET, Vec::new()), Error::Refused, "iWARP");
-        assert_eq!(rejection(-libc::ECONNREFUSED, vec![1]), Error::Rejected(vec![1]), "iWARP: a program says why");
-        assert_eq!(not_connected(libc::ECONNREFUSED), Error::Refused, "soft iWARP, at once");
-        assert_eq!(not_connected(libc::EHOSTUNREACH), Error::Unreachable);
-        let other = Error::System { function: "rdma_connect", number: libc::EINVAL };
-        assert_eq!(not_connected(libc::EINVAL), other);
-    }
 
     #[test]
     fn local_addresses_are_those_that_a_socket_can_have() {

@@ -22,7 +22,8 @@ use std::{fmt, slice};
 use rpcrdma::segment::Segment;
 
 use super::device::Device;
-use super::{last_error, sys};
+use super::errors::{last_error, returned};
+use super::sys;
 use crate::verbs::{Access, Local};
 use crate::verbs::{Error, NotRegistered};
 
@@ -234,7 +235,7 @@ impl Registration {
                 Ok(octets)
             }
             // An adapter that does not give the memory back keeps it: it is never freed.
-            number => Err(Error::System { function: "ibv_dereg_mr", number }),
+            number => Err(returned("ibv_dereg_mr", number)),
         }
     }
 }

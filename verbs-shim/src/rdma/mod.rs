@@ -3,7 +3,7 @@
 //! A [`Device`] is an adapter of this computer: InfiniBand, RoCE or iWARP, or the kernel's soft RoCE (`rdma_rxe`).
 //! Everything that rdma-core has a driver for is used in the same way. This needs Linux with the kernel modules
 //! `ib_uverbs` and `rdma_ucm`, and each process needs the right to lock as much memory as it registers (`ulimit -l`);
-//! when that is used up, [`register`](Verbs::register) fails with [`Error::Exhausted`].
+//! when that is used up, [`register`](Verbs::register) fails with [`Error::LockedMemory`].
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -70,11 +70,14 @@
 //! port (`max_msg_sz`), because drivers differ in what they do with longer work; the endpoints ask for several RDMA
 //! Reads or Writes if a segment is longer.
 
+mod absent;
 mod completions;
 mod device;
+mod errors;
 mod listener;
 mod management;
 mod memory;
+mod port;
 mod queue_pair;
 mod sys;
 
@@ -97,14 +100,6 @@ pub const REQUEST_PRIVATE_DATA: usize = 56;
 pub const ACCEPT_PRIVATE_DATA: usize = 196;
 /// Maximum length of private data in a rejection, in octets.
 pub const REJECT_PRIVATE_DATA: usize = 148;
-
-/// Returns the error that a function of the libraries left in `errno`.
-fn last_error(function: &'static str) -> Error {
-    match management::errno() {
-        libc::ENOMEM | libc::EAGAIN | libc::EMFILE | libc::ENFILE => Error::Exhausted,
-        number => Error::System { function, number },
-    }
-}
 
 fn fits<const LENGTH: usize>(private_data: &[u8]) -> Result<(), Error> {
     if private_data.len() > LENGTH { Err(Error::PrivateData) } else { Ok(()) }
@@ -176,6 +171,10 @@ impl Verbs for Device {
 
     fn watch(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         queue_pair.watch(Watch::new(waiter, key))
+    }
+
+    fn watch_end(&self, queue_pair: &QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+        queue_pair.watch_end(waiter, key)
     }
 
     fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {

@@ -19,13 +19,14 @@ use std::{fmt, hint, mem, thread};
 
 use super::completions::Completions;
 use super::device::Device;
+use super::errors::{of_event, returned};
 use super::listener::ConnectionRequest;
-use super::management::{Channel, Event, Identifier, Parameters, rejection, wait_for};
+use super::management::{Channel, Event, Identifier, Parameters, wait_for};
 use super::memory::{Domain, MemoryRange, Region};
 use super::sys;
 use crate::verbs::Error;
 use crate::verbs::descriptors::{self, EventDescriptor};
-use crate::verbs::waiter::Watch;
+use crate::verbs::waiter::{Waiter, Watch};
 use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Work};
 
 /// Number of polls that cost less than reading the clock.
@@ -91,6 +92,8 @@ struct PairState {
     answer: Option<Result<Vec<u8>, Error>>,
     /// The reason for the end of the connection, as an event reported it; the connection has not been ended yet.
     lost: Option<Error>,
+    /// The reason for the end of the connection that this side knows: an event, or a function that has failed.
+    end_reason: Option<Error>,
     identifier: Option<Identifier>,
     /// The adapter's queue pair, from the time the adapter is known until the connection is over.
     hardware: Option<NonNull<sys::ibv_qp>>,
@@ -132,6 +135,7 @@ impl QueuePair {
             phase: PairPhase::Idle,
             answer: None,
             lost: None,
+            end_reason: None,
             identifier: None,
             hardware: None,
             message_size: u32::MAX,
@@ -171,6 +175,7 @@ impl QueuePair {
     pub(super) fn connect(&self, device: &Device, address: SocketAddr, private_data: &[u8]) -> Result<(), Error> {
         let mut state = self.begin()?;
         let asked = self.ask(&mut state, device.source(), address, private_data);
+        let asked = asked.map_err(|error| explained(device, error));
         if let Err(error) = &asked {
             state.answer = Some(Err(error.clone()));
             state.end();
@@ -242,7 +247,7 @@ impl QueuePair {
             (Some(completion), _) => Ok(Some(Found::Completion(completion))),
             (None, PairPhase::Established) if mem::take(&mut state.interrupted) => Ok(Some(Found::Interrupted)),
             (None, PairPhase::Established) => Ok(None),
-            (None, PairPhase::Over) => Err(Error::Disconnected),
+            (None, PairPhase::Over) => Err(state.end_error()),
             (None, PairPhase::Idle | PairPhase::Asked) => Err(Error::NotConnected),
         })?;
         Ok(match found {
@@ -329,8 +334,8 @@ impl QueuePair {
         }
         let (completions, wake_event) = (Arc::clone(&state.completions), Arc::clone(&state.wake_event));
         // Earlier completions have no event, so it polls once more before going to sleep.
-        if completions.arm().is_err() {
-            state.end();
+        if let Err(error) = completions.arm() {
+            state.end_because(error);
             return state;
         }
         if state.poll() {
@@ -387,6 +392,18 @@ impl QueuePair {
         }
         // A sleeping thread takes all completions, and notifies the others.
         state.watch = Some(watch);
+        Ok(Armed::Quiet)
+    }
+
+    /// Makes a waiter return a key when there is a connection event.
+    pub(super) fn watch_end(&self, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+        let mut state = self.lock();
+        state.take_connection_events(&self.channel);
+        if state.phase == PairPhase::Over {
+            return Ok(Armed::Ready);
+        }
+        drop(state);
+        waiter.watch(self.channel.as_fd(), key)?;
         Ok(Armed::Quiet)
     }
 
@@ -449,6 +466,14 @@ impl QueuePair {
 
     pub(super) fn disconnect(&self) {
         self.lock().end();
+    }
+}
+
+/// Returns the reason for an error in setting up a connection, if that is that no port has a link.
+fn explained(device: &Device, error: Error) -> Error {
+    match error {
+        Error::Unreachable | Error::NoHost | Error::TimedOut if device.ports_are_down() => Error::PortDown,
+        error => error,
     }
 }
 
@@ -521,7 +546,7 @@ fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
     match number.wrapping_abs() {
         0 => Ok(()),
         libc::ENOMEM => Err(Error::QueueFull),
-        number => Err(Error::System { function, number }),
+        number => Err(returned(function, number)),
     }
 }
 
@@ -587,8 +612,8 @@ impl PairState {
                 }
                 true
             }
-            Err(_) => {
-                self.end();
+            Err(error) => {
+                self.end_because(error);
                 true
             }
         }
@@ -604,7 +629,10 @@ impl PairState {
             (None, None) => None,
         };
         let Some(PostedWork { id, kind, memory, .. }) = posted else { return };
-        let status = status(completion.status);
+        let status = match status(completion.status) {
+            Status::NoAnswer if self.domain.device().ports_are_down() => Status::PortDown,
+            status => status,
+        };
         let length = match (status, kind) {
             (Status::Success, Kind::Receive) => completion.byte_len as usize,
             (Status::Success, _) => memory.len(),
@@ -634,8 +662,7 @@ impl PairState {
     fn take_connection_events(&mut self, channel: &Channel) {
         self.take_events(channel);
         if let Some(error) = self.lost.take() {
-            self.answer.get_or_insert(Err(error));
-            self.end();
+            self.end_because(error);
         }
     }
 
@@ -669,21 +696,13 @@ impl PairState {
     }
 
     fn happened(&mut self, event: Event) {
-        self.lost = Some(match event.kind {
-            sys::RDMA_CM_EVENT_ESTABLISHED => {
-                if self.phase == PairPhase::Asked {
-                    self.phase = PairPhase::Established;
-                    self.answer = Some(Ok(event.private_data));
-                }
-                return;
-            }
-            sys::RDMA_CM_EVENT_REJECTED => rejection(event.status, event.private_data),
-            sys::RDMA_CM_EVENT_UNREACHABLE => Error::Unreachable,
-            sys::RDMA_CM_EVENT_CONNECT_ERROR | sys::RDMA_CM_EVENT_DISCONNECTED | sys::RDMA_CM_EVENT_DEVICE_REMOVAL => {
-                Error::Disconnected
-            }
-            _ => return,
-        });
+        if event.kind != sys::RDMA_CM_EVENT_ESTABLISHED {
+            let error = of_event(event.kind, event.status, event.private_data);
+            self.lost = error.map(|error| explained(self.domain.device(), error));
+        } else if self.phase == PairPhase::Asked {
+            self.phase = PairPhase::Established;
+            self.answer = Some(Ok(event.private_data));
+        }
     }
 
     /// Wakes all waiting threads and the waiter.
@@ -691,6 +710,24 @@ impl PairState {
         self.wake_event.signal();
         if let Some(watch) = self.watch.take() {
             watch.wake();
+        }
+    }
+
+    /// Ends the connection for this reason.
+    fn end_because(&mut self, error: Error) {
+        self.answer.get_or_insert_with(|| Err(error.clone()));
+        if self.phase == PairPhase::Established {
+            self.end_reason = Some(error);
+        }
+        self.end();
+    }
+
+    /// Returns the reason for the end of the connection, when all completions were taken. One that is not certain to
+    /// be true for ever is returned once.
+    fn end_error(&mut self) -> Error {
+        match self.end_reason {
+            Some(Error::Removed) => Error::Removed,
+            _ => self.end_reason.take().unwrap_or(Error::Disconnected),
         }
     }
 

@@ -37,6 +37,7 @@ constants!(c_int:
     IBV_ACCESS_REMOTE_WRITE = 2,
     IBV_ACCESS_REMOTE_READ = 4,
     IBV_QPT_RC = 2,
+    IBV_PORT_DOWN = 1,
 );
 constants!(c_int:
     IBV_WR_RDMA_WRITE = 0,
@@ -65,7 +66,9 @@ constants!(c_int:
 constants!(c_int:
     RDMA_PS_TCP = 0x0106,
     RDMA_CM_EVENT_ADDR_RESOLVED = 0,
+    RDMA_CM_EVENT_ADDR_ERROR = 1,
     RDMA_CM_EVENT_ROUTE_RESOLVED = 2,
+    RDMA_CM_EVENT_ROUTE_ERROR = 3,
     RDMA_CM_EVENT_CONNECT_REQUEST = 4,
     RDMA_CM_EVENT_CONNECT_ERROR = 6,
     RDMA_CM_EVENT_UNREACHABLE = 7,
@@ -125,12 +128,12 @@ pub(super) struct ibv_device_attr {
     _others: [c_int; 16],
     _max_pkeys: u16,
     _local_ca_ack_delay: u8,
-    _phys_port_cnt: u8,
+    pub(super) phys_port_cnt: u8,
 }
 
 #[repr(C)]
 pub(super) struct ibv_port_attr {
-    _state: c_int,
+    pub(super) state: c_int,
     _mtu: [c_int; 2],
     _gid_tbl_len: c_int,
     _port_cap_flags: u32,
@@ -447,7 +450,7 @@ mod tests {
         compare!(to: struct ibv_context { device = "device", ops = "ops" });
         compare!(to: struct ibv_device_attr whole {
             max_qp_wr = "max_qp_wr", max_cqe = "max_cqe", max_qp_rd_atom = "max_qp_rd_atom",
-            max_qp_init_rd_atom = "max_qp_init_rd_atom",
+            max_qp_init_rd_atom = "max_qp_init_rd_atom", phys_port_cnt = "phys_port_cnt",
         });
         compare!(to: struct ibv_port_attr whole { max_msg_sz = "max_msg_sz", _port_cap_flags2 = "port_cap_flags2" });
         compare!(to: struct ibv_mr whole { lkey = "lkey", rkey = "rkey" });
@@ -499,7 +502,8 @@ mod tests {
         compare!(to: IBV_WC_SUCCESS, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_WR_FLUSH_ERR,
             IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR,
             IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_RESP_TIMEOUT_ERR);
-        compare!(to: RDMA_PS_TCP, RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ROUTE_RESOLVED,
+        compare!(to: IBV_PORT_DOWN, RDMA_PS_TCP, RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_ERROR,
+            RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ROUTE_ERROR,
             RDMA_CM_EVENT_CONNECT_REQUEST,
             RDMA_CM_EVENT_CONNECT_ERROR, RDMA_CM_EVENT_UNREACHABLE, RDMA_CM_EVENT_REJECTED,
             RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_DISCONNECTED, RDMA_CM_EVENT_DEVICE_REMOVAL);

@@ -183,6 +183,8 @@ pub enum Status {
     ReceiverNotReady,
     /// The other side no longer answers. The request may or may not have been carried out.
     NoAnswer,
+    /// Like [`NoAnswer`](Self::NoAnswer), and this side's port is down.
+    PortDown,
 }
 
 impl fmt::Display for Status {
@@ -198,6 +200,7 @@ impl fmt::Display for Status {
             Self::RemoteOperation => "the other side's adapter failed",
             Self::ReceiverNotReady => "the other side has no receive posted",
             Self::NoAnswer => "the other side does not answer",
+            Self::PortDown => "this side's port is down",
         })
     }
 }
@@ -322,8 +325,9 @@ pub trait Verbs {
     /// Returns the next completion, or `None` after the timeout, or if the wait was [interrupted](Self::interrupt).
     ///
     /// # Errors
-    /// [`Error::Disconnected`] if the connection is over and all completions were taken; [`Error::NotConnected`];
-    /// [`Error::MemoryHeld`].
+    /// [`Error::Disconnected`] if the connection is over and all completions were taken, or [`Error::Removed`] if it is
+    /// over because this side's adapter was removed; [`Error::NotConnected`]; [`Error::MemoryHeld`]. Any other error
+    /// that ended the connection comes once.
     fn completion(&self, queue_pair: &Self::QueuePair, timeout: Duration) -> Result<Option<Completion>, Error>;
 
     /// Interrupts a thread that waits for a [completion](Self::completion) of this queue pair; if none waits, the next
@@ -338,6 +342,13 @@ pub trait Verbs {
     /// # Errors
     /// [`Error::MemoryHeld`], [`Error::Exhausted`].
     fn watch(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
+
+    /// Makes a waiter return this key once when the connection may be over, and not for completions: for a connection
+    /// that nobody uses at the moment. [`Armed::Ready`] if it is over.
+    ///
+    /// # Errors
+    /// [`Error::MemoryHeld`], [`Error::Exhausted`].
+    fn watch_end(&self, queue_pair: &Self::QueuePair, waiter: &Waiter, key: u64) -> Result<Armed, Error>;
 
     /// Makes a waiter return this key once when there is a request, like [`watch`](Self::watch).
     ///

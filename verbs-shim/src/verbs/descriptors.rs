@@ -30,8 +30,8 @@ const WAKES: u64 = u64::MAX;
 
 fn failed(function: &'static str) -> impl Fn(Errno) -> Error {
     move |errno| match errno {
-        Errno::NOMEM | Errno::MFILE | Errno::NFILE | Errno::NOSPC => Error::Exhausted,
-        errno => Error::System { function, number: errno.raw_os_error() },
+        Errno::NOSPC => Error::WatchedFiles,
+        errno => Error::of_number(function, errno.raw_os_error()),
     }
 }
 

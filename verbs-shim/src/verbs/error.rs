@@ -18,8 +18,20 @@ pub enum Error {
     QueueFull,
     /// The depth of a queue is 0, or more than the provider supports.
     Depth,
-    /// The provider cannot create any more adapters, regions or handles.
+    /// The operating system, the adapter or the provider has no more of what was requested: adapters, regions, queues.
     Exhausted,
+    /// The process has as many open files as it may (EMFILE).
+    OpenFiles,
+    /// All processes together have as many open files as they may (ENFILE).
+    SystemOpenFiles,
+    /// The user waits for as many files as the kernel allows (ENOSPC of epoll).
+    WatchedFiles,
+    /// The operating system has no more threads for the process (EAGAIN).
+    Threads,
+    /// The process may not lock more memory, and an adapter uses only locked memory (ENOMEM or EAGAIN).
+    LockedMemory,
+    /// The process may not use the adapter (EACCES or EPERM).
+    Permission,
     /// The queue pair is not connected yet.
     NotConnected,
     /// The queue pair was used before; each is good for one connection.
@@ -31,6 +43,12 @@ pub enum Error {
         /// Its private data.
         Vec<u8>,
     ),
+    /// The other side's connection manager rejected the connection, for a reason of its own and not its program's
+    /// (InfiniBand Architecture, CM REJ).
+    NotAccepted {
+        /// The number of the reason.
+        reason: u16,
+    },
     /// The connection is over, and all completions were taken.
     Disconnected,
     /// The call would wait for memory that its caller holds: it was made in a closure of [`read`](crate::Verbs::read)
@@ -45,10 +63,18 @@ pub enum Error {
     InUse,
     /// The adapter has no way to that address.
     Unreachable,
+    /// No host at that address answers: the network does not know its hardware address.
+    NoHost,
+    /// The adapter's port is down: it has no link.
+    PortDown,
     /// Both sides have no version of RPC-over-RDMA in common.
     Version,
     /// There is no such adapter.
     NoAdapter,
+    /// The kernel has an adapter, but not the modules that let programs use it.
+    NoModule,
+    /// The kernel has an adapter, but there is no driver for programs.
+    NoDriver,
     /// The adapter was removed while it was used.
     Removed,
     /// The operating system or the adapter refused an operation that the provider needs.
@@ -61,6 +87,18 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error that a function reports by this error number.
+    #[cfg(feature = "rdma")]
+    pub(crate) const fn of_number(function: &'static str, number: i32) -> Self {
+        match number {
+            libc::EMFILE => Self::OpenFiles,
+            libc::ENFILE => Self::SystemOpenFiles,
+            libc::ENOMEM | libc::EAGAIN => Self::Exhausted,
+            libc::EACCES | libc::EPERM => Self::Permission,
+            number => Self::System { function, number },
+        }
+    }
+
     /// Advice for a user, if there is any.
     #[must_use]
     pub const fn advice(&self) -> Option<&'static str> {
@@ -69,16 +107,30 @@ impl Error {
                 "an Ethernet interface can emulate one in software; as root: modprobe -a rdma_rxe rdma_ucm; \
                  rdma link add rxe0 type rxe netdev eth0"
             }
+            Self::NoModule => "as root: modprobe -a ib_uverbs rdma_ucm",
+            Self::NoDriver => "install the drivers of rdma-core (on Debian: ibverbs-providers)",
+            Self::Removed => "drop everything that uses it, and connect again when `rdma link` lists it",
+            Self::Permission => "the user needs read and write access to the files in /dev/infiniband",
             Self::Address => "`ip address` lists the addresses; one that is in use is free when its program has ended",
             Self::Refused => "is a server running there, and does it listen for RPC over RDMA at that port?",
+            Self::Rejected(_) | Self::NotAccepted { .. } => {
+                "the server's log may say why: it may have too many connections, or may not accept this client"
+            }
             Self::Unreachable => "`ip route get` shows the route; `rdma link` has to list its interface",
+            Self::NoHost => "is the host up? `ip neighbour` shows if its hardware address is known",
+            Self::PortDown => "`rdma link` shows the state of the port, `ip link` that of its interface",
             Self::TimedOut => {
                 "is that the address of an RDMA adapter, and does a firewall let UDP port 4791 (RoCE) pass?"
             }
             Self::Depth => "reduce `calls` and `served` in the settings",
-            Self::Exhausted => {
+            Self::OpenFiles => "raise the limit of open files (`ulimit -n`): each connection uses several",
+            Self::SystemOpenFiles => "raise the system's limit of open files, as root: sysctl fs.file-max",
+            Self::WatchedFiles => "raise the user's limit, as root: sysctl fs.epoll.max_user_watches",
+            Self::Threads => "raise the limit of processes and threads (`ulimit -u`)",
+            Self::LockedMemory => {
                 "raise the limit of locked memory (`ulimit -l`), which has to cover all registered memory"
             }
+            Self::Exhausted => "make fewer connections, or reduce `calls` and `served` in the settings",
             _ => return None,
         })
     }
@@ -90,13 +142,22 @@ impl fmt::Display for Error {
             Self::System { function, number } => {
                 return write!(f, "{function}: {}", std::io::Error::from_raw_os_error(*number));
             }
+            Self::NotAccepted { reason } => {
+                return write!(f, "the other side's connection manager rejected the connection: {}", Reason(*reason));
+            }
             Self::Address => "the address is in use, or not the adapter's",
             Self::Access => "remote writes and RDMA Reads into the memory need local write access",
             Self::Range => "a range outside its memory region, or longer than one message can be",
             Self::PrivateData => "too much private data",
             Self::QueueFull => "the queue is full",
             Self::Depth => "the depth of a queue is 0, or more than the provider supports",
-            Self::Exhausted => "the provider has no more resources of this kind",
+            Self::Exhausted => "the system or the adapter has no more resources of this kind",
+            Self::OpenFiles => "the process has too many open files",
+            Self::SystemOpenFiles => "the system has too many open files",
+            Self::WatchedFiles => "the user waits for too many files",
+            Self::Threads => "the system has no more threads for this process",
+            Self::LockedMemory => "the process may not lock more memory",
+            Self::Permission => "no permission to use the RDMA adapter",
             Self::NotConnected => "the queue pair is not connected",
             Self::Used => "the queue pair was used before",
             Self::Refused => "no server accepts connections at that address",
@@ -107,14 +168,39 @@ impl fmt::Display for Error {
             Self::Deregistered => "the memory region is not registered",
             Self::InUse => "the adapter still uses the memory region",
             Self::Unreachable => "the adapter has no route to that address",
+            Self::NoHost => "no host at that address answers",
+            Self::PortDown => "the port of the RDMA adapter is down",
             Self::Version => "the two sides have no version of RPC-over-RDMA in common",
             Self::NoAdapter => "no such RDMA adapter; `rdma link` lists the adapters",
+            Self::NoModule => "the kernel's modules that let programs use RDMA adapters are not loaded",
+            Self::NoDriver => "there is no user-space driver for the RDMA adapter",
             Self::Removed => "the RDMA adapter was removed",
         })
     }
 }
 
 impl std::error::Error for Error {}
+
+/// Reason of a connection manager for a rejection (InfiniBand Architecture, CM REJ, table of reasons).
+struct Reason(u16);
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.0 {
+            1 => "it has no queue pairs left",
+            3 => "it has no resources left",
+            4 => "it got no answer in time",
+            5 => "it does not support the request",
+            6 | 7 => "it does not know the connection",
+            9 => "it does not support the transport",
+            10 => "it still knows an older connection of this queue pair",
+            11 => "it does not support so many RDMA Reads",
+            12..=23 => "the address or path is not valid",
+            number => return write!(f, "reason {number}"),
+        };
+        write!(f, "{name} (reason {})", self.0)
+    }
+}
 
 /// A buffer that was not registered, and the reason.
 #[derive(Clone, PartialEq, Eq)]

@@ -340,7 +340,7 @@ impl Session {
                 assert!(plan.cancels, "no answer to {shape:?}");
                 self.count(|tally| &mut tally.given_up);
             }
-            Err(CallError::NotRegistered) => {
+            Err(CallError::NotRegistered(_)) => {
                 assert!(plan.regions.is_some(), "{shape:?}");
                 self.count(|tally| &mut tally.not_registered);
             }

@@ -12,6 +12,7 @@ use rpcrdma_verbs::loopback::Adapter;
 use rpcrdma_verbs::{CallError, Client, Ended, MAX_CALLS, Pending, Progress, Request, Settings};
 
 use crate::support::echo;
+use crate::support::eventually::becomes_so;
 use crate::support::service::with_service;
 
 /// Counts how often it is woken.
@@ -39,15 +40,6 @@ impl Waiting {
 
     fn woken(&self) -> usize {
         self.1.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Waits until the condition holds.
-fn becomes_so(is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(10));
-        thread::sleep(Duration::from_millis(2));
     }
 }
 
@@ -286,5 +278,66 @@ fn however_many_wait_each_is_woken_a_few_times() {
         });
         // At the start, when there is a place, and when there is a reply.
         assert!(polls.load(Ordering::Relaxed) <= 3 * FUTURES, "{polls:?}");
+    });
+}
+
+#[test]
+fn a_future_whose_time_is_over_gives_its_call_up() {
+    const SHORT: Duration = Duration::from_millis(50);
+    with_calls(|client, calls| {
+        get_credits(client, calls);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let wait = |pending| {
+            let in_time = async { tokio::time::timeout(Duration::from_secs(10), pending).await };
+            runtime.block_on(in_time).expect("nobody wakes the future")
+        };
+        let begun = Instant::now();
+        let (call, outcome) = wait(client.start(echo::null(client).with_timeout(SHORT)));
+        assert_eq!(outcome, Err(CallError::TimedOut(Progress::Sent)));
+        assert!(call.xid() != 0 && begun.elapsed() >= SHORT && begun.elapsed() < Duration::from_secs(5));
+        // It is answered late, and nobody is harmed; then there is no slot for one more call.
+        answer(calls);
+        let under_way: Vec<_> = (0..Settings::client().calls()).map(|_| client.start(echo::null(client))).collect();
+        let (_, outcome) = wait(client.start(echo::null(client).with_timeout(SHORT)));
+        assert_eq!(outcome, Err(CallError::TimedOut(Progress::NotSent)));
+        under_way.iter().for_each(|_| answer(calls));
+        for pending in under_way {
+            pending.wait().1.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_thread_waits_for_a_call_as_long_as_the_call_says() {
+    with_calls(|client, calls| {
+        let begun = Instant::now();
+        let outcome = client.call(&mut echo::null(client).with_timeout(Duration::from_millis(50)));
+        assert_eq!(outcome, Err(CallError::TimedOut(Progress::Sent)));
+        assert!(begun.elapsed() < Duration::from_secs(5));
+        answer(calls);
+    });
+}
+
+#[test]
+fn connections_are_set_up_for_futures() {
+    let hand_over = |mut request: Request<Adapter>| {
+        request.accept();
+        request.answer().unwrap();
+    };
+    with_service(&hand_over, |fabric, address| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            // More at once than there are threads.
+            let connecting: Vec<_> = (0..20).map(|_| Client::connecting(&here, address, &Settings::client())).collect();
+            for client in connecting {
+                let client = client.await.unwrap();
+                client.start(echo::null(&client)).await.1.unwrap();
+            }
+            // Those that nobody waits for end.
+            drop((0..20).map(|_| Client::connecting(&here, address, &Settings::client())).collect::<Vec<_>>());
+            Client::connecting(&here, address, &Settings::client()).await.unwrap();
+        });
+        becomes_so(|| fabric.registered() == 0);
     });
 }

@@ -62,6 +62,10 @@ impl Session {
             OperationKind::ReadRequest { handle, offset, length, .. } => (false, handle, offset, u64::from(length)),
             _ => return,
         };
+        if length == 0 {
+            // It moves nothing, and no adapter checks its handle (InfiniBand Architecture, C9-88): a keep-alive.
+            return;
+        }
         let owner = operation.from.other();
         self.watch.aims.get_mut(operation.from).push(operation.places.first, Aim::Outside);
         let access = if write { Access::Write } else { Access::Read };

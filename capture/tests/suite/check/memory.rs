@@ -44,6 +44,12 @@ pub(crate) const CASES: &[Case] = &[
             trace.write(MEMORY, &octets(2, 100));
         }
     }),
+    case("rdma-write-after-reply", |trace, bad| {
+        // One of no octets touches no memory.
+        trace.read_rpc(100, &[segment(100)], &[segment(100)]);
+        trace.write((0, 0), &[]);
+        trace.write(MEMORY, if bad { &[2] } else { &[] });
+    }),
     case("read-not-pulled", |trace, bad| {
         trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, segment(100))]), &write3(XID, 100)));
         trace.read(Server, MEMORY, &octets(1, if bad { 60 } else { 100 }));

@@ -3,6 +3,7 @@
 
 pub(crate) mod counting;
 pub(crate) mod echo;
+pub(crate) mod eventually;
 pub(crate) mod header;
 pub(crate) mod service;
 pub(crate) mod slow;

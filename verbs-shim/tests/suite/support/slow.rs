@@ -258,6 +258,10 @@ impl Verbs for Slow {
         self.adapter.watch(&queue_pair.pair, waiter, key)
     }
 
+    fn watch_end(&self, queue_pair: &SlowPair, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
+        self.adapter.watch_end(&queue_pair.pair, waiter, key)
+    }
+
     fn watch_requests(&self, listener: &Listener, waiter: &Waiter, key: u64) -> Result<Armed, Error> {
         self.adapter.watch_requests(listener, waiter, key)
     }

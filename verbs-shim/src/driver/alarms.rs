@@ -1,0 +1,42 @@
+//! Times at which futures are woken, because the time of their calls is over.
+
+use std::collections::BTreeMap;
+use std::task::Waker;
+use std::time::Instant;
+
+/// An entry of [`Alarms`].
+pub(crate) type Alarm = (Instant, u64);
+
+/// Futures, and when to wake each.
+#[derive(Debug, Default)]
+pub(super) struct Alarms {
+    wakers: BTreeMap<Alarm, Waker>,
+    last: u64,
+}
+
+impl Alarms {
+    /// Sets an alarm, or its waker if it is set already. Returns the previous waker.
+    pub(super) fn set(&mut self, alarm: &mut Option<Alarm>, when: Instant, waker: &Waker) -> Option<Waker> {
+        let key = *alarm.get_or_insert_with(|| {
+            self.last = self.last.wrapping_add(1);
+            (when, self.last)
+        });
+        self.wakers.insert(key, waker.clone())
+    }
+
+    /// Takes an alarm away. Returns its waker.
+    pub(super) fn clear(&mut self, alarm: &mut Option<Alarm>) -> Option<Waker> {
+        alarm.take().and_then(|alarm| self.wakers.remove(&alarm))
+    }
+
+    /// Returns the time of the next one.
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.wakers.first_key_value().map(|((when, _), _)| *when)
+    }
+
+    /// Takes all that are due.
+    pub(super) fn due(&mut self, now: Instant) -> impl Iterator<Item = Waker> {
+        let later = self.wakers.split_off(&(now, u64::MAX));
+        std::mem::replace(&mut self.wakers, later).into_values()
+    }
+}
