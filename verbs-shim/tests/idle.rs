@@ -12,6 +12,7 @@ use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Client, Server, Settings};
 
 use support::echo;
+use support::resident::resident;
 use support::stopping::Stopping;
 
 /// How many threads of this process have names that begin like this, and how often they have slept, according to the
@@ -27,14 +28,6 @@ fn threads(name: &str) -> (usize, u64) {
         }
     }
     (count, slept)
-}
-
-/// Resident memory of this process in KiB.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let resident =
-        status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
-    resident.unwrap()
 }
 
 #[test]

@@ -4,6 +4,7 @@
 pub(crate) mod counting;
 pub(crate) mod echo;
 pub(crate) mod header;
+pub(crate) mod resident;
 pub(crate) mod service;
 pub(crate) mod slow;
 pub(crate) mod stopping;
