@@ -53,4 +53,5 @@ pub(crate) mod resources;
 pub(crate) mod settings;
 pub(crate) mod shared;
 mod state;
+mod tables;
 mod thread;

@@ -197,14 +197,16 @@ pub struct SettingsBuilder(Settings);
 
 impl SettingsBuilder {
     /// Maximum number of calls in flight that this end makes: the credits that it requests, and the Receives that it
-    /// posts. At most [`MAX_CALLS`]; 0 for an end that makes no calls.
+    /// posts. At most [`MAX_CALLS`]; 0 for an end that makes no calls. Further calls wait for a free slot; a future
+    /// waits only while it is polled. A call in flight takes 2 kB; the table for all of them exists from the first call
+    /// on.
     pub const fn calls(mut self, calls: u32) -> Self {
         self.0.calls = calls;
         self
     }
 
     /// Maximum number of calls in flight that this end answers: the credits that it grants, and the Receives that it
-    /// posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
+    /// posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls. The table for them takes 2.5 kB for each call.
     ///
     /// In version 2, a client announces if it answers calls, and in which formats, which follows from its
     /// [`limits`](Self::limits). If a server makes a call that the client has not announced, the call ends with
