@@ -227,6 +227,11 @@ impl<V: Provider> ConnectionState<V> {
                 }
             }
         }
+        if !self.closed
+            && let Some((count, length)) = self.buffers.take_further_sends()
+        {
+            self.jobs.add(Job::RegisterSends(count, length));
+        }
     }
 
     pub(super) fn step(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
@@ -347,7 +352,7 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Passes the outcome of a job to the endpoints, and carries out their requests.
     pub(super) fn done(&mut self, resources: &Resources<V>, done: Done<V>) {
-        let Self { calling, answering, jobs, .. } = self;
+        let Self { buffers, calling, answering, jobs, .. } = self;
         jobs.end();
         let told = match (done, answering) {
             (Done::Registered(RegistrationId::Call(registration), registered), _) => {
@@ -361,6 +366,11 @@ impl<V: Provider> ConnectionState<V> {
             }
             (Done::Deregistered(RegistrationId::Answer(registration), buffer), Some(answering)) => {
                 answering.deregistered(jobs, registration, buffer)
+            }
+            (Done::SendsRegistered(registered), _) => {
+                // Without these, the connection goes on with fewer Sends in flight.
+                registered.into_iter().for_each(|slab| buffers.add_sends(slab));
+                Ok(())
             }
             (Done::Disconnected(Err(_)), _) => {
                 // No further completion will come.

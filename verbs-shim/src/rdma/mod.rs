@@ -31,7 +31,8 @@
 //! There is a slice of registered memory only while no adapter can write to it. So [`read`](Verbs::read) and
 //! [`write`](Verbs::write) fail with [`Error::InUse`] for a region with [`Access::REMOTE_WRITE`], even if the other
 //! side writes nothing: deregister it first. They also fail while a receive or an RDMA Read into any part of the region
-//! is posted and its completion has not been taken; so give each receive its own region. Posted work keeps its memory
+//! is posted and its completion has not been taken; so give each receive its own region: [`register_slab`](Verbs::register_slab) makes many of them
+//! with one registration. Posted work keeps its memory
 //! registered: [`deregister`](Verbs::deregister) then fails with [`Error::InUse`], and the buffer is freed with the
 //! last completion.
 //!
@@ -127,6 +128,16 @@ impl Verbs for Device {
 
     fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, NotRegistered> {
         Region::new(domain, buffer, access)
+    }
+
+    fn register_slab(
+        &self,
+        domain: &Domain,
+        count: usize,
+        length: usize,
+        access: Access,
+    ) -> Result<Vec<Region>, Error> {
+        Region::slab(domain, count, length, access)
     }
 
     fn deregister(&self, region: Region) -> Result<Vec<u8>, Error> {
