@@ -214,15 +214,16 @@ impl<V: Provider> Answering<V> {
         Ok(())
     }
 
-    /// Carries out the next request of the Responder. Returns false if there was none.
+    /// Carries out the next request of the Responder. Returns false if there was none. `occupied`: unanswered calls
+    /// whose Receives are posted again; only version 2 needs it.
     pub(super) fn step(
         &mut self,
         resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         flow_control: &mut FlowControl<'_>,
+        occupied: u32,
     ) -> Result<bool, Ended> {
-        let occupied = self.responder.occupied();
         // The call that is answered gives up what it occupied.
         if let Some(permitted) = flow_control.permitted_replies(occupied.saturating_sub(1)) {
             self.responder.permit(permitted);

@@ -239,18 +239,18 @@ impl<V: Provider> ConnectionState<V> {
             return Ok(true);
         }
         let Self { buffers, channel, calling, answering, jobs, waiting, .. } = self;
-        let is_version_1 = channel.negotiation() == Negotiation::Agreed(Version::One);
-        let occupied = answering.as_ref().filter(|_| !is_version_1).map_or(0, Answering::occupied);
         let mut flow_control = FlowControl::new(channel, buffers.receivable());
-        let owed = answering.as_ref().map(|answering| {
+        // Version 1 counts calls only.
+        let counted = answering.as_ref().filter(|_| !flow_control.is_version_1());
+        let (occupied, owed) = counted.map_or((0, None), |answering| {
             let calls = waiting.iter().filter(|arrived| !buffers.is_copy(arrived.receive)).count();
-            answering.owed().saturating_add(calls as u32)
+            (answering.occupied(), Some(answering.owed().saturating_add(calls as u32)))
         });
         if calling.step(resources, buffers, jobs, &mut flow_control, (occupied, owed))? {
             return Ok(true);
         }
         if let Some(answering) = answering
-            && answering.step(resources, buffers, jobs, &mut flow_control)?
+            && answering.step(resources, buffers, jobs, &mut flow_control, occupied)?
         {
             return Ok(true);
         }

@@ -109,6 +109,11 @@ impl<const CALLS: usize> AnyRequester for Requester<CALLS, SEGMENTS> {
 /// The Requester of a connection, which exists from the first call on: most servers never call.
 pub(super) struct LazyRequester {
     requester: Option<Box<dyn AnyRequester>>,
+    settings: RequesterSettings,
+}
+
+/// The settings of a Requester.
+struct RequesterSettings {
     terms: Terms,
     segments: Option<SegmentLimits>,
     calls: u32,
@@ -120,21 +125,15 @@ pub(super) struct LazyRequester {
 
 impl LazyRequester {
     pub(super) const fn new(terms: Terms, settings: &Settings, message_size: u32) -> Self {
-        Self {
-            requester: None,
-            terms,
-            segments: None,
-            calls: settings.calls,
-            message_size,
-            continued: settings.continued,
-            pulls_replies: settings.pulls_replies,
-        }
+        let Settings { calls, continued, pulls_replies, .. } = *settings;
+        let settings = RequesterSettings { terms, segments: None, calls, message_size, continued, pulls_replies };
+        Self { requester: None, settings }
     }
 
     /// Sets the terms of the calls that begin from now on.
     pub(super) fn agree(&mut self, terms: Terms, segments: Option<SegmentLimits>) {
-        self.terms = terms;
-        self.segments = segments.or(self.segments);
+        self.settings.terms = terms;
+        self.settings.segments = segments.or(self.settings.segments);
         if let Some(requester) = &mut self.requester {
             requester.agree(terms);
             segments.into_iter().for_each(|limits| requester.limit_segments(limits));
@@ -153,20 +152,27 @@ impl LazyRequester {
 
     /// Returns the Requester, for a call.
     pub(super) fn get(&mut self) -> &mut dyn AnyRequester {
-        let Self { requester, terms, segments, calls, message_size, continued, pulls_replies } = self;
-        &mut **requester.get_or_insert_with(|| {
-            let mut made: Box<dyn AnyRequester> = sized!(*calls, |CALLS| {
-                let mut made = Requester::<CALLS, SEGMENTS>::new(*terms, *calls, SEGMENT_LENGTH);
-                made.limit_transfers(*message_size);
-                made.continue_messages(*continued);
-                if *pulls_replies {
-                    made.pull_replies();
-                }
-                made
-            });
-            segments.iter().for_each(|limits| made.limit_segments(*limits));
-            made
-        })
+        let Self { requester, settings } = self;
+        &mut **requester.get_or_insert_with(|| settings.make())
+    }
+}
+
+impl RequesterSettings {
+    /// Makes the Requester. A function of its own, because its stack has room for a table.
+    #[cold]
+    #[inline(never)]
+    fn make(&self) -> Box<dyn AnyRequester> {
+        let mut requester: Box<dyn AnyRequester> = sized!(self.calls, |CALLS| {
+            let mut requester = Requester::<CALLS, SEGMENTS>::new(self.terms, self.calls, SEGMENT_LENGTH);
+            requester.limit_transfers(self.message_size);
+            requester.continue_messages(self.continued);
+            if self.pulls_replies {
+                requester.pull_replies();
+            }
+            requester
+        });
+        self.segments.iter().for_each(|limits| requester.limit_segments(*limits));
+        requester
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -41,8 +41,8 @@ pub(super) struct Link {
     state: Mutex<LinkState>,
     /// The last lock to be taken.
     wakeup: Wakeup,
-    /// True if the active side, or the passive side, has ended it.
-    ended: [AtomicBool; 2],
+    /// The [flags](Side::flag) of the sides that have ended it.
+    ended: AtomicU8,
 }
 
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl Link {
     pub(super) fn new(domain: Domain, depths: Depths, counters: Arc<Counters>) -> Self {
         let active = Some(Half::new(domain, depths));
         let state = LinkState { phase: LinkPhase::Idle, answer: None, active, passive: None, counters, wire: None };
-        Self { state: Mutex::new(state), wakeup: Wakeup::default(), ended: [const { AtomicBool::new(false) }; 2] }
+        Self { state: Mutex::new(state), wakeup: Wakeup::default(), ended: AtomicU8::new(0) }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LinkState> {
@@ -131,10 +131,10 @@ impl Link {
     }
 
     fn see_end(&self, state: &mut LinkState) {
-        for (ended, side) in self.ended.iter().zip([Side::Active, Side::Passive]) {
-            if ended.load(Ordering::Acquire) {
-                state.disconnect(side);
-            }
+        let ended = self.ended.load(Ordering::Acquire);
+        if ended != 0 {
+            let sides = [Side::Active, Side::Passive].into_iter().filter(|side| ended & side.flag() != 0);
+            sides.for_each(|side| state.disconnect(side));
         }
     }
 
@@ -165,7 +165,7 @@ impl Link {
         self.wakeup.watch(side, watch);
         drop(state);
         // A side may end it without the lock, and may have found no thread to notify.
-        if self.ended.iter().any(|ended| ended.load(Ordering::Acquire)) {
+        if self.ended.load(Ordering::Acquire) != 0 {
             self.notify();
         }
         Armed::Quiet
@@ -173,9 +173,7 @@ impl Link {
 
     /// Ends the connection from one side, unless it is over.
     pub(super) fn end(&self, by: Side) {
-        let [active, passive] = &self.ended;
-        let ended = if by == Side::Active { active } else { passive };
-        ended.store(true, Ordering::Release);
+        self.ended.fetch_or(by.flag(), Ordering::Release);
         // A thread that holds memory must not wait for the lock, whose owner may be waiting for that memory; the next
         // thread that locks it will see the end.
         if !memory::held() {
