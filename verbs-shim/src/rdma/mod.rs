@@ -54,6 +54,9 @@
 //! connections, and the other side is notified. Only a side that sends notices that its peer was cut off; one that only
 //! receives keeps waiting, so the layer above needs a timeout.
 //!
+//! Each connection has [`DESCRIPTORS`] descriptors, so the usual limit of 1,024 ends near 240 connections:
+//! [`raise_descriptor_limit`] raises it.
+//!
 //! Memory that is registered with another adapter is refused with [`Error::Deregistered`].
 //!
 //! Values can be dropped in any order. A process that forks needs Linux 5.12 or later, which leaves registered memory
@@ -72,6 +75,7 @@
 //! Reads or Writes if a segment is longer.
 
 mod completions;
+mod descriptor_limit;
 mod device;
 mod listener;
 mod management;
@@ -84,6 +88,7 @@ use std::time::Duration;
 
 use rpcrdma::segment::Segment;
 
+pub use self::descriptor_limit::{DESCRIPTORS, raise_descriptor_limit};
 pub use self::device::Device;
 pub use self::listener::{ConnectionRequest, Listener};
 pub use self::memory::{Domain, Region};
