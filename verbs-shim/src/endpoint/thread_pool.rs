@@ -1,9 +1,10 @@
 //! Thread pool of a server.
 //!
 //! All threads wait in one [`Waiter`], for events of any connection. The thread that is woken gets the key of one
-//! connection and serves that connection until nothing is left to do, while another thread goes on waiting. So there are as many threads as connections that are being served at the moment, and two more. A slow
-//! service holds up its own connection only, a call to a sleeping server wakes one thread, and idle connections need
-//! none. Additional threads end after two seconds. When the server has stopped, all threads are gone.
+//! connection and serves that connection until nothing is left to do, while another thread goes on waiting. So there
+//! are as many threads as connections that are being served at the moment, and two more. A slow service holds up its
+//! own connection only, a call to a sleeping server wakes one thread, and idle connections need none. Additional
+//! threads end after two seconds. When the server has stopped, all threads are gone.
 //!
 //! The caller of [`Server::serve`] accepts all connections. If the threads took turns, each would allocate connections
 //! from its own part of the heap, and none would use again what the others have freed: memory grew by the size of all
@@ -91,8 +92,8 @@ enum LastActivity {
 }
 
 impl<V: Provider> Server<V> {
-    /// Answers all calls until it is stopped. Each connection whose calls are being answered has a thread of its own,
-    /// and two more threads sleep.
+    /// Answers all calls until it is stopped. This thread accepts connections. Each connection whose calls are being
+    /// answered has a thread of its own, and two more threads sleep.
     ///
     /// # Errors
     /// Any error of [`Verbs::request`](crate::Verbs::request), which stops the server. Failures of single connections
