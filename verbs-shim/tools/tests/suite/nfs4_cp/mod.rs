@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use rpcrdma::v2::Family;
-use rpcrdma_capture::Form;
+use rpcrdma_dissector::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Server, Settings, Version, Versions};
 

@@ -1,0 +1,298 @@
+//! Charts: SVG that fills the width there is, with labels beside it that keep their size.
+
+use maud::{Markup, PreEscaped, html};
+
+use super::series::{Interval, STEPS, TimeSeries, latency_of};
+use crate::output::format::date::time_of_day;
+use crate::output::format::number::{counted, duration, grouped, size};
+use crate::output::stats::Latency;
+use crate::rpc::phases::{Phase, Phases};
+
+/// Height of a line chart in its own units.
+const HEIGHT: f64 = 100.0;
+/// The most labels of the time axis, but for one.
+const TICKS: u64 = 5;
+/// The part of the width at its edges where a label below the middle of its tick would be cut off on a narrow screen.
+const EDGE: f64 = 0.12;
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
+/// Milliseconds that are round lengths between two labels, up to a week.
+const ROUND: [u64; 28] = [
+    1,
+    2,
+    5,
+    10,
+    20,
+    50,
+    100,
+    200,
+    500,
+    1000,
+    2000,
+    5000,
+    10_000,
+    20_000,
+    30_000,
+    60_000,
+    120_000,
+    300_000,
+    600_000,
+    1_200_000,
+    1_800_000,
+    3_600_000,
+    7_200_000,
+    14_400_000,
+    21_600_000,
+    43_200_000,
+    86_400_000,
+    604_800_000,
+];
+
+/// Latency over time: a cell for each interval and step of latency in which RPCs ended, the darker the more of them.
+pub(super) fn heat_map(series: &TimeSeries, first: u64) -> Markup {
+    let intervals = series.intervals();
+    let used = |step: &usize| intervals.iter().any(|interval| interval.latencies.get(*step).is_some_and(|n| *n > 0));
+    let (Some(lowest), Some(highest)) = ((0..STEPS).find(used), (0..STEPS).rev().find(used)) else {
+        return html! { p { "No RPC has a known latency." } };
+    };
+    let most = intervals.iter().flat_map(|interval| interval.latencies).max().unwrap_or(1);
+    let rows = highest - lowest + 1;
+    let label = format!(
+        "Heat map of latency over time: RPCs took {} to {}.",
+        duration(latency_of(lowest)),
+        duration(latency_of(highest + 1))
+    );
+    let cells = html! {
+        @for (column, interval) in intervals.iter().enumerate() {
+            @for (step, count) in interval.latencies.iter().enumerate().filter(|(_, count)| **count > 0) {
+                // The square root keeps small counts visible beside large ones.
+                rect x=(column) y=(highest - step) width="1" height="1"
+                    fill-opacity=(format!("{:.2}", 0.15 + 0.85 * (f64::from(*count) / f64::from(most)).sqrt())) {
+                    title {
+                        (at(series, column, first)) ": " (counted(u64::from(*count), "RPC")) ", "
+                        (duration(latency_of(step))) " to " (duration(latency_of(step + 1)))
+                    }
+                }
+            }
+        }
+    };
+    // Every third step is a power of ten.
+    let labels = (lowest..=highest + 1).filter(|step| step % 3 == 0);
+    let labels = labels.map(|step| ((highest + 1 - step) as f64 / rows as f64, duration(latency_of(step))));
+    html! {
+        p.legend {
+            "RPCs that ended: "
+            span { i.heat style="opacity:.3" {} "1" } " "
+            @if most > 1 { span { i.heat {} (grouped(u64::from(most))) } }
+        }
+        (plot(&label, (intervals.len() as f64, rows as f64), labels, &cells, series))
+    }
+}
+
+/// Octets per second over time, moved by RDMA Reads and, on top of them, by RDMA Writes.
+pub(super) fn throughput(series: &TimeSeries, first: u64) -> Markup {
+    let rate = |octets: u64| octets as f64 * 1e9 / series.length() as f64;
+    let reads = |interval: &Interval| rate(interval.read_octets);
+    let both = |interval: &Interval| rate(interval.read_octets + interval.write_octets);
+    let most = series.intervals().iter().map(both).fold(0.0, f64::max);
+    if most == 0.0 {
+        return html! { p { "No RDMA Read or RDMA Write for an RPC was captured." } };
+    }
+    let scale = |value: f64| HEIGHT * (1.0 - value / most);
+    let areas = html! {
+        path class="write" d=(area(series, |interval| scale(both(interval)))) {}
+        path class="read" d=(area(series, |interval| scale(reads(interval)))) {}
+        (tooltips(series, first, |interval| format!(
+            "RDMA Read {}/s, RDMA Write {}/s", size(reads(interval)), size(rate(interval.write_octets))
+        )))
+    };
+    let label = format!("Octets that RDMA moved per second over time, at most {} per second.", size(most));
+    let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, rate)| (place, format!("{}/s", size(rate))));
+    let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
+    plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series)
+}
+
+/// Packets that were sent again over time.
+pub(super) fn sent_again(series: &TimeSeries, first: u64) -> Markup {
+    let most = series.intervals().iter().map(|interval| interval.sent_again).max().unwrap_or_default();
+    if most == 0 {
+        return html! { p { "Nothing captured shows that a packet was sent again." } };
+    }
+    let scale = |interval: &Interval| HEIGHT * (1.0 - interval.sent_again as f64 / most as f64);
+    let areas = html! {
+        path class="again" d=(area(series, scale)) {}
+        (tooltips(series, first, |interval| format!("{} packets sent again", grouped(interval.sent_again))))
+    };
+    let label = format!("Packets sent again over time, {} at most in an interval.", grouped(most));
+    let labels = [(0.0, grouped(most)), (1.0, "0".to_owned())];
+    plot(&label, (series.intervals().len() as f64, HEIGHT), labels.into_iter(), &areas, series)
+}
+
+/// Calls that wait for their reply over time, those that get none on top of them, and the grant if there is room for it.
+pub(super) fn in_flight(series: &TimeSeries, first: u64) -> Markup {
+    let answered = |interval: &Interval| series.in_flight(interval);
+    let unanswered = |interval: &Interval| series.unanswered_in_flight(interval);
+    let calls = |interval: &Interval| answered(interval) + unanswered(interval);
+    let busiest = series.intervals().iter().map(calls).fold(0.0, f64::max);
+    let granted = series.intervals().iter().filter_map(|interval| interval.granted).max().unwrap_or_default();
+    if busiest == 0.0 {
+        return html! { p { "No call was captured." } };
+    }
+    // A grant that is many times larger would leave no room for the calls.
+    let shows_grant = f64::from(granted) <= 4.0 * busiest;
+    let most = if shows_grant { busiest.max(f64::from(granted)) } else { busiest };
+    let scale = |value: f64| HEIGHT * (1.0 - value / most);
+    let areas = html! {
+        path class="unanswered" d=(area(series, |interval| scale(calls(interval)))) {}
+        path class="calls" d=(area(series, |interval| scale(answered(interval)))) {}
+        @if shows_grant {
+            path class="grant" d=(format!("M0 {0:.1}H{1}", scale(f64::from(granted)), series.intervals().len())) {}
+        }
+        (tooltips(series, first, |interval| {
+            let granted = interval.granted.map(|granted| format!(", {granted} credits granted")).unwrap_or_default();
+            let unanswered = match unanswered(interval) {
+                0.0 => String::new(),
+                unanswered => format!(", {unanswered:.2} without a reply"),
+            };
+            format!("{:.2} calls in flight{unanswered}{granted}", calls(interval))
+        }))
+    };
+    let label = format!("Calls in flight over time, {busiest:.2} at most; at most {granted} credits granted.");
+    let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, calls)| (place, format!("{calls:.1}")));
+    let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
+    html! {
+        (plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series))
+        @if granted > 0 {
+            p.note {
+                "At most " (grouped(u64::from(granted))) " credits were granted on a connection"
+                @if shows_grant { " (the line)." } @else { ", more than the chart has room for." }
+            }
+        }
+    }
+}
+
+/// Least, median, 99th percentile and greatest latency on a scale of powers of ten that a table has in common.
+pub(super) fn spread(latency: &Latency, (least, most): (u64, u64)) -> Markup {
+    let log = |value: u64| (value.max(1) as f64).log10();
+    let width = (log(most) - log(least)).max(0.01);
+    let at = |value: u64| format!("{:.1}", 2.0 + 96.0 * (log(value) - log(least)) / width);
+    html! {
+        svg.spread viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
+            path d={ "M" (at(latency.min_ns)) " 5H" (at(latency.max_ns)) } {}
+            path.median d={ "M" (at(latency.p50_ns)) " 1V9" } {}
+            path.p99 d={ "M" (at(latency.p99_ns)) " 2V8" } {}
+        }
+    }
+}
+
+/// Where the time of an RPC went: a part of the bar for each phase.
+pub(super) fn phases(phases: &Phases) -> Markup {
+    let total = phases.total().max(1) as f64;
+    let share = |phase: Phase| 100.0 * phases.of(phase) as f64 / total;
+    let used = || Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0);
+    let words = used().map(|phase| format!("{} {}", phase.name(), duration(phases.of(phase))));
+    let words = words.collect::<Vec<_>>().join(", ");
+    html! {
+        div.phases role="img" aria-label=(words) title=(words) {
+            @for phase in used() {
+                span class=(phase.name()) style={ "width:" (format!("{:.2}", share(phase))) "%" } {}
+            }
+        }
+        span.words { (words) }
+    }
+}
+
+/// Returns the legend of the colours of [`phases`].
+pub(super) fn phase_legend() -> Markup {
+    html! {
+        p.legend {
+            @for phase in Phase::ALL { span { i class=(phase.name()) {} (phase.name()) } " " }
+        }
+    }
+}
+
+/// An area below a line that is level in each interval.
+fn area(series: &TimeSeries, height: impl Fn(&Interval) -> f64) -> String {
+    let mut path = format!("M0 {HEIGHT}");
+    for (column, interval) in series.intervals().iter().enumerate() {
+        path.push_str(&format!("V{:.1}H{}", height(interval), column + 1));
+    }
+    path.push_str(&format!("V{HEIGHT}Z"));
+    path
+}
+
+/// A transparent column for each interval that says what the chart shows there.
+fn tooltips(series: &TimeSeries, first: u64, text: impl Fn(&Interval) -> String) -> Markup {
+    html! {
+        g.tooltips {
+            @for (column, interval) in series.intervals().iter().enumerate() {
+                rect x=(column) y="0" width="1" height=(HEIGHT) {
+                    title { (at(series, column, first)) ": " (text(interval)) }
+                }
+            }
+        }
+    }
+}
+
+/// The time of an interval in words.
+fn at(series: &TimeSeries, column: usize, first: u64) -> String {
+    let seconds = |column: usize| seconds(series, column as u64, first);
+    format!("{} to {}", seconds(column), seconds(column + 1))
+}
+
+/// Seconds from the first frame to the beginning of an interval.
+fn seconds(series: &TimeSeries, column: u64, first: u64) -> String {
+    let time = series.start().saturating_sub(first).saturating_add(column.saturating_mul(series.length()));
+    let decimals = if series.length() >= 1_000_000_000 { 0 } else { 3 };
+    format!("{:.decimals$} s", time as f64 / 1e9)
+}
+
+/// A chart: labels on the left, each at a part of the height; the time of day below.
+fn plot(
+    label: &str,
+    (width, height): (f64, f64),
+    labels: impl Iterator<Item = (f64, String)>,
+    content: &Markup,
+    series: &TimeSeries,
+) -> Markup {
+    html! {
+        div.chart {
+            div.labels aria-hidden="true" {
+                @for (place, text) in labels {
+                    span style={ "top:" (format!("{:.1}", place * 100.0)) "%" } { (text) }
+                }
+            }
+            div.scroll {
+                div.plot {
+                    svg viewBox={ "0 0 " (width) " " (height) } preserveAspectRatio="none" role="img" aria-label=(label) {
+                        (PreEscaped(content.0.as_str()))
+                    }
+                    div.times aria-hidden="true" {
+                        @for (place, text) in ticks(series) {
+                            span.begin[place < EDGE].end[place > 1.0 - EDGE]
+                                style={ "left:" (format!("{:.2}", place * 100.0)) "%" } { (text) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Round times of day on the axis, in UTC, each with its part of the width.
+fn ticks(series: &TimeSeries) -> Vec<(f64, String)> {
+    let (start, width) = (series.start(), series.length() * series.intervals().len() as u64);
+    let round = ROUND.into_iter().map(|milliseconds| milliseconds * 1_000_000);
+    let Some(step) = round.into_iter().find(|step| width / step <= TICKS) else { return Vec::new() };
+    let decimals = if step < SECOND { 3 } else { 0 };
+    let first = start.div_ceil(step) * step;
+    (0..=TICKS)
+        .map(|tick| first + tick * step)
+        .take_while(|time| *time <= start + width)
+        .map(|time| {
+            let fraction = format!(".{:03}", time % SECOND / 1_000_000);
+            let text = time_of_day(time).replace(" UTC", if decimals > 0 { &fraction } else { "" });
+            ((time - start) as f64 / width.max(1) as f64, text)
+        })
+        .collect()
+}
