@@ -90,13 +90,17 @@ fn a_connection_takes_the_memory_that_its_settings_ask_for_in_few_registrations(
     let settings = |settings: Settings, calls: u32, served: u32, versions: Versions| {
         settings.to_builder().calls(calls).served(served).versions(versions).build().unwrap()
     };
-    for (calls, versions, most) in
-        [(1, Versions::ONE, 48_000), (32, Versions::ONE, 500_000), (32, Versions::all(), 800_000)]
-    {
+    // Two registrations of each end; version 2 has a third for further Receives, which a client of version 1 does not
+    // make the server register.
+    for (calls, versions, served, octets, registrations) in [
+        (1, Versions::ONE, Versions::ONE, 48_000, 4.0),
+        (32, Versions::ONE, Versions::ONE, 500_000, 4.0),
+        (32, Versions::ONE, Versions::all(), 500_000, 4.0),
+        (32, Versions::all(), Versions::all(), 800_000, 6.0),
+    ] {
         let client = settings(Settings::client(), calls, 0, versions);
-        let cost = pair_cost(&client, settings(Settings::server(), 0, calls, versions));
-        assert!(cost.octets < most, "{calls} calls: {cost:?}");
-        assert!(cost.registrations <= 4.0, "one of each end for its Receives, one for its Sends: {cost:?}");
+        let cost = pair_cost(&client, settings(Settings::server(), 0, calls, served));
+        assert!(cost.octets < octets && cost.registrations <= registrations, "{calls} calls: {cost:?}");
     }
     // A server that may call back has no table for that until it does.
     let calls_back = settings(Settings::server(), 32, 32, Versions::ONE);

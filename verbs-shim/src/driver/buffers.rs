@@ -21,9 +21,12 @@ const FIRST_SENDS: usize = 4;
 pub(crate) struct Buffers<V: Verbs> {
     /// Receive buffers, which the endpoints name by their index.
     receives: Vec<V::Region>,
+    /// Number of further receive buffers, which are registered together if the connection speaks version 2.
+    further_receives: usize,
     /// Messages that were copied out of their Receives, by name. Names are numbers after the indexes of the Receives.
     copies: BTreeMap<u32, Vec<u8>>,
     next_copy: u32,
+    first_copy: u32,
     /// Number of octets in the copies.
     pub(super) copied: usize,
     sends: Vec<V::Region>,
@@ -55,10 +58,11 @@ pub(super) enum Sent {
 
 impl<V: Verbs> Buffers<V> {
     /// Registers the buffers, in one slab for the Receives and one for the first Sends, and posts the Receives.
-    /// `sends`: maximum number of Sends in flight. `sizes`: of a Send and of a Receive.
+    /// `receives`: number of Receives, and of those that only version 2 needs. `sends`: maximum number of Sends in
+    /// flight. `sizes`: of a Send and of a Receive.
     pub(super) fn new(
         resources: &Resources<V>,
-        receives: usize,
+        (receives, further_receives): (usize, usize),
         sends: usize,
         sizes: (u32, u32),
         send_queue_depth: usize,
@@ -66,10 +70,12 @@ impl<V: Verbs> Buffers<V> {
         let (send_size, receive_size) = (sizes.0 as usize, sizes.1 as usize);
         let slab = |count, octets, access| resources.verbs.register_slab(&resources.domain, count, octets, access);
         let first_sends = sends.min(FIRST_SENDS);
+        let first_copy = (receives + further_receives) as u32;
         let mut buffers = Self {
             receives: slab(receives, receive_size, Access::LOCAL_WRITE)?,
+            further_receives,
             copies: BTreeMap::new(),
-            next_copy: receives as u32,
+            next_copy: first_copy,
             copied: 0,
             sends: Vec::new(),
             further_sends: sends - first_sends,
@@ -78,6 +84,7 @@ impl<V: Verbs> Buffers<V> {
             idle: Vec::new(),
             send_queue_free: send_queue_depth,
             pending: 0,
+            first_copy,
             receive_size,
             header: vec![0; send_size],
         };
@@ -94,6 +101,19 @@ impl<V: Verbs> Buffers<V> {
         self.sends.extend(slab);
         self.idle.extend((first..self.sends.len() as u32).rev());
         self.sent.resize(self.sends.len(), Sent::Nothing);
+    }
+
+    /// Returns number and length of the receive buffers that version 2 needs, once.
+    pub(super) fn take_further_receives(&mut self) -> Option<(usize, usize)> {
+        let count = mem::take(&mut self.further_receives);
+        (count > 0).then_some((count, self.receive_size))
+    }
+
+    /// Adds receive buffers, and posts them.
+    pub(super) fn add_receives(&mut self, resources: &Resources<V>, slab: Vec<V::Region>) -> Result<(), Error> {
+        let first = self.receives.len() as u32;
+        self.receives.extend(slab);
+        (first..self.receives.len() as u32).try_for_each(|receive| self.post_receive(resources, receive))
     }
 
     /// Returns number and length of the send buffers to be registered now, once: if all others are in use.
@@ -138,7 +158,7 @@ impl<V: Verbs> Buffers<V> {
         let octets = self.look(resources, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())?;
         let name = self.next_copy;
         // After the last number, the first ones are free again.
-        self.next_copy = name.checked_add(1).unwrap_or(self.receives.len() as u32);
+        self.next_copy = name.checked_add(1).unwrap_or(self.first_copy);
         self.copied += octets.len();
         self.copies.insert(name, octets);
         self.post_receive(resources, receive)?;
@@ -147,7 +167,7 @@ impl<V: Verbs> Buffers<V> {
 
     /// Returns true if this names a copy.
     pub(super) const fn is_copy(&self, receive: u32) -> bool {
-        receive as usize >= self.receives.len()
+        receive >= self.first_copy
     }
 
     /// Releases a message: posts its Receive again, or drops the copy.

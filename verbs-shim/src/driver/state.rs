@@ -141,6 +141,9 @@ impl<V: Provider> ConnectionState<V> {
             self.terms = calls;
             self.calling.agree(calls, self.channel.segment_limits());
             self.answering.iter_mut().for_each(|answering| answering.agree(answers));
+            if let Some((count, length)) = self.buffers.take_further_receives() {
+                self.jobs.add(Job::RegisterReceives(count, length));
+            }
         }
     }
 
@@ -372,6 +375,13 @@ impl<V: Provider> ConnectionState<V> {
                 registered.into_iter().for_each(|slab| buffers.add_sends(slab));
                 Ok(())
             }
+            (Done::ReceivesRegistered(Ok(slab)), _) => match buffers.add_receives(resources, slab) {
+                // After the end of the connection, they are not needed.
+                Ok(()) | Err(Error::Disconnected) => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+            // The connection goes on with fewer credits.
+            (Done::ReceivesRegistered(Err(_)), _) => Ok(()),
             (Done::Disconnected(Err(_)), _) => {
                 // No further completion will come.
                 self.close(resources);
