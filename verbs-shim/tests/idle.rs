@@ -1,18 +1,23 @@
-//! What idle connections cost. A separate test, because it counts all threads of its process.
+//! The cost of idle connections. A separate program, because it counts all threads and the whole heap of its process.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed expectation fails the test")]
 
 #[path = "suite/support/mod.rs"]
 mod support;
 
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::Fabric;
-use rpcrdma_verbs::{Client, Server, Settings};
+use rpcrdma_verbs::{Client, Server, Settings, Versions};
 
+use support::cost::{heap, pair_cost, resident_after};
 use support::echo;
 use support::stopping::Stopping;
+
+/// One test runs at a time.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// How many threads of this process have names that begin like this, and how often they have slept, according to the
 /// operating system.
@@ -29,20 +34,14 @@ fn threads(name: &str) -> (usize, u64) {
     (count, slept)
 }
 
-/// Resident memory of this process in KiB.
-fn resident() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let resident =
-        status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
-    resident.unwrap()
-}
-
 #[test]
 fn idle_connections_cost_no_threads_and_wake_nobody_up() {
     const CONNECTIONS: u8 = 64;
-    /// KiB for both ends: 512 for their Receives and Sends, 32 of 4 KiB each; about 420 for the tables of calls.
-    const EACH: u64 = 1100;
-    let without = resident();
+    /// Octets of heap for both ends: 262,144 for their Receives, 32 of 4 KiB each; 145,000 for the tables of calls; 32,768
+    /// for the first Sends.
+    const EACH: i64 = 500_000;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let without = heap();
     let fabric = Fabric::new();
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
     let address = "192.0.2.200:20049".parse().unwrap();
@@ -74,8 +73,8 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
         };
         thread::sleep(Duration::from_millis(1500));
         assert_eq!(threads("rpcrdma"), before, "somebody has woken up");
-        let each = (resident() - without) / u64::from(CONNECTIONS);
-        assert!(each < EACH, "{each} KiB a connection");
+        let each = (heap() - without) / i64::from(CONNECTIONS);
+        assert!(each < EACH, "{each} octets a connection");
         // They are still served.
         for client in &clients {
             client.call(&mut echo::null(client)).unwrap();
@@ -83,4 +82,36 @@ fn idle_connections_cost_no_threads_and_wake_nobody_up() {
         drop(stopping);
         served.join().unwrap();
     });
+}
+
+#[test]
+fn a_connection_takes_the_memory_that_its_settings_ask_for_in_few_registrations() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let settings = |settings: Settings, calls: u32, served: u32, versions: Versions| {
+        settings.to_builder().calls(calls).served(served).versions(versions).build().unwrap()
+    };
+    // Two registrations of each end; version 2 has a third for further Receives, which a client of version 1 does not
+    // make the server register.
+    for (calls, versions, served, octets, registrations) in [
+        (1, Versions::ONE, Versions::ONE, 48_000, 4.0),
+        (32, Versions::ONE, Versions::ONE, 500_000, 4.0),
+        (32, Versions::ONE, Versions::all(), 500_000, 4.0),
+        (32, Versions::all(), Versions::all(), 800_000, 6.0),
+    ] {
+        let client = settings(Settings::client(), calls, 0, versions);
+        let cost = pair_cost(&client, settings(Settings::server(), 0, calls, served));
+        assert!(cost.octets < octets && cost.registrations <= registrations, "{calls} calls: {cost:?}");
+    }
+    // A server that may call back has no table for that until it does.
+    let calls_back = settings(Settings::server(), 32, 32, Versions::ONE);
+    let receives = 32 * 4096;
+    let cost = pair_cost(&Settings::client(), calls_back);
+    assert!(cost.octets < 500_000 + receives, "{cost:?}");
+}
+
+#[test]
+fn the_memory_of_connections_is_used_again_by_later_ones() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let after = resident_after(600, 5);
+    assert!(after[4] * 10 < after[0] * 12, "KiB after each round: {after:?}");
 }

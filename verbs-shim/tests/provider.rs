@@ -225,6 +225,37 @@ where
             },
         ),
         (
+            "a region of a slab is used while another of the same slab is in use",
+            |verbs, address| {
+                let (mut end, _) = End::connect(verbs, address, &[]);
+                let slab = |length, access| verbs.register_slab(&end.domain, 3, length, access);
+                assert!(slab(64, Access::REMOTE_READ).is_err_and(|error| error == Error::Access));
+                assert!(slab(0, Access::empty()).is_err_and(|error| error == Error::Range));
+                let mut slab = slab(RECEIVE, Access::LOCAL_WRITE).unwrap();
+                end.receive(100, &slab[0]);
+                verbs.write(&slab[1], |octets| octets.copy_from_slice(&pattern(RECEIVE, 1))).unwrap();
+                let send = Work::new(1000, Operation::Send, Local::all(&slab[1], RECEIVE));
+                verbs.post(&end.queue_pair, send).unwrap();
+                assert_eq!(end.next(|kind| kind == Kind::Send).status, Status::Success);
+                // The other receives come first.
+                (0..RECEIVES).for_each(|_| assert_eq!(end.message(), b"other"));
+                assert_eq!(end.next(|kind| kind == Kind::Receive).id, 100);
+                for (region, expected) in slab.iter().zip([pattern(RECEIVE, 2), pattern(RECEIVE, 1), vec![0; RECEIVE]])
+                {
+                    assert!(verbs.read(region, |octets| *octets == expected).unwrap());
+                }
+                assert!(verbs.deregister(slab.remove(0)).is_err_and(|error| error == Error::Access));
+                end.send(b"done");
+            },
+            |verbs, listener| {
+                let (mut end, _) = End::accept(verbs, listener, &[]);
+                assert_eq!(end.message(), pattern(RECEIVE, 1));
+                (0..RECEIVES).for_each(|_| end.send(b"other"));
+                end.send(&pattern(RECEIVE, 2));
+                assert_eq!(end.message(), b"done");
+            },
+        ),
+        (
             "an interrupted wait ends, and no other",
             |verbs, address| {
                 let (mut end, _) = End::connect(verbs, address, &[]);

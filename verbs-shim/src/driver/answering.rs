@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::responder::{self, CallMessage, Form, Input, Output, ReplyFault};
-use rpcrdma::endpoint::{CallId, InputError, Item, Responder, Terms};
+use rpcrdma::endpoint::{CallId, InputError, Item, Terms};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 use rpcrdma::v2::ErrorBodyV2;
@@ -16,26 +16,22 @@ use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
 use super::registration::{AnswerBuffer, AnswerRegistration, RegistrationId, Source};
 use super::resources::{Posted, Provider, Resources};
-use super::settings::{Delays, MAX_CALLS, READS, Settings};
+use super::settings::{Delays, Settings};
+use super::tables::{AnyResponder, responder};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::{Part, Stream};
 use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
 
-const CALLS: usize = MAX_CALLS as usize;
-/// Maximum length of the header of a Call that has chunks, in octets.
-const HEADER: usize = 2048;
 /// Maximum number of copies whose buffers are kept for the next reply.
 const MAX_COPIES: usize = 4;
-/// Maximum number of Read chunks, and of Write chunks, of a Call.
-const CHUNKS: usize = 16;
 
 /// Maximum time for which a reply is provided, or an operation delayed: a year, so that no clock overflows.
 const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// The calls of the other side.
 pub(crate) struct Answering<V: Verbs> {
-    responder: Box<Responder<CALLS, HEADER, CHUNKS>>,
+    responder: Box<dyn AnyResponder>,
     /// Time that the other side has to pull a reply.
     provides: Duration,
     delays: Delays,
@@ -44,7 +40,7 @@ pub(crate) struct Answering<V: Verbs> {
     answers: Vec<Answer<V::Region>>,
     free: Vec<usize>,
     /// The answer to the call in each slot of the Responder.
-    of_call: [Option<usize>; CALLS],
+    of_call: Vec<Option<usize>>,
     /// Calls for the application.
     delivered: VecDeque<usize>,
     /// True if a call was added to `delivered` since the last look.
@@ -111,23 +107,14 @@ impl<V: Provider> Answering<V> {
     /// `message_size`: maximum number of octets that one RDMA Read or Write moves. `refused`: XIDs of calls that ended
     /// the connection before (RFC 8166 section 4.5.3).
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32, refused: &[u32]) -> Self {
-        let mut responder = Box::new(Responder::new(terms, settings.limits));
-        // As many Receives are posted; `Settings` has checked that this is possible.
-        let _ = responder.grant(settings.served);
-        responder.limit_reads(READS as u32);
-        responder.limit_transfers(message_size);
-        refused.iter().for_each(|&xid| responder.refuse_xid(xid));
-        if settings.provides_replies.is_some() {
-            responder.provide_replies(settings.served);
-        }
         Self {
-            responder,
+            responder: responder(terms, settings, message_size, refused),
             provides: settings.provides_replies.unwrap_or_default().min(LONGEST),
             delays: settings.delays,
             timed: 0,
             answers: Vec::new(),
             free: Vec::new(),
-            of_call: [None; CALLS],
+            of_call: Vec::new(),
             delivered: VecDeque::new(),
             news: false,
             items: Vec::new(),
@@ -191,7 +178,7 @@ impl<V: Provider> Answering<V> {
         let _ = self.responder.handle(Input::Disconnected);
         self.delivered.clear();
         self.timed = 0;
-        self.of_call = [None; CALLS];
+        self.of_call.clear();
         for number in 0..self.answers.len() {
             self.close(jobs, number, None);
         }
@@ -227,15 +214,16 @@ impl<V: Provider> Answering<V> {
         Ok(())
     }
 
-    /// Carries out the next request of the Responder. Returns false if there was none.
+    /// Carries out the next request of the Responder. Returns false if there was none. `occupied`: unanswered calls
+    /// whose Receives are posted again; only version 2 needs it.
     pub(super) fn step(
         &mut self,
         resources: &Resources<V>,
         buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         flow_control: &mut FlowControl<'_>,
+        occupied: u32,
     ) -> Result<bool, Ended> {
-        let occupied = self.responder.occupied();
         // The call that is answered gives up what it occupied.
         if let Some(permitted) = flow_control.permitted_replies(occupied.saturating_sub(1)) {
             self.responder.permit(permitted);
@@ -492,6 +480,9 @@ impl<V: Provider> Answering<V> {
             self.answers.push(Answer::default());
             self.answers.len() - 1
         });
+        if self.of_call.len() <= call.index() {
+            self.of_call.resize(call.index() + 1, None);
+        }
         let slot = self.of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
         *slot = Some(number);
         let answer = self.answers.get_mut(number).ok_or(Ended::MISSING)?;
@@ -499,11 +490,11 @@ impl<V: Provider> Answering<V> {
         answer.xid = self.responder.xid(call).ok_or(Ended::MISSING)?;
         let length = self.responder.length(call).ok_or(Ended::MISSING)?;
         answer.message.resize(length as usize, 0);
-        for padding in self.responder.padding(call) {
+        self.responder.padding(call, &mut |padding| {
             if let Some(octets) = answer.message.get_mut(padding.start as usize..padding.end as usize) {
                 octets.fill(0);
             }
-        }
+        });
         Ok(number)
     }
 
@@ -616,7 +607,8 @@ fn carried<'a, R>(
     answers: &'a mut [Answer<R>],
     (call, is_last): (CallId, bool),
 ) -> Result<(Sent, Option<&'a Stream>), Ended> {
-    let slot = of_call.get_mut(call.index()).ok_or(Ended::MISSING)?;
+    // Nothing was kept of a call that was refused before any other came.
+    let Some(slot) = of_call.get_mut(call.index()) else { return Ok((Sent::Nothing, None)) };
     let answer = slot.and_then(|number| answers.get_mut(number)).filter(|answer| answer.provided.is_none());
     let (Some(answer), Some(number)) = (answer, *slot) else { return Ok((Sent::Nothing, None)) };
     if !is_last {

@@ -1,6 +1,7 @@
 //! Receive and send buffers of a connection, which stay registered as long as it lasts.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::ops::Range;
 
 use rpcrdma::endpoint::CallId;
@@ -12,16 +13,27 @@ use crate::message::stream::Stream;
 use crate::verbs::Error;
 use crate::verbs::{Access, Local, Operation, Remote, Verbs, Work};
 
+/// Number of Sends for which a connection has buffers from its beginning. Most are free again before the next one, so
+/// few connections need more.
+const FIRST_SENDS: usize = 4;
+
 /// Receive and send buffers of a connection, and its posted work.
 pub(crate) struct Buffers<V: Verbs> {
     /// Receive buffers, which the endpoints name by their index.
     receives: Vec<V::Region>,
+    /// Number of further receive buffers, which are registered together if the connection speaks version 2.
+    further_receives: usize,
     /// Messages that were copied out of their Receives, by name. Names are numbers after the indexes of the Receives.
     copies: BTreeMap<u32, Vec<u8>>,
     next_copy: u32,
+    first_copy: u32,
     /// Number of octets in the copies.
     pub(super) copied: usize,
     sends: Vec<V::Region>,
+    /// Number of further send buffers, which are registered together once all others are in use.
+    further_sends: usize,
+    /// Length of each send buffer, in octets.
+    send_size: usize,
     /// Purpose of each posted Send.
     pub(super) sent: Vec<Sent>,
     idle: Vec<u32>,
@@ -45,36 +57,69 @@ pub(super) enum Sent {
 }
 
 impl<V: Verbs> Buffers<V> {
-    /// Registers the buffers, and posts the Receives.
+    /// Registers the buffers, in one slab for the Receives and one for the first Sends, and posts the Receives.
+    /// `receives`: number of Receives, and of those that only version 2 needs. `sends`: maximum number of Sends in
+    /// flight. `sizes`: of a Send and of a Receive.
     pub(super) fn new(
         resources: &Resources<V>,
-        receives: usize,
+        (receives, further_receives): (usize, usize),
         sends: usize,
         sizes: (u32, u32),
         send_queue_depth: usize,
     ) -> Result<Self, Error> {
         let (send_size, receive_size) = (sizes.0 as usize, sizes.1 as usize);
-        let register =
-            |octets: usize, access| Ok(resources.verbs.register(&resources.domain, vec![0; octets], access)?);
+        let slab = |count, octets, access| resources.verbs.register_slab(&resources.domain, count, octets, access);
+        let first_sends = sends.min(FIRST_SENDS);
+        let first_copy = (receives + further_receives) as u32;
         let mut buffers = Self {
-            receives: (0..receives)
-                .map(|_| register(receive_size, Access::LOCAL_WRITE))
-                .collect::<Result<_, Error>>()?,
+            receives: slab(receives, receive_size, Access::LOCAL_WRITE)?,
+            further_receives,
             copies: BTreeMap::new(),
-            next_copy: receives as u32,
+            next_copy: first_copy,
             copied: 0,
-            sends: (0..sends).map(|_| register(send_size, Access::empty())).collect::<Result<_, Error>>()?,
-            sent: vec![Sent::Nothing; sends],
-            idle: (0..sends as u32).rev().collect(),
+            sends: Vec::new(),
+            further_sends: sends - first_sends,
+            send_size,
+            sent: Vec::new(),
+            idle: Vec::new(),
             send_queue_free: send_queue_depth,
             pending: 0,
+            first_copy,
             receive_size,
             header: vec![0; send_size],
         };
+        buffers.add_sends(slab(first_sends, send_size, Access::empty())?);
         for receive in 0..buffers.receives.len() as u32 {
             buffers.post_receive(resources, receive)?;
         }
         Ok(buffers)
+    }
+
+    /// Adds send buffers.
+    pub(super) fn add_sends(&mut self, slab: Vec<V::Region>) {
+        let first = self.sends.len() as u32;
+        self.sends.extend(slab);
+        self.idle.extend((first..self.sends.len() as u32).rev());
+        self.sent.resize(self.sends.len(), Sent::Nothing);
+    }
+
+    /// Returns number and length of the receive buffers that version 2 needs, once.
+    pub(super) fn take_further_receives(&mut self) -> Option<(usize, usize)> {
+        let count = mem::take(&mut self.further_receives);
+        (count > 0).then_some((count, self.receive_size))
+    }
+
+    /// Adds receive buffers, and posts them.
+    pub(super) fn add_receives(&mut self, resources: &Resources<V>, slab: Vec<V::Region>) -> Result<(), Error> {
+        let first = self.receives.len() as u32;
+        self.receives.extend(slab);
+        (first..self.receives.len() as u32).try_for_each(|receive| self.post_receive(resources, receive))
+    }
+
+    /// Returns number and length of the send buffers to be registered now, once: if all others are in use.
+    pub(super) fn take_further_sends(&mut self) -> Option<(usize, usize)> {
+        let is_short = self.idle.is_empty() && self.further_sends > 0;
+        is_short.then(|| (mem::take(&mut self.further_sends), self.send_size))
     }
 
     /// Returns true if one more work request can be posted, even if it is a Send.
@@ -113,7 +158,7 @@ impl<V: Verbs> Buffers<V> {
         let octets = self.look(resources, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())?;
         let name = self.next_copy;
         // After the last number, the first ones are free again.
-        self.next_copy = name.checked_add(1).unwrap_or(self.receives.len() as u32);
+        self.next_copy = name.checked_add(1).unwrap_or(self.first_copy);
         self.copied += octets.len();
         self.copies.insert(name, octets);
         self.post_receive(resources, receive)?;
@@ -122,7 +167,7 @@ impl<V: Verbs> Buffers<V> {
 
     /// Returns true if this names a copy.
     pub(super) const fn is_copy(&self, receive: u32) -> bool {
-        receive as usize >= self.receives.len()
+        receive >= self.first_copy
     }
 
     /// Releases a message: posts its Receive again, or drops the copy.
@@ -200,7 +245,7 @@ impl<V: Verbs> Buffers<V> {
     pub(super) fn take_sent(&mut self, slot: u32) -> Sent {
         let Some(sent) = self.sent.get_mut(slot as usize) else { return Sent::Nothing };
         self.idle.push(slot);
-        std::mem::replace(sent, Sent::Nothing)
+        mem::replace(sent, Sent::Nothing)
     }
 
     /// Posts an RDMA Read or Write for a range of a region of this end.

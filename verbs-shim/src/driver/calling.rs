@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma::endpoint::SegmentLimits;
 use rpcrdma::endpoint::requester::{self, End, Input, Memory, Output};
-use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Requester, Terms};
+use rpcrdma::endpoint::{CallId, Direction, InputError, Item, Terms};
 use rpcrdma::rpc::MessageType;
 use rpcrdma::segment::Segment;
 
@@ -19,28 +19,24 @@ use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
 use super::registration::{CallBuffer, CallRegistration, RegistrationId};
 use super::resources::{Posted, Provider, Resources};
-use super::settings::{MAX_CALLS, Settings};
+use super::settings::Settings;
+use super::tables::{LazyRequester, SEGMENT_LENGTH};
 use crate::message::call::{Call, CallError, Expects, Progress};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::Part;
 use crate::verbs::{Error, NotRegistered};
 use crate::verbs::{Local, Verbs};
 
-const CALLS: usize = MAX_CALLS as usize;
-/// Maximum number of segments of a call: data items, result buffers, and the octets around them in a long call.
-const SEGMENTS: usize = 32;
 /// Maximum number of copies whose buffers are kept for the next call.
 const MAX_COPIES: usize = 4;
-/// Maximum length of a segment. Each buffer is one region of its own length; the Requester would split a longer one.
-const SEGMENT_LENGTH: u32 = 0xffff_fffc;
 
 /// The calls of one end.
 pub(crate) struct Calling<V: Verbs> {
-    requester: Box<Requester<CALLS, SEGMENTS>>,
+    requester: LazyRequester,
     tickets: Vec<Ticket<V::Region>>,
     free: Vec<usize>,
     /// Ticket of the call in each slot of the Requester.
-    of_call: [usize; CALLS],
+    of_call: Vec<usize>,
     /// Calls that were given up and have not ended, with their deadlines, the oldest first.
     given_up: VecDeque<(Option<Instant>, CallId)>,
     grace: Duration,
@@ -118,17 +114,11 @@ enum PulledReply<R> {
 impl<V: Provider> Calling<V> {
     /// `message_size`: maximum number of octets that one RDMA Read moves.
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32) -> Self {
-        let mut requester = Box::new(Requester::new(terms, settings.calls, SEGMENT_LENGTH));
-        requester.limit_transfers(message_size);
-        requester.continue_messages(settings.continued);
-        if settings.pulls_replies {
-            requester.pull_replies();
-        }
         Self {
-            requester,
+            requester: LazyRequester::new(terms, settings, message_size),
             tickets: Vec::new(),
             free: Vec::new(),
-            of_call: [0; CALLS],
+            of_call: Vec::new(),
             given_up: VecDeque::new(),
             grace: settings.grace,
             returned: VecDeque::new(),
@@ -148,8 +138,7 @@ impl<V: Provider> Calling<V> {
 
     /// Sets the terms of the calls that begin from now on.
     pub(super) fn agree(&mut self, terms: Terms, segments: Option<SegmentLimits>) {
-        self.requester.agree(terms);
-        segments.into_iter().for_each(|limits| self.requester.limit_segments(limits));
+        self.requester.agree(terms, segments);
     }
 
     /// Waits in the queue until [`agreed`](Self::agreed).
@@ -192,7 +181,7 @@ impl<V: Provider> Calling<V> {
 
     /// Wakes the call that gets the free slot.
     fn wake_next(&mut self) {
-        if !self.requester.is_full() {
+        if self.requester.existing().is_none_or(|requester| !requester.is_full()) {
             self.news |= self.queue.begins_with_thread();
             self.woken.extend(self.queue.next_waker());
         }
@@ -215,8 +204,8 @@ impl<V: Provider> Calling<V> {
         call.choose_xid(|| self.xid());
         let head = call.stream.head();
         let begun = match call.expects() {
-            Expects::Nothing => self.requester.call_only(head, length),
-            Expects::Reply => self.requester.call(&requester::Call {
+            Expects::Nothing => self.requester.get().call_only(head, length),
+            Expects::Reply => self.requester.get().call(&requester::Call {
                 head,
                 length,
                 arguments: &self.items,
@@ -235,6 +224,9 @@ impl<V: Provider> Calling<V> {
             self.tickets.push(Ticket::default());
             self.tickets.len() - 1
         });
+        if self.of_call.len() <= id.index() {
+            self.of_call.resize(id.index() + 1, 0);
+        }
         if let (Some(ticket), Some(slot)) = (self.tickets.get_mut(number), self.of_call.get_mut(id.index())) {
             *slot = number;
             (ticket.xid, ticket.stage, ticket.progress) = (xid, CallStage::Open(id), Progress::NotSent);
@@ -258,7 +250,7 @@ impl<V: Provider> Calling<V> {
     /// Gives a call up, unless it has ended.
     pub(super) fn give_up(&mut self, number: usize) {
         if let Some(id) = self.tickets.get(number).and_then(Ticket::id)
-            && self.requester.cancel(id).is_ok()
+            && self.requester.existing_mut().is_some_and(|requester| requester.cancel(id).is_ok())
         {
             self.given_up.push_back((Instant::now().checked_add(self.grace), id));
         }
@@ -326,14 +318,19 @@ impl<V: Provider> Calling<V> {
         self.tickets.get_mut(number)?.waker.replace(waker.clone())
     }
 
+    /// Passes an event to the Requester. Without a call, no event concerns it.
+    fn handle(&mut self, input: Input<'_>) -> Result<(), InputError> {
+        self.requester.existing_mut().map_or(Ok(()), |requester| requester.handle(input))
+    }
+
     /// Returns the direction of a Send, if there is a Responder too.
     pub(super) fn direction(&self, octets: &[u8]) -> Direction {
-        Direction::of(octets, |xid| self.requester.awaits(xid))
+        Direction::of(octets, |xid| self.requester.existing().is_some_and(|requester| requester.awaits(xid)))
     }
 
     /// A Send has come.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8], invalidated: Option<u32>) -> Result<(), InputError> {
-        let taken = self.requester.handle(Input::Received { receive, octets, invalidated });
+        let taken = self.requester.get().handle(Input::Received { receive, octets, invalidated });
         // The reply to a call that was given up frees its slot, and nothing else reports that.
         self.wake_next();
         taken
@@ -341,17 +338,17 @@ impl<V: Provider> Calling<V> {
 
     /// Ends a reply of which the remaining parts will not come.
     pub(super) fn broken(&mut self, xid: u32) -> Result<(), InputError> {
-        self.requester.handle(Input::Broken { xid })
+        self.handle(Input::Broken { xid })
     }
 
     pub(super) fn sent(&mut self, call: CallId) {
         // A call that was lost meanwhile no longer exists.
-        let _ = self.requester.handle(Input::Sent { call });
+        let _ = self.handle(Input::Sent { call });
     }
 
     pub(super) fn lost(&mut self, ended: Ended) {
         self.ended = Some(ended);
-        let _ = self.requester.handle(Input::Disconnected);
+        let _ = self.handle(Input::Disconnected);
         self.woken.extend(self.queue.all_wakers());
     }
 
@@ -368,10 +365,11 @@ impl<V: Provider> Calling<V> {
         if self.pull_held(resources, buffers)? {
             return Ok(true);
         }
-        if let Some(permitted) = flow_control.permitted_calls(occupied, owed, self.requester.awaited_replies()) {
-            self.requester.permit(permitted);
+        let Some(requester) = self.requester.existing_mut() else { return Ok(false) };
+        if let Some(permitted) = flow_control.permitted_calls(occupied, owed, requester.awaited_replies()) {
+            requester.permit(permitted);
         }
-        let output = match self.requester.poll(&mut buffers.header) {
+        let output = match requester.poll(&mut buffers.header) {
             Ok(None) => return Ok(false),
             Ok(Some(output)) => output,
             // Headers are no larger than the inline threshold.
@@ -389,7 +387,7 @@ impl<V: Provider> Calling<V> {
             Output::Invalidate { call, region, .. } => {
                 let number = self.number(call)?;
                 if !self.ticket(number)?.take_back(jobs, number, region) {
-                    self.requester.handle(Input::Invalidated { call, region })?;
+                    self.handle(Input::Invalidated { call, region })?;
                 }
             }
             Output::Place { call, receive, from, length, at } => {
@@ -440,7 +438,7 @@ impl<V: Provider> Calling<V> {
     /// Handles the completion of an RDMA Read of a reply.
     pub(super) fn pulled(&mut self, number: u32) {
         if let Some(call) = self.tickets.get(number as usize).and_then(Ticket::id) {
-            let _ = self.requester.handle(Input::Completed { call });
+            let _ = self.handle(Input::Completed { call });
         }
     }
 
@@ -459,7 +457,7 @@ impl<V: Provider> Calling<V> {
 
     fn tell_registered(&mut self, call: CallId, region: u16, segment: Option<Segment>) -> Result<(), InputError> {
         let memory = segment.map(|segment| (segment.handle, segment.offset));
-        self.requester.handle(Input::Registered { call, region, memory })
+        self.handle(Input::Registered { call, region, memory })
     }
 
     /// Passes registered memory to the Requester. If its handle is in use, registers it once more.
@@ -530,7 +528,7 @@ impl<V: Provider> Calling<V> {
             (CallStage::Open(call), Some(region)) => {
                 let call = *call;
                 returned?;
-                Ok(self.requester.handle(Input::Invalidated { call, region })?)
+                Ok(self.handle(Input::Invalidated { call, region })?)
             }
             _ => {
                 self.settle(jobs, registration.ticket);

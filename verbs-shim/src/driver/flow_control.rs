@@ -33,6 +33,11 @@ impl<'a> FlowControl<'a> {
         self.is_version_2().then(|| self.channel.available_for_replies(receivable))
     }
 
+    /// Returns true if the connection speaks version 1.
+    pub(super) fn is_version_1(&self) -> bool {
+        self.channel.negotiation() == Negotiation::Agreed(Version::One)
+    }
+
     const fn is_version_2(&self) -> bool {
         matches!(self.channel.negotiation(), Negotiation::Agreed(Version::Two(_)))
     }

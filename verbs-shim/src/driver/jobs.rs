@@ -22,7 +22,7 @@ use std::mem;
 
 use super::registration::RegistrationId;
 use super::resources::Resources;
-use crate::verbs::Verbs;
+use crate::verbs::{Access, Verbs};
 use crate::verbs::{Error, NotRegistered};
 
 /// A slow operation, to run while nothing is locked.
@@ -33,6 +33,10 @@ pub(super) enum Job<V: Verbs> {
     Deregister(RegistrationId, V::Region),
     /// Register a buffer once more, because its handle is already in use.
     RegisterAgain(RegistrationId, V::Region),
+    /// Register this many further send buffers of this length.
+    RegisterSends(usize, usize),
+    /// Register this many further receive buffers of this length.
+    RegisterReceives(usize, usize),
     /// End the connection.
     Disconnect,
 }
@@ -41,6 +45,8 @@ pub(super) enum Job<V: Verbs> {
 pub(super) enum Done<V: Verbs> {
     Registered(RegistrationId, Result<V::Region, NotRegistered>),
     Deregistered(RegistrationId, Result<Vec<u8>, Error>),
+    SendsRegistered(Result<Vec<V::Region>, Error>),
+    ReceivesRegistered(Result<Vec<V::Region>, Error>),
     Disconnected(Result<(), Error>),
 }
 
@@ -113,6 +119,7 @@ impl<V: Verbs> Job<V> {
         let register = |registration: RegistrationId, buffer| {
             Done::Registered(registration, resources.verbs.register(&resources.domain, buffer, registration.access()))
         };
+        let slab = |count, length, access| resources.verbs.register_slab(&resources.domain, count, length, access);
         match self {
             Self::Register(registration, buffer) => register(registration, buffer),
             Self::Deregister(registration, region) => {
@@ -122,6 +129,8 @@ impl<V: Verbs> Job<V> {
                 Ok(buffer) => register(registration, buffer),
                 Err(error) => Done::Registered(registration, Err(NotRegistered { buffer: Vec::new(), error })),
             },
+            Self::RegisterSends(count, length) => Done::SendsRegistered(slab(count, length, Access::empty())),
+            Self::RegisterReceives(count, length) => Done::ReceivesRegistered(slab(count, length, Access::LOCAL_WRITE)),
             Self::Disconnect => Done::Disconnected(resources.verbs.disconnect(&resources.queue_pair)),
         }
     }

@@ -19,6 +19,11 @@
 //! They are requested under the lock, where each becomes a job, and run without it: see [`jobs`].
 //!
 //! # Buffers
+//! All Receives of a connection are one registration, a slab, and so are the first few Sends. If these are all in use,
+//! the other Sends are registered in a slab of their own, once; so are the further Receives of version 2, when that is
+//! agreed. The tables of calls have the size that the settings ask
+//! for, and a Requester exists from the first call on ([`tables`]).
+//!
 //! The buffer of a data item is registered as it is. It moves into the region, and back when the Requester reports that
 //! the memory is fenced. Octets that are not reduced are copied once, into the Send. A call of the other side is
 //! assembled in one buffer, into which RDMA Reads go directly; if a buffer is used again, only its padding is cleared.
@@ -55,4 +60,5 @@ pub(crate) mod resources;
 pub(crate) mod settings;
 pub(crate) mod shared;
 mod state;
+mod tables;
 mod thread;

@@ -155,21 +155,22 @@ impl Settings {
         let _ = channel.authenticate(&self.host_authentication);
     }
 
-    /// Number of Receives and Sends of a connection.
+    /// Number of Receives of a connection, number of further ones that only version 2 needs, and number of Sends.
     ///
     /// Version 1 needs one of each for each call. In version 2, every message uses a credit, and in family A each
     /// message has to grant a credit that was not granted before, so half of the Receives are kept for that; one more
     /// is for an asynchronous grant. Additional Sends are for transport properties, grants and errors.
-    const fn messages(&self) -> (usize, usize) {
+    const fn messages(&self) -> (usize, usize, usize) {
         /// Minimum number of Receives of version 2: two that may be granted, and two that are kept.
         const FEWEST: usize = 4;
         const CONTROL: usize = 8;
         let calls = (self.calls + self.served) as usize;
         if self.versions.bits() == Versions::ONE.bits() {
-            return (calls, calls);
+            return (calls, 0, calls);
         }
-        let receives = if calls * 2 < FEWEST { FEWEST } else { calls * 2 };
-        (receives + 1, calls + CONTROL)
+        let receives = if calls * 2 < FEWEST { FEWEST + 1 } else { calls * 2 + 1 };
+        let first = if calls < FEWEST + 1 { FEWEST + 1 } else { calls };
+        (first, receives - first, calls + CONTROL)
     }
 
     pub(crate) fn private_data<V: Provider>(&self, verbs: &V) -> PrivateData {
@@ -182,11 +183,12 @@ impl Settings {
     pub(crate) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Resources<V>, Buffers<V>), Error> {
         /// Number of RDMA Reads and Writes that can be posted in addition to the Sends.
         const TRANSFERS: usize = 64;
-        let (receives, sends) = self.messages();
-        let depths = Depths { send: sends + TRANSFERS, receive: receives, reads: READS, ..Depths::default() };
+        let (receives, further, sends) = self.messages();
+        let depths = Depths { send: sends + TRANSFERS, receive: receives + further, reads: READS, ..Depths::default() };
         let domain = verbs.domain()?;
         let queue_pair = verbs.queue_pair(&domain, depths)?;
         let resources = Resources { verbs: verbs.clone(), domain, queue_pair };
+        let receives = (receives, further);
         let buffers = Buffers::new(&resources, receives, sends, (self.send_size, self.receive_size), depths.send)?;
         Ok((resources, buffers))
     }
@@ -199,14 +201,16 @@ pub struct SettingsBuilder(Settings);
 
 impl SettingsBuilder {
     /// Maximum number of calls in flight that this end makes: the credits that it requests, and the Receives that it
-    /// posts. At most [`MAX_CALLS`]; 0 for an end that makes no calls.
+    /// posts. At most [`MAX_CALLS`]; 0 for an end that makes no calls. Further calls wait for a free slot; a future
+    /// waits only while it is polled. A call in flight takes 2 kB; the table for all of them exists from the first call
+    /// on.
     pub const fn calls(mut self, calls: u32) -> Self {
         self.0.calls = calls;
         self
     }
 
     /// Maximum number of calls in flight that this end answers: the credits that it grants, and the Receives that it
-    /// posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls.
+    /// posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls. The table for them takes 2.5 kB for each call.
     ///
     /// In version 2, a client announces if it answers calls, and in which formats, which follows from its
     /// [`limits`](Self::limits). If a server makes a call that the client has not announced, the call ends with

@@ -148,6 +148,9 @@ impl<V: Provider> ConnectionState<V> {
             self.terms = calls;
             self.calling.agree(calls, self.channel.segment_limits());
             self.answering.iter_mut().for_each(|answering| answering.agree(answers));
+            if let Some((count, length)) = self.buffers.take_further_receives() {
+                self.jobs.add(Job::RegisterReceives(count, length));
+            }
         }
     }
 
@@ -239,6 +242,11 @@ impl<V: Provider> ConnectionState<V> {
                 }
             }
         }
+        if !self.closed
+            && let Some((count, length)) = self.buffers.take_further_sends()
+        {
+            self.jobs.add(Job::RegisterSends(count, length));
+        }
     }
 
     pub(super) fn step(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
@@ -246,18 +254,18 @@ impl<V: Provider> ConnectionState<V> {
             return Ok(true);
         }
         let Self { buffers, channel, calling, answering, jobs, waiting, .. } = self;
-        let is_version_1 = channel.negotiation() == Negotiation::Agreed(Version::One);
-        let occupied = answering.as_ref().filter(|_| !is_version_1).map_or(0, Answering::occupied);
         let mut flow_control = FlowControl::new(channel, buffers.receivable());
-        let owed = answering.as_ref().map(|answering| {
+        // Version 1 counts calls only.
+        let counted = answering.as_ref().filter(|_| !flow_control.is_version_1());
+        let (occupied, owed) = counted.map_or((0, None), |answering| {
             let calls = waiting.iter().filter(|arrived| !buffers.is_copy(arrived.receive)).count();
-            answering.owed().saturating_add(calls as u32)
+            (answering.occupied(), Some(answering.owed().saturating_add(calls as u32)))
         });
         if calling.step(resources, buffers, jobs, &mut flow_control, (occupied, owed))? {
             return Ok(true);
         }
         if let Some(answering) = answering
-            && answering.step(resources, buffers, jobs, &mut flow_control)?
+            && answering.step(resources, buffers, jobs, &mut flow_control, occupied)?
         {
             return Ok(true);
         }
@@ -359,7 +367,7 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Passes the outcome of a job to the endpoints, and carries out their requests.
     pub(super) fn done(&mut self, resources: &Resources<V>, done: Done<V>) {
-        let Self { calling, answering, jobs, .. } = self;
+        let Self { buffers, calling, answering, jobs, .. } = self;
         jobs.end();
         let told = match (done, answering) {
             (Done::Registered(RegistrationId::Call(registration), registered), _) => {
@@ -374,6 +382,18 @@ impl<V: Provider> ConnectionState<V> {
             (Done::Deregistered(RegistrationId::Answer(registration), buffer), Some(answering)) => {
                 answering.deregistered(jobs, registration, buffer)
             }
+            (Done::SendsRegistered(registered), _) => {
+                // Without these, the connection goes on with fewer Sends in flight.
+                registered.into_iter().for_each(|slab| buffers.add_sends(slab));
+                Ok(())
+            }
+            (Done::ReceivesRegistered(Ok(slab)), _) => match buffers.add_receives(resources, slab) {
+                // After the end of the connection, they are not needed.
+                Ok(()) | Err(Error::Disconnected) => Ok(()),
+                Err(error) => Err(error.into()),
+            },
+            // The connection goes on with fewer credits.
+            (Done::ReceivesRegistered(Err(_)), _) => Ok(()),
             (Done::Disconnected(Err(_)), _) => {
                 // No further completion will come.
                 self.close(resources);

@@ -1,10 +1,14 @@
 //! Thread pool of a server.
 //!
-//! All threads wait in one [`Waiter`], for events of any connection or of the listener. The thread that is woken gets
-//! the key of one connection and serves that connection until nothing is left to do, while another thread goes on
-//! waiting. So there are as many threads as connections that are being served at the moment, and two more. A slow
-//! service holds up its own connection only, a call to a sleeping server wakes one thread, and idle connections need
-//! none. Additional threads end after two seconds. When the server has stopped, all threads are gone.
+//! All threads wait in one [`Waiter`], for events of any connection. The thread that is woken gets the key of one
+//! connection and serves that connection until nothing is left to do, while another thread goes on waiting. So there
+//! are as many threads as connections that are being served at the moment, and two more. A slow service holds up its
+//! own connection only, a call to a sleeping server wakes one thread, and idle connections need none. Additional
+//! threads end after two seconds. When the server has stopped, all threads are gone.
+//!
+//! The caller of [`Server::serve`] accepts all connections. If the threads took turns, each would allocate connections
+//! from its own part of the heap, and none would use again what the others have freed: memory grew by the size of all
+//! connections with each thread.
 
 use std::collections::HashMap;
 use std::mem;
@@ -38,6 +42,8 @@ pub(crate) struct ThreadPool<'a, V: Provider, S> {
     server: &'a Server<V>,
     service: &'a S,
     waiter: Waiter,
+    /// Waits for the listener.
+    listener: Waiter,
     state: Mutex<PoolState<V>>,
 }
 
@@ -86,8 +92,8 @@ enum LastActivity {
 }
 
 impl<V: Provider> Server<V> {
-    /// Answers all calls until it is stopped. Each connection whose calls are being answered has a thread of its own,
-    /// and two more threads sleep.
+    /// Answers all calls until it is stopped. This thread accepts connections. Each connection whose calls are being
+    /// answered has a thread of its own, and two more threads sleep.
     ///
     /// # Errors
     /// Any error of [`Verbs::request`](crate::Verbs::request), which stops the server. Failures of single connections
@@ -100,6 +106,7 @@ impl<V: Provider> Server<V> {
         thread::scope(|scope| {
             let threads = Arc::new(Threads::new(scope));
             pool.spawn(&threads)?;
+            pool.listen();
             threads.join_all();
             pool.failure()
         })
@@ -110,10 +117,10 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
     pub(crate) fn new(server: &'a Server<V>, service: &'a S) -> Result<Self, Error> {
         let state =
             PoolState { served: HashMap::new(), last: STOP, waiting: 0, stage: PoolStage::Serving, failed: None };
-        let waiter = Waiter::new()?;
-        waiter.wake(LISTENER);
-        server.stop.tell(waiter.waker(STOP));
-        Ok(Self { server, service, waiter, state: Mutex::new(state) })
+        let (waiter, listener) = (Waiter::new()?, Waiter::new()?);
+        listener.wake(LISTENER);
+        [&waiter, &listener].into_iter().for_each(|waiter| server.stop.tell(waiter.waker(STOP)));
+        Ok(Self { server, service, waiter, listener, state: Mutex::new(state) })
     }
 
     /// Returns the error that stopped the server.
@@ -148,7 +155,6 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
                 _ => {}
             }
             match woken {
-                Ok(Some(LISTENER)) => self.accept(),
                 Ok(Some(STOP)) => self.stop(),
                 Ok(Some(key)) => self.serve(key),
                 Ok(None) => {}
@@ -198,6 +204,16 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
         self.server.stop.stop();
     }
 
+    /// Accepts connections until the server is stopped.
+    fn listen(&self) {
+        while !self.server.stop.is_stopped() {
+            match self.listener.wait(None) {
+                Ok(_) => self.accept(),
+                Err(error) => self.fail(error),
+            }
+        }
+    }
+
     /// Accepts waiting requests for connections.
     fn accept(&self) {
         let server = self.server;
@@ -210,7 +226,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
                     self.answer(request);
                     continue;
                 }
-                Ok(None) => server.verbs.watch_requests(&server.listener, &self.waiter, LISTENER),
+                Ok(None) => server.verbs.watch_requests(&server.listener, &self.listener, LISTENER),
                 Err(error) => Err(error),
             };
             match armed {

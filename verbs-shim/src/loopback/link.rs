@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -44,8 +44,8 @@ pub(super) struct Link {
     state: Mutex<LinkState>,
     /// The last lock to be taken.
     wakeup: Wakeup,
-    /// True if the active side, or the passive side, has ended it.
-    ended: [AtomicBool; 2],
+    /// The [flags](Side::flag) of the sides that have ended it.
+    ended: AtomicU8,
     /// True if the phase is [`LinkPhase::Over`].
     over: Arc<AtomicBool>,
 }
@@ -132,8 +132,7 @@ impl Link {
         let (phase, over) = (LinkPhase::Idle, Arc::new(AtomicBool::new(false)));
         let state =
             LinkState { phase, over: Arc::clone(&over), answer: None, active, passive: None, counters, wire: None };
-        let ended = [const { AtomicBool::new(false) }; 2];
-        Self { state: Mutex::new(state), wakeup: Wakeup::default(), ended, over }
+        Self { state: Mutex::new(state), wakeup: Wakeup::default(), ended: AtomicU8::new(0), over }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, LinkState> {
@@ -143,10 +142,10 @@ impl Link {
     }
 
     fn see_end(&self, state: &mut LinkState) {
-        for (ended, side) in self.ended.iter().zip([Side::Active, Side::Passive]) {
-            if ended.load(Ordering::Acquire) {
-                state.disconnect(side);
-            }
+        let ended = self.ended.load(Ordering::Acquire);
+        if ended != 0 {
+            let sides = [Side::Active, Side::Passive].into_iter().filter(|side| ended & side.flag() != 0);
+            sides.for_each(|side| state.disconnect(side));
         }
     }
 
@@ -160,7 +159,7 @@ impl Link {
 
     /// Returns true if it is over, without a lock.
     fn is_over(&self) -> bool {
-        self.ended.iter().chain([&*self.over]).any(|over| over.load(Ordering::Acquire))
+        self.ended.load(Ordering::Acquire) != 0 || self.over.load(Ordering::Acquire)
     }
 
     /// Interrupts the wait of this side for a completion, or its next one.
@@ -199,9 +198,7 @@ impl Link {
 
     /// Ends the connection from one side, unless it is over.
     pub(super) fn end(&self, by: Side) {
-        let [active, passive] = &self.ended;
-        let ended = if by == Side::Active { active } else { passive };
-        ended.store(true, Ordering::Release);
+        self.ended.fetch_or(by.flag(), Ordering::Release);
         // A thread that holds memory must not wait for the lock, whose owner may be waiting for that memory; the next
         // thread that locks it will see the end.
         if !memory::held() {

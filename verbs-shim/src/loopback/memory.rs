@@ -107,8 +107,21 @@ pub(super) struct Memory {
 /// # Ok::<(), rpcrdma_verbs::Error>(())
 /// ```
 pub struct Region {
-    domain: Domain,
     memory: Arc<Memory>,
+    registration: Held,
+}
+
+/// A registration, held by one region or by all regions of a slab.
+enum Held {
+    Alone(Registration),
+    Slab { _registration: Arc<Registration> },
+}
+
+/// An entry in the table of a domain. Dropping it removes the entry.
+struct Registration {
+    domain: Domain,
+    /// `None` once the entry was removed.
+    handle: Option<u32>,
     counters: Arc<Counters>,
 }
 
@@ -171,20 +184,12 @@ impl Domain {
         buffer: Vec<u8>,
         access: Access,
     ) -> Result<Region, NotRegistered> {
-        static AGE: AtomicU64 = AtomicU64::new(0);
         let mut handles = self.handles();
         let segment = match self.segment(from, handles.registered.len(), buffer.len(), access) {
             Ok(segment) => segment,
             Err(error) => return Err(NotRegistered { error, buffer }),
         };
-        let new = Memory {
-            age: AGE.fetch_add(1, Ordering::Relaxed),
-            domain: self.0.number,
-            segment,
-            access,
-            valid: AtomicBool::new(true),
-            octets: RwLock::new(buffer),
-        };
+        let new = Memory::new(self, segment, access, buffer);
         let memory = match handles.spare.pop() {
             Some(mut spare) => match Arc::get_mut(&mut spare) {
                 Some(entry) => {
@@ -196,15 +201,45 @@ impl Domain {
             },
             None => Arc::new(new),
         };
+        let registration = self.enter(&mut handles, &memory, counters);
+        Ok(Region { memory, registration: Held::Alone(registration) })
+    }
+
+    /// Registers a slab: its regions share one handle, which names none of them, because the other side has no access.
+    pub(super) fn register_slab(
+        &self,
+        from: &Identifiers,
+        counters: &Arc<Counters>,
+        (count, length): (usize, usize),
+        access: Access,
+    ) -> Result<Vec<Region>, Error> {
+        if !access.is_local() {
+            return Err(Error::Access);
+        }
+        let octets = count.checked_mul(length).filter(|octets| *octets > 0).ok_or(Error::Range)?;
+        let mut handles = self.handles();
+        let whole = self.segment(from, handles.registered.len(), octets, access)?;
+        let segment = Segment { length: u32::try_from(length).map_err(|_| Error::Range)?, ..whole };
+        let memory = |_| Arc::new(Memory::new(self, segment, access, vec![0; length]));
+        let memories: Vec<_> = (0..count).map(memory).collect();
+        let first = memories.first().ok_or(Error::Range)?;
+        let registration = Arc::new(self.enter(&mut handles, first, counters));
+        let held = || Held::Slab { _registration: Arc::clone(&registration) };
+        Ok(memories.into_iter().map(|memory| Region { memory, registration: held() }).collect())
+    }
+
+    /// Enters a registration into the table, and counts it.
+    fn enter(&self, handles: &mut Handles, memory: &Arc<Memory>, counters: &Arc<Counters>) -> Registration {
+        let Memory { segment: Segment { handle, .. }, access, .. } = **memory;
         // Allocated for twice as many regions, the table never has to grow later when regions come and go.
         let regions = handles.registered.len();
         handles.registered.reserve(regions + 1);
-        handles.registered.insert(segment.handle, Arc::clone(&memory));
+        handles.registered.insert(handle, Arc::clone(memory));
         counters.registered.fetch_add(1, Ordering::Relaxed);
         counters.registrations.fetch_add(1, Ordering::Relaxed);
         let is_remote = access.intersects(Access::REMOTE_READ | Access::REMOTE_WRITE);
         counters.remote_registrations.fetch_add(u64::from(is_remote), Ordering::Relaxed);
-        Ok(Region { domain: self.clone(), memory, counters: Arc::clone(counters) })
+        Registration { domain: self.clone(), handle: Some(handle), counters: Arc::clone(counters) }
     }
 
     /// Returns handle, length and offset of a new region, if one more may be registered.
@@ -262,6 +297,18 @@ impl Domain {
 }
 
 impl Memory {
+    fn new(domain: &Domain, segment: Segment, access: Access, octets: Vec<u8>) -> Self {
+        static AGE: AtomicU64 = AtomicU64::new(0);
+        Self {
+            age: AGE.fetch_add(1, Ordering::Relaxed),
+            domain: domain.0.number,
+            segment,
+            access,
+            valid: AtomicBool::new(true),
+            octets: RwLock::new(octets),
+        }
+    }
+
     fn len(&self) -> usize {
         self.segment.length as usize
     }
@@ -296,9 +343,11 @@ impl Region {
         Ok(change(&mut self.memory.octets.write().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    pub(super) fn deregister(self) -> Result<Vec<u8>, Error> {
+    pub(super) fn deregister(mut self) -> Result<Vec<u8>, Error> {
         not_held()?;
-        self.domain.deregister(&self.memory);
+        let Held::Alone(registration) = &mut self.registration else { return Err(Error::Access) };
+        registration.domain.deregister(&self.memory);
+        registration.handle = None;
         self.memory.valid.store(false, Ordering::Release);
         Ok(mem::take(&mut *self.memory.octets.write().unwrap_or_else(PoisonError::into_inner)))
     }
@@ -315,8 +364,15 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         // Without the memory's lock: a thread that drops this may hold another region's.
-        if self.memory.valid.swap(false, Ordering::AcqRel) {
-            self.domain.handles().registered.remove(&self.memory.segment.handle);
+        self.memory.valid.store(false, Ordering::Release);
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if let Some(handle) = self.handle {
+            // After a remote invalidation nothing is there: no handle is used twice.
+            self.domain.handles().registered.remove(&handle);
         }
         self.counters.registered.fetch_sub(1, Ordering::Relaxed);
     }

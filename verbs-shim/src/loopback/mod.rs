@@ -510,6 +510,17 @@ impl Verbs for Adapter {
         domain.register(identifiers, counters, buffer, access)
     }
 
+    fn register_slab(
+        &self,
+        domain: &Domain,
+        count: usize,
+        length: usize,
+        access: Access,
+    ) -> Result<Vec<Region>, Error> {
+        let Network { identifiers, counters, .. } = &*self.network;
+        domain.register_slab(identifiers, counters, (count, length), access)
+    }
+
     fn deregister(&self, region: Region) -> Result<Vec<u8>, Error> {
         region.deregister()
     }

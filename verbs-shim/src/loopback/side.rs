@@ -10,6 +10,14 @@ pub(super) enum Side {
 }
 
 impl Side {
+    /// A bit for the side, in a set of sides.
+    pub(super) const fn flag(self) -> u8 {
+        match self {
+            Self::Active => 1,
+            Self::Passive => 2,
+        }
+    }
+
     pub(super) const fn other(self) -> Self {
         match self {
             Self::Active => Self::Passive,

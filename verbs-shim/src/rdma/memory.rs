@@ -15,6 +15,7 @@
 
 use std::ffi::c_int;
 use std::mem::ManuallyDrop;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::{fmt, slice};
@@ -112,7 +113,7 @@ fn registered_access(asked: Access, is_iwarp: bool) -> Access {
     if is_iwarp && asked.contains(Access::READ_SINK) { asked | Access::REMOTE_WRITE } else { asked }
 }
 
-/// A buffer that is registered with the adapter. It lives as long as its region and any work on it.
+/// A buffer that is registered with the adapter. It lives as long as its regions and any work on them.
 struct Registration {
     /// Outlives what is registered in it.
     domain: Domain,
@@ -121,21 +122,124 @@ struct Registration {
     buffer: Buffer,
     /// The rights that the owner requested, and those that the adapter also needs.
     access: Access,
+    /// The buffer without the octet that an empty one is given.
     segment: Segment,
     local_key: u32,
-    uses: Mutex<Uses>,
 }
 
-// SAFETY: the buffer is owned, and reached only as `uses` allows; libibverbs may be called from any thread.
+// SAFETY: the buffer is owned, and reached only as the `uses` of its parts allow; libibverbs may be called from any
+// thread.
 unsafe impl Send for Registration {}
 // SAFETY: as above.
 unsafe impl Sync for Registration {}
 
-/// Registered memory of an adapter. Dropping it ends the registration as soon as no work on it is in progress.
-pub struct Region(Arc<Registration>);
+/// A part of a registration that no other region has: all of it, or a piece of a slab.
+struct RegisteredPart {
+    registration: Arc<Registration>,
+    range: Range<usize>,
+    /// True for a piece of a slab.
+    is_piece: bool,
+    uses: Mutex<Uses>,
+}
+
+/// Registered memory of an adapter. Dropping it ends the registration as soon as no work on it is in progress, and no
+/// other region of the same slab is left.
+pub struct Region(Arc<RegisteredPart>);
 
 impl Region {
-    pub(super) fn new(domain: &Domain, mut octets: Vec<u8>, access: Access) -> Result<Self, NotRegistered> {
+    pub(super) fn new(domain: &Domain, octets: Vec<u8>, access: Access) -> Result<Self, NotRegistered> {
+        let registration = Arc::new(Registration::new(domain, octets, access)?);
+        let range = 0..registration.length();
+        Ok(Self(Arc::new(RegisteredPart { registration, range, is_piece: false, uses: Mutex::default() })))
+    }
+
+    /// Registers a slab of `count` regions of `length` octets each.
+    pub(super) fn slab(domain: &Domain, count: usize, length: usize, access: Access) -> Result<Vec<Self>, Error> {
+        if !access.is_local() {
+            return Err(Error::Access);
+        }
+        let octets = count.checked_mul(length).filter(|octets| *octets > 0).ok_or(Error::Range)?;
+        let registration = Arc::new(Registration::new(domain, vec![0; octets], access)?);
+        // They are disjoint, and together no longer than the buffer.
+        let ranges = (0..count).map(|piece| piece * length..(piece + 1) * length);
+        let piece = |range| {
+            let registration = Arc::clone(&registration);
+            Self(Arc::new(RegisteredPart { registration, range, is_piece: true, uses: Mutex::default() }))
+        };
+        Ok(ranges.map(piece).collect())
+    }
+
+    pub(super) fn segment(&self) -> Segment {
+        self.0.segment()
+    }
+
+    pub(super) fn deregister(self) -> Result<Vec<u8>, Error> {
+        if self.0.is_piece {
+            return Err(Error::Access);
+        }
+        // Work in progress keeps the registration, and ends it when it is done.
+        let part = Arc::into_inner(self.0).ok_or(Error::InUse)?;
+        Arc::into_inner(part.registration).ok_or(Error::InUse)?.end()
+    }
+
+    pub(super) fn read<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
+        let part = &*self.0;
+        let mut uses = part.uses();
+        if part.is_written(&uses) || uses.changing {
+            return Err(Error::InUse);
+        }
+        uses.looking += 1;
+        drop(uses);
+        let _looking = Guard(part, |uses| uses.looking -= 1);
+        // SAFETY: this many octets are there and initialised, and no other region has them. While `looking` counts
+        // this, no work is posted that writes them (`MemoryRange::new`) and no closure changes them; none was (above).
+        // The other side cannot write them.
+        let octets = unsafe { slice::from_raw_parts(part.start().as_ptr(), part.range.len()) };
+        Ok(look(octets))
+    }
+
+    pub(super) fn write<T>(&self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
+        let part = &*self.0;
+        let mut uses = part.uses();
+        if part.is_written(&uses) || uses.outgoing > 0 || uses.changing || uses.looking > 0 {
+            return Err(Error::InUse);
+        }
+        uses.changing = true;
+        drop(uses);
+        let _changing = Guard(part, |uses| uses.changing = false);
+        // SAFETY: as in `read`; while `changing` is set no work of this side is posted at all, and no closure looks.
+        // With the right to read, the other side may see half-changed octets, which is its own concern.
+        let octets = unsafe { slice::from_raw_parts_mut(part.start().as_ptr(), part.range.len()) };
+        Ok(change(octets))
+    }
+}
+
+impl RegisteredPart {
+    fn uses(&self) -> MutexGuard<'_, Uses> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if an adapter may write to the memory.
+    fn is_written(&self, uses: &Uses) -> bool {
+        uses.incoming > 0 || self.registration.access.contains(Access::REMOTE_WRITE)
+    }
+
+    /// Returns the address of the first octet.
+    fn start(&self) -> NonNull<u8> {
+        // SAFETY: the range is within the buffer.
+        unsafe { self.registration.buffer.start.add(self.range.start) }
+    }
+
+    fn segment(&self) -> Segment {
+        let Segment { handle, offset, .. } = self.registration.segment;
+        // No range is longer than the registration's segment.
+        let length = u32::try_from(self.range.len()).unwrap_or(u32::MAX);
+        Segment { handle, length, offset: offset + self.range.start as u64 }
+    }
+}
+
+impl Registration {
+    fn new(domain: &Domain, mut octets: Vec<u8>, access: Access) -> Result<Self, NotRegistered> {
         if !access.is_possible() {
             return Err(NotRegistered { error: Error::Access, buffer: octets });
         }
@@ -161,60 +265,8 @@ impl Region {
         // SAFETY: ibv_reg_mr returned it, and nobody changes it.
         let (local_key, handle) = unsafe { (mr.as_ref().lkey, mr.as_ref().rkey) };
         let segment = Segment { handle, length, offset };
-        let uses = Mutex::default();
         let (domain, mr) = (domain.clone(), Some(mr));
-        Ok(Self(Arc::new(Registration { domain, mr, buffer, access, segment, local_key, uses })))
-    }
-
-    pub(super) fn segment(&self) -> Segment {
-        self.0.segment
-    }
-
-    pub(super) fn deregister(self) -> Result<Vec<u8>, Error> {
-        // Work in progress keeps the registration, and ends it when it is done.
-        Arc::into_inner(self.0).ok_or(Error::InUse)?.end()
-    }
-
-    pub(super) fn read<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
-        let registration = &*self.0;
-        let mut uses = registration.uses();
-        if registration.is_written(&uses) || uses.changing {
-            return Err(Error::InUse);
-        }
-        uses.looking += 1;
-        drop(uses);
-        let _looking = Guard(registration, |uses| uses.looking -= 1);
-        // SAFETY: this many octets are there and initialised. While `looking` counts this, no work is posted that
-        // writes them (`MemoryRange::new`) and no closure changes them; none was (above). The other side cannot write
-        // them.
-        let octets = unsafe { slice::from_raw_parts(registration.buffer.start.as_ptr(), registration.length()) };
-        Ok(look(octets))
-    }
-
-    pub(super) fn write<T>(&self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
-        let registration = &*self.0;
-        let mut uses = registration.uses();
-        if registration.is_written(&uses) || uses.outgoing > 0 || uses.changing || uses.looking > 0 {
-            return Err(Error::InUse);
-        }
-        uses.changing = true;
-        drop(uses);
-        let _changing = Guard(registration, |uses| uses.changing = false);
-        // SAFETY: as in `read`; while `changing` is set no work of this side is posted at all, and no closure looks.
-        // With the right to read, the other side may see half-changed octets, which is its own concern.
-        let octets = unsafe { slice::from_raw_parts_mut(registration.buffer.start.as_ptr(), registration.length()) };
-        Ok(change(octets))
-    }
-}
-
-impl Registration {
-    fn uses(&self) -> MutexGuard<'_, Uses> {
-        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns true if an adapter may write to the memory.
-    fn is_written(&self, uses: &Uses) -> bool {
-        uses.incoming > 0 || self.access.contains(Access::REMOTE_WRITE)
+        Ok(Self { domain, mr, buffer, access, segment, local_key })
     }
 
     /// Returns the length of the owner's buffer, in octets.
@@ -247,7 +299,7 @@ impl Drop for Registration {
 }
 
 /// Undoes a use when it is dropped, even if a closure panics.
-struct Guard<'a>(&'a Registration, fn(&mut Uses));
+struct Guard<'a>(&'a RegisteredPart, fn(&mut Uses));
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
@@ -257,7 +309,7 @@ impl Drop for Guard<'_> {
 
 /// A range of a region that posted work uses. It keeps the memory registered.
 pub(super) struct MemoryRange {
-    registration: Arc<Registration>,
+    memory: Arc<RegisteredPart>,
     incoming: bool,
     part: sys::ibv_sge,
 }
@@ -265,11 +317,11 @@ pub(super) struct MemoryRange {
 impl MemoryRange {
     /// A range for work that writes into the region (`incoming`) or reads from it.
     pub(super) fn new(local: &Local<'_, Region>, incoming: bool) -> Result<Self, Error> {
-        let registration = &local.region.0;
+        let memory = &local.region.0;
         let (start, end) = (local.range.start, local.range.end);
-        let length = end.checked_sub(start).filter(|_| end <= registration.length()).ok_or(Error::Range)?;
+        let length = end.checked_sub(start).filter(|_| end <= memory.range.len()).ok_or(Error::Range)?;
         let length = u32::try_from(length).map_err(|_| Error::Range)?;
-        let mut uses = registration.uses();
+        let mut uses = memory.uses();
         if uses.changing || incoming && uses.looking > 0 {
             return Err(Error::InUse);
         }
@@ -279,9 +331,9 @@ impl MemoryRange {
             uses.outgoing += 1;
         }
         drop(uses);
-        let addr = registration.segment.offset + start as u64;
-        let part = sys::ibv_sge { addr, length, lkey: registration.local_key };
-        Ok(Self { registration: Arc::clone(registration), incoming, part })
+        let addr = memory.segment().offset + start as u64;
+        let part = sys::ibv_sge { addr, length, lkey: memory.registration.local_key };
+        Ok(Self { memory: Arc::clone(memory), incoming, part })
     }
 
     /// Returns the scatter/gather list for the adapter; it is empty for an empty range.
@@ -291,7 +343,7 @@ impl MemoryRange {
 
     /// The domain in which it is registered.
     pub(super) fn domain(&self) -> &Domain {
-        &self.registration.domain
+        &self.memory.registration.domain
     }
 
     /// Length in octets.
@@ -302,7 +354,7 @@ impl MemoryRange {
 
 impl Drop for MemoryRange {
     fn drop(&mut self) {
-        let mut uses = self.registration.uses();
+        let mut uses = self.memory.uses();
         if self.incoming {
             uses.incoming -= 1;
         } else {
@@ -343,8 +395,8 @@ fn register(domain: &Domain, buffer: &Buffer, offset: u64, access: Access) -> *m
 impl fmt::Debug for Region {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Region")
-            .field("segment", &self.0.segment)
-            .field("access", &self.0.access)
+            .field("segment", &self.segment())
+            .field("access", &self.0.registration.access)
             .finish_non_exhaustive()
     }
 }

@@ -31,7 +31,8 @@
 //! There is a slice of registered memory only while no adapter can write to it. So [`read`](Verbs::read) and
 //! [`write`](Verbs::write) fail with [`Error::InUse`] for a region with [`Access::REMOTE_WRITE`], even if the other
 //! side writes nothing: deregister it first. They also fail while a receive or an RDMA Read into any part of the region
-//! is posted and its completion has not been taken; so give each receive its own region. Posted work keeps its memory
+//! is posted and its completion has not been taken; so give each receive its own region: [`register_slab`](Verbs::register_slab) makes many of them
+//! with one registration. Posted work keeps its memory
 //! registered: [`deregister`](Verbs::deregister) then fails with [`Error::InUse`], and the buffer is freed with the
 //! last completion.
 //!
@@ -53,6 +54,9 @@
 //! connections, and the other side is notified. Only a side that sends notices that its peer was cut off; one that only
 //! receives keeps waiting, so the layer above needs a timeout.
 //!
+//! Each connection has [`DESCRIPTORS`] descriptors, so the usual limit of 1,024 ends near 240 connections:
+//! [`raise_descriptor_limit`] raises it.
+//!
 //! Memory that is registered with another adapter is refused with [`Error::Deregistered`].
 //!
 //! Values can be dropped in any order. A process that forks needs Linux 5.12 or later, which leaves registered memory
@@ -72,6 +76,7 @@
 
 mod absent;
 mod completions;
+mod descriptor_limit;
 mod device;
 mod errors;
 mod listener;
@@ -86,6 +91,7 @@ use std::time::Duration;
 
 use rpcrdma::segment::Segment;
 
+pub use self::descriptor_limit::{DESCRIPTORS, raise_descriptor_limit};
 pub use self::device::Device;
 pub use self::listener::{ConnectionRequest, Listener};
 pub use self::memory::{Domain, Region};
@@ -122,6 +128,16 @@ impl Verbs for Device {
 
     fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, NotRegistered> {
         Region::new(domain, buffer, access)
+    }
+
+    fn register_slab(
+        &self,
+        domain: &Domain,
+        count: usize,
+        length: usize,
+        access: Access,
+    ) -> Result<Vec<Region>, Error> {
+        Region::slab(domain, count, length, access)
     }
 
     fn deregister(&self, region: Region) -> Result<Vec<u8>, Error> {

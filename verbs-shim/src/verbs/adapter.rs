@@ -28,6 +28,11 @@ bitflags::bitflags! {
 }
 
 impl Access {
+    /// Returns true if a slab can have these rights.
+    pub(crate) const fn is_local(self) -> bool {
+        self.is_empty() || self.bits() == Self::LOCAL_WRITE.bits()
+    }
+
     /// Returns true if these rights can be combined.
     pub(crate) const fn is_possible(self) -> bool {
         self.contains(Self::LOCAL_WRITE) || !self.intersects(Self::REMOTE_WRITE.union(Self::READ_SINK))
@@ -270,11 +275,26 @@ pub trait Verbs {
     /// GiB and more).
     fn register(&self, domain: &Self::Domain, buffer: Vec<u8>, access: Access) -> Result<Self::Region, NotRegistered>;
 
+    /// Registers `count` buffers of `length` octets each, all zero, with a single registration, which ends when the last
+    /// of these regions is dropped. A region of a slab cannot be deregistered alone. The other side has no access to
+    /// it: `access` is empty or [`Access::LOCAL_WRITE`].
+    ///
+    /// # Errors
+    /// [`Error::Access`], [`Error::Exhausted`], [`Error::Range`] (4 GiB and more, or no octets).
+    fn register_slab(
+        &self,
+        domain: &Self::Domain,
+        count: usize,
+        length: usize,
+        access: Access,
+    ) -> Result<Vec<Self::Region>, Error>;
+
     /// Ends a registration and returns the buffer. From then on the handle is invalid.
     ///
     /// # Errors
     /// [`Error::MemoryHeld`]; the registration has ended even so. [`Error::InUse`] if work on the region is posted, its
     /// completion has not been taken, and the provider needs the memory for it; the registration ends with that work.
+    /// [`Error::Access`] for a region of a [slab](Self::register_slab), which is dropped.
     fn deregister(&self, region: Self::Region) -> Result<Vec<u8>, Error>;
 
     /// Returns the region's address for the other side: handle, length, offset of the first octet.

@@ -478,11 +478,8 @@ impl Service<Adapter> for Serving {
     }
 }
 
-/// Regions that an end takes for its Receives and Sends.
-fn own_buffers(settings: &Settings) -> usize {
-    let calls = (settings.calls() + settings.served()) as usize;
-    if settings.versions() == Versions::ONE { 2 * calls } else { (2 * calls).max(4) + 1 + calls + 8 }
-}
+/// Regions that an end takes for its Receives and Sends. If many calls are in flight, a third may take one more.
+const OWN_BUFFERS: usize = 2;
 
 /// Makes all calls of the client, over as many connections as that takes.
 fn client(session: &Session, adapter: &Adapter) {
@@ -493,7 +490,7 @@ fn client(session: &Session, adapter: &Adapter) {
         number += 1;
         let mut adapter = session.adapter(adapter, 0, number);
         if let Some(more) = plan.regions {
-            adapter = adapter.with_regions(own_buffers(&plan.client) + more);
+            adapter = adapter.with_regions(OWN_BUFFERS + more);
         }
         let client = match Client::connect(&adapter, ADDRESS.parse().unwrap(), &plan.client) {
             Ok(client) => client,
@@ -554,7 +551,7 @@ pub(crate) fn run(plan: &Plan) -> Tally {
     });
     let mut there = session.adapter(&there, 1, 0);
     if plan.tight && plan.reverse == 0 {
-        there = there.with_regions(own_buffers(&plan.server) + (plan.seed % 7) as usize);
+        there = there.with_regions(OWN_BUFFERS + (plan.seed % 7) as usize);
     }
     let server = Server::bind(&there, ADDRESS.parse().unwrap(), plan.server.clone()).unwrap();
     let (stop, service) = (server.stopper(), Serving(Arc::clone(&session)));

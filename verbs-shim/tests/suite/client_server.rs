@@ -642,9 +642,9 @@ fn a_call_whose_memory_cannot_be_registered_ends_with_its_buffers_and_the_next_g
     let (_fabric, here, there) = adapters();
     let settings = Settings::client().to_builder().calls(2).build().unwrap();
     with_server(&there, Settings::server(), echo, || {
-        // The connection's own buffers take a Receive and a Send for each call.
+        // The connection's own buffers take two regions.
         for (more, fails) in [(0, true), (1, true), (2, true), (3, false)] {
-            let here = here.clone().with_regions(4 + more);
+            let here = here.clone().with_regions(2 + more);
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
             // An argument, room for a result and for a Long Reply: three regions.
             let mut call = Call::new(echo_call(client.xid(), 1, &data(5000, 1), true), 9000).with_result(vec![9; 5000]);

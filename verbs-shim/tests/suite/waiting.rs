@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::Adapter;
-use rpcrdma_verbs::{CallError, Client, Ended, MAX_CALLS, Pending, Progress, Request, Settings};
+use rpcrdma_verbs::{CallError, Client, Ended, Pending, Progress, Request, Settings};
 
 use crate::support::echo;
 use crate::support::eventually::becomes_so;
@@ -27,6 +27,9 @@ impl Wake for Count {
 
 /// A pending call, and how often it was woken.
 struct Waiting(Pending<Adapter>, Arc<Count>);
+
+/// Maximum number of calls in flight with the default settings: the table has room for as many.
+const CALLS: u32 = 32;
 
 impl Waiting {
     fn new(client: &Client<Adapter>) -> Self {
@@ -77,7 +80,7 @@ fn answer(calls: &mpsc::Receiver<Request<Adapter>>) {
 #[test]
 fn a_place_that_is_free_wakes_the_first_who_waits_and_who_does_not_take_it_the_next() {
     with_calls(|client, calls| {
-        let under_way: Vec<_> = (0..MAX_CALLS).map(|_| client.start(echo::null(client))).collect();
+        let under_way: Vec<_> = (0..CALLS).map(|_| client.start(echo::null(client))).collect();
         let mut waiting: Vec<_> = (0..4).map(|_| Waiting::new(client)).collect();
         assert!(waiting.iter_mut().all(Waiting::is_pending));
         let woken = |waiting: &[Waiting]| waiting.iter().map(Waiting::woken).collect::<Vec<_>>();
@@ -106,12 +109,12 @@ fn a_place_that_is_free_wakes_the_first_who_waits_and_who_does_not_take_it_the_n
 #[test]
 fn a_thread_and_futures_wait_in_one_line() {
     with_calls(|client, calls| {
-        let _under_way: Vec<_> = (0..MAX_CALLS).map(|_| client.start(echo::null(client))).collect();
+        let _under_way: Vec<_> = (0..CALLS).map(|_| client.start(echo::null(client))).collect();
         let mut first = Waiting::new(client);
         assert!(first.is_pending());
         thread::scope(|scope| {
             let thread = scope.spawn(|| client.call(&mut echo::null(client)).unwrap());
-            for _ in 0..MAX_CALLS {
+            for _ in 0..CALLS {
                 answer(calls);
             }
             becomes_so(|| first.woken() == 1);
@@ -200,7 +203,7 @@ fn a_time_that_ends_sooner_than_a_waiting_thread_knows_is_kept_all_the_same() {
 #[test]
 fn a_thread_is_told_that_its_turn_has_come_though_nothing_comes_from_the_adapter() {
     with_calls(|client, calls| {
-        let under_way: Vec<_> = (0..MAX_CALLS).map(|_| client.start(echo::null(client))).collect();
+        let under_way: Vec<_> = (0..CALLS).map(|_| client.start(echo::null(client))).collect();
         let mut first = Waiting::new(client);
         assert!(first.is_pending());
         thread::scope(|scope| {
@@ -226,7 +229,7 @@ fn a_thread_is_told_that_its_turn_has_come_though_nothing_comes_from_the_adapter
 #[test]
 fn when_the_connection_ends_all_who_wait_are_woken() {
     with_calls(|client, _| {
-        let _under_way: Vec<_> = (0..MAX_CALLS).map(|_| client.start(echo::null(client))).collect();
+        let _under_way: Vec<_> = (0..CALLS).map(|_| client.start(echo::null(client))).collect();
         let mut waiting: Vec<_> = (0..100).map(|_| Waiting::new(client)).collect();
         assert!(waiting.iter_mut().all(Waiting::is_pending));
         client.connection().disconnect();

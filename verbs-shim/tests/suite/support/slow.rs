@@ -207,6 +207,18 @@ impl Verbs for Slow {
         Ok(SlowRegion { region, gate: Arc::clone(&self.gate) })
     }
 
+    fn register_slab(
+        &self,
+        domain: &Domain,
+        count: usize,
+        length: usize,
+        access: Access,
+    ) -> Result<Vec<SlowRegion>, Error> {
+        self.gate.pass(Act::Register);
+        let slab = self.adapter.register_slab(domain, count, length, access)?;
+        Ok(slab.into_iter().map(|region| SlowRegion { region: Some(region), gate: Arc::clone(&self.gate) }).collect())
+    }
+
     fn deregister(&self, mut region: SlowRegion) -> Result<Vec<u8>, Error> {
         self.gate.pass(Act::Deregister);
         self.adapter.deregister(region.region.take().unwrap())

@@ -15,7 +15,7 @@ use rpcrdma_tools::echo;
 use rpcrdma_tools::misbehave::{Misbehaviour, Responder};
 use rpcrdma_tools::nfs::{self, Folder};
 use rpcrdma_tools::probe::{Form, ProbeError};
-use rpcrdma_verbs::rdma::Device;
+use rpcrdma_verbs::rdma::{Device, raise_descriptor_limit};
 use rpcrdma_verbs::{Connection, Ended, Error, Request, Server, Service, Settings, Versions};
 
 const NAME: &str = "rpcrdma-serve";
@@ -73,6 +73,10 @@ struct Arguments {
     /// End a connection that has not called for this many seconds
     #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     idle: u32,
+    /// Maximum number of connections; more are rejected. Each needs four descriptors: the soft limit (ulimit -n) is raised
+    /// as far as the hard limit allows
+    #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    connections: u32,
     /// Busy-poll this long before sleeping: lower latency, but more processor time
     #[arg(long, default_value_t = 20, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     spin: u32,
@@ -89,7 +93,7 @@ struct Arguments {
     /// Put one of these defects into each reply that can have it, and report what the client does: names with commas
     /// between them, or all; see CONFORMANCE.md
     #[arg(long, value_name = "DEFECT,...", value_parser = Misbehaviour::of,
-          conflicts_with_all = ["program", "version", "rpcrdma_version", "delay", "delay_read", "delay_write", "quiet"])]
+          conflicts_with_all = ["program", "version", "rpcrdma_version", "connections", "delay", "delay_read", "delay_write", "quiet"])]
     misbehave: Option<Misbehaviour>,
     /// With --misbehave: a client that does nothing for this long after a bad reply does nothing about it
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = command_line::duration, requires = "misbehave")]
@@ -191,7 +195,12 @@ fn serve(arguments: &Arguments, settings: Settings, others: &[(u32, u32)]) -> Re
     let (address, device) = (arguments.address, device(arguments.address)?);
     let device = device.with_spin(Duration::from_micros(u64::from(arguments.spin)));
     let idle = Duration::from_secs(u64::from(arguments.idle));
-    let server = Server::bind(&device, address, settings)?.with_idle_limit(idle);
+    let connections = usize::try_from(arguments.connections).unwrap_or(usize::MAX);
+    let possible = raise_descriptor_limit(connections)?;
+    if possible < connections {
+        say(NAME, format_args!("the hard limit of descriptors is enough for {possible} connections (ulimit -Hn)"));
+    }
+    let server = Server::bind(&device, address, settings)?.with_idle_limit(idle).with_connections(connections);
     let null: Vec<String> = others.iter().map(|(program, version)| format!("{program} version {version}")).collect();
     let (name, null) = (device.name(), null.join(", "));
     let (program, version) = (echo::PROGRAM, echo::VERSION);
