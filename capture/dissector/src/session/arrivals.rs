@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use super::credits::ReturnedCredit;
 use super::timeline::Timeline;
 use crate::carrier::operation::{Places, Stamp};
 use crate::carrier::recovery::SILENCE;
@@ -39,6 +40,16 @@ pub(super) struct SentCopies {
     filled: Option<u64>,
 }
 
+/// The copy of a message that its receiver accepted, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Acceptance {
+    /// No copy so far.
+    None,
+    At(Stamp),
+    /// One of the copies from the first of these to the second.
+    Between(Stamp, Stamp),
+}
+
 /// A message that was not acknowledged yet.
 #[derive(Debug)]
 pub(super) struct Unacknowledged {
@@ -66,6 +77,7 @@ pub(super) struct EndedRpc {
     pub(super) timeline: Timeline,
     /// Number of signs of loss, when the reply was sent, that belong to no known RPC.
     pub(super) unassigned: u64,
+    pub(super) credit: ReturnedCredit,
 }
 
 /// The calls and replies of one end that were not acknowledged yet, in the order of their places.
@@ -109,7 +121,16 @@ impl SentCopies {
 
     /// The copy that arrived, if the message was acknowledged and no other copy may have been accepted.
     pub(super) const fn accepted(&self) -> Option<Stamp> {
-        if self.candidates == 1 { Some(self.candidate) } else { None }
+        if let Acceptance::At(stamp) = self.acceptance() { Some(stamp) } else { None }
+    }
+
+    /// The copy that arrived, if one did.
+    pub(super) const fn acceptance(&self) -> Acceptance {
+        match self.candidates {
+            0 => Acceptance::None,
+            1 => Acceptance::At(self.candidate),
+            _ => Acceptance::Between(self.candidate, self.last),
+        }
     }
 
     /// The receiver refuses it: a packet of the message, or one before it, is missing.
@@ -272,6 +293,12 @@ impl Arrivals {
         let result = message.ended.as_mut().map(|ended| use_it(ended));
         self.held = self.held + message.held() - before;
         result
+    }
+
+    /// The replies that were not acknowledged, in the order of their places.
+    pub(super) fn replies(&mut self) -> impl Iterator<Item = (u64, Acceptance, &mut EndedRpc)> {
+        let waiting = self.waiting.iter_mut();
+        waiting.filter_map(|message| Some((message.call, message.copies.acceptance(), &mut **message.ended.as_mut()?)))
     }
 
     /// Octets of memory that replies take here.

@@ -28,6 +28,7 @@ mod owners;
 mod provided;
 mod recovery;
 mod reply;
+mod returned;
 mod sends;
 mod sequence;
 mod state;
