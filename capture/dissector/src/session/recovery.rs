@@ -303,7 +303,7 @@ impl Session {
                 });
             }
         }
-        context.events.push_back(Event::Transaction(transaction));
+        context.give(transaction);
     }
 }
 

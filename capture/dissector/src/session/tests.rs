@@ -11,6 +11,7 @@ use crate::carrier::handler::Taken::{self, Done, Early};
 use crate::carrier::operation::Side::{self, Active, Passive};
 use crate::carrier::operation::{Operation, OperationKind, Places, Progress, Sides, Stamp};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
+use crate::file::SetBacks;
 use crate::link::{Address, Carrier};
 use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
@@ -160,6 +161,7 @@ impl Play {
                 recovery: true,
                 steps: &StepsWanted::None,
                 placements: false,
+                set_backs: &SetBacks::default(),
                 last_number,
                 events,
             },
