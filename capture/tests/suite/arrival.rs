@@ -238,6 +238,27 @@ fn the_next_step_is_owed_by_whoever_accepted_the_last() {
     assert_eq!(owed(&trace.only()), (Owed::Reply, Delivery::Accepted));
 }
 
+/// The second call, of one packet, follows one that the network lost before it was captured.
+#[test]
+fn a_call_that_was_refused_behind_a_hole_is_owed_by_the_requester() {
+    for refuse in [Wire::nak, Wire::not_ready] {
+        let mut trace = Trace::new();
+        let (answered, reply) = (trace.call(1), trace.reply(1));
+        trace.at(10, &answered).accept(11).at(12, &reply).acknowledge(13);
+        let _lost = trace.call(2);
+        let number = trace.wire.client.next - 1;
+        let call = trace.call(3);
+        let refusal = refuse(&mut trace.wire, Server, number);
+        trace.at(100, &call).at(110, &[refusal]);
+        let transactions = trace.transactions();
+        let rpc = transactions.iter().find(|rpc| rpc.xid == 3).expect("the call was captured");
+        let (owed, delivery) = owed(rpc);
+        assert!(matches!(owed, Owed::Call(refusal) if refusal.stamp.frame == 9), "{owed:?}");
+        assert_eq!(transactions.len(), 2, "of the call that was lost, nothing is known");
+        assert!(matches!(delivery, Delivery::Refused(refusal) if refusal.stamp.frame == 9), "{delivery:?}");
+    }
+}
+
 /// The clock of the machine that captures was set back by a second between call and reply.
 #[test]
 fn a_latency_across_a_clock_that_was_set_back_is_unknown() {

@@ -86,6 +86,8 @@ pub(super) struct Arrivals {
     waiting: VecDeque<Unacknowledged>,
     /// The highest place that the other end acknowledged.
     acknowledged: Option<u64>,
+    /// The last refusal by the other end, and the place that it named.
+    refused: Option<(u64, Refusal)>,
     /// Evidence of holes (TCP); `None` until there is some.
     holes: Option<Box<Holes>>,
     /// Octets of memory that the RPCs take.
@@ -95,8 +97,8 @@ pub(super) struct Arrivals {
 /// Evidence of holes in what an end sends over TCP.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holes {
-    /// The last acknowledgement, and the place that it named.
-    low: Option<(u64, Stamp)>,
+    /// The last acknowledgement that left the oldest message waiting.
+    low: Option<Stamp>,
     /// The last packet that filled a hole of the capture, and its place.
     filled: Option<(u64, Stamp)>,
 }
@@ -142,7 +144,7 @@ impl SentCopies {
     }
 
     /// Packets are sent again. `keeps` says that the receiver keeps what follows a hole; `low` is the last acknowledgement.
-    fn again(&mut self, places: Places, stamp: Stamp, keeps: bool, low: Option<(u64, Stamp)>) {
+    fn again(&mut self, places: Places, stamp: Stamp, keeps: bool, low: Option<Stamp>) {
         if places.first >= self.end {
             return;
         }
@@ -162,11 +164,10 @@ impl SentCopies {
     }
 
     /// A segment is sent again. The message arrives with the last one that fills a hole before its end.
-    fn fill(&mut self, places: Places, stamp: Stamp, low: Option<(u64, Stamp)>) {
-        // What its sender acknowledges long after a copy, and still without it, shows that the copy did not arrive.
-        let is_behind = low.is_some_and(|(place, acknowledged)| {
-            place + 1 < self.end && acknowledged.time.0.saturating_sub(self.last.time.0) >= SILENCE
-        });
+    fn fill(&mut self, places: Places, stamp: Stamp, low: Option<Stamp>) {
+        // An acknowledgement long after a copy shows that the copy did not arrive, because the message still waits: it named a place
+        // before its end.
+        let is_behind = low.is_some_and(|acknowledged| acknowledged.time.0.saturating_sub(self.last.time.0) >= SILENCE);
         let is_next = self.filled.is_some_and(|filled| places.first >= filled);
         if self.refused.is_some() || is_behind || is_next {
             self.refused.take_if(|(place, _)| places.first <= *place);
@@ -206,6 +207,11 @@ impl Arrivals {
         if self.acknowledged.is_some_and(|acknowledged| acknowledged + 1 >= copies.end) {
             return Added::Arrived(message);
         }
+        // InfiniBand hands over what follows a hole that was never filled only at the end.
+        let is_before = |(_, refusal): &(u64, Refusal)| copies.last.frame < refusal.stamp.frame;
+        if let Some((place, refusal)) = self.refused.filter(|refused| !keeps && is_before(refused)) {
+            copies.refuse(place, refusal);
+        }
         // TCP hands over what follows a hole when the hole is filled.
         let filled = self.holes.as_ref().and_then(|holes| holes.filled);
         if let Some((place, filled)) = filled.filter(|_| keeps)
@@ -228,7 +234,7 @@ impl Arrivals {
             return self.pop();
         }
         if keeps {
-            self.holes.get_or_insert_default().low = Some((place, stamp));
+            self.holes.get_or_insert_default().low = Some(stamp);
         }
         None
     }
@@ -255,6 +261,7 @@ impl Arrivals {
 
     /// The other end refuses what is sent from this place on.
     pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) {
+        self.refused = Some((place, refusal));
         self.waiting.iter_mut().for_each(|message| message.copies.refuse(place, refusal));
     }
 
@@ -367,6 +374,7 @@ mod tests {
         message.refuse(8, nak(2));
         message.again(Places { first: 8, end: 10 }, at(3), true, None);
         assert_eq!(message.accepted(), Some(at(3)));
+        assert_eq!(message.delivery(), Delivery::Unacknowledged { times: 2 }, "the hole is filled");
         message.again(Places { first: 11, end: 12 }, at(4), true, None);
         assert_eq!(message.accepted(), Some(at(4)), "another hole");
         message.again(Places { first: 8, end: 10 }, at(300), true, None);
@@ -374,8 +382,16 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_behind_the_hole_does_not_fill_it() {
+        let mut message = message();
+        message.refuse(8, nak(2));
+        message.again(Places { first: 11, end: 13 }, at(3), true, None);
+        assert_eq!(message.delivery(), Delivery::Refused(nak(2)));
+    }
+
+    #[test]
     fn an_acknowledgement_that_stays_below_shows_that_a_segment_did_not_arrive() {
-        for (low, expected) in [(Some((9, at(3))), Some(at(500))), (Some((9, at(1))), None), (None, None)] {
+        for (low, expected) in [(Some(at(3)), Some(at(500))), (Some(at(1)), None), (None, None)] {
             let mut message = message();
             message.again(Places { first: 10, end: 13 }, at(500), true, low);
             assert_eq!(message.accepted(), expected, "{low:?}");
