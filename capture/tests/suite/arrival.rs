@@ -266,7 +266,7 @@ fn a_latency_across_a_clock_that_was_set_back_is_unknown() {
     let (call, reply) = (trace.call(1), trace.reply(1));
     trace.at(2_000_000, &call).accept(2_000_010);
     let packet = vec![0; 40];
-    trace.at(1_000_020, &[packet.clone()]).at(2_500_000, &reply).acknowledge(2_500_010);
+    trace.at(1_000_020, core::slice::from_ref(&packet)).at(2_500_000, &reply).acknowledge(2_500_010);
     assert_eq!(trace.packets.len(), 8);
     let (call, reply) = (trace.call(2), trace.reply(2));
     trace.at(2_600_000, &call).accept(2_600_010).at(2_600_100, &reply).acknowledge(2_600_110);

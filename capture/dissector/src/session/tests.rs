@@ -249,6 +249,18 @@ impl Play {
     }
 }
 
+#[test]
+fn a_reply_counts_for_memory_until_it_is_acknowledged() {
+    let mut play = Play::new(true);
+    play.sends(&[(Active, call(1, &NONE))]);
+    assert_eq!(play.session.arrivals.passive.held(), 0);
+    play.sends(&[(Passive, reply(1))]);
+    let held = play.session.arrivals.passive.held();
+    assert!((size_of::<Transaction>()..4096).contains(&held), "{held}");
+    play.acknowledge();
+    assert_eq!(play.session.arrivals.passive.held(), 0);
+}
+
 // --- What has to wait for something that the capture holds later ---------------------------------------------------------
 
 #[test]
