@@ -524,14 +524,14 @@ fn what_is_proved_or_measured_is_linked_as_what_is_packaged() {
 /// Each package, with the most of its comments that may begin with a clause. No number here may grow.
 const CLAUSES: [(&str, usize); 9] = [
     ("core", 0),
-    ("core/capi", 56),
+    ("core/capi", 0),
     ("capture", 0),
     ("capture/dissector", 0),
     ("verbs-shim", 0),
     ("verbs-shim/tools", 0),
-    ("fuzz/gen", 41),
-    ("fuzz/mutator", 2),
-    ("fuzz", 32),
+    ("fuzz/gen", 0),
+    ("fuzz/mutator", 0),
+    ("fuzz", 0),
 ];
 
 /// Words that begin a clause where a comment should begin with a noun (a thing) or a verb (a function).

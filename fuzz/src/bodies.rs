@@ -16,7 +16,7 @@ use rpcrdma_dissector::nfs::{self, Procedure, Reduced, Walk};
 const PROGRAMS: [u32; 5] = [Procedure::NFS, Procedure::MOUNT, Procedure::NFSACL, Procedure::ECHO, 7];
 /// Octets of an RPC call header without credentials.
 const HEADER: usize = 40;
-/// How often a body is cut: each costs as much as the whole.
+/// Number of cuts of a body: each costs as much as the whole.
 const CUTS: usize = 64;
 
 /// For any octets: stepping over a body ends, finds no more than there is, and finds in a body that was cut nothing

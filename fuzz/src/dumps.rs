@@ -13,7 +13,7 @@ const MOST: usize = 1 << 20;
 /// Prints a line of at most 16 octets; the number is its offset.
 type Form = fn(usize, &[u8]) -> String;
 
-/// What other programs print.
+/// Dumps as other programs print them.
 const FORMS: [Form; 8] = [
     // xxd -p.
     |_, line| joined(line, ""),

@@ -52,7 +52,7 @@ const fn dialect(format: Format) -> Dialect {
     }
 }
 
-/// What makes the cases of a message different from those of another.
+/// Properties in which the cases of one message differ from the cases of another.
 fn shape(message: &Message) -> (Vec<u32>, Vec<usize>, Option<usize>, bool) {
     let mut positions: Vec<u32> = message.long.iter().chain(&message.reads).map(|read| read.position).collect();
     positions.push(message.reads.len() as u32);
@@ -81,7 +81,7 @@ const fn family(format: Format) -> Family {
     if matches!(format, Format::V2a) { Family::A } else { Family::B }
 }
 
-/// Whether the Reply returns what the Call offers.
+/// True if the Reply returns the chunks that the Call offers.
 fn is_answered(call: &Message, reply: &Message) -> bool {
     let (call_octets, octets) = (call.octets(), reply.octets());
     let mut is_valid = true;
