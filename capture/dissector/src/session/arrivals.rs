@@ -10,7 +10,7 @@
 
 use std::collections::VecDeque;
 
-use super::credits::ReturnedCredit;
+use super::credits::CreditAccount;
 use super::timeline::Timeline;
 use crate::carrier::operation::{Places, Stamp};
 use crate::carrier::recovery::SILENCE;
@@ -80,26 +80,39 @@ pub(super) struct EndedRpc {
     pub(super) credit: ReturnedCredit,
 }
 
+/// The credit that a reply returned, as long as the capture may still show that this copy of it was not accepted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReturnedCredit {
+    /// The account before the reply.
+    pub(super) before: CreditAccount,
+    /// Credits that the reply grants.
+    pub(super) granted: Option<u32>,
+    /// The last call before the reply was captured.
+    pub(super) last_call: u64,
+    /// The copy that the account took for the accepted one.
+    pub(super) counted: Acceptance,
+}
+
 /// The calls and replies of one end that were not acknowledged yet, in the order of their places.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     waiting: VecDeque<Unacknowledged>,
     /// The highest place that the other end acknowledged.
     acknowledged: Option<u64>,
-    /// The last refusal by the other end, and the place that it named.
-    refused: Option<(u64, Refusal)>,
-    /// Evidence of holes (TCP); `None` until there is some.
+    /// Evidence of holes; `None` until there is some.
     holes: Option<Box<Holes>>,
     /// Octets of memory that the RPCs take.
     held: usize,
 }
 
-/// Evidence of holes in what an end sends over TCP.
+/// Evidence of holes in what an end sends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holes {
-    /// The last acknowledgement that left the oldest message waiting.
+    /// The last refusal by the other end, and the place that it named.
+    refused: Option<(u64, Refusal)>,
+    /// The last acknowledgement that left the oldest message waiting (TCP).
     low: Option<Stamp>,
-    /// The last packet that filled a hole of the capture, and its place.
+    /// The last packet that filled a hole of the capture, and its place (TCP).
     filled: Option<(u64, Stamp)>,
 }
 
@@ -209,7 +222,8 @@ impl Arrivals {
         }
         // InfiniBand hands over what follows a hole that was never filled only at the end.
         let is_before = |(_, refusal): &(u64, Refusal)| copies.last.frame < refusal.stamp.frame;
-        if let Some((place, refusal)) = self.refused.filter(|refused| !keeps && is_before(refused)) {
+        let refused = self.holes.as_ref().and_then(|holes| holes.refused);
+        if let Some((place, refusal)) = refused.filter(|refused| !keeps && is_before(refused)) {
             copies.refuse(place, refusal);
         }
         // TCP hands over what follows a hole when the hole is filled.
@@ -261,7 +275,7 @@ impl Arrivals {
 
     /// The other end refuses what is sent from this place on.
     pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) {
-        self.refused = Some((place, refusal));
+        self.holes.get_or_insert_default().refused = Some((place, refusal));
         self.waiting.iter_mut().for_each(|message| message.copies.refuse(place, refusal));
     }
 

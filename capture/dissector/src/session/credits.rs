@@ -9,7 +9,6 @@
 
 use core::num::NonZeroU32;
 
-use super::arrivals::Acceptance;
 use crate::file::Time;
 use crate::rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 
@@ -34,20 +33,7 @@ pub(super) struct CreditAccount {
     /// Availability of credits since the last call.
     lately: Lately,
     /// Number of changes that cannot be repeated from the calls and replies that are kept.
-    others: u64,
-}
-
-/// The credit that a reply returned, as long as the capture may still show that this copy of it was not accepted.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ReturnedCredit {
-    /// The account before the reply.
-    pub(super) before: CreditAccount,
-    /// Credits that the reply grants.
-    pub(super) granted: Option<u32>,
-    /// The last call before the reply was captured.
-    pub(super) last_call: u64,
-    /// The copy that the account took for the accepted one.
-    pub(super) counted: Acceptance,
+    others: u32,
 }
 
 /// Availability of credits since the last call.
@@ -111,7 +97,7 @@ impl CreditAccount {
 
     /// A call of version 2 is sent. Until a message of version 1 grants credits, it is not known whether there are any.
     pub(super) fn call_v2(&mut self, time: Time) -> Result<u64, CreditWaitUnknown> {
-        self.others += 1;
+        self.others = self.others.wrapping_add(1);
         self.change(time, |account| {
             account.seen = account.seen.saturating_add(1);
             account.certain = account.certain.saturating_add(1);
@@ -123,7 +109,7 @@ impl CreditAccount {
 
     /// A reply comes to this call, or to one that was not seen. It grants so many credits, if it shows how many.
     pub(super) fn answer(&mut self, call: Option<u64>, granted: Option<u32>, time: Time) {
-        self.others += 1;
+        self.others = self.others.wrapping_add(1);
         self.change(time, |account| {
             // A grant of none is against the rules: a requester without any could never call again.
             account.granted = granted.map(|granted| NonZeroU32::new(granted).unwrap_or(NonZeroU32::MIN));
@@ -158,7 +144,7 @@ impl CreditAccount {
 
     /// The last answer is kept: it can be repeated.
     pub(super) const fn keep_answer(&mut self) {
-        self.others = self.others.saturating_sub(1);
+        self.others = self.others.wrapping_sub(1);
     }
 
     /// True if only calls, and replies that are kept, changed the account since this state.
@@ -173,7 +159,7 @@ impl CreditAccount {
 
     /// A call waits no longer, and is not answered.
     pub(super) fn end(&mut self, call: u64, time: Time) {
-        self.others += 1;
+        self.others = self.others.wrapping_add(1);
         self.change(time, |account| account.remove(call));
     }
 
@@ -185,21 +171,21 @@ impl CreditAccount {
 
     /// A call that waited is no longer followed, and may still wait; or one is sent that is not followed.
     pub(super) fn hide(&mut self, time: Time) {
-        self.others += 1;
+        self.others = self.others.wrapping_add(1);
         self.hidden_by = CreditWaitUnknown::Missed;
         self.change(time, |account| account.hidden = account.hidden.saturating_add(1));
     }
 
     /// The capture lacks something of this end: calls, perhaps.
     pub(super) fn miss_calls(&mut self, time: Time) {
-        self.others += 1;
+        self.others = self.others.wrapping_add(1);
         self.hidden_by = CreditWaitUnknown::Missed;
         self.change(time, |account| account.hidden = u32::MAX);
     }
 
     /// The capture lacks something of the other end, when `last` was the last call: replies, perhaps, and what they granted.
     pub(super) fn miss_replies(&mut self, last: u64, time: Time) {
-        self.others += 1;
+        self.others = self.others.wrapping_add(1);
         self.hidden_by = CreditWaitUnknown::Missed;
         if self.limit() == CreditLimit::Reached {
             // What was missed may have come long ago.

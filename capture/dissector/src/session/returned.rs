@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::arrivals::{Acceptance, EndedRpc};
-use super::credits::{CreditAccount, ReturnedCredit};
+use super::arrivals::{Acceptance, EndedRpc, ReturnedCredit};
+use super::credits::CreditAccount;
 use super::state::Session;
 use crate::carrier::operation::{Side, Stamp};
 use crate::file::Time;
