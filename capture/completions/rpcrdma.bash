@@ -79,6 +79,9 @@ _rpcrdma() {
             rpcrdma,transactions)
                 cmd="rpcrdma__subcmd__transactions"
                 ;;
+            rpcrdma,view)
+                cmd="rpcrdma__subcmd__view"
+                ;;
             rpcrdma__subcmd__help,annotate)
                 cmd="rpcrdma__subcmd__help__subcmd__annotate"
                 ;;
@@ -142,6 +145,9 @@ _rpcrdma() {
             rpcrdma__subcmd__help,transactions)
                 cmd="rpcrdma__subcmd__help__subcmd__transactions"
                 ;;
+            rpcrdma__subcmd__help,view)
+                cmd="rpcrdma__subcmd__help__subcmd__view"
+                ;;
             *)
                 ;;
         esac
@@ -149,7 +155,7 @@ _rpcrdma() {
 
     case "${cmd}" in
         rpcrdma)
-            opts="-q -h -V --color --quiet --help --version diagnose decode transactions slow explain pending events top export annotate anonymize trace report stats compare check header schema completions man help"
+            opts="-q -h -V --color --quiet --help --version diagnose decode transactions slow explain pending events top export annotate anonymize trace report view stats compare check header schema completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -921,7 +927,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__help)
-            opts="diagnose decode transactions slow explain pending events top export annotate anonymize trace report stats compare check header schema completions man help"
+            opts="diagnose decode transactions slow explain pending events top export annotate anonymize trace report view stats compare check header schema completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1228,8 +1234,22 @@ _rpcrdma() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rpcrdma__subcmd__help__subcmd__view)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rpcrdma__subcmd__man)
-            opts="-q -h --color --quiet --help diagnose decode transactions slow explain pending events top export annotate anonymize trace report stats compare check header schema completions man"
+            opts="-q -h --color --quiet --help diagnose decode transactions slow explain pending events top export annotate anonymize trace report view stats compare check header schema completions man"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1820,6 +1840,36 @@ _rpcrdma() {
                     return 0
                     ;;
                 -j)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rpcrdma__subcmd__view)
+            opts="-o -q -h --output --page --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --page)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

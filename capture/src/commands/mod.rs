@@ -21,6 +21,7 @@ mod table;
 mod top;
 mod trace;
 mod transactions;
+mod view;
 
 use clap::builder::PossibleValuesParser;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -45,6 +46,7 @@ use self::stats::StatsArguments;
 use self::top::TopArguments;
 use self::trace::TraceArguments;
 use self::transactions::TransactionsArguments;
+use self::view::ViewArguments;
 use super::arguments::Color;
 use super::failure::Failure;
 use super::{manual, output};
@@ -66,6 +68,7 @@ Examples:
   rpcrdma annotate nfs.pcap -o out.pcapng      for Wireshark, with comments
   rpcrdma trace nfs.pcap -o trace.json         the RPCs on a time line
   rpcrdma report nfs.pcap -o report.html       all of it on one page, for a ticket
+  rpcrdma view nfs.pcap -o nfs.html            a page to explore it
   rpcrdma stats nfs.pcap                       counts and latencies
   rpcrdma compare before.pcap after.pcap       what became worse
   rpcrdma check nfs.pcap                       who breaks which rule
@@ -116,6 +119,7 @@ const COMMANDS: &[&str] = &[
     "anonymize",
     "trace",
     "report",
+    "view",
     "stats",
     "compare",
     "check",
@@ -155,6 +159,8 @@ enum Command {
     Trace(TraceArguments),
     /// Write a report on a capture: one HTML file, for a ticket
     Report(ReportArguments),
+    /// Write the page that explores captures: one HTML file, with the captures inside
+    View(ViewArguments),
     /// Count connections, messages, chunks, credits, retransmissions and latencies
     ///
     /// With --since or --until, only the frames in that time are counted, as if the capture started and ended there.
@@ -197,6 +203,7 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Anonymize(command) => anonymize::run(&command, quiet),
         Command::Trace(command) => trace::run(&command, quiet),
         Command::Report(command) => report::run(&command, quiet),
+        Command::View(command) => view::run(&command, quiet),
         Command::Stats(command) => command.run(quiet, |command| stats::run(command, color, quiet)),
         Command::Compare(command) => compare::run(&command, color, quiet),
         Command::Check(command) => command.run(quiet, |command| check::run(command, color, quiet)),

@@ -23,7 +23,7 @@ type File = (Address, Box<[u8]>);
 /// The names of files, by server and handle.
 ///
 /// A file that is renamed keeps the name by which it was known until it is looked up again.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FileNames {
     names: Map<File, Box<[u8]>>,
     /// The order in which they were named.
@@ -64,11 +64,8 @@ impl FileNames {
 
     /// The name of the file that an RPC with these arguments is about, as a terminal shows it, if it was seen.
     #[cfg(feature = "text")]
-    pub(super) fn of_transaction(
-        &self,
-        transaction: &Transaction,
-        arguments: &[OperationArguments<'_>],
-    ) -> Option<String> {
+    #[must_use]
+    pub fn of_transaction(&self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Option<String> {
         let about = main_arguments(transaction, arguments)?;
         self.of(server(transaction), about).map(escaped)
     }

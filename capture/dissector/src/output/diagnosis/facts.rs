@@ -59,7 +59,7 @@ pub(super) struct WithChunks {
 }
 
 /// Connections with small inline thresholds.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SmallSends {
     pub(super) rpcs: WithChunks,
     /// The least threshold, in octets.
@@ -88,7 +88,7 @@ pub(super) struct Broken {
 }
 
 /// Counts of a capture.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     pub(super) connections: u64,
     /// Connections whose set-up was not captured.

@@ -56,7 +56,7 @@ pub use record::{DiagnosedCause, Diagnosis};
 /// assert_eq!((diagnosis.rpcs, diagnosis.causes.len()), (3, 0));
 /// # Ok::<(), rpcrdma_dissector::FileError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Diagnoser {
     name: String,
     files: Option<String>,

@@ -19,7 +19,7 @@ pub(super) fn write(diagnosis: &Diagnosis, out: &mut impl io::Write, colour: boo
     ends(diagnosis).iter().try_for_each(|text| page.paragraph(0, PLAIN, text))?;
     page.blank()?;
     if diagnosis.causes.is_empty() {
-        page.paragraph(0, REPLY, &nothing_stands_out(diagnosis))?;
+        page.paragraph(0, REPLY, &diagnosis.nothing_stands_out())?;
     }
     for (cause, number) in diagnosis.causes.iter().zip(1..) {
         if number > 1 {
@@ -76,18 +76,27 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
     vec![format!("{client}, {server}, {connections}{place}"), text]
 }
 
-/// Words for a diagnosis without a cause.
-pub(in crate::output) fn nothing_stands_out(diagnosis: &Diagnosis) -> String {
-    if let Some(gap) = &diagnosis.gap {
-        return format!("No cause was found, but {gap}.");
+impl Diagnosis {
+    /// The capture, its ends and its RPCs: a sentence each.
+    #[must_use]
+    pub fn summary(&self) -> Vec<String> {
+        [head(self)].into_iter().chain(ends(self)).collect()
     }
-    match diagnosis.latency {
-        Some(latency) => format!(
-            "Nothing stands out: the median latency is {}, the 99th percentile {}.",
-            duration(latency.p50_ns),
-            duration(latency.p99_ns)
-        ),
-        None => "No cause was found, but the capture shows no latency.".to_owned(),
+
+    /// Words for a diagnosis without a cause.
+    #[must_use]
+    pub fn nothing_stands_out(&self) -> String {
+        if let Some(gap) = &self.gap {
+            return format!("No cause was found, but {gap}.");
+        }
+        match self.latency {
+            Some(latency) => format!(
+                "Nothing stands out: the median latency is {}, the 99th percentile {}.",
+                duration(latency.p50_ns),
+                duration(latency.p99_ns)
+            ),
+            None => "No cause was found, but the capture shows no latency.".to_owned(),
+        }
     }
 }
 
@@ -119,7 +128,7 @@ impl<W: io::Write> Page<'_, W> {
     }
 
     fn cause(&mut self, cause: &DiagnosedCause, number: usize) -> io::Result<()> {
-        let (title, owner) = (format!("{number}. {}", cause.title), format!("({})", weight(cause)));
+        let (title, owner) = (format!("{number}. {}", cause.title), format!("({})", cause.weight()));
         let mut line = Line::new(self.colour, WIDTH);
         line.push(FAULT, &title);
         if owner.chars().count() < line.room() {
@@ -129,7 +138,7 @@ impl<W: io::Write> Page<'_, W> {
             line.write(self.out)?;
             self.paragraph(INDENT, PLAIN, &owner)?;
         }
-        if let Some(text) = falls_on(cause) {
+        if let Some(text) = cause.falls_on() {
             self.paragraph(INDENT, PLAIN, &text)?;
         }
         cause.evidence.iter().try_for_each(|text| self.paragraph(INDENT, PLAIN, text))?;
@@ -145,26 +154,36 @@ impl<W: io::Write> Page<'_, W> {
     }
 }
 
-/// The share of a cause, and whose it is.
-pub(in crate::output) fn weight(cause: &DiagnosedCause) -> String {
-    let owner = match (cause.owner, &cause.owner_address) {
-        (Some(owner), Some(address)) => format!("{owner} {address}"),
-        (owner, _) => owner.unwrap_or("one of the ends").to_owned(),
-    };
-    match cause.share {
-        Some(share) => format!("{} of the waiting time, {owner}", percent(share)),
-        None => owner,
+impl DiagnosedCause {
+    /// The share of the cause, and whose it is, in words.
+    #[must_use]
+    pub fn weight(&self) -> String {
+        let owner = match (self.owner, &self.owner_address) {
+            (Some(owner), Some(address)) => format!("{owner} {address}"),
+            (owner, _) => owner.unwrap_or("one of the ends").to_owned(),
+        };
+        match self.share {
+            Some(share) => format!("{} of the waiting time, {owner}", percent(share)),
+            None => owner,
+        }
     }
-}
 
-/// The client, server, operation and file with most of a cause.
-pub(in crate::output) fn falls_on(cause: &DiagnosedCause) -> Option<String> {
-    let parts: Vec<String> =
-        [("client", &cause.client), ("server", &cause.server), ("operation", &cause.operation), ("file", &cause.file)]
-            .into_iter()
-            .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name} {value}")))
-            .collect();
-    (!parts.is_empty()).then(|| format!("Most of it: {}.", parts.join(", ")))
+    /// The client, server, operation and file with most of the cause, as a sentence.
+    #[must_use]
+    pub fn falls_on(&self) -> Option<String> {
+        let parts: Vec<String> =
+            [("client", &self.client), ("server", &self.server), ("operation", &self.operation), ("file", &self.file)]
+                .into_iter()
+                .filter_map(|(name, value)| value.as_ref().map(|value| format!("{name} {value}")))
+                .collect();
+        (!parts.is_empty()).then(|| format!("Most of it: {}.", parts.join(", ")))
+    }
+
+    /// Time of day at which the cause began, as text; `None` if that is not known.
+    #[must_use]
+    pub fn since(&self) -> Option<String> {
+        self.since_ns.map(time_of_day)
+    }
 }
 
 fn percent(share: f64) -> String {

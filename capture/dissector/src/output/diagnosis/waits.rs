@@ -57,7 +57,7 @@ struct KnownRpc<'a> {
 }
 
 /// Waiting times by cause.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Waits {
     /// Latencies.
     pub(super) latencies: Histogram,
@@ -97,7 +97,7 @@ pub(super) struct Waits {
 }
 
 /// Time that was waited for replies that did not come, by cause.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Silence {
     pub(super) responder_silent: Tally,
     pub(super) responder_unreachable: Tally,

@@ -134,7 +134,7 @@ impl Ladders {
 
 impl Drawn {
     /// Draws an RPC. What is left out of a long one is said. `None` if the capture holds no packet of it.
-    fn new(transaction: &Transaction, files: &Files, file: impl FnOnce() -> Option<String>) -> Option<Self> {
+    pub(super) fn new(transaction: &Transaction, files: &Files, file: impl FnOnce() -> Option<String>) -> Option<Self> {
         let rungs = rungs(transaction);
         let (first, last) = (rungs.first()?.first, rungs.last()?.last);
         let (id, latency) = (id(transaction), transaction.latency());
@@ -163,6 +163,11 @@ impl Drawn {
             markup: markup.into_string(),
             id,
         })
+    }
+
+    /// Returns the element.
+    pub(super) fn into_markup(self) -> String {
+        self.markup
     }
 
     /// True if it is an RPC of this operation.

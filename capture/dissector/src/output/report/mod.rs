@@ -24,10 +24,18 @@ use crate::output::slow::Slowest;
 use crate::output::stats::{Histogram, Latency, Statistics, Stats};
 use crate::output::top::{Top, TopBy, TopReport};
 use crate::rpc::known::Direction;
+use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
 use findings::FindingsByPeer;
 use ladders::Ladders;
 use series::TimeSeries;
+
+/// Draws an RPC as a ladder: an HTML element `details` with a drawing in SVG, in the classes of the
+/// report's style sheet. All text of the capture is escaped. Returns `None` if the capture holds no packet of the RPC.
+#[must_use]
+pub fn ladder(transaction: &Transaction, files: &Files) -> Option<String> {
+    ladders::Drawn::new(transaction, files, || None).map(ladders::Drawn::into_markup)
+}
 
 /// The most of the slowest RPCs that are shown.
 const SLOWEST: usize = 10;

@@ -13,7 +13,6 @@ use super::{Finished, charts};
 use crate::file::Files;
 use crate::output::called::{called_within, ended};
 use crate::output::diagnosis::Diagnosis;
-use crate::output::diagnosis::text::{falls_on, nothing_stands_out, weight};
 use crate::output::format::date::{time_of_day, utc};
 use crate::output::format::number::{duration, grouped, size};
 use crate::output::pending::PendingCall;
@@ -123,13 +122,13 @@ fn diagnosed(finished: &Finished<'_>) -> Markup {
     let Diagnosis { causes, limits, .. } = &finished.diagnosis;
     html! {
         @if causes.is_empty() {
-            p.sound { (nothing_stands_out(&finished.diagnosis)) }
+            p.sound { (finished.diagnosis.nothing_stands_out()) }
         } @else {
             ol.causes {
                 @for cause in causes {
                     li {
-                        b { (cause.title) } " (" (weight(cause)) "). "
-                        @if let Some(text) = falls_on(cause) { (text) }
+                        b { (cause.title) } " (" (cause.weight()) "). "
+                        @if let Some(text) = cause.falls_on() { (text) }
                         @for sentence in &cause.evidence { p { (sentence) } }
                         @if let Some(since) = cause.since_ns { "Since " (time_of_day(since)) ". " }
                         a href={ "#" (shown_in(cause.cause)) } { "Show it" }

@@ -1,0 +1,97 @@
+//! A pass over the capture for one RPC: what `rpcrdma explain` shows of it.
+
+use std::io;
+
+use dissector::output::explain::{self, ExplainedRpc, Explanations};
+use dissector::output::file_names::FileNames;
+use dissector::output::report;
+use dissector::{Checker, Event, StepsWanted};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::row::Row;
+use crate::source::Source;
+
+/// Columns of the text.
+const WIDTH: usize = 110;
+
+/// Looks for one RPC in a capture.
+pub(crate) struct Explaining {
+    source: Source,
+    row: Row,
+    explanations: Explanations,
+    checker: Checker,
+    names: FileNames,
+}
+
+/// An RPC with all that is known of it.
+#[derive(Debug, Serialize)]
+pub(crate) struct Explained {
+    /// As `rpcrdma explain --json` prints it.
+    record: Box<RawValue>,
+    /// As `rpcrdma explain` prints it.
+    text: String,
+    /// HTML of the report; null if the capture holds no packet of the RPC.
+    ladder: Option<String>,
+}
+
+impl Explaining {
+    pub(crate) fn new(source: Source, row: Row) -> Self {
+        let (explanations, checker, names) = (Explanations::default(), Checker::default(), FileNames::default());
+        Self { source, row, explanations, checker, names }
+    }
+
+    pub(crate) fn wanted(row: &Row) -> StepsWanted {
+        StepsWanted::Xids(vec![row.xid])
+    }
+
+    /// Reads at most `frames` frames; `false` at the end.
+    pub(crate) fn step(&mut self, frames: usize) -> io::Result<bool> {
+        let Self { source, row, explanations, checker, names } = self;
+        source.step(frames, |event, _| {
+            if let Event::Transaction(transaction) = event {
+                names.learn(transaction, &transaction.arguments());
+            }
+            if is_of(row, event) {
+                explanations.event(event);
+            }
+            checker.event(event);
+            while let Some(found) = checker.finding() {
+                if found.connection == row.connection && found.xid == Some(row.xid) {
+                    explanations.finding(&found);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The RPC, once the capture was read.
+    pub(crate) fn finish(mut self) -> io::Result<Option<Explained>> {
+        let rpcs = core::mem::take(&mut self.explanations).into_rpcs();
+        let Some(rpc) = rpcs.iter().find(|rpc| is_same(&self.row, rpc)) else { return Ok(None) };
+        let files = self.source.files();
+        let (mut record, mut text) = (Vec::new(), Vec::new());
+        explain::write_json(&mut record, rpc, files, &mut self.names)?;
+        explain::lines(&mut text, rpc, (files, &self.names), WIDTH, false)?;
+        Ok(Some(Explained {
+            record: RawValue::from_string(String::from_utf8_lossy(&record).trim_end().to_owned())?,
+            text: String::from_utf8_lossy(&text).into_owned(),
+            ladder: report::ladder(&rpc.transaction, files),
+        }))
+    }
+}
+
+fn is_of(row: &Row, event: &Event) -> bool {
+    match event {
+        Event::Message(message) => (message.connection, message.rdma_xid()) == (row.connection, Some(row.xid)),
+        Event::Transaction(transaction) => (transaction.connection, transaction.xid) == (row.connection, row.xid),
+        Event::Recovery(recovered) => (recovered.connection, recovered.xid) == (row.connection, Some(row.xid)),
+        _ => false,
+    }
+}
+
+fn is_same(row: &Row, rpc: &ExplainedRpc) -> bool {
+    let frame = |half: &Option<dissector::Half>| half.as_ref().map(|half| half.stamp.frame);
+    let transaction = &rpc.transaction;
+    (frame(&transaction.call), frame(&transaction.reply)) == (row.call.map(u64::from), row.reply.map(u64::from))
+}

@@ -1,0 +1,239 @@
+//! Filters in the words of the command line: `op=READ client=192.0.2.2 slower=50ms status=NFS4ERR_DELAY`.
+//!
+//! Words are joined by "and"; the same word several times, or values with commas, by "or", as options of the command line are.
+
+use crate::names::Names;
+use crate::row::Row;
+
+/// Words without a value, with what they select.
+pub(crate) const FLAGS: [(&str, &str); 3] = [
+    ("failed", "RPCs with an error"),
+    ("waiting", "calls without a reply"),
+    ("resent", "RPCs with packets sent again"),
+];
+
+/// Words with a value, and the option of the command line that each is.
+pub(crate) const KEYS: [(&str, &str); 11] = [
+    ("op", "--op"),
+    ("client", "--client"),
+    ("server", "--server"),
+    ("slower", "--slower-than"),
+    ("status", "--status"),
+    ("connection", "--connection"),
+    ("xid", "--xid"),
+    ("since", "--since"),
+    ("until", "--until"),
+    // The command line has no option for these two.
+    ("file", ""),
+    ("frame", ""),
+];
+
+/// What a row has to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter {
+    op: Vec<String>,
+    client: Vec<String>,
+    server: Vec<String>,
+    status: Vec<String>,
+    file: Vec<String>,
+    connection: Vec<u32>,
+    xid: Vec<u32>,
+    frame: Vec<u64>,
+    slower: Option<u64>,
+    /// Nanoseconds since the first frame.
+    since: Option<u64>,
+    until: Option<u64>,
+    is_failed: bool,
+    is_waiting: bool,
+    is_resent: bool,
+}
+
+impl Filter {
+    /// Reads words; an error names the word.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut filter = Self::default();
+        for word in words(text)? {
+            filter.word(&word)?;
+        }
+        Ok(filter)
+    }
+
+    fn word(&mut self, word: &str) -> Result<(), String> {
+        let Some((key, value)) = word.split_once('=') else {
+            let flag = match word {
+                "failed" => &mut self.is_failed,
+                "waiting" => &mut self.is_waiting,
+                "resent" => &mut self.is_resent,
+                _ => {
+                    return Err(format!(
+                        "'{word}' is no filter: write op=READ, slower=50ms and so on, failed, waiting or resent"
+                    ));
+                }
+            };
+            *flag = true;
+            return Ok(());
+        };
+        let wrong = |reason: &str| format!("{key}={value}: {reason}");
+        match key.trim_start_matches("--") {
+            "op" => self.op.extend(values(value)),
+            "client" => self.client.extend(values(value)),
+            "server" => self.server.extend(values(value)),
+            "status" => self.status.extend(values(value)),
+            "file" => self.file.push(value.to_owned()),
+            "connection" => self.connection.extend(numbers(value, |text| text.parse::<u32>().ok()).map_err(wrong)?),
+            "xid" => self.xid.extend(numbers(value, xid).map_err(wrong)?),
+            "frame" => self.frame.extend(numbers(value, |text| text.parse::<u64>().ok()).map_err(wrong)?),
+            "slower" | "slower-than" => self.slower = Some(duration(value).map_err(wrong)?),
+            "since" => self.since = Some(after_first(value).map_err(wrong)?),
+            "until" => self.until = Some(after_first(value).map_err(wrong)?),
+            _ => return Err(format!("'{key}' is no filter")),
+        }
+        Ok(())
+    }
+
+    /// The same at any time.
+    pub(crate) fn of_any_time(&self) -> Self {
+        Self { since: None, until: None, ..self.clone() }
+    }
+
+    /// True if a row passes. `first` is the time of the first frame.
+    pub(crate) fn matches(&self, row: &Row, names: &Names, first: u64) -> bool {
+        let after = row.time.saturating_sub(first);
+        self.since.is_none_or(|since| after >= since)
+            && self.until.is_none_or(|until| after <= until)
+            && self.slower.is_none_or(|least| row.latency.is_some_and(|latency| latency >= least))
+            && is_any(&self.connection, &row.connection)
+            && is_any(&self.xid, &row.xid)
+            && (self.frame.is_empty() || self.frame.iter().any(|frame| spans(row, *frame)))
+            && (!self.is_failed || row.has_failed)
+            && (!self.is_waiting || row.is_waiting())
+            && (!self.is_resent || row.resent > 0 || row.recovery > 0)
+            && self.matches_names(row, names)
+    }
+
+    fn matches_names(&self, row: &Row, names: &Names) -> bool {
+        let is_named = |wanted: &[String], own: &str| wanted.is_empty() || wanted.iter().any(|name| name == own);
+        is_named(&self.client, names.text(row.client))
+            && is_named(&self.server, names.text(row.server))
+            && is_named(&self.file, names.text(row.file))
+            && (self.op.is_empty() || self.op.iter().any(|name| calls(row, name, names)))
+            && (self.status.is_empty() || self.status.iter().any(|name| ended_with(row, name, names)))
+    }
+}
+
+/// True if an RPC calls a procedure or an operation of this name, with or without the name of the program.
+fn calls(row: &Row, name: &str, names: &Names) -> bool {
+    let is_named = |own: &str| {
+        own.eq_ignore_ascii_case(name) || own.rsplit(' ').next().is_some_and(|own| own.eq_ignore_ascii_case(name))
+    };
+    is_named(names.text(row.procedure))
+        || is_named(names.text(row.operation))
+        || names.text(row.operations).split(' ').any(|own| own.eq_ignore_ascii_case(name))
+}
+
+/// True if an RPC ended with a status of this name or number.
+fn ended_with(row: &Row, name: &str, names: &Names) -> bool {
+    let own = names.text(row.status);
+    let is_number = row.status_number.is_some_and(|own| name.parse() == Ok(own));
+    let is_success = row.status_number == Some(0) && name.eq_ignore_ascii_case("SUCCESS");
+    (!own.is_empty() && own.eq_ignore_ascii_case(name)) || is_number || is_success
+}
+
+/// True if a frame is between the call and the reply.
+fn spans(row: &Row, frame: u64) -> bool {
+    let (call, reply) = (row.call.map(u64::from), row.reply.map(u64::from));
+    let first = call.or(reply).unwrap_or(u64::MAX);
+    (first..=reply.unwrap_or(first)).contains(&frame)
+}
+
+fn is_any<T: PartialEq>(wanted: &[T], own: &T) -> bool {
+    wanted.is_empty() || wanted.contains(own)
+}
+
+/// Words, which spaces separate; quotation marks keep spaces in a value.
+fn words(text: &str) -> Result<Vec<String>, String> {
+    let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
+    for letter in text.chars() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            ' ' if !is_quoted => words.extend((!word.is_empty()).then(|| core::mem::take(&mut word))),
+            letter => word.push(letter),
+        }
+    }
+    if is_quoted {
+        return Err("a quotation mark is missing".to_owned());
+    }
+    words.extend((!word.is_empty()).then_some(word));
+    Ok(words)
+}
+
+fn values(text: &str) -> impl Iterator<Item = String> {
+    text.split(',').filter(|value| !value.is_empty()).map(str::to_owned)
+}
+
+fn numbers<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, &'static str> {
+    text.split(',').map(|text| parse(text).ok_or("not a number")).collect()
+}
+
+/// An XID: hexadecimal with `0x`, otherwise decimal.
+pub(crate) fn xid(text: &str) -> Option<u32> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+/// Nanoseconds of `50ms`.
+fn duration(text: &str) -> Result<u64, &'static str> {
+    const WRONG: &str = "not a time such as 50ms or 1.5s";
+    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).ok_or(WRONG)?;
+    let (number, unit) = text.split_at_checked(unit).ok_or(WRONG)?;
+    let scale = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return Err(WRONG),
+    };
+    let number: f64 = number.parse().map_err(|_| WRONG)?;
+    if number.is_finite() && number >= 0.0 { Ok((number * scale).round() as u64) } else { Err(WRONG) }
+}
+
+/// Nanoseconds of `+12.5`, seconds after the first frame.
+fn after_first(text: &str) -> Result<u64, &'static str> {
+    const WRONG: &str = "not seconds after the first frame, such as +12.5";
+    let number: f64 = text.strip_prefix('+').unwrap_or(text).parse().map_err(|_| WRONG)?;
+    if number.is_finite() && number >= 0.0 { Ok((number * 1e9).round() as u64) } else { Err(WRONG) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_no_filter_is_named() {
+        assert!(Filter::parse("op=READ slower=50ms since=+1.5 xid=0xc73d34c3,7 failed").is_ok());
+        for (text, named) in [
+            ("colour=red", "colour"),
+            ("slower=50", "slower=50"),
+            ("READ", "READ"),
+            ("xid=zz", "xid=zz"),
+            ("file=\"a", "quotation"),
+        ] {
+            let error = Filter::parse(text).expect_err(text);
+            assert!(error.contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn quotation_marks_keep_spaces_in_a_value() {
+        assert_eq!(words("op=\"NFSv4 READ\"  waiting"), Ok(vec!["op=NFSv4 READ".to_owned(), "waiting".to_owned()]));
+    }
+
+    #[test]
+    fn times_are_those_of_the_command_line() {
+        assert_eq!((duration("1.5ms"), duration("0s"), duration("7us")), (Ok(1_500_000), Ok(0), Ok(7000)));
+        assert_eq!((after_first("+12.5"), after_first("0.000000001")), (Ok(12_500_000_000), Ok(1)));
+        assert!(duration("-1s").is_err() && after_first("x").is_err());
+    }
+}

@@ -1,0 +1,272 @@
+//! The dissector for a page: reads the captures that the page was given, and answers its questions as JSON.
+//!
+//! ```text
+//! files of the page ── capture_files ──→ source ─┬→ reading      rows (table), diagnosis, findings
+//!                                                ├→ explaining   one RPC
+//!                                                └→ saving       CSV, pcapng
+//! questions ── filter ──→ table, groups, timeline ──→ JSON
+//! ```
+//! Every pass is made of steps, between which the page can ask, show and cancel. Rows are read from the records that the program
+//! prints, so their numbers are the same.
+#![forbid(unsafe_code)]
+
+mod capture_files;
+mod explaining;
+mod filter;
+mod groups;
+mod names;
+mod notable;
+mod reading;
+mod row;
+mod saving;
+mod shown;
+mod source;
+mod table;
+mod timeline;
+
+use std::io;
+
+use dissector::{Capture, StepsWanted};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use wasm_bindgen::prelude::*;
+
+use explaining::Explaining;
+use filter::{FLAGS, Filter, KEYS};
+use reading::Reading;
+use saving::{Format, Saving};
+use shown::ShownDiagnosis;
+use source::Source;
+use table::Query;
+
+/// Opens a capture again, for another pass.
+type Open = Box<dyn Fn() -> Capture>;
+
+/// A capture that is explored.
+#[wasm_bindgen]
+pub struct Viewer {
+    open: Open,
+    reading: Reading,
+    selected: Vec<u32>,
+}
+
+#[wasm_bindgen]
+impl Viewer {
+    /// A capture in files of these names, which the page reads for it.
+    #[wasm_bindgen(constructor)]
+    #[must_use]
+    pub fn new(names: Vec<String>) -> Self {
+        let name = match &names[..] {
+            [name] => name.clone(),
+            names => format!("{} files", names.len()),
+        };
+        let files = names.join(" ");
+        Self::of(Box::new(move || capture_files::capture(&names)), &name, &files)
+    }
+
+    /// Reads at most `frames` frames; `false` at the end.
+    ///
+    /// # Errors
+    /// A text for the user.
+    pub fn step(&mut self, frames: usize) -> Result<bool, String> {
+        self.reading.step(frames).map_err(text)
+    }
+
+    /// Ends reading; what was read stays.
+    pub fn cancel(&mut self) {
+        self.reading.cancel();
+    }
+
+    /// Counts of what was read so far.
+    ///
+    /// # Errors
+    /// None that can happen.
+    pub fn progress(&self) -> Result<String, String> {
+        json(&self.reading.progress())
+    }
+
+    /// The diagnosis of what was read so far.
+    ///
+    /// # Errors
+    /// None that can happen.
+    pub fn diagnosis(&self) -> Result<String, String> {
+        let diagnosis = self.reading.diagnosis();
+        let shown = ShownDiagnosis::new(&diagnosis).map_err(text)?;
+        json(&shown)
+    }
+
+    /// Selects rows by a [`Query`], and returns their number.
+    ///
+    /// # Errors
+    /// The word of the filter that is wrong.
+    pub fn select(&mut self, query: &str) -> Result<usize, String> {
+        self.selected = self.reading.table.select(&parse::<Query>(query)?)?;
+        Ok(self.selected.len())
+    }
+
+    /// Selected rows from the `from`th on.
+    ///
+    /// # Errors
+    /// None that can happen.
+    pub fn rows(&self, from: usize, count: usize) -> Result<String, String> {
+        let selected = self.selected.iter().skip(from).take(count);
+        json(&selected.filter_map(|index| self.reading.table.shown(*index)).collect::<Vec<_>>())
+    }
+
+    /// The place of a row among the selected ones.
+    #[must_use]
+    pub fn place(&self, index: u32) -> Option<usize> {
+        self.selected.iter().position(|selected| *selected == index)
+    }
+
+    /// The row of the RPC on a connection with an XID whose call or reply is in a frame.
+    #[must_use]
+    pub fn find(&self, connection: u32, xid: u32, frame: f64) -> Option<u32> {
+        let is_it = |half: Option<core::num::NonZeroU64>| half.is_some_and(|own| u64::from(own) as f64 == frame);
+        self.reading
+            .table
+            .rows()
+            .find(|(_, row)| (row.connection, row.xid) == (connection, xid) && (is_it(row.call) || is_it(row.reply)))
+            .map(|(index, _)| index)
+    }
+
+    /// The next row that is `slow`, `failed` or `waiting`, after another or before it; the first or the last at the end.
+    ///
+    /// # Errors
+    /// If there is no such kind.
+    pub fn next(&self, from: u32, kind: &str, backwards: bool) -> Result<Option<u32>, String> {
+        let kind = parse(&format!("\"{kind}\""))?;
+        Ok(notable::next(&self.reading.table, from, kind, backwards))
+    }
+
+    /// Groups of the rows that pass a filter.
+    ///
+    /// # Errors
+    /// The word of the filter that is wrong.
+    pub fn groups(&self, filter: &str, by: &str) -> Result<String, String> {
+        let by = parse(&format!("\"{by}\""))?;
+        json(&groups::groups(&self.reading.table, &Filter::parse(filter)?, by))
+    }
+
+    /// The findings.
+    ///
+    /// # Errors
+    /// None that can happen.
+    pub fn findings(&self) -> Result<String, String> {
+        json(&self.reading.findings)
+    }
+
+    /// The rows that pass a filter over time, in at most `intervals` intervals.
+    ///
+    /// # Errors
+    /// The word of the filter that is wrong.
+    pub fn timeline(&self, filter: &str, intervals: usize) -> Result<String, String> {
+        let filter = Filter::parse(filter)?;
+        json(&timeline::timeline(&self.reading.table, &self.reading.signs, &filter, intervals))
+    }
+
+    /// Begins a pass for the RPC in a row.
+    ///
+    /// # Errors
+    /// If there is no such row.
+    pub fn explain(&self, index: u32) -> Result<RpcPass, String> {
+        let row = self.reading.table.row(index).ok_or("there is no such RPC")?;
+        let source = self.again(Explaining::wanted(row));
+        Ok(RpcPass(Some(Explaining::new(source, *row))))
+    }
+
+    /// Begins a pass that saves the selected rows.
+    ///
+    /// # Errors
+    /// If there is no such format.
+    pub fn save(&self, format: &str) -> Result<SavePass, String> {
+        let format: Format = parse(&format!("\"{format}\""))?;
+        let rows = self.selected.iter().filter_map(|index| self.reading.table.row(*index));
+        Saving::new(self.again(Saving::wanted(format)), format, rows).map(SavePass).map_err(text)
+    }
+}
+
+impl Viewer {
+    fn of(open: Open, name: &str, files: &str) -> Self {
+        let source = Source::new(open(), Reading::config(StepsWanted::None));
+        Self { open, reading: Reading::new(source, name, files), selected: Vec::new() }
+    }
+
+    fn again(&self, steps: StepsWanted) -> Source {
+        Source::new((self.open)(), Reading::config(steps))
+    }
+
+    /// A capture in files that this machine opens, for tests.
+    #[must_use]
+    pub fn of_paths(paths: Vec<String>) -> Self {
+        let name = paths.join(" ");
+        Self::of(Box::new(move || Capture::from_paths(&paths)), &name, &name)
+    }
+}
+
+/// A pass for one RPC.
+#[wasm_bindgen]
+pub struct RpcPass(Option<Explaining>);
+
+#[wasm_bindgen]
+impl RpcPass {
+    /// Reads at most `frames` frames; `false` at the end.
+    ///
+    /// # Errors
+    /// A text for the user.
+    pub fn step(&mut self, frames: usize) -> Result<bool, String> {
+        self.0.as_mut().map_or(Ok(false), |explaining| explaining.step(frames)).map_err(text)
+    }
+
+    /// What was found; `null` without the RPC.
+    ///
+    /// # Errors
+    /// A text for the user.
+    pub fn finish(&mut self) -> Result<String, String> {
+        let explained = self.0.take().map_or(Ok(None), Explaining::finish).map_err(text)?;
+        json(&explained)
+    }
+}
+
+/// A pass that writes a file.
+#[wasm_bindgen]
+pub struct SavePass(Saving);
+
+#[wasm_bindgen]
+impl SavePass {
+    /// Reads at most `frames` frames; `false` once everything is written.
+    ///
+    /// # Errors
+    /// A text for the user.
+    pub fn step(&mut self, frames: usize) -> Result<bool, String> {
+        self.0.step(frames).map_err(text)
+    }
+
+    /// The octets that were written since the last time.
+    #[must_use]
+    pub fn take(&self) -> Vec<u8> {
+        self.0.take()
+    }
+}
+
+/// The words of filters, for completion: those with a value, each with its option of the command line, and those without, each with
+/// what it selects.
+///
+/// # Errors
+/// None that can happen.
+#[wasm_bindgen]
+pub fn filter_words() -> Result<String, String> {
+    json(&(KEYS, FLAGS))
+}
+
+fn text(error: io::Error) -> String {
+    error.to_string()
+}
+
+fn json(value: &impl Serialize) -> Result<String, String> {
+    serde_json::to_string(value).map_err(|error| error.to_string())
+}
+
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}

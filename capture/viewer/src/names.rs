@@ -1,0 +1,63 @@
+//! Texts that many rows share, each once.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+/// A text in [`Names`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub(crate) struct Name(u32);
+
+/// Texts in the order in which they were seen. The first is empty.
+#[derive(Debug)]
+pub(crate) struct Names {
+    texts: Vec<Box<str>>,
+    places: HashMap<Box<str>, Name>,
+}
+
+impl Name {
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let mut names = Self { texts: Vec::new(), places: HashMap::new() };
+        names.insert("");
+        names
+    }
+}
+
+impl Names {
+    pub(crate) fn insert(&mut self, text: &str) -> Name {
+        if let Some(name) = self.places.get(text) {
+            return *name;
+        }
+        let name = Name(u32::try_from(self.texts.len()).unwrap_or_default());
+        self.texts.push(text.into());
+        self.places.insert(text.into(), name);
+        name
+    }
+
+    pub(crate) fn text(&self, name: Name) -> &str {
+        self.texts.get(name.0 as usize).map_or("", AsRef::as_ref)
+    }
+
+    /// The place of each text in alphabetical order, for sorting by it.
+    pub(crate) fn ranks(&self) -> Vec<u32> {
+        let mut order: Vec<usize> = (0..self.texts.len()).collect();
+        order.sort_by(|a, b| self.texts.get(*a).cmp(&self.texts.get(*b)));
+        let mut ranks = vec![0; order.len()];
+        for (rank, index) in (0..).zip(order) {
+            if let Some(place) = ranks.get_mut(index) {
+                *place = rank;
+            }
+        }
+        ranks
+    }
+
+    pub(crate) fn rank(name: Name, ranks: &[u32]) -> u32 {
+        ranks.get(name.0 as usize).copied().unwrap_or_default()
+    }
+}

@@ -1,0 +1,75 @@
+//! A capture that is read in steps.
+
+use std::io;
+
+use dissector::{Capture, Config, Dissector, Event, Files, Frame, Summary};
+
+/// A capture, and what turns its frames into events.
+pub(crate) struct Source {
+    capture: Capture,
+    dissector: Dissector,
+    errors: Vec<String>,
+    has_ended: bool,
+}
+
+/// The most errors that are kept: one for each file.
+const ERRORS: usize = 100;
+
+impl Source {
+    pub(crate) fn new(capture: Capture, config: Config) -> Self {
+        Self { capture, dissector: Dissector::new(config), errors: Vec::new(), has_ended: false }
+    }
+
+    /// Reads at most `frames` frames, and gives what they show to `take`; `false` at the end.
+    pub(crate) fn step(
+        &mut self,
+        frames: usize,
+        take: impl FnMut(&Event, &Files) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        self.step_frames(frames, |_| Ok(()), take)
+    }
+
+    /// The same; gives each frame to `see` before its events.
+    pub(crate) fn step_frames(
+        &mut self,
+        frames: usize,
+        mut see: impl FnMut(&Frame<'_>) -> io::Result<()>,
+        mut take: impl FnMut(&Event, &Files) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        for _ in 0..frames {
+            if self.has_ended {
+                return Ok(false);
+            }
+            match self.capture.next() {
+                Some(Ok(frame)) => {
+                    see(&frame)?;
+                    self.dissector.frame(&frame);
+                }
+                Some(Err(error)) if self.errors.len() < ERRORS => self.errors.push(error.to_string()),
+                Some(Err(_)) => {}
+                None => {
+                    self.has_ended = true;
+                    self.dissector.finish();
+                    self.dissector.take_clock_steps(self.capture.clock_steps());
+                }
+            }
+            while let Some(event) = self.dissector.event() {
+                take(&event, self.capture.files())?;
+            }
+        }
+        Ok(!self.has_ended)
+    }
+
+    pub(crate) const fn files(&self) -> &Files {
+        self.capture.files()
+    }
+
+    pub(crate) const fn summary(&self) -> &Summary {
+        self.dissector.summary()
+    }
+
+    /// Why files could not be read to their end.
+    pub(crate) fn errors(&self) -> &[String] {
+        &self.errors
+    }
+}

@@ -1,0 +1,70 @@
+// The table alone, with a million rows that nobody could wait for.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { build } from "esbuild";
+import { browser, viewer } from "./page.mjs";
+
+const ROWS = 1_000_000;
+
+test("a million rows scroll to the last, and only the rows in view exist", async () => {
+  const { outputFiles } = await build({
+    entryPoints: [join(viewer, "web/grid.ts")], bundle: true, write: false, format: "iife", globalName: "grid",
+    loader: { ".css": "text" },
+  });
+  const context = await browser();
+  try {
+    const tab = await context.newPage();
+    await tab.setContent('<div id="grid"></div>');
+    await tab.addStyleTag({ path: join(viewer, "web/style.css") });
+    await tab.addScriptTag({ content: outputFiles[0].text });
+    await tab.evaluate((count) => {
+      window.asked = 0;
+      window.most = 0;
+      const row = (index) => ({
+        index, connection: 1, xid: "0x00000001", time_ns: index, latency_ns: 1000, phases: null, recovery_ns: 0, resent_packets: 0,
+        call_frame: index + 1, reply_frame: null, client: "", server: "", operation: "", operations: "", file: "", status: "",
+        failed: false, waiting: false, read_octets: 0, write_octets: 0,
+      });
+      const rows = async (from, length) => {
+        window.asked++;
+        return Array.from({ length: Math.min(length, count - from) }, (_, place) => row(from + place));
+      };
+      window.table = new window.grid.Grid(document.getElementById("grid"), { rows, sort() {}, open() {} });
+      window.table.show(count, 0n, false);
+      new MutationObserver(() => { window.most = Math.max(window.most, document.querySelectorAll(".spacer .row").length); })
+        .observe(document.querySelector(".spacer"), { childList: true });
+    }, ROWS);
+    const visible = () => tab.$$eval(".spacer .row", (rows) => rows.map((row) => Number(row.lastElementChild.textContent)));
+    // A frame of the screen for each step, as a wheel makes them.
+    const frames = await tab.evaluate(async () => {
+      const viewport = document.querySelector(".viewport");
+      let frames = 0;
+      for (let top = 0; top < 100_000; top += 500, frames++) {
+        viewport.scrollTop = top;
+        await new Promise(requestAnimationFrame);
+      }
+      return frames;
+    });
+    assert.equal(frames, 200);
+    const asked = await tab.evaluate(() => window.asked);
+    assert.ok(asked <= 200, `${asked} questions`);
+    await tab.focus(".viewport");
+    await tab.keyboard.press("End");
+    await tab.waitForFunction((last) => [...document.querySelectorAll(".spacer .row")].some((row) => row.lastElementChild.textContent === last), String(ROWS));
+    await tab.keyboard.press("Home");
+    await tab.waitForFunction(() => document.querySelector(".spacer .row").lastElementChild.textContent === "1");
+    assert.deepEqual((await visible()).slice(0, 3), [1, 2, 3]);
+    const most = await tab.evaluate(() => window.most);
+    assert.ok(most > 10 && most < 60, `${most} rows`);
+    const places = await tab.evaluate(async () => {
+      const viewport = document.querySelector(".viewport");
+      viewport.scrollTop = viewport.scrollHeight / 2;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return [...document.querySelectorAll(".spacer .row")].map((row) => Number(row.lastElementChild.textContent));
+    });
+    assert.ok(Math.abs(places[0] - ROWS / 2) < ROWS / 1000, `${places[0]}`);
+  } finally {
+    await context.close();
+  }
+});

@@ -1,0 +1,293 @@
+// The viewer against the program, as a user meets it.
+import assert from "node:assert/strict";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import axe from "axe-core";
+import { browser, captures, choose, filter, records, rows, run, shown, visit } from "./page.mjs";
+
+const lossy = join(captures, "nfs41_lossy.pcap");
+const hangs = join(captures, "hangs.pcap");
+const names = readdirSync(captures).filter((name) => name.endsWith(".pcap"));
+let context;
+let folder;
+
+before(async () => {
+  context = await browser({ permissions: ["clipboard-read", "clipboard-write"] });
+  folder = mkdtempSync(join(tmpdir(), "rpcrdma-viewer-test-"));
+});
+after(async () => {
+  await context.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A test with a tab of its own, in which nothing may go wrong. */
+function tabbed(name, act) {
+  test(name, async () => {
+    const tab = await visit(context);
+    try {
+      await act(tab);
+      assert.deepEqual(tab.problems, []);
+    } finally {
+      await tab.close();
+    }
+  });
+}
+
+const count = (tab) => tab.textContent("#count");
+
+tabbed("all captures give the numbers that the program gives", async (tab) => {
+  await tab.evaluate(() => { location.hash = "sort=frame"; });
+  for (const name of names) {
+    const file = join(captures, name);
+    await choose(tab, file);
+    const expected = records("transactions", "--json", file);
+    assert.equal(await count(tab), `${group(expected.length)} of ${group(expected.length)} RPCs`, name);
+    const shownRows = await rows(tab);
+    const byFrame = expected.map((record) => [record.call_frame ?? record.reply_frame, record]).sort(([a], [b]) => b - a);
+    shownRows.slice(0, 5).forEach((row, place) => assert.equal(row.at(-1), String(byFrame[place][0]), name));
+    const [diagnosis] = records("diagnose", "--json", file);
+    assert.equal(await tab.locator(".causes li").count(), diagnosis.causes.length, name);
+    for (const cause of diagnosis.causes.flatMap(({ evidence }) => evidence)) {
+      assert.ok((await tab.textContent("#diagnosis")).includes(cause), `${name}: ${cause}`);
+    }
+  }
+});
+
+const group = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+
+tabbed("groups add up to what top says", async (tab) => {
+  await choose(tab, lossy);
+  await tab.click("[data-view=operation]");
+  await tab.waitForSelector("#groups tbody tr");
+  const cells = await tab.$$eval("#groups tbody tr", (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+  const top = records("top", "--by", "operation", "--json", lossy);
+  assert.ok(top.length > 3);
+  for (const { key, calls, failed } of top.filter(({ key }) => key)) {
+    const row = cells.find(([name]) => name === key);
+    assert.deepEqual(row && [row[1], row[3]], [String(calls), String(failed)], key);
+  }
+});
+
+tabbed("a filter selects what the command line selects", async (tab) => {
+  await choose(tab, lossy);
+  for (const [words, options] of [
+    ["op=READ", ["--op", "READ"]], ["slower=50ms", ["--slower-than", "50ms"]], ["op=READ slower=1s", ["--op", "READ", "--slower-than", "1s"]],
+    ["status=NFS4_OK", ["--status", "NFS4_OK"]], ["client=192.0.2.9", ["--client", "192.0.2.9"]], ["since=+10 until=+15", ["--since", "+10", "--until", "+15"]],
+  ]) {
+    await filter(tab, words);
+    const expected = records("transactions", "--json", ...options, lossy).length;
+    await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${expected} of`);
+  }
+  await filter(tab, "colour=red");
+  assert.match(await tab.textContent("#filter-note"), /'colour' is no filter/);
+});
+
+tabbed("a filter is completed by its words and the names in the capture", async (tab) => {
+  await choose(tab, lossy);
+  const suggested = async (text) => {
+    await tab.fill("#filter", text);
+    return tab.$$eval("#words option", (options) => options.map(({ value }) => value));
+  };
+  assert.deepEqual(await suggested("slo"), ["slower="]);
+  assert.deepEqual(await suggested("failed client=1"), ["failed client=192.0.2.2"]);
+  assert.ok((await suggested("op=")).includes('op="NFSv4 READ"'));
+});
+
+tabbed("rows are sorted by any column, both ways", async (tab) => {
+  await choose(tab, lossy);
+  const expected = records("transactions", "--json", lossy).map(({ latency_ns }) => latency_ns).sort((a, b) => b - a);
+  const [slowest] = await rows(tab);
+  assert.equal(slowest[7], `${(expected[0] / 1e9).toFixed(2)} s`);
+  await tab.click("[data-column=latency] button");
+  await tab.waitForSelector("[data-column=latency][aria-sort=ascending]");
+  await tab.waitForTimeout(100);
+  assert.notEqual((await rows(tab))[0][7], slowest[7]);
+});
+
+tabbed("a brush over a chart selects a time for everything, and the address keeps it", async (tab) => {
+  await choose(tab, lossy);
+  const box = await tab.locator(".u-over").first().boundingBox();
+  await tab.mouse.move(box.x + box.width * 0.5, box.y + 50);
+  await tab.mouse.down();
+  await tab.mouse.move(box.x + box.width * 0.9, box.y + 60, { steps: 5 });
+  await tab.mouse.up();
+  await tab.waitForFunction(() => /since=/.test(decodeURIComponent(location.hash)));
+  const words = new URLSearchParams(new URL(tab.url()).hash.slice(1)).get("filter");
+  const [, since, until] = /since=(\S+) until=(\S+)/.exec(words);
+  const expected = records("transactions", "--json", "--since", since, "--until", until, lossy).length;
+  await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${expected} of`);
+  assert.ok(expected > 0 && expected < 62, `${expected}`);
+  const widths = await tab.$$eval(".u-select", (brushes) => brushes.map((brush) => brush.getBoundingClientRect().width));
+  assert.equal(widths.length, 4);
+  widths.forEach((width) => assert.ok(Math.abs(width - box.width * 0.4) < 4, `${widths}`));
+});
+
+tabbed("one RPC is what explain says of it, and its buttons copy", async (tab) => {
+  await choose(tab, lossy);
+  await tab.focus("[role=grid]");
+  await tab.keyboard.press("ArrowDown");
+  await tab.keyboard.press("Enter");
+  await tab.waitForSelector("#rpc pre");
+  const [, connection, xid] = /rpc=(\d+)-(0x[0-9a-f]+)/.exec(tab.url());
+  const [expected] = records("explain", "--json", "--connection", connection, "--xid", xid, lossy);
+  const copied = await tab.$$eval("[data-copy]", (buttons) => buttons.map((button) => button.dataset.copy));
+  // The program knows the path of the capture, and the page its name.
+  assert.deepEqual(JSON.parse(copied[2].replaceAll('"nfs41_lossy.pcap"', JSON.stringify(lossy))), expected);
+  assert.equal(copied[1], `rpcrdma explain --connection ${connection} --xid ${xid} nfs41_lossy.pcap`);
+  await tab.click("text=Copy Wireshark filter");
+  assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), copied[0]);
+  const steps = expected.steps.map(({ first_frame, last_frame }) => first_frame === last_frame ? `${first_frame}` : `${first_frame}..${last_frame}`);
+  assert.equal(copied[0], `frame.number in {${[...new Set(steps)].join(", ")}}`);
+  assert.equal(await tab.locator("#rpc .ladder svg").count(), 1);
+  await tab.keyboard.press("Escape");
+  await tab.waitForSelector("#rpc", { state: "hidden" });
+});
+
+tabbed("keys step to waiting and failed RPCs", async (tab) => {
+  await choose(tab, hangs);
+  const waiting = records("pending", "--json", hangs).map(({ rdma_xid }) => rdma_xid);
+  const seen = new Set();
+  for (let step = 0; step < waiting.length; step++) {
+    const before = tab.url();
+    await tab.keyboard.press("w");
+    await tab.waitForFunction((url) => location.href !== url, before);
+    seen.add(/rpc=\d+-(0x[0-9a-f]+)/.exec(tab.url())[1]);
+    await tab.waitForSelector("#rpc pre");
+  }
+  assert.deepEqual([...seen].sort(), waiting.sort());
+});
+
+tabbed("what is saved is what the program writes", async (tab) => {
+  await choose(tab, lossy);
+  await filter(tab, "op=READ");
+  await tab.waitForFunction(() => !document.getElementById("count").textContent.startsWith("62"));
+  const save = async (format) => {
+    const [download] = await Promise.all([tab.waitForEvent("download"), tab.click(`[data-save=${format}]`)]);
+    const path = join(folder, download.suggestedFilename());
+    await download.saveAs(path);
+    return path;
+  };
+  const csv = readFileSync(await save("csv"), "utf8").replaceAll("nfs41_lossy.pcap", lossy);
+  assert.equal(csv, run("transactions", "--csv", "--op", "READ", lossy));
+  const tcp = join(folder, "expected.pcapng");
+  run("export", "--op", "READ", lossy, "-o", tcp);
+  assert.deepEqual(readFileSync(await save("tcp")), readFileSync(tcp));
+  const reads = records("transactions", "--json", "--op", "READ", lossy).length;
+  assert.equal(records("transactions", "--json", "--op", "READ", await save("annotated")).length, reads);
+});
+
+tabbed("files are one capture in the order of their names, compressed or not", async (tab) => {
+  const parts = [join(folder, "a.pcap"), join(folder, "b.pcap.gz")];
+  copyFileSync(lossy, parts[0]);
+  writeFileSync(parts[1], gzipSync(readFileSync(hangs)));
+  await choose(tab, parts[1], parts[0]);
+  assert.equal(await tab.textContent("h1"), "NFS over RDMA: 2 files");
+  assert.match(await count(tab), /^146 of 146/);
+  await tab.evaluate(() => { location.hash = "sort=frame&order=ascending"; });
+  await tab.waitForSelector("[data-column=frame][aria-sort=ascending]");
+  const frames = records("transactions", "--json", lossy).map(({ call_frame, reply_frame }) => call_frame ?? reply_frame);
+  await tab.waitForFunction((first) => document.querySelector(".spacer .row").lastElementChild.textContent === first, String(Math.min(...frames)));
+});
+
+tabbed("a dropped file is read", async (tab) => {
+  const content = readFileSync(lossy).toString("base64");
+  await tab.evaluate((base64) => {
+    const octets = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([octets], "dropped.pcap"));
+    dispatchEvent(new DragEvent("drop", { dataTransfer: transfer }));
+  }, content);
+  await shown(tab);
+  assert.match(await count(tab), /^62 of 62/);
+});
+
+tabbed("a damaged file shows what came before the damage, and where that is", async (tab) => {
+  const damaged = join(folder, "damaged.pcap");
+  copyFileSync(lossy, damaged);
+  truncateSync(damaged, 700_001);
+  await choose(tab, damaged);
+  assert.equal(Number((await count(tab)).split(" ")[0]), records("transactions", "--json", damaged).length);
+  assert.match(await tab.textContent("#errors"), /damaged\.pcap.*octet|offset/);
+});
+
+tabbed("a text file is refused with its name", async (tab) => {
+  const text = join(folder, "notes.txt");
+  writeFileSync(text, "nothing to see here, and certainly no frames\n");
+  await choose(tab, text);
+  assert.match(await tab.textContent("#errors"), /notes\.txt/);
+  assert.equal(await count(tab), "0 of 0 RPCs");
+});
+
+tabbed("names in a capture are text", async (tab) => {
+  const hostile = join(folder, "<img src=x onerror=alert(1)>.pcap");
+  writeFileSync(hostile, markup(readFileSync(join(captures, "nfs41.pcap"))));
+  await choose(tab, hostile);
+  await tab.click("[data-view=file]");
+  await tab.waitForSelector("#groups tbody tr");
+  assert.match(await tab.textContent("#groups"), /<b>/);
+  await filter(tab, "op=LOOKUP");
+  await tab.click("[data-view=rpcs]");
+  await tab.waitForTimeout(200);
+  await tab.locator(".spacer .row").first().click();
+  await tab.waitForSelector("#rpc pre");
+  assert.equal(await tab.locator("main img, main script, main b:not(.causes b, summary b, li b)").count(), 0);
+});
+
+/** A capture in which names of files are markup of the same length. */
+function markup(capture) {
+  let replaced = 0;
+  for (const name of ["w.bin", "odd.txt", "longlink"]) {
+    for (let at = capture.indexOf(`\0\0\0${String.fromCharCode(name.length)}${name}`); at >= 0; at = capture.indexOf(`\0\0\0${String.fromCharCode(name.length)}${name}`, at + 1)) {
+      capture.write("<b>xxxxxx".slice(0, name.length), at + 4);
+      replaced++;
+    }
+  }
+  assert.ok(replaced > 0, "the capture holds none of these names");
+  return capture;
+}
+
+tabbed("reading can be stopped, and what was read stays", async (tab) => {
+  const large = join(folder, "large.pcap");
+  const once = readFileSync(join(captures, "nfs42_mtu9000.pcap"));
+  writeFileSync(large, Buffer.concat([once, ...Array.from({ length: 60 }, () => once.subarray(24))]));
+  await tab.setInputFiles("#files", [large]);
+  await tab.click("#cancel");
+  await shown(tab);
+  const read = Number(/([\d,]+) frames/.exec(await tab.textContent("#status"))[1].replaceAll(",", ""));
+  const [{ frames }] = records("diagnose", "--json", large);
+  assert.ok(read > 0 && read < frames, `${read} of ${frames}`);
+});
+
+tabbed("the page can be used by a screen reader", async (tab) => {
+  await choose(tab, lossy);
+  await tab.keyboard.press("s");
+  await tab.waitForSelector("#rpc pre");
+  await tab.evaluate(axe.source);
+  const { violations } = await tab.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes[0].html]), []);
+});
+
+for (const width of [360, 2560]) {
+  tabbed(`nothing is wider than a window of ${width} pixels`, async (tab) => {
+    await tab.setViewportSize({ width, height: 800 });
+    await choose(tab, lossy);
+    await tab.keyboard.press("s");
+    await tab.waitForSelector("#rpc pre");
+    assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+  });
+}
+
+test("a page with a capture inside shows it at once, and its address holds the view", async () => {
+  const written = join(folder, "inside.html");
+  const page = join(import.meta.dirname, "../dist/rpcrdma.html");
+  run("view", "--quiet", "--page", page, lossy, "-o", written);
+  const tab = await visit(context, written, "#filter=slower%3D1s&sort=time&order=ascending");
+  await shown(tab);
+  assert.match(await count(tab), new RegExp(`^${records("transactions", "--json", "--slower-than", "1s", lossy).length} of 62`));
+  assert.equal(await tab.getAttribute("[data-column=time]", "aria-sort"), "ascending");
+  assert.deepEqual(tab.problems, []);
+  await tab.close();
+});

@@ -1,0 +1,212 @@
+// The table of RPCs. Only the rows in view exist, so a million scroll as a hundred do. Browsers limit the height of an element to
+// less than a million rows need; beyond HEIGHT, the rows pass by faster than the scroll bar moves.
+import { element } from "./dom";
+import { duration, octets, seconds, timeOfDay } from "./format";
+import { PHASES, type Phases, type Row } from "./protocol";
+
+const ROW = 28;
+const HEIGHT = 15_000_000;
+/** Rows that are asked for at once. */
+const PAGE = 128;
+
+export interface GridHandlers {
+  rows(from: number, count: number): Promise<Row[]>;
+  sort(column: string): void;
+  open(row: Row): void;
+}
+
+interface Column {
+  readonly name: string;
+  readonly title: string;
+  readonly isNumber: boolean;
+  cell(row: Row, grid: Grid): Node | string;
+}
+
+const text = (name: string, title: string, cell: (row: Row) => string): Column => ({ name, title, isNumber: false, cell });
+const number = (name: string, title: string, cell: (row: Row, grid: Grid) => Node | string): Column => ({ name, title, isNumber: true, cell });
+
+const COLUMNS: readonly Column[] = [
+  number("time", "time", (row, grid) => grid.time(row.time_ns)),
+  text("client", "client", (row) => row.client),
+  text("server", "server", (row) => row.server),
+  text("operation", "operation", (row) => row.operation),
+  text("file", "file", (row) => row.file),
+  number("read", "RDMA Read", (row) => row.read_octets > 0 ? octets(row.read_octets) : ""),
+  number("written", "RDMA Write", (row) => row.write_octets > 0 ? octets(row.write_octets) : ""),
+  number("latency", "latency", (row) => row.waiting ? "no reply" : duration(row.latency_ns)),
+  text("phases", "phases", () => ""),
+  text("status", "status", (row) => row.status),
+  number("recovery", "recovery", (row) => row.recovery_ns > 0 ? duration(row.recovery_ns) : ""),
+  number("frame", "frame", (row) => String(row.call_frame ?? row.reply_frame ?? "")),
+];
+
+/** Where the time of an RPC went, as a bar in the report's colours. */
+export function phaseBar(phases: Phases | null): HTMLElement {
+  const bar = element("span", { class: "phases" });
+  if (phases === null) return bar;
+  const parts = PHASES.map((phase) => [phase, phases[`${phase}_ns`]] as const).filter(([, time]) => time > 0);
+  const all = parts.reduce((sum, [, time]) => sum + time, 0);
+  for (const [phase, time] of parts) {
+    const part = element("span", { class: phase });
+    part.style.width = `${100 * time / all}%`;
+    bar.append(part);
+  }
+  bar.title = parts.map(([phase, time]) => `${phase} ${duration(time)}`).join(", ");
+  return bar;
+}
+
+export class Grid {
+  private readonly viewport = element("div", { class: "viewport", role: "grid", tabindex: "0", "aria-label": "RPCs" });
+  private readonly head = element("div", { class: "row head", role: "row", "aria-rowindex": "1" });
+  private readonly spacer = element("div", { class: "spacer", role: "rowgroup" });
+  private readonly pages = new Map<number, Row[]>();
+  private count = 0;
+  private active = 0;
+  /** Counts selections, so that rows of an earlier one are not shown. */
+  private generation = 0;
+  private first = 0n;
+  private isClock = false;
+
+  constructor(parent: HTMLElement, private readonly handlers: GridHandlers) {
+    for (const column of COLUMNS) this.head.append(this.heading(column));
+    const heads = element("div", { role: "rowgroup", class: "heads" }, this.head);
+    this.viewport.append(heads, this.spacer);
+    parent.append(this.viewport);
+    this.viewport.addEventListener("scroll", () => this.draw());
+    this.viewport.addEventListener("keydown", (event) => this.key(event));
+    new ResizeObserver(() => this.draw()).observe(this.viewport);
+  }
+
+  /** Shows another selection of so many rows. */
+  show(count: number, first: bigint, isSame: boolean): void {
+    this.generation++;
+    this.pages.clear();
+    this.count = count;
+    this.first = first;
+    if (!isSame) {
+      this.active = 0;
+      this.viewport.scrollTop = 0;
+    }
+    this.active = Math.min(this.active, Math.max(0, count - 1));
+    this.viewport.setAttribute("aria-rowcount", String(count + 1));
+    this.viewport.setAttribute("aria-colcount", String(COLUMNS.length));
+    this.spacer.style.height = `${Math.min(HEIGHT, count * ROW)}px`;
+    this.draw();
+  }
+
+  sorted(name: string, descending: boolean): void {
+    for (const heading of this.head.children as Iterable<Element> & HTMLCollection) {
+      if ((heading as HTMLElement).dataset["column"] === name) heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      else heading.removeAttribute("aria-sort");
+    }
+  }
+
+  clock(isClock: boolean): void {
+    this.isClock = isClock;
+    this.draw();
+  }
+
+  time(nanoseconds: number): string {
+    return this.isClock ? timeOfDay(this.first, nanoseconds) : seconds(nanoseconds);
+  }
+
+  /** Makes a row the active one, and brings it into view. */
+  activate(place: number): void {
+    this.active = Math.max(0, Math.min(this.count - 1, place));
+    const [from, visible] = this.range();
+    if (this.active < from || this.active >= from + visible - 1) this.scrollTo(this.active - Math.floor(visible / 2));
+    this.draw();
+  }
+
+  private heading(column: Column): HTMLElement {
+    const heading = element("div", { role: "columnheader", class: column.isNumber ? "number" : "", "data-column": column.name });
+    if (column.name === "phases") {
+      heading.append(column.title);
+      return heading;
+    }
+    const press = element("button", { type: "button", tabindex: "-1" }, column.title);
+    press.addEventListener("click", () => this.handlers.sort(column.name));
+    heading.append(press);
+    return heading;
+  }
+
+  /** The first row in view, and the number of them. */
+  private range(): readonly [number, number] {
+    const room = Math.max(ROW, this.viewport.clientHeight - ROW);
+    const visible = Math.ceil(room / ROW) + 1;
+    const hidden = Math.max(0, this.count - Math.floor(room / ROW));
+    const scroll = Math.max(1, this.spacerHeight() - room);
+    return [Math.min(hidden, Math.round(this.viewport.scrollTop / scroll * hidden)), visible];
+  }
+
+  private spacerHeight(): number {
+    return Math.min(HEIGHT, this.count * ROW);
+  }
+
+  private scrollTo(place: number): void {
+    const room = Math.max(ROW, this.viewport.clientHeight - ROW);
+    const hidden = Math.max(1, this.count - Math.floor(room / ROW));
+    this.viewport.scrollTop = Math.max(0, place) / hidden * Math.max(1, this.spacerHeight() - room);
+  }
+
+  private draw(): void {
+    const [from, visible] = this.range();
+    const rows: HTMLElement[] = [];
+    for (let place = from; place < Math.min(this.count, from + visible); place++) rows.push(this.row(place, place - from));
+    this.spacer.replaceChildren(...rows);
+    const isShown = this.active >= from && this.active < from + visible && this.count > 0;
+    if (isShown) this.viewport.setAttribute("aria-activedescendant", `row-${this.active}`);
+    else this.viewport.removeAttribute("aria-activedescendant");
+  }
+
+  private row(place: number, line: number): HTMLElement {
+    const row = this.rowAt(place);
+    const made = element("div", { class: "row", role: "row", id: `row-${place}`, "aria-rowindex": String(place + 2) });
+    made.style.top = `${this.viewport.scrollTop + line * ROW}px`;
+    for (const column of COLUMNS) {
+      const content = row === undefined ? "" : column.name === "phases" ? phaseBar(row.phases) : column.cell(row, this);
+      const cell = element("div", { role: "gridcell", class: column.isNumber ? "number" : "" }, content);
+      if (typeof content === "string") cell.title = content;
+      made.append(cell);
+    }
+    if (row === undefined) return made;
+    made.classList.toggle("failed", row.failed);
+    made.classList.toggle("waiting", row.waiting);
+    made.setAttribute("aria-selected", String(place === this.active));
+    made.addEventListener("click", () => {
+      this.activate(place);
+      this.handlers.open(row);
+    });
+    return made;
+  }
+
+  /** The row at a place, if it is here already; otherwise asks for its page. */
+  private rowAt(place: number): Row | undefined {
+    const page = Math.floor(place / PAGE);
+    const known = this.pages.get(page);
+    if (known !== undefined) return known[place % PAGE];
+    this.pages.set(page, []);
+    const generation = this.generation;
+    void this.handlers.rows(page * PAGE, PAGE).then((rows) => {
+      if (generation !== this.generation) return;
+      this.pages.set(page, rows);
+      this.draw();
+    });
+    return undefined;
+  }
+
+  private key(event: KeyboardEvent): void {
+    const [, visible] = this.range();
+    const steps: Readonly<Record<string, number>> = {
+      ArrowDown: 1, ArrowUp: -1, PageDown: visible - 2, PageUp: 2 - visible, Home: -this.count, End: this.count,
+    };
+    const step = steps[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      this.activate(this.active + step);
+    } else if (event.key === "Enter" && event.target === this.viewport) {
+      const row = this.rowAt(this.active);
+      if (row !== undefined) this.handlers.open(row);
+    }
+  }
+}

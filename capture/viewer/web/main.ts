@@ -1,0 +1,295 @@
+// The page: takes captures, and keeps everything that is shown in step with the state.
+import { Client } from "./client";
+import { Completion } from "./completion";
+import { showDiagnosis } from "./diagnosis";
+import { button, by, download } from "./dom";
+import { captures, dissector } from "./embedded";
+import { grouped, octets } from "./format";
+import { Grid } from "./grid";
+import { findingTable, groupTable, VIEWS } from "./groups";
+import type { Notable, Progress, SaveFormat } from "./protocol";
+import { showRpc } from "./rpc";
+import { format, parse, START, withWords, type State } from "./state";
+import { INTERVALS, TimelineView } from "./timeline";
+
+/** Milliseconds between two refreshes while a capture is read, and those without a key until a filter is applied. */
+const REFRESH = 1000;
+const TYPING = 250;
+
+class Page {
+  private client: Client | undefined;
+  private files: readonly File[] = [];
+  private state: State = parse(location.hash);
+  private progress: Progress | undefined;
+  private refreshed = 0;
+  /** Counts refreshes, so that one that was overtaken shows nothing more. */
+  private turn = 0;
+  private openRow: number | null = null;
+  private readonly filter = by<HTMLInputElement>("filter");
+  private readonly completion = new Completion(this.filter, by("words"));
+  private readonly grid = new Grid(by("grid"), {
+    rows: (from, count) => this.ask().ask("rows", from, count),
+    sort: (column) => this.set({ sort: column, descending: this.state.sort === column ? !this.state.descending : true }),
+    open: (row) => this.set({ rpc: `${row.connection}-${row.xid}-${row.call_frame ?? row.reply_frame ?? 0}` }),
+  });
+  private readonly timeline = new TimelineView(by("charts"), (from, until) =>
+    this.set({ filter: withWords(this.state.filter, { since: `+${from.toFixed(6)}`, until: `+${until.toFixed(6)}` }) }));
+
+  start(): void {
+    this.listenForFiles();
+    this.listenForFilters();
+    this.listenForKeys();
+    for (const [view, title] of VIEWS) {
+      by("tabs").append(button(title, () => this.set({ view }), { role: "tab", "data-view": view, "aria-controls": "panel" }));
+    }
+    addEventListener("hashchange", () => this.shown(parse(location.hash)));
+    by("cancel").addEventListener("click", () => void this.client?.ask("cancel"));
+    for (const press of document.querySelectorAll<HTMLButtonElement>("[data-save]")) {
+      press.addEventListener("click", () => void this.save(press.dataset["save"] as SaveFormat));
+    }
+    const clock = by("clock");
+    clock.addEventListener("click", () => {
+      const isClock = clock.getAttribute("aria-pressed") !== "true";
+      clock.setAttribute("aria-pressed", String(isClock));
+      this.grid.clock(isClock);
+    });
+    const carried = captures();
+    if (carried.length > 0) void this.open(carried);
+  }
+
+  private ask(): Client {
+    if (this.client === undefined) throw new Error("no capture is open");
+    return this.client;
+  }
+
+  /** Reads captures; those from before are closed. */
+  private async open(files: readonly File[]): Promise<void> {
+    this.client?.close();
+    this.turn++;
+    delete document.body.dataset["shown"];
+    this.files = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+    this.progress = undefined;
+    by("rpc").hidden = true;
+    by("errors").textContent = "";
+    by("welcome").hidden = true;
+    by("explorer").hidden = false;
+    const name = this.files.length === 1 ? this.files[0]!.name : `${this.files.length} files`;
+    by("title").textContent = document.title = `NFS over RDMA: ${name}`;
+    const client = new Client((progress) => this.take(progress));
+    this.client = client;
+    try {
+      const module = await dissector();
+      await client.ask("open", module, this.files);
+    } catch (error) {
+      this.fail(error);
+    }
+    void this.completion.learn(client).catch((error: unknown) => this.fail(error));
+  }
+
+  private take(progress: Progress): void {
+    this.progress = progress;
+    const bar = by<HTMLProgressElement>("progress");
+    bar.hidden = by("cancel").hidden = progress.ended;
+    bar.value = progress.size > 0 ? progress.read / progress.size : 0;
+    const read = progress.ended ? "" : `${octets(progress.read)} of ${octets(progress.size)}, `;
+    by("status").title = `${octets(progress.memory)} of memory`;
+    by("status").textContent = `${read}${grouped(progress.frames)} frames, ${grouped(progress.rpcs)} RPCs`;
+    const notes = [...progress.errors];
+    if (progress.rpcs_left_out > 0) notes.push(`${grouped(progress.rpcs_left_out)} more RPCs are not shown: choose a part of the capture`);
+    if (progress.findings_left_out > 0) notes.push(`${grouped(progress.findings_left_out)} more findings are not shown`);
+    by("errors").textContent = notes.join("\n");
+    if (progress.ended || performance.now() - this.refreshed > REFRESH) void this.refresh(true);
+  }
+
+  /** Changes the state, and the address with it. */
+  private set(change: Partial<State>): void {
+    const state = { ...this.state, ...change };
+    history.pushState(null, "", `#${format(state)}`);
+    this.shown(state);
+  }
+
+  private shown(state: State): void {
+    const before = this.state;
+    this.state = state;
+    if (this.client === undefined) return;
+    const isSame = before.filter === state.filter && before.sort === state.sort && before.descending === state.descending && before.view === state.view;
+    if (!isSame) void this.refresh(false);
+    if (before.rpc !== state.rpc) void this.showOpenRpc();
+  }
+
+  /** Asks for everything that is shown, and shows it. */
+  private async refresh(isSame: boolean): Promise<void> {
+    this.refreshed = performance.now();
+    const turn = ++this.turn;
+    const isOvertaken = (): boolean => turn !== this.turn;
+    const isWhole = this.progress?.ended === true;
+    const { filter, sort, descending, view } = this.state;
+    if (document.activeElement !== this.filter) this.filter.value = filter;
+    try {
+      const client = this.ask();
+      const count = await client.ask("select", { filter, sort, descending });
+      if (isOvertaken()) return;
+      this.filter.removeAttribute("aria-invalid");
+      by("filter-note").textContent = "";
+      by("count").textContent = `${grouped(count)} of ${grouped(this.progress?.rpcs ?? 0)} RPCs`;
+      this.grid.show(count, BigInt(this.progress?.first_ns ?? "0"), isSame);
+      this.grid.sorted(sort, descending);
+      const timeline = await client.ask("timeline", filter, INTERVALS);
+      const diagnosis = await client.ask("diagnosis");
+      if (isOvertaken()) return;
+      this.timeline.show(timeline, this.brush());
+      showDiagnosis(by("diagnosis"), diagnosis, (change) => this.set(change));
+      await this.showView(view);
+      if (isOvertaken()) return;
+      if (isWhole && this.openRow === null && this.state.rpc !== "") await this.showOpenRpc();
+      document.body.dataset["shown"] = String(isWhole);
+    } catch (error) {
+      if (!isOvertaken()) this.refuse(error);
+    }
+  }
+
+  private async showView(view: string): Promise<void> {
+    for (const tab of by("tabs").children) tab.setAttribute("aria-selected", String((tab as HTMLElement).dataset["view"] === view));
+    by("grid").hidden = view !== "rpcs";
+    by("groups").hidden = view === "rpcs";
+    if (view === "rpcs") return;
+    const table = view === "findings"
+      ? findingTable(await this.ask().ask("findings"), ({ connection, rdma_xid }) => this.set({ filter: `connection=${connection} xid=${rdma_xid}`, view: "rpcs" }))
+      : groupTable(view, await this.ask().ask("groups", this.state.filter, view), (words) => this.set({ filter: `${this.state.filter} ${words}`.trim(), view: "rpcs" }));
+    by("groups").replaceChildren(table);
+  }
+
+  /** The selected time in seconds; null for all of it. */
+  private brush(): readonly [number, number] | null {
+    const word = (key: string): number | undefined => {
+      const found = new RegExp(`(?:^|\\s)${key}=\\+?([0-9.]+)`).exec(this.state.filter);
+      return found === null ? undefined : Number(found[1]);
+    };
+    const [since, until] = [word("since"), word("until")];
+    if (since === undefined && until === undefined) return null;
+    return [since ?? 0, until ?? (this.progress?.duration_ns ?? 0) / 1e9];
+  }
+
+  private async showOpenRpc(): Promise<void> {
+    const section = by("rpc");
+    const [connection, xid, frame] = this.state.rpc.split("-");
+    if (connection === undefined || xid === undefined || frame === undefined) {
+      section.hidden = true;
+      this.openRow = null;
+      return;
+    }
+    try {
+      const index = await this.ask().ask("find", Number(connection), Number(xid), Number(frame));
+      if (index === null) return;
+      this.openRow = index;
+      section.hidden = false;
+      section.setAttribute("aria-busy", "true");
+      const explained = await this.ask().ask("explain", index);
+      section.removeAttribute("aria-busy");
+      if (this.openRow !== index) return;
+      if (explained === null) throw new Error("the capture does not hold this RPC any more");
+      showRpc(section, explained, this.files.map((file) => file.name), {
+        close: () => this.set({ rpc: "" }),
+        said: (text) => { by("status").textContent = text; },
+      });
+      section.focus({ preventScroll: true });
+      section.scrollIntoView({ block: "nearest" });
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Opens the next RPC of a kind. */
+  private async step(kind: Notable, backwards: boolean): Promise<void> {
+    const from = this.openRow ?? 0xffff_ffff;
+    const index = await this.ask().ask("next", from, kind, backwards);
+    if (index === null) {
+      by("status").textContent = `No RPC is ${kind}`;
+      return;
+    }
+    let place = await this.ask().ask("place", index);
+    if (place === null) {
+      this.set({ filter: "" });
+      await this.ask().ask("select", { ...this.state, filter: "" });
+      place = await this.ask().ask("place", index);
+    }
+    const [row] = await this.ask().ask("rows", place ?? 0, 1);
+    if (row === undefined) return;
+    this.grid.activate(place ?? 0);
+    this.set({ rpc: `${row.connection}-${row.xid}-${row.call_frame ?? row.reply_frame ?? 0}` });
+  }
+
+  private async save(kind: SaveFormat): Promise<void> {
+    const stem = (this.files[0]?.name ?? "capture").replace(/(\.(pcapng|pcap|erf|cap))?(\.(gz|zst))?$/i, "");
+    const names: Readonly<Record<SaveFormat, string>> = { csv: `${stem}.csv`, tcp: `${stem}-tcp.pcapng`, annotated: `${stem}-annotated.pcapng` };
+    try {
+      by("status").textContent = "Saving";
+      download(await this.ask().ask("save", kind), names[kind]);
+      by("status").textContent = `Saved ${names[kind]}`;
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  private refuse(error: unknown): void {
+    this.filter.setAttribute("aria-invalid", "true");
+    by("filter-note").textContent = error instanceof Error ? error.message : String(error);
+  }
+
+  private fail(error: unknown): void {
+    by("errors").textContent = error instanceof Error ? error.message : String(error);
+  }
+
+  private listenForFiles(): void {
+    const input = by<HTMLInputElement>("files");
+    input.addEventListener("change", () => {
+      if (input.files !== null && input.files.length > 0) void this.open([...input.files]);
+      input.value = "";
+    });
+    addEventListener("dragover", (event) => {
+      event.preventDefault();
+      document.body.classList.add("drop");
+    });
+    addEventListener("dragleave", () => document.body.classList.remove("drop"));
+    addEventListener("drop", (event) => {
+      event.preventDefault();
+      document.body.classList.remove("drop");
+      const files = [...event.dataTransfer?.files ?? []];
+      if (files.length > 0) void this.open(files);
+    });
+  }
+
+  private listenForFilters(): void {
+    let timer = 0;
+    this.filter.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => this.set({ filter: this.filter.value.trim() }), TYPING);
+    });
+    by("query").addEventListener("submit", (event) => {
+      event.preventDefault();
+      clearTimeout(timer);
+      this.set({ filter: this.filter.value.trim() });
+    });
+    by("clear").addEventListener("click", () => {
+      this.filter.value = "";
+      this.set({ filter: START.filter });
+    });
+    by("unbrush").addEventListener("click", () => this.set({ filter: withWords(this.state.filter, { since: "", until: "" }) }));
+  }
+
+  private listenForKeys(): void {
+    const kinds: Readonly<Record<string, Notable>> = { s: "slow", f: "failed", w: "waiting" };
+    addEventListener("keydown", (event) => {
+      const isTyping = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+      if (isTyping || event.ctrlKey || event.metaKey || event.altKey || this.client === undefined) return;
+      const kind = kinds[event.key.toLowerCase()];
+      if (kind !== undefined) void this.step(kind, event.shiftKey);
+      else if (event.key === "/") this.filter.focus();
+      else if (event.key === "Escape" && this.state.rpc !== "") this.set({ rpc: "" });
+      else return;
+      event.preventDefault();
+    });
+  }
+}
+
+new Page().start();

@@ -1,0 +1,85 @@
+// One RPC: ladder, phases, findings, everything that `rpcrdma explain` prints, and buttons that copy.
+import { button, download, element } from "./dom";
+import { duration } from "./format";
+import { phaseBar } from "./grid";
+import { PHASES, type Explained, type ExplainRecord, type Phases } from "./protocol";
+
+export interface RpcHandlers { close(): void; said(text: string): void }
+
+/** The display filter for Wireshark that shows the packets of an RPC. */
+export function displayFilter(record: ExplainRecord): string {
+  const { call_frame, call_file_frame, reply_frame } = record.transaction;
+  // Wireshark opens one file, so its numbers are those of the file.
+  const before = (call_frame ?? 0) - (call_file_frame ?? 0);
+  const runs = record.steps.map(({ first_frame, last_frame }) => [first_frame - before, last_frame - before] as const);
+  const frames = runs.length > 0 ? runs : [call_frame, reply_frame].flatMap((frame) => frame === null ? [] : [[frame, frame] as const]);
+  const parts = new Set(frames.map(([first, last]) => first === last ? String(first) : `${first}..${last}`));
+  return `frame.number in {${[...parts].join(", ")}}`;
+}
+
+/** The command that prints this RPC. */
+export function command(record: ExplainRecord, files: readonly string[]): string {
+  return `rpcrdma explain --connection ${record.connection} --xid ${record.rdma_xid} ${files.map(shellWord).join(" ")}`;
+}
+
+const shellWord = (name: string): string => /^[\w./:=@%+,][\w./:=@%+,-]*$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+
+export function showRpc(parent: HTMLElement, explained: Explained, files: readonly string[], handlers: RpcHandlers): void {
+  const { record } = explained;
+  const { transaction } = record;
+  const copy = (name: string, text: string): HTMLButtonElement =>
+    button(`Copy ${name}`, () => void copyText(text).then(() => handlers.said(`Copied: ${text.slice(0, 80)}`), () => handlers.said("The browser does not permit copying")), { "data-copy": text });
+  parent.replaceChildren(
+    element("h2", {}, `RPC ${record.rdma_xid} on connection ${record.connection}: ${transaction.operation}, ${transaction.reply_frame === null ? "no reply" : duration(transaction.latency_ns)}`),
+    element("p", { class: "buttons" },
+      copy("Wireshark filter", displayFilter(record)), " ", copy("command line", command(record, files)), " ",
+      copy("JSON", explained.json), " ",
+      button("Save JSON", () => download(new Blob([explained.json, "\n"]), `${record.rdma_xid}.json`)), " ",
+      button("Close", () => handlers.close()), ""),
+    ...phases(transaction.phases),
+    ...findings(record),
+    ...ladder(explained.ladder),
+    element("details", { open: "" }, element("summary", {}, "As rpcrdma explain prints it: arguments, results, header fields and their offsets"),
+      element("pre", { tabindex: "0", "aria-label": "Text of the RPC" }, explained.text)),
+  );
+  parent.hidden = false;
+}
+
+function phases(phases: Phases | null): HTMLElement[] {
+  if (phases === null) return [];
+  const legend = element("p", { class: "legend" });
+  for (const phase of PHASES) {
+    const time = phases[`${phase}_ns`];
+    if (time > 0) legend.append(element("span", {}, element("i", { class: phase }), `${phase} ${duration(time)}`), " ");
+  }
+  return [element("h3", {}, "Phases"), phaseBar(phases), legend];
+}
+
+function findings(record: ExplainRecord): HTMLElement[] {
+  if (record.findings.length === 0) return [];
+  const items = record.findings.map(({ rule, severity, section, message }) => element("li", {}, element("b", {}, rule), ` (${severity}, ${section}): ${message}`));
+  return [element("h3", {}, "Rules that it breaks"), element("ul", {}, ...items)];
+}
+
+/** The drawing of the report: the dissector escapes all text of the capture in it, and the page runs no script but its own. */
+function ladder(drawing: string | null): HTMLElement[] {
+  if (drawing === null) return [];
+  const holder = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ladder" });
+  holder.innerHTML = drawing;
+  return [element("h3", {}, "Packets"), holder];
+}
+
+/** Copies a text. A page from a disk may have no clipboard but that of a selection. */
+async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = element("textarea", { "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const isCopied = document.execCommand("copy");
+    area.remove();
+    if (!isCopied) throw new Error("not permitted");
+  }
+}

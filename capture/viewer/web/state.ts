@@ -1,0 +1,44 @@
+// What is shown: the filter, the order, the grouping and the open RPC. The address after # holds it.
+
+export interface State {
+  readonly filter: string;
+  readonly sort: string;
+  readonly descending: boolean;
+  /** `rpcs`, `findings`, or the property to group by. */
+  readonly view: string;
+  /** `connection-xid-frame` of the open RPC; empty without one. */
+  readonly rpc: string;
+}
+
+export const START: State = { filter: "", sort: "latency", descending: true, view: "rpcs", rpc: "" };
+
+export function parse(hash: string): State {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  return {
+    filter: given.get("filter") ?? START.filter,
+    sort: given.get("sort") ?? START.sort,
+    descending: (given.get("order") ?? "descending") === "descending",
+    view: given.get("view") ?? START.view,
+    rpc: given.get("rpc") ?? START.rpc,
+  };
+}
+
+export function format(state: State): string {
+  const kept = new URLSearchParams();
+  if (state.filter !== START.filter) kept.set("filter", state.filter);
+  if (state.sort !== START.sort) kept.set("sort", state.sort);
+  if (state.descending !== START.descending) kept.set("order", "ascending");
+  if (state.view !== START.view) kept.set("view", state.view);
+  if (state.rpc !== START.rpc) kept.set("rpc", state.rpc);
+  return String(kept);
+}
+
+/** A filter with other words for some keys; an empty value takes the word away. */
+export function withWords(filter: string, words: Readonly<Record<string, string>>): string {
+  const own = filter.match(/(?:[^\s"]|"[^"]*")+/g) ?? [];
+  const kept = own.filter((word) => !(word.split("=")[0]! in words));
+  const added = Object.entries(words).filter(([, value]) => value !== "").map(([key, value]) => `${key}=${quoted(value)}`);
+  return [...kept, ...added].join(" ");
+}
+
+export const quoted = (value: string): string => (value.includes(" ") ? `"${value}"` : value);

@@ -1,0 +1,121 @@
+// The worker: reads captures in steps, and answers questions between them.
+import { initSync, filter_words, Viewer } from "dissector";
+import { octetsInAll, octetsRead, setFiles } from "./capture-files";
+import type { Answers, Progress, Question, Reply } from "./protocol";
+
+/** Milliseconds that a step may take, and those between two reports of progress. */
+const STEP = 40;
+const REPORT = 250;
+
+interface Pass { step(frames: number): boolean }
+
+let viewer: Viewer | undefined;
+let memory: WebAssembly.Memory | undefined;
+let isCancelled = false;
+
+const say = (reply: Reply): void => postMessage(reply);
+
+/** Lets questions that have come be answered. */
+const others = new MessageChannel();
+function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    others.port1.onmessage = () => resolve();
+    others.port2.postMessage(null);
+  });
+}
+
+/** Makes the steps of a pass, each of as many frames as take a moment. */
+async function run(pass: Pass, between: () => boolean): Promise<void> {
+  let frames = 256;
+  for (;;) {
+    const began = performance.now();
+    const isMore = pass.step(frames);
+    const took = performance.now() - began;
+    frames = Math.max(64, Math.min(1 << 16, Math.round(frames * Math.min(2, STEP / Math.max(took, 1)))));
+    if (!between() || !isMore) return;
+    await pause();
+  }
+}
+
+function opened(): Viewer {
+  if (viewer === undefined) throw new Error("no capture is open");
+  return viewer;
+}
+
+function report(): void {
+  const counts = JSON.parse(opened().progress()) as Omit<Progress, "read" | "size" | "memory">;
+  say({ progress: { ...counts, read: octetsRead(), size: octetsInAll(), memory: memory?.buffer.byteLength ?? 0 } });
+}
+
+async function read(): Promise<void> {
+  let reported = performance.now();
+  await run(opened(), () => {
+    if (performance.now() - reported > REPORT) {
+      report();
+      reported = performance.now();
+    }
+    return !isCancelled;
+  });
+  if (isCancelled) opened().cancel();
+  report();
+}
+
+const json = (text: string): never => JSON.parse(text) as never;
+
+type Handlers = { [Call in keyof Answers]: (...given: Parameters<Answers[Call]>) => ReturnType<Answers[Call]> | Promise<ReturnType<Answers[Call]>> };
+
+const handlers: Handlers = {
+  async open(module, files) {
+    ({ memory } = initSync({ module }));
+    setFiles(files);
+    viewer = new Viewer(files.map((file) => file.name));
+    report();
+    await read();
+  },
+  cancel() { isCancelled = true; },
+  words: () => json(filter_words()),
+  diagnosis: () => json(opened().diagnosis()),
+  select: (query) => opened().select(JSON.stringify(query)),
+  rows: (from, count) => json(opened().rows(from, count)),
+  place: (index) => opened().place(index) ?? null,
+  find: (connection, xid, frame) => opened().find(connection, xid, frame) ?? null,
+  next: (from, kind, backwards) => opened().next(from, kind, backwards) ?? null,
+  groups: (filter, by) => json(opened().groups(filter, by)),
+  findings: () => json(opened().findings()),
+  timeline: (filter, intervals) => json(opened().timeline(filter, intervals)),
+  async explain(index) {
+    const pass = opened().explain(index);
+    try {
+      await run(pass, () => true);
+      const text = pass.finish();
+      const found = JSON.parse(text) as { record: unknown } | null;
+      if (found === null) return null;
+      // The record stands first, as the program prints it.
+      const json = text.slice('{"record":'.length, text.lastIndexOf(',"text":'));
+      return { ...found, json } as never;
+    } finally {
+      pass.free();
+    }
+  },
+  async save(format) {
+    const pass = opened().save(format);
+    try {
+      const parts: BlobPart[] = [];
+      const take = (): boolean => parts.push(pass.take() as Uint8Array<ArrayBuffer>) > 0;
+      await run(pass, take);
+      return new Blob(parts);
+    } finally {
+      pass.free();
+    }
+  },
+};
+
+addEventListener("message", async (event: MessageEvent<Question>) => {
+  const { id, call, arguments: given } = event.data;
+  try {
+    const handler = handlers[call] as (...given: readonly unknown[]) => unknown;
+    say({ id, result: await handler(...given) });
+  } catch (error) {
+    say({ id, error: error instanceof Error ? error.message : String(error) });
+  }
+});
