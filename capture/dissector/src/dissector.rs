@@ -16,7 +16,7 @@ use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::carrier::terminate::Terminate;
 use crate::event::{Event, Report, Terminated};
-use crate::file::{ClockSteps, Frame, Time};
+use crate::file::{ClockSteps, Frame, SetBacks, Time};
 use crate::link::{self, Content, Other, RecentSessions, Sighted, Sighting, TcpSegment};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
@@ -172,6 +172,7 @@ struct DissectorState {
     events: VecDeque<Event>,
     /// The sessions of mirrors that the last frames came through.
     mirrors: RecentSessions,
+    set_backs: SetBacks,
     summary: Summary,
     /// The capture has ended.
     is_finished: bool,
@@ -194,6 +195,7 @@ impl Dissector {
         summary.cut += u64::from((frame.data.len() as u64) < u64::from(frame.length));
         summary.first.get_or_insert(frame.time);
         summary.last = Some(frame.time);
+        self.state.set_backs.frame(frame.number, frame.time);
         let known = self.state.events.len();
         let Sighted { content, sighting, session } = link::sighted(frame);
         if let Some(session) = session {
@@ -316,6 +318,7 @@ impl DissectorState {
             recovery: self.config.recovery,
             steps: &self.config.steps,
             placements: self.config.placements,
+            set_backs: &self.set_backs,
             last_number: &mut self.last_number,
             events: &mut self.events,
         }

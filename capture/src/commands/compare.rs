@@ -36,6 +36,13 @@ the slowest needs at least 48 on each side. For counts it is Fisher's exact test
 all RPCs together may come from another mix of operations, so it counts only if one side has no
 such RPC.
 
+How often chance alone makes the exit status 1:
+Each test errs in at most 1 of 100 comparisons, and in half of these towards worse. There are up to
+five for each operation (latency of all, of the slowest, and three counts) and three of all RPCs, so
+captures that differ by chance alone exit with 1 in at most 4 of 100 comparisons with one operation,
+and 27 of 100 with ten. p ≤ 0.001 makes a tenth of that. Repeat a surprising comparison with another
+pair of captures.
+
 Exit status:
 An operation is 'worse' if the share of RPCs without a reply, that failed or that needed
 retransmission has grown by more than --tolerance, and 'slower' if the median or the 99th percentile

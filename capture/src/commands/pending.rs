@@ -1,6 +1,6 @@
 //! `pending`: the calls without a reply.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::time::Instant;
 
@@ -63,13 +63,15 @@ struct Watched {
     least: u64,
     /// The calls that were not printed yet, by connection, requester and XID.
     calls: BTreeMap<(u32, Side, u32), PendingCall>,
+    /// The calls among them whose reply was sent and is not known to have arrived.
+    replied: BTreeSet<(u32, Side, u32)>,
     /// Time of the last message, and when it was read.
     last: (Time, Instant),
 }
 
 impl Watched {
     fn new(least: u64) -> Self {
-        Self { least, calls: BTreeMap::new(), last: (Time::default(), Instant::now()) }
+        Self { least, calls: BTreeMap::new(), replied: BTreeSet::new(), last: (Time::default(), Instant::now()) }
     }
 
     /// Takes a call that begins to wait, or a message or an RPC that ends a wait.
@@ -82,12 +84,22 @@ impl Watched {
                         self.calls.insert((call.connection, call.requester, call.xid), call);
                     }
                     _ => {
-                        self.calls.remove(&(message.connection, message.sender.other(), message.xid()));
+                        let replied = (message.connection, message.sender.other(), message.xid());
+                        if self.calls.contains_key(&replied) {
+                            self.replied.insert(replied);
+                        }
                     }
                 }
             }
+            // The reply was refused, or is sent again: its call waits on.
+            Event::Recovery(recovered) => {
+                self.replied
+                    .retain(|(connection, _, xid)| *connection != recovered.connection || recovered.xid != Some(*xid));
+            }
             Event::Transaction(transaction) => {
-                self.calls.remove(&(transaction.connection, transaction.requester, transaction.xid));
+                let ended = (transaction.connection, transaction.requester, transaction.xid);
+                self.calls.remove(&ended);
+                self.replied.remove(&ended);
             }
             _ => {}
         }
@@ -98,8 +110,8 @@ impl Watched {
         let (time, read) = self.last;
         let now = Time(time.0.saturating_add(u64::try_from(read.elapsed().as_nanos()).unwrap_or(u64::MAX)));
         let mut overdue = Vec::new();
-        self.calls.retain(|_, call| {
-            let is_due = call.age(now) >= self.least;
+        self.calls.retain(|place, call| {
+            let is_due = call.age(now) >= self.least && !self.replied.contains(place);
             if is_due {
                 overdue.push(call.clone());
             }
@@ -128,7 +140,9 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     let mut watched = arguments.older_than.filter(|_| source.is_live()).map(Watched::new);
     let mut is_headed = false;
     let show = Show { idle: watched.is_some(), all: watched.is_some(), ..show };
-    let done = source.read_given(Config::default(), show, |given, out, known| {
+    let mut config = Config::default();
+    config.recovery = watched.is_some();
+    let done = source.read_given(config, show, |given, out, known| {
         if let Given::Event(event) | Given::Late(event) = given {
             if let Event::Transaction(transaction) = event
                 && known.is_wanted

@@ -238,6 +238,50 @@ fn the_next_step_is_owed_by_whoever_accepted_the_last() {
     assert_eq!(owed(&trace.only()), (Owed::Reply, Delivery::Accepted));
 }
 
+/// The second call, of one packet, follows one that the network lost before it was captured.
+#[test]
+fn a_call_that_was_refused_behind_a_hole_is_owed_by_the_requester() {
+    for refuse in [Wire::nak, Wire::not_ready] {
+        let mut trace = Trace::new();
+        let (answered, reply) = (trace.call(1), trace.reply(1));
+        trace.at(10, &answered).accept(11).at(12, &reply).acknowledge(13);
+        let _lost = trace.call(2);
+        let number = trace.wire.client.next - 1;
+        let call = trace.call(3);
+        let refusal = refuse(&mut trace.wire, Server, number);
+        trace.at(100, &call).at(110, &[refusal]);
+        let transactions = trace.transactions();
+        let rpc = transactions.iter().find(|rpc| rpc.xid == 3).expect("the call was captured");
+        let (owed, delivery) = owed(rpc);
+        assert!(matches!(owed, Owed::Call(refusal) if refusal.stamp.frame == 9), "{owed:?}");
+        assert_eq!(transactions.len(), 2, "of the call that was lost, nothing is known");
+        assert!(matches!(delivery, Delivery::Refused(refusal) if refusal.stamp.frame == 9), "{delivery:?}");
+    }
+}
+
+/// The clock of the machine that captures was set back by a second between call and reply.
+#[test]
+fn a_latency_across_a_clock_that_was_set_back_is_unknown() {
+    let mut trace = Trace::new();
+    let (call, reply) = (trace.call(1), trace.reply(1));
+    trace.at(2_000_000, &call).accept(2_000_010);
+    let packet = vec![0; 40];
+    trace.at(1_000_020, core::slice::from_ref(&packet)).at(2_500_000, &reply).acknowledge(2_500_010);
+    assert_eq!(trace.packets.len(), 8);
+    let (call, reply) = (trace.call(2), trace.reply(2));
+    trace.at(2_600_000, &call).accept(2_600_010).at(2_600_100, &reply).acknowledge(2_600_110);
+    let transactions = trace.transactions();
+    // Frames that follow close enough show that only one of them was late.
+    assert_eq!(transactions.iter().map(microseconds).collect::<Vec<_>>(), [Some(500_000), Some(100)]);
+    for number in 1..10 {
+        trace.packets.insert(5 + number, (1_000_020 + number as u64, packet.clone()));
+    }
+    let transactions = trace.transactions();
+    assert_eq!(transactions.iter().map(microseconds).collect::<Vec<_>>(), [None, Some(100)]);
+    assert_eq!(transactions[0].phases, Err(NotTimed::ClockSetBack));
+    assert!(transactions[0].recovery.is_err() && transactions[0].reply.is_some());
+}
+
 #[test]
 fn however_many_messages_wait_none_counts_as_acknowledged_without_an_acknowledgement() {
     let mut trace = Trace::new();

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::synthetic::By::{Client, Server};
-use crate::synthetic::rpc::{Lists, MSG, message, null, read3, read3_reply, reply, words};
+use crate::synthetic::rpc::{Lists, MSG, call, message, null, read3, read3_reply, reply, words};
 use crate::synthetic::{By, Packet, Wire};
 use crate::transcode::{self, Pcap, Record};
 
@@ -42,6 +42,12 @@ fn compare(arguments: &[&str]) -> (Vec<Value>, String, Option<i32>) {
     let summary = lines.pop().unwrap();
     assert_eq!((&summary["type"], &summary["regression"]), (&json!("summary"), &json!(status == Some(1))));
     assert_eq!(summary["captures"].as_array().unwrap().len(), 2);
+    let left_out = match summary["left_out"]["other_operations_rpcs"].as_u64() {
+        None | Some(0) => String::new(),
+        Some(rpcs) => format!("{rpcs} RPCs of other operations left out"),
+    };
+    let line = text.lines().find(|line| line.ends_with("RPCs of other operations left out"));
+    assert_eq!(line.unwrap_or_default(), left_out);
     (lines, text, status)
 }
 
@@ -328,6 +334,22 @@ fn retransmissions_are_a_regression() {
     assert_eq!((&read["outcome"], &read["p99_significance"]), (&json!("worse"), &json!("too few")));
 }
 
+/// 500 operations are told apart: here the NULL procedures of so many programs, and three more.
+#[test]
+fn rpcs_of_operations_beyond_the_limit_are_counted() {
+    let mut trace = Trace::new();
+    for program in 0..503 {
+        let called = call(program, [400_000 + program, 1, 0], &[]);
+        trace.send(Client, &message(MSG, program, &Lists::default(), &called));
+        trace.send(Server, &message(MSG, program, &Lists::default(), &reply(program, &[])));
+    }
+    let [one, other] = ["many", "more"].map(|name| Scratch::new(name, &trace.records));
+    let (lines, text, status) = compare(&[one.path(), other.path()]);
+    let compared = lines.iter().filter(|line| line["type"] == "compared_operation").count();
+    assert_eq!((compared, status), (500, Some(0)));
+    assert!(text.contains("6 RPCs of other operations left out"), "{text}");
+}
+
 /// The clock steps back between the call and its reply.
 #[test]
 fn a_latency_that_is_not_known_is_not_measured() {
@@ -391,4 +413,24 @@ fn a_rule_that_was_not_broken_before_is_a_regression() {
     // What was broken before, too, is none.
     let (_, _, status) = compare(&[errors.to_str().unwrap(), errors.to_str().unwrap()]);
     assert_eq!(status, Some(0));
+}
+
+/// Three NULL calls, and a fourth with this XID in its RPC header and in that of its reply.
+fn nulls(fourth: u32) -> Vec<Record> {
+    let mut trace = Trace::new();
+    for (xid, inside) in [(1, 1), (2, 2), (3, 3), (4, fourth)] {
+        trace.send(Client, &message(MSG, xid, &Lists::default(), &null(inside)));
+        trace.send(Server, &message(MSG, xid, &Lists::default(), &reply(inside, &[])));
+    }
+    trace.records
+}
+
+#[test]
+fn a_rule_that_is_broken_is_a_regression_though_nothing_else_changed() {
+    let [kept, broken] = [("kept", 4), ("broken", 5)].map(|(name, xid)| Scratch::new(name, &nulls(xid)));
+    let (lines, text, status) = compare(&[kept.path(), broken.path()]);
+    assert!(text.contains("xid-mismatch (error): 0 before, "), "{text}");
+    assert!(!text.contains("worse") && !text.contains("slower"), "{text}");
+    assert_eq!((status, &lines[0]["after"]["faults"]["failed"]), (Some(1), &json!(0)), "{text}");
+    assert_eq!(compare(&[broken.path(), kept.path()]).2, Some(0));
 }

@@ -299,3 +299,177 @@ fn a_server_that_does_not_answer_owes_a_credit_if_all_are_in_use() {
         assert_eq!((times.reached, times.unknown), (50_000 + pending, 0), "until the capture ends");
     }
 }
+
+/// Replies that were lost behind the capture, in microseconds. The first call is answered at 150, and its reply acknowledged.
+mod lost {
+    use super::*;
+
+    fn granted(credits: u32) -> Trace {
+        let mut trace = Trace::new();
+        trace.call(100, 1);
+        trace.reply(150, 1, credits);
+        trace.acknowledge(151);
+        trace
+    }
+
+    impl Trace {
+        fn acknowledge(&mut self, time: u64) {
+            self.packets.push((time, self.wire.ack_all(Client)));
+        }
+
+        /// The client refuses the last of `replies`, and what follows.
+        fn refuse(&mut self, time: u64, replies: u32) {
+            let number = self.wire.server.next - replies;
+            let packet = self.wire.nak(Client, number);
+            self.packets.push((time, packet));
+        }
+
+        /// The packet of this time is sent again.
+        fn again(&mut self, time: u64, first: u64) {
+            let (_, packet) = self.packets.iter().find(|(sent, _)| *sent == first).unwrap();
+            self.packets.push((time, packet.clone()));
+        }
+
+        fn waits(&self, calls: u32) -> (Vec<Result<u64, CreditWaitUnknown>>, [u64; 2]) {
+            let found = self.found(0, None);
+            let times = found.reports[0].credit_times.active;
+            ((1..=calls).map(|xid| found.of(xid).credit_wait).collect(), [times.reached, times.unknown])
+        }
+    }
+
+    #[test]
+    fn a_reply_that_was_refused_returns_its_credit_with_the_copy_that_was_accepted() {
+        let mut trace = granted(1);
+        trace.call(200, 2);
+        trace.reply(300, 2, 1);
+        trace.refuse(310, 1);
+        trace.again(500_300, 300);
+        trace.acknowledge(500_310);
+        trace.call(500_320, 3);
+        // The third is under way for a microsecond.
+        let times = [50_000 + 500_100_000 + 1_000, 0];
+        assert_eq!(trace.waits(3), (vec![Ok(0), Ok(0), Ok(500_100_000)], times));
+    }
+
+    #[test]
+    fn the_next_call_may_come_before_the_acknowledgement_of_the_copy() {
+        let mut trace = granted(1);
+        trace.call(200, 2);
+        trace.reply(300, 2, 1);
+        trace.refuse(310, 1);
+        trace.again(500_300, 300);
+        trace.call(500_305, 3);
+        trace.acknowledge(500_310);
+        assert_eq!(trace.waits(3).0, [Ok(0), Ok(0), Ok(500_100_000)]);
+    }
+
+    #[test]
+    fn replies_that_were_refused_together_return_a_credit_each() {
+        let mut trace = granted(2);
+        trace.call(200, 2);
+        trace.call(210, 3);
+        trace.reply(300, 2, 2);
+        trace.reply(301, 3, 2);
+        trace.refuse(310, 2);
+        trace.again(500_210, 300);
+        trace.again(500_220, 301);
+        trace.acknowledge(500_230);
+        [(500_240, 4), (500_241, 5)].into_iter().for_each(|(time, xid)| trace.call(time, xid));
+        // The fourth and the fifth are under way: the limit is reached again for a microsecond.
+        let waits = vec![Ok(0), Ok(0), Ok(0), Ok(500_000_000), Ok(0)];
+        assert_eq!(trace.waits(5), (waits, [50_000 + 500_000_000 + 1_000, 0]));
+    }
+
+    #[test]
+    fn a_call_before_the_refusal_used_another_credit() {
+        for (credits, wait) in [(8, 0), (2, 585_000)] {
+            let mut trace = granted(credits);
+            trace.call(190, 2);
+            trace.reply(1410, 2, credits);
+            trace.call(1415, 3);
+            trace.refuse(1430, 1);
+            trace.again(2000, 1410);
+            trace.acknowledge(2005);
+            trace.call(2010, 4);
+            let (waits, [reached, unknown]) = trace.waits(4);
+            assert_eq!(waits, [Ok(0), Ok(50_000), Ok(0), Ok(wait)], "{credits}");
+            // At the end, the third and the fourth wait for one microsecond.
+            let end = if credits == 2 { 1_000 } else { 0 };
+            assert_eq!((reached, unknown), (50_000 + wait + end, 0), "{credits}");
+        }
+    }
+
+    #[test]
+    fn the_reply_to_a_call_before_the_refusal_is_refused_too() {
+        let mut trace = granted(2);
+        trace.call(190, 2);
+        trace.reply(1410, 2, 2);
+        trace.call(1415, 3);
+        trace.reply(1420, 3, 2);
+        trace.refuse(1430, 2);
+        trace.again(2000, 1410);
+        trace.again(2001, 1420);
+        trace.acknowledge(2005);
+        trace.call(2010, 4);
+        assert_eq!(trace.waits(4), (vec![Ok(0), Ok(50_000), Ok(0), Ok(585_000)], [50_000 + 585_000, 0]));
+    }
+
+    #[test]
+    fn after_a_time_out_alone_it_is_unknown_when_the_credit_was_returned() {
+        for (credits, expected, unknown) in [(1, Err(CreditWaitUnknown::ReplyArrival), 500_000_000), (8, Ok(0), 0)] {
+            let mut trace = granted(credits);
+            trace.call(200, 2);
+            trace.reply(300, 2, credits);
+            trace.again(500_300, 300);
+            trace.acknowledge(500_310);
+            trace.call(500_320, 3);
+            let (waits, times) = trace.waits(3);
+            assert_eq!(waits, [Ok(0), Ok(0), expected], "{credits}");
+            // With one credit, there was none from the second call to its reply, and for the call at the end.
+            let reached = if credits == 1 { 100_000 + 1_000 } else { 0 };
+            assert_eq!(times, [50_000 + reached, unknown], "{credits}");
+        }
+    }
+
+    /// With one credit, a call shows that the reply before it was accepted.
+    #[test]
+    fn a_call_between_two_copies_takes_the_only_credit() {
+        let mut trace = granted(1);
+        trace.call(200, 2);
+        trace.reply(300, 2, 1);
+        trace.call(400, 3);
+        trace.again(500_300, 300);
+        trace.acknowledge(500_310);
+        trace.reply(500_400, 3, 1);
+        trace.call(500_410, 4);
+        let wait = 500_400_000 - 400_000;
+        assert_eq!(trace.waits(4).0, [Ok(0), Ok(0), Err(CreditWaitUnknown::ReplyArrival), Ok(wait)]);
+    }
+
+    #[test]
+    fn a_reply_that_never_came_again_returns_no_credit() {
+        let mut trace = granted(1);
+        trace.call(200, 2);
+        trace.reply(300, 2, 1);
+        trace.refuse(310, 1);
+        trace.packets.push((5_200, vec![0; 40]));
+        let found = trace.found(0, None);
+        let credits = found.of(2).waiting.unwrap().credits;
+        assert_eq!((credits.waiting, credits.limit), (1, CreditLimit::Reached));
+        assert_eq!(found.reports[0].credit_times.active.reached, 50_000 + 5_000_000);
+    }
+
+    #[test]
+    fn with_calls_given_up_in_between_nothing_is_said() {
+        let mut trace = granted(1);
+        trace.call(200, 2);
+        trace.reply(300, 2, 1);
+        trace.call(305, 3);
+        trace.call(306, 3);
+        trace.refuse(310, 1);
+        trace.again(500_300, 300);
+        trace.acknowledge(500_310);
+        trace.call(500_320, 4);
+        assert_eq!(trace.found(0, None).of(4).credit_wait, Err(CreditWaitUnknown::Missed));
+    }
+}

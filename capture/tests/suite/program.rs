@@ -1035,6 +1035,21 @@ fn a_call_that_waits_too_long_is_printed_while_the_capture_is_read() {
     assert_eq!(next(&streamed)["type"], "summary");
 }
 
+/// The client refuses the reply to 0x23a2ccd4 in frame 162; it comes again in frame 165.
+#[test]
+fn a_call_whose_reply_was_refused_waits_on_while_the_capture_is_read() {
+    let (header, records) = records("lost");
+    let mut streamed = Streamed::start(&["pending", "--json", "-q", "--older-than", "300ms", "-"]);
+    streamed.feed(&header);
+    streamed.feed(&records[..162].concat());
+    let is_it = |line: &String| line.contains("\"0x23a2ccd4\"");
+    let mut lines = core::iter::from_fn(|| streamed.lines.recv_timeout(Duration::from_secs(5)).ok());
+    assert!(lines.any(|line| is_it(&line)), "before the reply is sent again");
+    streamed.feed(&records[162..].concat());
+    drop(streamed.child.stdin.take());
+    assert!(!streamed.lines.iter().any(|line| is_it(&line)), "it was answered in the end");
+}
+
 #[test]
 fn intervals_are_printed_as_they_end() {
     let arguments = ["stats", "-q", "--interval", "1s"];

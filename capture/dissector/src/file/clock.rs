@@ -1,5 +1,7 @@
 //! The clock that frames were captured by.
 
+use std::collections::VecDeque;
+
 use super::frame::Time;
 
 /// Steps back of a capture's clock: frames with an earlier time than the frame before them in the same file.
@@ -60,6 +62,61 @@ impl ClockSteps {
     }
 }
 
+/// A time this much earlier than the one before is no disorder of frames that were captured at the same time.
+const SET_BACK: u64 = 1_000_000;
+/// After frames in disorder, the clock is back where it was within this many frames.
+const DISORDER: u64 = 8;
+/// The most recent places that are kept.
+const PLACES: usize = 16;
+
+/// The places in a capture where its clock was set back.
+#[derive(Debug, Default)]
+pub(crate) struct SetBacks {
+    /// The latest time so far, and since the clock was last set back.
+    latest: Time,
+    /// The first frames after the clock was set back.
+    frames: VecDeque<u64>,
+    /// The latest time before the last of them, until a frame has it again.
+    before: Option<Time>,
+}
+
+impl SetBacks {
+    /// Takes the time of the next frame.
+    #[inline]
+    pub(crate) fn frame(&mut self, number: u64, time: Time) {
+        if time >= self.latest && self.before.is_none() {
+            self.latest = time;
+        } else {
+            self.earlier(number, time);
+        }
+    }
+
+    /// Takes the time of a frame that is earlier than the latest, or follows one that was.
+    #[cold]
+    fn earlier(&mut self, number: u64, time: Time) {
+        if let Some(before) = self.before.filter(|before| time >= *before) {
+            self.before = None;
+            self.frames.retain(|first| number - *first > DISORDER);
+            self.latest = before;
+        }
+        if self.latest.0.saturating_sub(time.0) >= SET_BACK {
+            self.before = Some(self.before.map_or(self.latest, |before| before.max(self.latest)));
+            self.frames.push_back(number);
+            if self.frames.len() > PLACES {
+                self.frames.pop_front();
+            }
+            self.latest = time;
+        }
+        self.latest = self.latest.max(time);
+    }
+
+    /// Returns true if the clock was set back after the first of these frames, up to the second.
+    #[inline]
+    pub(crate) fn is_between(&self, first: u64, last: u64) -> bool {
+        self.frames.iter().any(|frame| (first + 1..=last).contains(frame))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,5 +130,32 @@ mod tests {
         clock.begin();
         clock.frame(7, Time(1));
         assert_eq!(clock.steps(), ClockSteps { count: 2, first_frame: 2, longest_ns: 60, longest_frame: 5 });
+    }
+
+    /// Frames from 1 on at these times in milliseconds: the ones after which the clock was set back.
+    fn set_backs(times: &[u64]) -> Vec<u64> {
+        let mut clock = SetBacks::default();
+        (1..).zip(times).for_each(|(number, time)| clock.frame(number, Time(time * SET_BACK)));
+        clock.frames.into()
+    }
+
+    #[test]
+    fn frames_in_disorder_are_no_clock_that_was_set_back() {
+        assert!(set_backs(&[10, 9, 11, 12]).is_empty());
+        assert!(set_backs(&[10, 3, 4, 5, 6, 7, 8, 9, 10, 11]).is_empty());
+        assert_eq!(set_backs(&[10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]), [2], "that many are not in disorder");
+        assert_eq!(set_backs(&[10, 3, 4]), [2], "not back yet");
+        let mut clock = SetBacks::default();
+        [(1, SET_BACK), (2, 1), (3, 2)].into_iter().for_each(|(number, time)| clock.frame(number, Time(time)));
+        assert!(clock.frames.is_empty(), "less than a millisecond");
+    }
+
+    #[test]
+    fn the_last_places_where_the_clock_was_set_back_are_known() {
+        assert_eq!(set_backs(&[10, 2, 3, 1, 2]), [2, 4]);
+        let mut clock = SetBacks::default();
+        (1..=40).for_each(|number| clock.frame(number, Time((40 - number) * SET_BACK)));
+        assert_eq!((clock.frames.len(), clock.frames.front()), (PLACES, Some(&25)));
+        assert!(clock.is_between(39, 40) && !clock.is_between(40, 41) && clock.is_between(24, 25));
     }
 }

@@ -23,6 +23,7 @@ mod record;
 
 pub use capture::{Capture, Files};
 pub use clock::ClockSteps;
+pub(crate) use clock::SetBacks;
 pub use error::{FileError, Problem};
 pub use frame::{Frame, LinkType, Time};
 pub use reader::Reader;

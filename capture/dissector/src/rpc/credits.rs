@@ -48,6 +48,8 @@ pub enum CreditWaitUnknown {
     JoinedLate,
     /// Calls or replies may be missing from the capture.
     Missed,
+    /// A reply was sent more than once, and the capture does not show which copy the requester accepted.
+    ReplyArrival,
     /// No reply that was seen says how many credits there are.
     NotGranted,
     /// The call is of version 2, or follows one that was refused. A credit of version 2 is for one message, not for one call.
@@ -60,6 +62,7 @@ impl fmt::Display for CreditWaitUnknown {
             Self::CallMissing => "the call is not in the capture",
             Self::JoinedLate => "calls from before the capture may still have waited",
             Self::Missed => "calls or replies may be missing from the capture",
+            Self::ReplyArrival => "it is not known which copy of a reply arrived",
             Self::NotGranted => "how many credits were granted is not known",
             Self::Version2 => "the credits of version 2 are for messages and not for calls",
         })

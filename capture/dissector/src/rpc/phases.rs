@@ -103,6 +103,8 @@ pub enum NotTimed {
     Missed,
     /// Frames are in another order than their times, or packets of the responder before the call that they belong to.
     OutOfOrder,
+    /// The clock of the capture was set back between the call and the reply.
+    ClockSetBack,
     /// Another call that waited at the same time advertised the same handle: which of them data was moved for is not known.
     SharedMemory,
     /// A call with the same XID was not answered before: what was moved may have been for that.
@@ -118,6 +120,7 @@ impl fmt::Display for NotTimed {
             Self::ReplyMissing => "the reply is not all in the capture",
             Self::Missed => "packets between call and reply may be missing from the capture",
             Self::OutOfOrder => "frames of the RPC are out of order in the capture",
+            Self::ClockSetBack => "the clock of the capture was set back between call and reply",
             Self::SharedMemory => "another call that waited advertised the same memory",
             Self::SameXid => "a call before it with the same XID was not answered",
             Self::ArrivalUnknown => {

@@ -83,7 +83,7 @@ impl Transaction {
     pub fn latency(&self) -> Option<u64> {
         match self.phases {
             Ok(phases) => Some(phases.total()),
-            Err(NotTimed::OutOfOrder | NotTimed::ArrivalUnknown) => None,
+            Err(NotTimed::OutOfOrder | NotTimed::ClockSetBack | NotTimed::ArrivalUnknown) => None,
             Err(_) => {
                 let (began, reply) = (self.began?, self.reply.as_ref()?);
                 reply.stamp.time.0.checked_sub(began.time.0)

@@ -176,6 +176,7 @@ impl From<NotTimed> for OwedUnknown {
             | NotTimed::ReplyMissing
             | NotTimed::Missed
             | NotTimed::OutOfOrder
+            | NotTimed::ClockSetBack
             | NotTimed::ArrivalUnknown => Self::Missed,
         }
     }

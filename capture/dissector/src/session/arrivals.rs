@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use super::credits::CreditAccount;
 use super::timeline::Timeline;
 use crate::carrier::operation::{Places, Stamp};
 use crate::carrier::recovery::SILENCE;
@@ -39,6 +40,16 @@ pub(super) struct SentCopies {
     filled: Option<u64>,
 }
 
+/// The copy of a message that its receiver accepted, as far as it is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Acceptance {
+    /// No copy so far.
+    None,
+    At(Stamp),
+    /// One of the copies from the first of these to the second.
+    Between(Stamp, Stamp),
+}
+
 /// A message that was not acknowledged yet.
 #[derive(Debug)]
 pub(super) struct Unacknowledged {
@@ -66,6 +77,20 @@ pub(super) struct EndedRpc {
     pub(super) timeline: Timeline,
     /// Number of signs of loss, when the reply was sent, that belong to no known RPC.
     pub(super) unassigned: u64,
+    pub(super) credit: ReturnedCredit,
+}
+
+/// The credit that a reply returned, as long as the capture may still show that this copy of it was not accepted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReturnedCredit {
+    /// The account before the reply.
+    pub(super) before: CreditAccount,
+    /// Credits that the reply grants.
+    pub(super) granted: Option<u32>,
+    /// The last call before the reply was captured.
+    pub(super) last_call: u64,
+    /// The copy that the account took for the accepted one.
+    pub(super) counted: Acceptance,
 }
 
 /// The calls and replies of one end that were not acknowledged yet, in the order of their places.
@@ -74,18 +99,20 @@ pub(super) struct Arrivals {
     waiting: VecDeque<Unacknowledged>,
     /// The highest place that the other end acknowledged.
     acknowledged: Option<u64>,
-    /// Evidence of holes (TCP); `None` until there is some.
+    /// Evidence of holes; `None` until there is some.
     holes: Option<Box<Holes>>,
     /// Octets of memory that the RPCs take.
     held: usize,
 }
 
-/// Evidence of holes in what an end sends over TCP.
+/// Evidence of holes in what an end sends.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holes {
-    /// The last acknowledgement, and the place that it named.
-    low: Option<(u64, Stamp)>,
-    /// The last packet that filled a hole of the capture, and its place.
+    /// The last refusal by the other end, and the place that it named.
+    refused: Option<(u64, Refusal)>,
+    /// The last acknowledgement that left the oldest message waiting (TCP).
+    low: Option<Stamp>,
+    /// The last packet that filled a hole of the capture, and its place (TCP).
     filled: Option<(u64, Stamp)>,
 }
 
@@ -109,7 +136,16 @@ impl SentCopies {
 
     /// The copy that arrived, if the message was acknowledged and no other copy may have been accepted.
     pub(super) const fn accepted(&self) -> Option<Stamp> {
-        if self.candidates == 1 { Some(self.candidate) } else { None }
+        if let Acceptance::At(stamp) = self.acceptance() { Some(stamp) } else { None }
+    }
+
+    /// The copy that arrived, if one did.
+    pub(super) const fn acceptance(&self) -> Acceptance {
+        match self.candidates {
+            0 => Acceptance::None,
+            1 => Acceptance::At(self.candidate),
+            _ => Acceptance::Between(self.candidate, self.last),
+        }
     }
 
     /// The receiver refuses it: a packet of the message, or one before it, is missing.
@@ -121,7 +157,7 @@ impl SentCopies {
     }
 
     /// Packets are sent again. `keeps` says that the receiver keeps what follows a hole; `low` is the last acknowledgement.
-    fn again(&mut self, places: Places, stamp: Stamp, keeps: bool, low: Option<(u64, Stamp)>) {
+    fn again(&mut self, places: Places, stamp: Stamp, keeps: bool, low: Option<Stamp>) {
         if places.first >= self.end {
             return;
         }
@@ -141,11 +177,10 @@ impl SentCopies {
     }
 
     /// A segment is sent again. The message arrives with the last one that fills a hole before its end.
-    fn fill(&mut self, places: Places, stamp: Stamp, low: Option<(u64, Stamp)>) {
-        // What its sender acknowledges long after a copy, and still without it, shows that the copy did not arrive.
-        let is_behind = low.is_some_and(|(place, acknowledged)| {
-            place + 1 < self.end && acknowledged.time.0.saturating_sub(self.last.time.0) >= SILENCE
-        });
+    fn fill(&mut self, places: Places, stamp: Stamp, low: Option<Stamp>) {
+        // An acknowledgement long after a copy shows that the copy did not arrive, because the message still waits: it named a place
+        // before its end.
+        let is_behind = low.is_some_and(|acknowledged| acknowledged.time.0.saturating_sub(self.last.time.0) >= SILENCE);
         let is_next = self.filled.is_some_and(|filled| places.first >= filled);
         if self.refused.is_some() || is_behind || is_next {
             self.refused.take_if(|(place, _)| places.first <= *place);
@@ -185,6 +220,12 @@ impl Arrivals {
         if self.acknowledged.is_some_and(|acknowledged| acknowledged + 1 >= copies.end) {
             return Added::Arrived(message);
         }
+        // InfiniBand hands over what follows a hole that was never filled only at the end.
+        let is_before = |(_, refusal): &(u64, Refusal)| copies.last.frame < refusal.stamp.frame;
+        let refused = self.holes.as_ref().and_then(|holes| holes.refused);
+        if let Some((place, refusal)) = refused.filter(|refused| !keeps && is_before(refused)) {
+            copies.refuse(place, refusal);
+        }
         // TCP hands over what follows a hole when the hole is filled.
         let filled = self.holes.as_ref().and_then(|holes| holes.filled);
         if let Some((place, filled)) = filled.filter(|_| keeps)
@@ -207,7 +248,7 @@ impl Arrivals {
             return self.pop();
         }
         if keeps {
-            self.holes.get_or_insert_default().low = Some((place, stamp));
+            self.holes.get_or_insert_default().low = Some(stamp);
         }
         None
     }
@@ -234,6 +275,7 @@ impl Arrivals {
 
     /// The other end refuses what is sent from this place on.
     pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) {
+        self.holes.get_or_insert_default().refused = Some((place, refusal));
         self.waiting.iter_mut().for_each(|message| message.copies.refuse(place, refusal));
     }
 
@@ -272,6 +314,12 @@ impl Arrivals {
         let result = message.ended.as_mut().map(|ended| use_it(ended));
         self.held = self.held + message.held() - before;
         result
+    }
+
+    /// The replies that were not acknowledged, in the order of their places.
+    pub(super) fn replies(&mut self) -> impl Iterator<Item = (u64, Acceptance, &mut EndedRpc)> {
+        let waiting = self.waiting.iter_mut();
+        waiting.filter_map(|message| Some((message.call, message.copies.acceptance(), &mut **message.ended.as_mut()?)))
     }
 
     /// Octets of memory that replies take here.
@@ -340,6 +388,7 @@ mod tests {
         message.refuse(8, nak(2));
         message.again(Places { first: 8, end: 10 }, at(3), true, None);
         assert_eq!(message.accepted(), Some(at(3)));
+        assert_eq!(message.delivery(), Delivery::Unacknowledged { times: 2 }, "the hole is filled");
         message.again(Places { first: 11, end: 12 }, at(4), true, None);
         assert_eq!(message.accepted(), Some(at(4)), "another hole");
         message.again(Places { first: 8, end: 10 }, at(300), true, None);
@@ -347,8 +396,16 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_behind_the_hole_does_not_fill_it() {
+        let mut message = message();
+        message.refuse(8, nak(2));
+        message.again(Places { first: 11, end: 13 }, at(3), true, None);
+        assert_eq!(message.delivery(), Delivery::Refused(nak(2)));
+    }
+
+    #[test]
     fn an_acknowledgement_that_stays_below_shows_that_a_segment_did_not_arrive() {
-        for (low, expected) in [(Some((9, at(3))), Some(at(500))), (Some((9, at(1))), None), (None, None)] {
+        for (low, expected) in [(Some(at(3)), Some(at(500))), (Some(at(1)), None), (None, None)] {
             let mut message = message();
             message.again(Places { first: 10, end: 13 }, at(500), true, low);
             assert_eq!(message.accepted(), expected, "{low:?}");

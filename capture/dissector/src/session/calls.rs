@@ -233,7 +233,9 @@ impl Session {
             self.own_for(message.sender, self.places.first, id);
             self.settle(message.sender, self.places, context);
         }
-        self.credits.get_mut(message.sender.other()).answer(id, message.credits(), message.stamp.time);
+        let account = self.credits.get_mut(message.sender.other());
+        let before = *account;
+        account.answer(id, message.credits(), message.stamp.time);
         let mut call = id.and_then(|id| self.take(id));
         if let Some(call) = &mut call {
             call.timeline.reply(self.span);
@@ -271,7 +273,7 @@ impl Session {
         if context.transactions && !is_stray {
             match (Transaction::new(call, Some((&message, reply)), xid), id) {
                 (Some((transaction, Some(timeline))), Some(id)) => {
-                    self.await_end(&message, id, (transaction, timeline), context);
+                    self.await_end(&message, id, (transaction, timeline), before, context);
                 }
                 (transaction, _) => context.ended(transaction.map(|(transaction, _)| transaction)),
             }

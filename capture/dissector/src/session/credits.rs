@@ -32,6 +32,8 @@ pub(super) struct CreditAccount {
     times: CreditTimes,
     /// Availability of credits since the last call.
     lately: Lately,
+    /// Number of changes that cannot be repeated from the calls and replies that are kept.
+    others: u32,
 }
 
 /// Availability of credits since the last call.
@@ -58,6 +60,7 @@ impl Default for CreditAccount {
             since: None,
             times: CreditTimes { reached: 0, unknown: 0 },
             lately: Lately::Unknown(CreditWaitUnknown::JoinedLate),
+            others: 0,
         }
     }
 }
@@ -94,6 +97,7 @@ impl CreditAccount {
 
     /// A call of version 2 is sent. Until a message of version 1 grants credits, it is not known whether there are any.
     pub(super) fn call_v2(&mut self, time: Time) -> Result<u64, CreditWaitUnknown> {
+        self.others = self.others.wrapping_add(1);
         self.change(time, |account| {
             account.seen = account.seen.saturating_add(1);
             account.certain = account.certain.saturating_add(1);
@@ -105,6 +109,7 @@ impl CreditAccount {
 
     /// A reply comes to this call, or to one that was not seen. It grants so many credits, if it shows how many.
     pub(super) fn answer(&mut self, call: Option<u64>, granted: Option<u32>, time: Time) {
+        self.others = self.others.wrapping_add(1);
         self.change(time, |account| {
             // A grant of none is against the rules: a requester without any could never call again.
             account.granted = granted.map(|granted| NonZeroU32::new(granted).unwrap_or(NonZeroU32::MIN));
@@ -115,8 +120,46 @@ impl CreditAccount {
         });
     }
 
+    /// A reply was sent, and may have been accepted or not: its call may still wait, with the credits from before.
+    pub(super) fn doubt(&mut self, call: u64, granted: Option<u32>, time: Time) {
+        if self.hidden == 0 {
+            self.hidden_by = CreditWaitUnknown::ReplyArrival;
+        }
+        self.change(time, |account| {
+            if account.granted.map(NonZeroU32::get) != granted {
+                account.granted = None;
+            }
+            if call > account.doubtful {
+                account.certain = account.certain.saturating_sub(1);
+                account.hidden = account.hidden.saturating_add(1);
+            }
+        });
+    }
+
+    /// A reply that was in [`doubt`](Self::doubt) has been accepted: its call is among the hidden ones.
+    pub(super) fn settle(&mut self, granted: Option<u32>, time: Time) {
+        self.seen = self.seen.saturating_sub(1);
+        self.answer(None, granted, time);
+    }
+
+    /// The last answer is kept: it can be repeated.
+    pub(super) const fn keep_answer(&mut self) {
+        self.others = self.others.wrapping_sub(1);
+    }
+
+    /// True if only calls, and replies that are kept, changed the account since this state.
+    pub(super) const fn can_repeat(&self, before: &Self) -> bool {
+        self.others == before.others
+    }
+
+    /// Returns this state, with the changes until `now` among the ones that can be repeated.
+    pub(super) const fn repeatable(self, now: &Self) -> Self {
+        Self { others: now.others, ..self }
+    }
+
     /// A call waits no longer, and is not answered.
     pub(super) fn end(&mut self, call: u64, time: Time) {
+        self.others = self.others.wrapping_add(1);
         self.change(time, |account| account.remove(call));
     }
 
@@ -128,18 +171,21 @@ impl CreditAccount {
 
     /// A call that waited is no longer followed, and may still wait; or one is sent that is not followed.
     pub(super) fn hide(&mut self, time: Time) {
+        self.others = self.others.wrapping_add(1);
         self.hidden_by = CreditWaitUnknown::Missed;
         self.change(time, |account| account.hidden = account.hidden.saturating_add(1));
     }
 
     /// The capture lacks something of this end: calls, perhaps.
     pub(super) fn miss_calls(&mut self, time: Time) {
+        self.others = self.others.wrapping_add(1);
         self.hidden_by = CreditWaitUnknown::Missed;
         self.change(time, |account| account.hidden = u32::MAX);
     }
 
     /// The capture lacks something of the other end, when `last` was the last call: replies, perhaps, and what they granted.
     pub(super) fn miss_replies(&mut self, last: u64, time: Time) {
+        self.others = self.others.wrapping_add(1);
         self.hidden_by = CreditWaitUnknown::Missed;
         if self.limit() == CreditLimit::Reached {
             // What was missed may have come long ago.

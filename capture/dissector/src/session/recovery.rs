@@ -6,6 +6,7 @@
 
 use super::arrivals::{Added, Arrivals, EndedRpc, SentCopies, Unacknowledged};
 use super::assembly::Span;
+use super::credits::CreditAccount;
 use super::owners::{Owner, WAITING, WaitingSign};
 use super::state::{Context, Session};
 use super::timeline::Timeline;
@@ -65,6 +66,7 @@ impl Session {
             && kind.is_refusal()
         {
             self.arrivals.get_mut(of).refuse(place, Refusal { kind, stamp });
+            self.recount_credits(of.other());
         }
         let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
         let times = (is_again && context.recovery).then(|| self.recoveries.send_again(from, of, place));
@@ -167,6 +169,7 @@ impl Session {
         if is_filling || sign == Sign::Recovery(RecoveryKind::SentAgain) {
             let keeps = self.keeps;
             self.arrivals.get_mut(from).again(places, stamp, (keeps, is_filling && keeps));
+            self.recount_credits(from.other());
         }
     }
 
@@ -184,11 +187,13 @@ impl Session {
         message: &Message,
         call: u64,
         (transaction, timeline): (Transaction, Timeline),
+        before: CreditAccount,
         context: &mut Context<'_>,
     ) {
         let unassigned = self.recoveries.unassigned;
         let copies = self.copies(message.retransmitted);
-        let ended = Some(Box::new(EndedRpc { transaction: Box::new(transaction), timeline, unassigned }));
+        let credit = self.returned_credit(message, before);
+        let ended = Some(Box::new(EndedRpc { transaction: Box::new(transaction), timeline, unassigned, credit }));
         self.await_arrival(message.sender, Unacknowledged { call, copies, ended }, context);
     }
 
@@ -201,7 +206,7 @@ impl Session {
     fn await_arrival(&mut self, sender: Side, message: Unacknowledged, context: &mut Context<'_>) {
         let keeps = self.keeps;
         match self.arrivals.get_mut(sender).send(message, keeps) {
-            Added::Waits => {}
+            Added::Waits => self.recount_credits(sender.other()),
             Added::Arrived(message) => self.arrived(message, context),
             Added::GivenUp(Unacknowledged { copies, ended, .. }) => {
                 if let Some(ended) = ended {
@@ -277,7 +282,7 @@ impl Session {
         outcome: Result<Option<Stamp>, (WaitEnd, Owed, Delivery)>,
         context: &mut Context<'_>,
     ) {
-        let EndedRpc { mut transaction, mut timeline, unassigned } = ended;
+        let EndedRpc { mut transaction, mut timeline, unassigned, .. } = ended;
         let since = self.recoveries.unassigned - unassigned;
         match outcome {
             Ok(accepted) => {
@@ -298,7 +303,7 @@ impl Session {
                 });
             }
         }
-        context.events.push_back(Event::Transaction(transaction));
+        context.give(transaction);
     }
 }
 

@@ -18,11 +18,13 @@ use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::operation::{Places, Side, Sides};
 use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
-use crate::file::Time;
+use crate::file::{SetBacks, Time};
 use crate::link::{Address, Carrier};
 use crate::rpc::credits::CreditTimes;
 use crate::rpc::describe::Way;
+use crate::rpc::phases::NotTimed;
 use crate::rpc::place::CapturedAt;
+use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::transaction::Transaction;
 
@@ -44,6 +46,8 @@ pub(crate) struct Context<'a> {
     pub(crate) steps: &'a StepsWanted,
     /// `true` to record which frames carried each message.
     pub(crate) placements: bool,
+    /// Where the clock of the capture was set back.
+    pub(crate) set_backs: &'a SetBacks,
     /// The number of the last connection that was recognised.
     pub(crate) last_number: &'a mut u32,
     pub(crate) events: &'a mut VecDeque<Event>,
@@ -52,7 +56,19 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     /// Passes on a transaction that has ended.
     pub(super) fn ended(&mut self, transaction: Option<Transaction>) {
-        self.events.extend(transaction.map(Box::new).map(Event::Transaction));
+        transaction.map(Box::new).into_iter().for_each(|transaction| self.give(transaction));
+    }
+
+    /// Passes on a transaction; its time is not known if the clock was set back meanwhile.
+    pub(super) fn give(&mut self, mut transaction: Box<Transaction>) {
+        if let Some((began, reply)) = transaction.began.zip(transaction.reply.as_ref())
+            && transaction.latency().is_some()
+            && self.set_backs.is_between(began.frame, reply.stamp.frame)
+        {
+            transaction.phases = Err(NotTimed::ClockSetBack);
+            transaction.recovery = Err(RecoveryUnknown::NotTimed(NotTimed::ClockSetBack));
+        }
+        self.events.push_back(Event::Transaction(transaction));
     }
 }
 

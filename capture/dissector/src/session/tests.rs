@@ -11,6 +11,7 @@ use crate::carrier::handler::Taken::{self, Done, Early};
 use crate::carrier::operation::Side::{self, Active, Passive};
 use crate::carrier::operation::{Operation, OperationKind, Places, Progress, Sides, Stamp};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
+use crate::file::SetBacks;
 use crate::link::{Address, Carrier};
 use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
@@ -160,6 +161,7 @@ impl Play {
                 recovery: true,
                 steps: &StepsWanted::None,
                 placements: false,
+                set_backs: &SetBacks::default(),
                 last_number,
                 events,
             },
@@ -245,6 +247,18 @@ impl Play {
     fn answered(&self) -> &Answered {
         self.message().detail.as_ref().unwrap().answers.as_ref().unwrap()
     }
+}
+
+#[test]
+fn a_reply_counts_for_memory_until_it_is_acknowledged() {
+    let mut play = Play::new(true);
+    play.sends(&[(Active, call(1, &NONE))]);
+    assert_eq!(play.session.arrivals.passive.held(), 0);
+    play.sends(&[(Passive, reply(1))]);
+    let held = play.session.arrivals.passive.held();
+    assert!((size_of::<Transaction>()..4096).contains(&held), "{held}");
+    play.acknowledge();
+    assert_eq!(play.session.arrivals.passive.held(), 0);
 }
 
 // --- What has to wait for something that the capture holds later ---------------------------------------------------------

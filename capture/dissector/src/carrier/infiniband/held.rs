@@ -58,11 +58,12 @@ impl Packets {
         }
     }
 
-    /// Lets go those from `key` on.
-    pub(super) fn forget_from(&mut self, key: u64) {
-        for held in self.packets.split_off(&key).into_values() {
-            self.octets -= held.size();
-        }
+    /// Takes the packets from `key` on.
+    pub(super) fn take_from(&mut self, key: u64) -> Self {
+        let packets = self.packets.split_off(&key);
+        let octets = packets.values().map(HeldPacket::size).sum();
+        self.octets -= octets;
+        Self { packets, octets }
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -182,7 +183,7 @@ mod tests {
         packets.insert(8, held(800));
         packets.forget_before(7);
         assert_eq!(packets.octets, 1700);
-        packets.forget_from(8);
+        _ = packets.take_from(8);
         assert_eq!(packets.octets, 900);
         assert!(packets.remove(7).is_some());
         assert_eq!(packets.octets, 0);

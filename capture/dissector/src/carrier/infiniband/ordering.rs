@@ -207,7 +207,7 @@ impl Ordering {
             self.drain(sink);
         }
         for side in [Side::Active, Side::Passive] {
-            self.streams.get_mut(side).forget_refused();
+            let unaccepted = self.streams.get_mut(side).take_unaccepted();
             while !self.streams.get(side).refused.packets.is_empty() {
                 self.skip_hole(side, sink);
             }
@@ -216,6 +216,22 @@ impl Ordering {
                 self.skip_hole(side, sink);
             }
             self.lose_responses(side, sink);
+            self.give_unaccepted(unaccepted, sink);
+        }
+    }
+
+    /// Gives the whole Sends that the receiver refused and that never came again: their sender did send them. Operations on memory
+    /// before them were refused too, or are in the hole.
+    fn give_unaccepted<S: OperationSink>(&mut self, unaccepted: Packets, sink: &mut S) {
+        for (number, held) in unaccepted.packets {
+            let Ok(packet) = Transport::decode(&held.octets, held.length) else { continue };
+            let arrival = held.arrival(packet);
+            let is_send = packet.operation == PacketKind::Send && packet.first && packet.last;
+            let kind = self.streams.get_mut(held.from).kind(number, &arrival, self.mtu);
+            if let Some(kind) = kind.filter(|_| is_send) {
+                sink.take(arrival.operation(number, OperationKind::Lost), true);
+                sink.take(arrival.operation(number, kind), true);
+            }
         }
     }
 
@@ -232,6 +248,10 @@ impl Ordering {
 
     /// Gives everything that is held, and no longer waits for responses.
     pub(super) fn let_go<S: OperationSink>(&mut self, sink: &mut S) {
+        // They may still come again.
+        for side in [Side::Active, Side::Passive] {
+            _ = self.streams.get_mut(side).take_unaccepted();
+        }
         self.finish(sink);
         for stream in [&mut self.streams.active, &mut self.streams.passive] {
             stream.reads.clear();

@@ -119,10 +119,10 @@ impl RequestStream {
         })
     }
 
-    /// Drops what the receiver refused, except what it is known to have taken after all: the rest never arrived.
-    pub(super) fn forget_refused(&mut self) {
+    /// Takes what the receiver refused, except what it is known to have taken after all: the rest never arrived.
+    pub(super) fn take_unaccepted(&mut self) -> Packets {
         self.refused.forget_before(self.next.unwrap_or_default());
-        self.refused.forget_from(self.arrived.map_or(0, |(highest, _)| highest + 1));
+        self.refused.take_from(self.arrived.map_or(0, |(highest, _)| highest + 1))
     }
 
     /// The number that the next request should have. If the responses to a Read request could not be counted, `number`

@@ -17,7 +17,7 @@ use crate::output::called::{called_within, operations_within};
 use crate::output::format::line::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::output::format::time::ShownTimes;
 use crate::rpc::credits::CreditLimit;
-use crate::rpc::known::{Direction, Rpc, Security};
+use crate::rpc::known::Security;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
@@ -184,8 +184,8 @@ impl PendingCall {
     /// capture ends.
     #[must_use]
     pub fn of_message(message: &Message) -> Option<Self> {
-        let (rpc, (requester, credits)) = (message.rpc.as_ref()?, message.credit_use?);
-        let Rpc { reverse, callback, procedure, name, security, .. } = *rpc;
+        let (requester, credits) = message.credit_use.filter(|(requester, _)| *requester == message.sender)?;
+        let rpc = message.rpc.as_ref();
         let waiting = Waiting {
             reply_delivery: None,
             end: WaitEnd::Capture,
@@ -195,20 +195,22 @@ impl PendingCall {
             owed: Owed::Unknown(OwedUnknown::StillRead),
             credits,
         };
-        (rpc.direction == Direction::Call).then(|| Self {
+        let (name, procedure) = (rpc.and_then(|rpc| rpc.name), rpc.and_then(|rpc| rpc.procedure));
+        let operations = rpc.map(|rpc| rpc.operations.clone()).unwrap_or_default();
+        Some(Self {
             connection: message.connection,
             xid: message.xid(),
             requester,
             from: message.from,
             to: message.to,
             call: message.stamp,
-            reverse,
-            callback,
+            reverse: rpc.is_some_and(|rpc| rpc.reverse),
+            callback: rpc.map_or(Callback::No, |rpc| rpc.callback),
             procedure,
             name,
-            operations: rpc.operations.clone(),
-            security,
-            called: operations_within(CALLED, name, procedure, &rpc.operations),
+            security: rpc.and_then(|rpc| rpc.security),
+            called: operations_within(CALLED, name, procedure, &operations),
+            operations,
             waiting,
         })
     }

@@ -132,6 +132,7 @@ mod tests {
         assert_eq!(histogram.percentile(100), 1_000_000);
     }
 
+    #[cfg(feature = "text")]
     #[test]
     fn merged_distributions_are_that_of_all_values() {
         let of = |values: core::ops::Range<u64>| {

@@ -76,7 +76,7 @@ pub struct CallsInFlight {
     /// The last number of credits that a reply granted.
     pub granted: Option<u32>,
     /// Nanoseconds during which a requester had as many calls waiting as it had credits, as far as was known by then: that a
-    /// reply was missed may show later.
+    /// reply was missed or refused may show later.
     pub at_limit_ns: u64,
 }
 
