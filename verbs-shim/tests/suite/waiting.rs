@@ -298,8 +298,12 @@ fn a_future_whose_time_is_over_gives_its_call_up() {
         let (call, outcome) = wait(client.start(echo::null(client).with_timeout(SHORT)));
         assert_eq!(outcome, Err(CallError::TimedOut(Progress::Sent)));
         assert!(call.xid() != 0 && begun.elapsed() >= SHORT && begun.elapsed() < Duration::from_secs(5));
-        // It is answered late, and nobody is harmed; then there is no slot for one more call.
+        // It is answered late, before the next call is, and nobody is harmed.
         answer(calls);
+        let next = client.start(echo::null(client));
+        answer(calls);
+        wait(next).1.unwrap();
+        // Then there is no slot for one more call.
         let under_way: Vec<_> = (0..Settings::client().calls()).map(|_| client.start(echo::null(client))).collect();
         let (_, outcome) = wait(client.start(echo::null(client).with_timeout(SHORT)));
         assert_eq!(outcome, Err(CallError::TimedOut(Progress::NotSent)));
