@@ -117,6 +117,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "dumps",
             "files",
             "frames",
+            "anonymize",
             "hostile",
             "round_trip",
             "segments",

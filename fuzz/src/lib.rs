@@ -3,6 +3,7 @@
 //! A target is a thin wrapper around one of these; `cargo test` runs them on the corpus.
 #![deny(unsafe_code)]
 
+mod anonymize;
 mod bodies;
 #[allow(unsafe_code, reason = "it calls the C interface")]
 mod c_endpoints;
@@ -24,6 +25,7 @@ mod segments;
 mod version_2;
 mod wrap;
 
+pub use anonymize::anonymize;
 pub use bodies::nfs;
 pub use c_endpoints::c_endpoints;
 pub use c_interface::c_interface;

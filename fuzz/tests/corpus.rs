@@ -59,6 +59,11 @@ fn frames() {
     replay("frames", rpcrdma_fuzz::frames);
 }
 
+#[test]
+fn anonymized() {
+    replay("anonymize", rpcrdma_fuzz::anonymize);
+}
+
 /// Pieces of captures in encapsulations, lost, cut, repeated and moved before and after.
 #[test]
 fn encapsulated_frames() {

@@ -8,6 +8,7 @@ use crate::carrier::account::Account;
 use crate::carrier::connection::Connection;
 use crate::carrier::connection::Counts;
 use crate::carrier::connection::Rejected;
+use crate::carrier::framed::FramedOctets;
 use crate::carrier::handler::{Handler, Taken};
 use crate::carrier::infiniband::crc;
 use crate::carrier::infiniband::queue_pairs::QueuePairs;
@@ -15,7 +16,7 @@ use crate::carrier::infiniband::transport::Transport;
 use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::carrier::terminate::Terminate;
-use crate::event::{Event, Report, Terminated};
+use crate::event::{Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
 use crate::link::{self, Content, Other, RecentSessions, Sighted, Sighting, TcpSegment};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
@@ -345,6 +346,15 @@ impl Handler for DissectorState {
         last: bool,
     ) -> Taken {
         session.operation(connection, &operation, last, &mut self.context())
+    }
+
+    fn framed(&mut self, connection: &Connection, from: Side, framed: FramedOctets<'_>) {
+        if self.config.placements {
+            let FramedOctets { place, octets, kind } = framed;
+            let (ends, octets) = (connection.ends, octets.to_vec());
+            let framed = FramedPart { connection: connection.key, ends, from, place, octets, kind };
+            self.events.push_back(Event::Framed(Box::new(framed)));
+        }
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! Events found in a capture.
 
-use crate::carrier::connection::{Connection, Counts, Rejected};
+use crate::carrier::connection::{Connection, Counts, Endpoint, Rejected};
+use crate::carrier::framed::FramedKind;
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
 use crate::carrier::recovery::RecoveryKind;
 use crate::carrier::terminate::Terminate;
@@ -35,6 +36,24 @@ pub enum Event {
     Lost(Lost),
     /// Memory was used in a way that, as far as is known, no call allows.
     Memory(Box<MemoryUse>),
+    /// A set-up frame or an FPDU of an iWARP connection. Only [`anonymize`](crate::output::anonymize) asks for it.
+    #[doc(hidden)]
+    Framed(Box<FramedPart>),
+}
+
+/// Octets of a TCP stream that are a set-up frame or an FPDU.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FramedPart {
+    /// The connection, which need not carry RPC-over-RDMA.
+    pub(crate) connection: u64,
+    pub(crate) ends: Sides<Endpoint>,
+    pub(crate) from: Side,
+    /// The place of the first octet in the stream of its sender.
+    pub(crate) place: u64,
+    /// As far as they were captured.
+    pub(crate) octets: Vec<u8>,
+    pub(crate) kind: FramedKind,
 }
 
 impl Event {

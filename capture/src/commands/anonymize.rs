@@ -25,10 +25,10 @@ Kept
   and operation numbers, offsets and counts in files, status
 Left out
   frames of no RPC-over-RDMA connection; comments and interface names of the files
-ICRCs and checksums of IP and UDP are right in the copy if they were. Lengths, times and sizes can
-identify people and files too: look at the copy before you publish it.
-Only RoCE over Ethernet without an encapsulation can be anonymized. With iWARP or InfiniBand in the
-capture the command fails.
+ICRCs, CRCs of MPA, and checksums of IP, UDP and TCP are right in the copy if they were. Lengths,
+times and sizes can identify people and files too: look at the copy before you publish it.
+Only RoCE and iWARP over Ethernet without an encapsulation can be anonymized. With InfiniBand
+without Ethernet in the capture the command fails.
 
 Examples:
   rpcrdma anonymize nfs.pcap -o shared.pcap

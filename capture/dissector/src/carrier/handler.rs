@@ -2,6 +2,7 @@
 
 use super::account::Account;
 use super::connection::{Connection, Counts, Rejected};
+use super::framed::FramedOctets;
 use super::operation::{Operation, Side, Sides, Stamp};
 use super::terminate::Terminate;
 
@@ -28,6 +29,8 @@ pub(crate) trait Handler {
         operation: Operation<'_>,
         last: bool,
     ) -> Taken;
+    /// Octets of a TCP stream were found to be a set-up frame or an FPDU. What they mean follows.
+    fn framed(&mut self, connection: &Connection, from: Side, framed: FramedOctets<'_>);
     /// An end acknowledged what the other sends, up to this place; `is_bare` says that its packet is nothing else.
     fn acknowledged(&mut self, session: &mut Self::Session, by: (Side, Stamp), acknowledged: (u64, bool));
     /// The memory that all connections together hold.

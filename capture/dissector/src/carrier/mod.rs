@@ -5,6 +5,7 @@ pub(crate) mod account;
 pub(crate) mod acknowledgement;
 pub(crate) mod connection;
 mod copies;
+pub(crate) mod framed;
 pub(crate) mod handler;
 pub(crate) mod infiniband;
 pub(crate) mod iwarp;

@@ -51,6 +51,7 @@ impl Checker {
                     connection.lost(lost.from, book);
                 }
             }
+            Event::Framed(_) => {}
             Event::Memory(used) => {
                 if let Some(connection) = connections.get_mut(&used.connection) {
                     connection.memory(used, book);

@@ -5,6 +5,8 @@
 pub(crate) struct FramePlacement {
     /// Number of the frame.
     pub(crate) frame: u64,
+    /// Where the packet or FPDU is in what its sender sends, in the carrier's own numbers.
+    pub(crate) place: u64,
     /// The message that they belong to.
     pub(crate) part: PlacedPart,
     /// Offset of the first octet in the Send, or in the chunk.

@@ -123,11 +123,11 @@ impl Assembly {
 impl Assembled {
     /// Keeps where a part is.
     fn keep(&mut self, part: &Part<'_>) {
-        let Part { stamp, length: octets, .. } = *part;
+        let Part { stamp, length: octets, places, .. } = *part;
         let is_full = self.parts.len() == PARTS;
         match self.parts.last_mut().filter(|_| is_full) {
             Some(last) => last.octets += octets,
-            None => self.parts.push(SendPart { stamp, octets }),
+            None => self.parts.push(SendPart { stamp, octets, place: places.first }),
         }
     }
 

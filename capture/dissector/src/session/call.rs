@@ -276,9 +276,9 @@ impl Call {
             + self.timeline.held()
     }
 
-    /// Records the frame that moved octets of a segment with a Payload stream. Returns by how many octets the memory in use has
+    /// Records the packet that moved octets of a segment with a Payload stream, by frame and place. Returns by how many octets the memory in use has
     /// grown.
-    pub(super) fn place(&mut self, segment: usize, frame: u64, at: u64, length: u64) -> usize {
+    pub(super) fn place(&mut self, segment: usize, (frame, place): (u64, u64), at: u64, length: u64) -> usize {
         let Some((part, before)) = self.message.decode().ok().and_then(|decoded| placed(&decoded.header, segment))
         else {
             return 0;
@@ -286,7 +286,7 @@ impl Call {
         if self.message.placements.as_slice().len() >= PLACEMENTS {
             return 0;
         }
-        self.message.placements.push(FramePlacement { frame, part, at: before.saturating_add(at), length });
+        self.message.placements.push(FramePlacement { frame, place, part, at: before.saturating_add(at), length });
         size_of::<FramePlacement>()
     }
 

@@ -144,7 +144,7 @@ impl Session {
                     call.timeline.log(PacketRun::one(from, Some(Step::Write), stamp, length as u64), held);
                     call.moves(place.segment, at, length as u64, held);
                 });
-                self.place(place, stamp.frame, at, length);
+                self.place(place, (stamp.frame, places.first), at, length);
             }
             OperationKind::ReadRequest { request, length, .. } => {
                 self.own_for(from, places.first, place.call);
@@ -185,7 +185,7 @@ impl Session {
                     call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
                     call.timeline.read(call.is_pulled(), stamp, first_sent);
                 });
-                self.place(place, stamp.frame, base + at, length);
+                self.place(place, (stamp.frame, places.first), base + at, length);
             }
             None => self.unplaced.add(stamp.frame),
         }
@@ -252,12 +252,12 @@ impl Session {
         self.reads.push_back((request, place, at, before));
     }
 
-    /// Records the frame that moved octets of a Payload stream, if that is wanted.
-    fn place(&mut self, place: SegmentPlace, frame: u64, at: u64, length: usize) {
+    /// Records the packet that moved octets of a Payload stream, by frame and place, if that is wanted.
+    fn place(&mut self, place: SegmentPlace, packet: (u64, u64), at: u64, length: usize) {
         if self.keeps_placements
             && let Some(call) = self.calls.get_mut(&place.call)
         {
-            self.held += call.place(place.segment, frame, at, length as u64);
+            self.held += call.place(place.segment, packet, at, length as u64);
         }
     }
 

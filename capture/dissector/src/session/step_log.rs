@@ -22,6 +22,8 @@ const STRETCHES: usize = 256;
 pub(super) struct SendPart {
     pub(super) stamp: Stamp,
     pub(super) octets: usize,
+    /// Its place in what its sender sends.
+    pub(super) place: u64,
 }
 
 /// Returns where in a Send each of its parts is.
@@ -29,7 +31,8 @@ pub(super) fn placements(parts: &[SendPart]) -> Placements {
     let place = |at: &mut u64, part: &SendPart| {
         let (from, length) = (*at, part.octets as u64);
         *at += length;
-        Some(FramePlacement { frame: part.stamp.frame, part: PlacedPart::Send, at: from, length })
+        let SendPart { stamp, place, .. } = *part;
+        Some(FramePlacement { frame: stamp.frame, place, part: PlacedPart::Send, at: from, length })
     };
     parts.iter().scan(0, place).collect()
 }
@@ -58,7 +61,7 @@ impl StepLog {
 
     /// Adds the packets of a Send.
     pub(super) fn add_send(&mut self, from: Side, step: Step, parts: &[SendPart]) {
-        for SendPart { stamp, octets } in parts {
+        for SendPart { stamp, octets, .. } in parts {
             self.add(PacketRun::one(from, Some(step), *stamp, *octets as u64));
         }
     }

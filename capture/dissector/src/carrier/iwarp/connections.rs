@@ -255,6 +255,7 @@ impl<S> Connections<S> {
         handler.account().change(entry.held, 0);
         let mut sink = IwarpSink { handler: &mut *handler, checked: &mut self.checked, verify_crc };
         entry.reassembly.finish(&mut |step| entry.known.step(&step, &mut sink));
+        entry.known.give_unfinished(sink.handler);
         let IwarpConnection { connection, session, is_iwarp, counts: ours, .. } = entry.known;
         let mut counts = entry.reassembly.counted();
         for side in [Side::Active, Side::Passive] {
@@ -302,6 +303,15 @@ impl<S> IwarpConnection<S> {
         [(active, passive), (passive, active)].map(|(source, destination)| Some(TcpFlow { source, destination }))
     }
 
+    /// Gives the FPDUs that will not be complete.
+    fn give_unfinished(&self, handler: &mut impl Handler<Session = S>) {
+        for side in [Side::Active, Side::Passive] {
+            if let Some(octets) = self.framings.get(side).unfinished() {
+                handler.framed(&self.connection, side, octets);
+            }
+        }
+    }
+
     /// Takes what TCP gives.
     fn step<H: Handler<Session = S>>(&mut self, step: &StreamStep<'_>, sink: &mut IwarpSink<'_, H>) {
         match step {
@@ -316,6 +326,9 @@ impl<S> IwarpConnection<S> {
             }
             StreamStep::Lost(from, stamp, octets) => {
                 let framing = self.framings.get_mut(*from);
+                if let Some(octets) = framing.unfinished() {
+                    sink.handler.framed(&self.connection, *from, octets);
+                }
                 framing.lose();
                 if *octets > FAR {
                     framing.forget();
@@ -340,6 +353,7 @@ impl<S> IwarpConnection<S> {
     fn found<H: Handler<Session = S>>(&mut self, piece: &Piece<'_>, found: &Framed<'_>, sink: &mut IwarpSink<'_, H>) {
         let Piece { from, stamp, acknowledges, first_sent, .. } = *piece;
         match *found {
+            Framed::Octets(octets) => sink.handler.framed(&self.connection, from, octets),
             Framed::Setup(setup, end) => self.set_up((from, stamp), &setup, end, sink),
             Framed::Segment { is_wrong: true, .. } if sink.verify_crc => {
                 sink.checked.wrong += 1;

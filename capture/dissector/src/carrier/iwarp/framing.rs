@@ -15,6 +15,7 @@
 use super::ddp::DdpSegment;
 use super::mpa::{self, Markers, Setup};
 use super::tcp::Piece;
+use crate::carrier::framed::{FramedKind, FramedOctets};
 use crate::carrier::operation::{Places, Stamp};
 
 /// Octets of an FPDU whose headers can be judged: length, and the longer of DDP's headers.
@@ -37,6 +38,8 @@ pub(super) enum Framed<'a> {
         /// True if a CRC is in force and wrong.
         is_wrong: bool,
     },
+    /// Octets of the frame or FPDU that comes next.
+    Octets(FramedOctets<'a>),
     /// The next data of this end is lost, or cannot be delimited.
     Lost,
 }
@@ -263,6 +266,7 @@ impl Framing {
         if self.state == FramingState::Beginning {
             let Some(setup) = Setup::decode(frame) else { return FpduVerdict::Refused };
             self.state = FramingState::Following;
+            out(Framed::Octets(FramedOctets { place: self.start, octets: frame, kind: FramedKind::Setup }));
             out(Framed::Setup(setup, end));
             return FpduVerdict::Given;
         }
@@ -277,6 +281,7 @@ impl Framing {
         let decoded = mpa::ulpdu(content).and_then(|(ulpdu, length)| DdpSegment::decode(ulpdu, length));
         let verdict = match decoded {
             Some(segment) => {
+                out(Framed::Octets(self.fpdu(frame)));
                 let is_wrong = self.crc == CrcUse::InForce && crc == FpduCrc::Wrong;
                 let places = Places { first: self.start, end };
                 out(Framed::Segment { segment, began: self.began, places, is_wrong });
@@ -284,6 +289,7 @@ impl Framing {
             }
             // A frame that was cut is still as long as it says.
             None if frame.len() < length => {
+                out(Framed::Octets(self.fpdu(frame)));
                 out(Framed::Lost);
                 FpduVerdict::Given
             }
@@ -295,6 +301,20 @@ impl Framing {
             self.learn(crc, length);
         }
         verdict
+    }
+
+    fn fpdu<'a>(&self, octets: &'a [u8]) -> FramedOctets<'a> {
+        let marker = match self.assumed() {
+            Markers::None => None,
+            Markers::At(place) => Some(place),
+        };
+        FramedOctets { place: self.start, octets, kind: FramedKind::Fpdu { marker } }
+    }
+
+    /// The part of the current FPDU that has come. `None` if it is not certain that it is one.
+    pub(super) fn unfinished(&self) -> Option<FramedOctets<'_>> {
+        let is_known = self.state == FramingState::Following && !self.is_doubtful && self.length > 0;
+        is_known.then(|| self.fpdu(&self.octets))
     }
 
     /// Returns true if what looks like an FPDU is one.
@@ -405,6 +425,7 @@ mod tests {
                     words.push(char::from(b'0' + segment.data.first().copied().unwrap_or_default()));
                     words.push_str(if is_wrong { "?" } else { "" });
                 }
+                Framed::Octets(_) => {}
                 Framed::Lost => words.push('!'),
             });
         }

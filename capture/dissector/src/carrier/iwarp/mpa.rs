@@ -31,8 +31,8 @@ const PRIVATE_DATA: usize = 512;
 /// Octets from one marker to the next.
 const MARKER_SPACING: u64 = 512;
 const MARKER_LEN: usize = 4;
-pub(super) const LENGTH_LEN: usize = 2;
-const CRC_LEN: usize = 4;
+pub(crate) const LENGTH_LEN: usize = 2;
+pub(crate) const CRC_LEN: usize = 4;
 
 static CRC32C: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 
@@ -191,10 +191,16 @@ pub(crate) fn ulpdu(content: &[u8]) -> Option<(&[u8], usize)> {
     Some((rest.get(..length).unwrap_or(rest), length))
 }
 
+/// The CRC of an FPDU, as it is on the wire: of everything before it.
+#[must_use]
+pub(crate) fn crc(covered: &[u8]) -> [u8; CRC_LEN] {
+    CRC32C.checksum(covered).to_le_bytes()
+}
+
 /// Returns true if the CRC at the end of a whole FPDU is right. It covers markers too (RFC 5044 section 4.4).
 #[must_use]
 pub(crate) fn crc_is_right(fpdu: &[u8]) -> bool {
-    fpdu.split_last_chunk().is_some_and(|(covered, crc)| CRC32C.checksum(covered) == u32::from_le_bytes(*crc))
+    fpdu.split_last_chunk().is_some_and(|(covered, last)| crc(covered) == *last)
 }
 
 #[cfg(test)]

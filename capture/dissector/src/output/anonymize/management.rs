@@ -5,10 +5,8 @@
 //! ```
 //! The offsets below count from the first octet of the MAD.
 
-use rpcrdma::private_data::PrivateData;
-
 use super::key::Replacer;
-use super::octets::{keep, put};
+use super::octets::{keep, keep_private_data, put};
 use crate::carrier::connection::service_port;
 
 const DETH: usize = 8;
@@ -31,12 +29,12 @@ pub(super) fn rewrite(from: &[u8], to: &mut [u8], replacer: &mut Replacer) -> Op
         // REJ: the reason, not the additional information.
         0x12 => {
             keep(from, to, 32..36);
-            private_data(from, to, 108);
+            keep_private_data(from, to, 108);
         }
         0x13 => {
             keep(from, to, 36..52);
             identifier(from, to, 52, replacer);
-            private_data(from, to, 60);
+            keep_private_data(from, to, 60);
         }
         // RTU, DREP.
         0x14 | 0x16 => {}
@@ -66,7 +64,7 @@ fn request(from: &[u8], to: &mut [u8], replacer: &mut Replacer) -> Option<()> {
             _ => gid(from, to, at, replacer),
         }
     }
-    private_data(from, to, addresses + 36);
+    keep_private_data(from, to, addresses + 36);
     Some(())
 }
 
@@ -80,13 +78,5 @@ fn gid(from: &[u8], to: &mut [u8], at: usize, replacer: &mut Replacer) {
 fn identifier(from: &[u8], to: &mut [u8], at: usize, replacer: &Replacer) {
     if let Some((from, to)) = from.get(at..at + 8).zip(to.get_mut(at..at + 8)) {
         replacer.value(from, to);
-    }
-}
-
-/// Keeps private data that is RFC 8797's.
-fn private_data(from: &[u8], to: &mut [u8], at: usize) {
-    let is_known = from.get(at..).and_then(|rest| rest.get(..PrivateData::LEN));
-    if is_known.is_some_and(|octets| PrivateData::find(octets).is_some()) {
-        keep(from, to, at..at + PrivateData::LEN);
     }
 }

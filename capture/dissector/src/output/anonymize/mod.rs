@@ -3,20 +3,26 @@
 //!
 //! ```text
 //! frame ── FrameLayout ──→ held ──→ rewritten ──→ file
-//! Send, chunk ── message ──→ what takes the place of the data in its frames
+//! Send, chunk ── message ──→ replacement for the data in its packets or FPDUs
 //! ```
-//! A copy of a frame begins as zeros, and what is understood is written into it (`packet.rs`, `management.rs`). The data of a
-//! packet stays zero unless a message is found in it: then `message.rs` keeps its structure, and replaces the values in it.
-//! So whatever is not understood, or becomes known too late, is overwritten, and never passed through.
+//! A copy of a frame begins as zeros, and what is understood is written into it: `network.rs` for Ethernet and IP, `packet.rs` and
+//! `management.rs` for InfiniBand, `segment.rs` for TCP, `fpdu.rs` and `streams.rs` for iWARP in it. The data of a packet stays zero
+//! unless a message is found in it: then `message.rs` keeps its structure, and replaces the values in it. So whatever is not
+//! understood, or becomes known too late, is overwritten, and never passed through.
 //!
 //! A message is known when its last packet is, and one in chunks when its RPC is over. So frames are held, up to 65,536 of them
 //! and 64 MiB.
 
+mod bounds;
+mod fpdu;
 mod key;
 mod management;
 mod message;
+mod network;
 mod octets;
 mod packet;
+mod segment;
+mod streams;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -37,17 +43,13 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
 use crate::rpc::placement::{FramePlacement, PlacedPart};
 use crate::rpc::transaction::Transaction;
+use bounds::{HELD_FRAMES, HELD_OCTETS, REMEMBERED};
 pub use key::Key;
 use key::Replacer;
 use message::{ChunkLengths, RpcContext};
-use packet::FrameLayout;
-
-/// The most frames that are held until it is known what is in them.
-const HELD_FRAMES: usize = 65_536;
-/// The most octets of frames that are held until it is known what is in them, and of the data of packets that is remembered.
-const HELD_OCTETS: usize = 64 << 20;
-/// The most connections, retransmitted packets and long messages that are remembered.
-const REMEMBERED: usize = 65_536;
+use packet::PacketLayout;
+use segment::SegmentLayout;
+use streams::{StreamEnds, Streams};
 
 /// Takes frames and what is known of them, and writes a copy of the capture without its confidential content.
 ///
@@ -91,6 +93,8 @@ pub struct Anonymizer<W: Write> {
     packets: HashMap<[u8; 16], Vec<u8>>,
     /// Octets of that data.
     packet_octets: usize,
+    /// The FPDUs of iWARP.
+    streams: Streams,
     /// The chunks of long calls and long replies whose RPC is not over: connection, requester, XID.
     long: HashMap<(u32, Side, u32, Direction), ChunkLengths>,
     anonymized: Anonymized,
@@ -102,6 +106,13 @@ enum WrittenFile<W: Write> {
     Pcapng(PcapngFile<W>),
 }
 
+/// Offsets of the parts of a frame.
+#[derive(Debug)]
+enum FrameLayout {
+    Packet(PacketLayout),
+    Segment(SegmentLayout),
+}
+
 /// A frame that waits until it is known what is in it.
 #[derive(Debug)]
 struct UnreadFrame {
@@ -110,12 +121,31 @@ struct UnreadFrame {
     link: LinkType,
     octets: Vec<u8>,
     length: u32,
-    /// `None` if its headers are not understood.
-    layout: Option<FrameLayout>,
-    /// `true` if an InfiniBand packet is in it.
-    is_packet: bool,
+    layout: Result<FrameLayout, NotUnderstood>,
     /// Replacement for its data. `None` for zeros.
     data: Option<Vec<u8>>,
+}
+
+/// Content of a frame whose headers are not all understood.
+#[derive(Clone, Copy, Debug)]
+enum NotUnderstood {
+    /// An InfiniBand packet.
+    Packet,
+    /// A TCP segment between these ends.
+    Segment(StreamEnds),
+    Other,
+}
+
+impl NotUnderstood {
+    fn of(frame: &Frame<'_>) -> Self {
+        match link::decode(frame) {
+            Content::InfiniBand(_) => Self::Packet,
+            Content::Tcp(segment) => {
+                Self::Segment(((segment.source, segment.source_port), (segment.destination, segment.destination_port)))
+            }
+            _ => Self::Other,
+        }
+    }
 }
 
 /// Counts of what was written.
@@ -126,7 +156,8 @@ pub struct Anonymized {
     pub frames: u64,
     /// Frames that belong to no RPC-over-RDMA connection, and were left out.
     pub others: u64,
-    /// Frames with an InfiniBand packet that were left out, because their headers are not understood.
+    /// Frames with an InfiniBand packet, or with a segment of a connection that carries RPC-over-RDMA, that were left out because
+    /// their headers are not understood.
     pub unknown: u64,
     /// Long messages that became known too late, or never, and were overwritten whole.
     pub overwritten: u64,
@@ -165,6 +196,7 @@ impl<W: Write> Anonymizer<W> {
             pairs: HashSet::new(),
             packets: HashMap::new(),
             packet_octets: 0,
+            streams: Streams::default(),
             long: HashMap::new(),
             anonymized: Anonymized::default(),
         }
@@ -182,8 +214,7 @@ impl<W: Write> Anonymizer<W> {
             link: frame.link,
             octets: frame.data.to_vec(),
             length: frame.length,
-            layout: FrameLayout::of(frame),
-            is_packet: matches!(link::decode(frame), Content::InfiniBand(_)),
+            layout: FrameLayout::of(frame).ok_or_else(|| NotUnderstood::of(frame)),
             data: None,
         });
         while self.held.len() > HELD_FRAMES || (self.octets > HELD_OCTETS && self.held.len() > 1) {
@@ -195,11 +226,16 @@ impl<W: Write> Anonymizer<W> {
     /// Takes what was found in the frames.
     ///
     /// # Errors
-    /// A connection whose carrier is not supported: its messages would be missing from the copy.
+    /// A connection whose link layer is not supported: its messages would be missing from the copy.
     pub fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::Opened(opened) => self.connection(&opened.connection)?,
-            Event::Connection(report) if report.number.is_some() => self.connection(&report.connection)?,
+            Event::Opened(opened) => self.connection(opened.number, &opened.connection)?,
+            Event::Connection(report) => {
+                if let Some(number) = report.number {
+                    self.connection(number, &report.connection)?;
+                }
+            }
+            Event::Framed(framed) => self.streams.add(framed),
             Event::Rejected(rejected) => self.pair(rejected.from, rejected.to),
             Event::Message(message) => self.message(message),
             Event::Transaction(transaction) => self.transaction(transaction),
@@ -208,16 +244,14 @@ impl<W: Write> Anonymizer<W> {
         Ok(())
     }
 
-    fn connection(&mut self, connection: &Connection) -> io::Result<()> {
-        let unsupported = match connection.carrier {
-            Carrier::RoceV2 | Carrier::RoceV1 => None,
-            Carrier::Iwarp => Some("iWARP"),
-            Carrier::InfiniBand => Some("InfiniBand without Ethernet"),
-        };
-        if let Some(name) = unsupported {
-            let text =
-                format!("{name} cannot be anonymized yet: the copy would lack all messages of these connections");
+    fn connection(&mut self, number: u32, connection: &Connection) -> io::Result<()> {
+        if connection.carrier == Carrier::InfiniBand {
+            let text = "InfiniBand without Ethernet cannot be anonymized yet: the copy would lack all messages of these connections";
             return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
+        if connection.carrier == Carrier::Iwarp {
+            self.streams.open(number, connection.key, connection.ends);
+            return Ok(());
         }
         let ends = [connection.ends.active, connection.ends.passive];
         for end in ends {
@@ -240,7 +274,7 @@ impl<W: Write> Anonymizer<W> {
 
     fn message(&mut self, message: &Message) {
         let data = message::send(message, &self.replacer);
-        self.put(message.placements.as_slice(), &data);
+        self.put((message.connection, message.sender), message.placements.as_slice(), &data);
         let Ok(decoded) = message.decode() else { return };
         let Some(direction) = message.direction().filter(|_| decoded.header.place() == PayloadPlace::Chunk) else {
             return;
@@ -280,13 +314,15 @@ impl<W: Write> Anonymizer<W> {
                 continue;
             }
             placements.sort_by_key(|placement| placement.at);
-            let mut payload = self.gather(&placements);
+            // Data of a Read chunk comes from the requester, and data of the Reply chunk goes to it.
+            let sender = if part == PlacedPart::Call { requester } else { requester.other() };
+            let mut payload = self.gather((connection, sender), &placements);
             match lengths.filter(|_| !payload.is_empty()) {
                 Some(lengths) => {
                     payload.truncate(usize::try_from(lengths.payload).unwrap_or(usize::MAX));
                     let known = RpcContext { is_whole: payload.len() as u64 == lengths.payload, ..known };
                     let data = message::rpc((xid, &payload), known, &lengths, &self.replacer);
-                    self.put(&placements, &data);
+                    self.put((connection, sender), &placements, &data);
                 }
                 None => self.anonymized.overwritten += 1,
             }
@@ -294,10 +330,12 @@ impl<W: Write> Anonymizer<W> {
     }
 
     /// The octets of a chunk from its first one, as far as the frames with them are held.
-    fn gather(&self, placements: &[FramePlacement]) -> Vec<u8> {
+    fn gather(&mut self, stream: (u32, Side), placements: &[FramePlacement]) -> Vec<u8> {
         let mut payload = Vec::new();
         for placement in placements {
-            let Some(data) = self.held(placement.frame).and_then(UnreadFrame::data) else { break };
+            let of_stream = self.streams.data(stream, placement).map(Cow::Owned);
+            let of_frame = || self.held(placement.frame).and_then(UnreadFrame::data).map(Cow::Borrowed);
+            let Some(data) = of_stream.or_else(of_frame) else { break };
             let reached = payload.len() as u64;
             // What was sent again may overlap.
             let Some(skipped) = reached.checked_sub(placement.at) else { break };
@@ -310,18 +348,23 @@ impl<W: Write> Anonymizer<W> {
         payload
     }
 
-    /// Writes octets to the frames that carried those that they replace.
-    fn put(&mut self, placements: &[FramePlacement], octets: &[u8]) {
+    /// Writes octets to the packets or FPDUs that carried the octets that they replace.
+    fn put(&mut self, stream: (u32, Side), placements: &[FramePlacement], octets: &[u8]) {
         for placement in placements {
             let Ok(at) = usize::try_from(placement.at) else { continue };
+            let octets = octets.get(at..).unwrap_or_default();
+            if self.streams.put(stream, placement, octets) {
+                continue;
+            }
             let Some(first) = self.held.front().map(|first| first.number) else { return };
             let index = placement.frame.checked_sub(first).and_then(|index| usize::try_from(index).ok());
             let Some(held) = index.and_then(|index| self.held.get_mut(index)) else { continue };
-            let Some((layout, original)) = held.layout.as_ref().zip(held.data()) else { continue };
+            let Some((FrameLayout::Packet(layout), original)) = held.layout.as_ref().ok().zip(held.data()) else {
+                continue;
+            };
             if !layout.carries(placement.part) {
                 continue;
             }
-            let octets = octets.get(at..).unwrap_or_default();
             let mut data = vec![0; original.len()];
             data.iter_mut().zip(octets).for_each(|(to, from)| *to = *from);
             if self.packets.len() >= REMEMBERED || self.packet_octets > HELD_OCTETS {
@@ -357,23 +400,16 @@ impl<W: Write> Anonymizer<W> {
     fn write_oldest(&mut self) -> io::Result<()> {
         let Some(held) = self.held.pop_front() else { return Ok(()) };
         self.octets = self.octets.saturating_sub(held.octets.len());
-        let Some(layout) = &held.layout else {
-            *(if held.is_packet { &mut self.anonymized.unknown } else { &mut self.anonymized.others }) += 1;
-            return Ok(());
+        let copy = match &held.layout {
+            Ok(FrameLayout::Packet(layout)) => self.packet(&held, layout),
+            Ok(FrameLayout::Segment(layout)) => self.segment(&held, layout),
+            Err(content) if self.is_lacking(*content) => {
+                self.anonymized.unknown += 1;
+                return Ok(());
+            }
+            Err(_) => None,
         };
-        let (source, destination) = (layout.source, layout.destination);
-        let is_ours = match layout.is_management {
-            true => self.pairs.contains(&[source.min(destination), source.max(destination)]),
-            false => self.ends.contains(&(destination, layout.queue_pair)),
-        };
-        if !is_ours {
-            self.anonymized.others += 1;
-            return Ok(());
-        }
-        let original = held.data().unwrap_or_default();
-        let known = || self.packets.get(&digest(&self.replacer, layout, original)).map(Vec::as_slice);
-        let data = held.data.as_deref().or_else(known).unwrap_or_default().to_vec();
-        let Some(copy) = layout.rewrite(&held.frame(), &data, &mut self.replacer) else {
+        let Some(copy) = copy else {
             self.anonymized.others += 1;
             return Ok(());
         };
@@ -385,11 +421,42 @@ impl<W: Write> Anonymizer<W> {
             WrittenFile::Pcapng(file) => file.frame(frame, core::iter::empty()),
         }
     }
+
+    /// The copy of a frame with an InfiniBand packet. `None` if it belongs to no RPC-over-RDMA connection.
+    fn packet(&mut self, held: &UnreadFrame, layout: &PacketLayout) -> Option<Vec<u8>> {
+        let (source, destination) = (layout.source, layout.destination);
+        let is_ours = match layout.is_management {
+            true => self.pairs.contains(&[source.min(destination), source.max(destination)]),
+            false => self.ends.contains(&(destination, layout.queue_pair)),
+        };
+        if !is_ours {
+            return None;
+        }
+        let original = held.data().unwrap_or_default();
+        let known = || self.packets.get(&digest(&self.replacer, layout, original)).map(Vec::as_slice);
+        let data = held.data.as_deref().or_else(known).unwrap_or_default().to_vec();
+        layout.rewrite(&held.frame(), &data, &mut self.replacer)
+    }
+
+    /// The copy of a frame with a TCP segment. `None` if it belongs to no RPC-over-RDMA connection.
+    /// Returns true if the copy lacks something because the headers of a frame were not understood.
+    fn is_lacking(&self, content: NotUnderstood) -> bool {
+        match content {
+            NotUnderstood::Packet => true,
+            NotUnderstood::Segment(ends) => self.streams.carry(ends),
+            NotUnderstood::Other => false,
+        }
+    }
+
+    fn segment(&mut self, held: &UnreadFrame, layout: &SegmentLayout) -> Option<Vec<u8>> {
+        let data = self.streams.copy(layout, held.data().unwrap_or_default())?;
+        layout.rewrite(&held.frame(), &data, &mut self.replacer)
+    }
 }
 
 /// Names the data of a packet.
-fn digest(replacer: &Replacer, layout: &FrameLayout, data: &[u8]) -> [u8; 16] {
-    let FrameLayout { queue_pair, sequence, destination, operation, .. } = layout;
+fn digest(replacer: &Replacer, layout: &PacketLayout, data: &[u8]) -> [u8; 16] {
+    let PacketLayout { queue_pair, sequence, destination, operation, .. } = layout;
     let header = format!("{destination} {queue_pair} {sequence} {operation:?}");
     replacer.digest(&[header.as_bytes(), data])
 }
@@ -402,11 +469,23 @@ impl UnreadFrame {
 
     /// The data after the transport headers.
     fn data(&self) -> Option<&[u8]> {
-        self.octets.get(self.layout.as_ref()?.data.clone())
+        let data = match self.layout.as_ref().ok()? {
+            FrameLayout::Packet(layout) => &layout.data,
+            FrameLayout::Segment(layout) => &layout.data,
+        };
+        self.octets.get(data.clone())
     }
 }
 
 impl FrameLayout {
+    /// Finds the parts of a frame; `None` if not all of its headers are understood.
+    fn of(frame: &Frame<'_>) -> Option<Self> {
+        let packet = PacketLayout::of(frame).map(Self::Packet);
+        packet.or_else(|| SegmentLayout::of(frame).map(Self::Segment))
+    }
+}
+
+impl PacketLayout {
     /// Returns `true` if a packet of this kind can carry that part of an RPC.
     const fn carries(&self, part: PlacedPart) -> bool {
         matches!(

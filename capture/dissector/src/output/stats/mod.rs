@@ -111,7 +111,7 @@ impl Stats {
             Event::Transaction(transaction) => self.transaction(transaction),
             Event::Connection(report) => self.connection(report),
             Event::Rejected(rejected) => self.rejected(rejected),
-            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) => {}
+            Event::Opened(_) | Event::Lost(_) | Event::Memory(_) | Event::Framed(_) => {}
             // The connection's counts have it.
             Event::Terminated(_) | Event::Recovery(_) => {}
         }

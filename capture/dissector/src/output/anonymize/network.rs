@@ -1,0 +1,132 @@
+//! The Ethernet and network layers of a frame: their offsets, and their copy with other addresses.
+
+use super::key::Replacer;
+use super::octets::{keep, put};
+use crate::file::{Frame, LinkType};
+use crate::link::{self, Network};
+
+const ETHERNET: LinkType = LinkType(1);
+const MAC: usize = 6;
+const IPV4: usize = 20;
+/// An IPv6 header, and a Global Route Header.
+const IPV6: usize = 40;
+/// The most VLAN tags of a frame.
+const TAGS: usize = 4;
+
+/// Offset of the network layer in an Ethernet frame, and its kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NetworkLayout {
+    at: usize,
+    pub(super) kind: NetworkKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NetworkKind {
+    Ipv4,
+    Ipv6,
+    Grh,
+}
+
+impl NetworkLayout {
+    /// Finds the network layer; `None` if the frame is not Ethernet, or its network layer is none of these.
+    pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
+        if frame.link != ETHERNET {
+            return None;
+        }
+        let (octets, kind) = match link::network(frame) {
+            // Without options.
+            Network::Ipv4(octets @ [0x45, ..]) => (octets, NetworkKind::Ipv4),
+            Network::Ipv6(octets) => (octets, NetworkKind::Ipv6),
+            Network::Grh(octets) => (octets, NetworkKind::Grh),
+            _ => return None,
+        };
+        let at = frame.data.len() - octets.len();
+        (at <= 2 * MAC + 4 * TAGS + 2).then_some(Self { at, kind })
+    }
+
+    /// Offset of the first octet after the network header. IPv6 is taken to have no extension headers.
+    pub(super) const fn end(self) -> usize {
+        self.at
+            + match self.kind {
+                NetworkKind::Ipv4 => IPV4,
+                NetworkKind::Ipv6 | NetworkKind::Grh => IPV6,
+            }
+    }
+
+    /// Writes both layers into zeros, without the checksum of IPv4.
+    pub(super) fn rewrite(self, from: &[u8], to: &mut [u8], replacer: &mut Replacer) -> Option<()> {
+        for at in [0, MAC] {
+            let address: [u8; MAC] = *from.get(at..)?.first_chunk()?;
+            put(to, at, &replacer.mac_address(address));
+        }
+        // Tags, and the ethertype.
+        keep(from, to, 2 * MAC..self.at);
+        let at = self.at;
+        match self.kind {
+            NetworkKind::Ipv4 => {
+                // Up to the checksum.
+                keep(from, to, at..at + 10);
+                for at in [at + 12, at + 16] {
+                    put(to, at, &replacer.ipv4(*from.get(at..)?.first_chunk()?));
+                }
+            }
+            NetworkKind::Ipv6 | NetworkKind::Grh => {
+                keep(from, to, at..at + 8);
+                for at in [at + 8, at + 24] {
+                    put(to, at, &replacer.ipv6(*from.get(at..)?.first_chunk()?));
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Makes the checksum of IPv4 right if it was, and wrong if it was wrong.
+    pub(super) fn header_checksum(self, from: &[u8], to: &mut [u8]) {
+        if self.kind == NetworkKind::Ipv4 {
+            let header = self.at..self.at + IPV4;
+            checksum(from, to, header.start + 10, |octets| Some(sum(octets.get(header.clone())?, 0)));
+        }
+    }
+
+    /// The sum over the transport layer of `length` octets, with the pseudo-header. `None` if not all of it was captured.
+    pub(super) fn transport_sum(self, octets: &[u8], protocol: u8, length: usize) -> Option<u16> {
+        let addresses = match self.kind {
+            NetworkKind::Ipv4 => self.at + 12..self.at + IPV4,
+            _ => self.at + 8..self.at + IPV6,
+        };
+        let pseudo = sum(octets.get(addresses)?, u32::from(protocol) + u32::try_from(length).ok()?);
+        let start = self.end();
+        Some(sum(octets.get(start..start.checked_add(length)?)?, u32::from(pseudo)))
+    }
+}
+
+/// Writes the checksum at `at`. `sum_of` adds up what it covers, including itself.
+pub(super) fn checksum(from: &[u8], to: &mut [u8], at: usize, sum_of: impl Fn(&[u8]) -> Option<u16>) {
+    let original = from.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |octets| u16::from_be_bytes(*octets));
+    // In UDP there is none then; elsewhere the adapter was to compute it.
+    if original == 0 {
+        return;
+    }
+    put(to, at, &[0, 0]);
+    let Some((before, after)) = sum_of(from).zip(sum_of(to)) else { return };
+    let right = match !after {
+        0 => 0xffff,
+        right => right,
+    };
+    let checksum = if before == 0xffff { right } else { right ^ 0x5555 };
+    put(to, at, &checksum.to_be_bytes());
+}
+
+/// The one's complement sum of RFC 1071.
+fn sum(octets: &[u8], start: u32) -> u16 {
+    let words = octets.chunks(2).map(|pair| match *pair {
+        [high, low] => u32::from(u16::from_be_bytes([high, low])),
+        [high] => u32::from(high) << 8,
+        _ => 0,
+    });
+    let mut sum = words.fold(u64::from(start), |sum, word| sum + u64::from(word));
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}

@@ -1,0 +1,131 @@
+//! Anonymizes frames, and looks for what the copy should not have.
+
+use rpcrdma_dissector::output::anonymize::{Anonymized, Anonymizer, Key, config};
+use rpcrdma_dissector::{Dissector, Event, Frame, LinkType, Reader, Time};
+
+use crate::captures::Record;
+use crate::script::Script;
+
+/// The most octets of frames that are taken from a file: a few octets of a compressed one may stand for any number.
+const FILE_OCTETS: usize = 1 << 20;
+/// Octets in a row in which replacements under two keys are not equal by chance.
+const TELLING: usize = 8;
+
+/// A copy of a capture: its frames, each with the index of its original.
+struct Copy {
+    frames: Vec<(usize, Vec<u8>)>,
+}
+
+/// Takes a capture file, or a script (see `script.rs`) that says what is done to a piece of a real capture.
+///
+/// The frames are anonymized under two keys. An octet of a copy is zero, or that of the original, or it follows from the key: then
+/// the two copies differ there. If the script only loses, cuts, repeats and moves frames, as many messages and RPCs are found in a
+/// copy as in the frames that it is a copy of.
+///
+/// # Panics
+/// If this does not hold.
+pub fn anonymize(octets: &[u8]) {
+    let (records, honest) = match Reader::new(octets) {
+        Ok(reader) => (records(reader), false),
+        Err(_) => {
+            let Script { records, honest, .. } = Script::new(octets);
+            (records, honest)
+        }
+    };
+    let Some(one) = copy(&records, [0x11; 32]) else { return };
+    let Some(other) = copy(&records, [0x22; 32]) else { unreachable!("a key changes no decision") };
+    assert_eq!(one.frames.len(), other.frames.len(), "a key changes no decision");
+    for ((index, one), (same, other)) in one.frames.iter().zip(&other.frames) {
+        assert_eq!(index, same, "a key changes no decision");
+        if let Some(record) = records.get(*index) {
+            explained(&record.data, one, other, *index);
+        }
+    }
+    if honest {
+        let kept: Vec<Record> = one.frames.iter().filter_map(|(index, _)| records.get(*index).cloned()).collect();
+        let copies: Vec<Record> =
+            kept.iter().zip(one.frames).map(|(record, (_, data))| Record { data, ..record.clone() }).collect();
+        assert_eq!(found(&copies), found(&kept), "messages and RPCs of the copy, and of its originals");
+    }
+}
+
+fn records(mut reader: Reader<&[u8]>) -> Vec<Record> {
+    let (mut records, mut octets) = (Vec::new(), 0);
+    while octets < FILE_OCTETS {
+        let Some(Ok(Frame { number, time, link, data, length })) = reader.next() else { break };
+        octets += data.len() + 1;
+        let (time, link) = (time.0, link.0);
+        records.push(Record { origin: number, time, link, data: data.to_vec(), length });
+    }
+    records
+}
+
+/// The copy under a key; `None` if it is refused.
+fn copy(records: &[Record], key: [u8; 32]) -> Option<Copy> {
+    let (mut file, mut dissector) = (Vec::new(), Dissector::new(config()));
+    let Ok(mut anonymizer) = Anonymizer::new(&mut file, &Key::new(key)) else { unreachable!() };
+    for (number, record) in (1..).zip(records) {
+        let frame = record.frame(number);
+        // The number of the frame is its time, so that its copy can be found.
+        let named = Frame { time: Time(number * 1_000), ..frame };
+        if anonymizer.frame(&named).is_err() {
+            return None;
+        }
+        dissector.frame(&frame);
+        while let Some(event) = dissector.event() {
+            if anonymizer.event(&event).is_err() {
+                return None;
+            }
+        }
+    }
+    dissector.finish();
+    while let Some(event) = dissector.event() {
+        if anonymizer.event(&event).is_err() {
+            return None;
+        }
+    }
+    let Ok(Anonymized { frames, .. }) = anonymizer.finish() else { return None };
+    let Ok(mut reader) = Reader::new(file.as_slice()) else { unreachable!("a copy is a capture file") };
+    let mut copies = Vec::new();
+    while let Some(Ok(frame)) = reader.next() {
+        let index = usize::try_from(frame.time.0 / 1_000).unwrap_or_default().saturating_sub(1);
+        let original = records.get(index).map(|record| (record.data.len(), record.length, LinkType(record.link)));
+        assert_eq!(original, Some((frame.data.len(), frame.length, frame.link)), "the frame that this is a copy of");
+        assert!(copies.last().is_none_or(|(last, _)| *last < index), "each frame is copied once, in its order");
+        copies.push((index, frame.data.to_vec()));
+    }
+    assert_eq!(frames, copies.len() as u64, "each frame that was counted is in the copy");
+    Some(Copy { frames: copies })
+}
+
+/// In no run of octets that chance does not explain are both copies the same, but neither zero nor the original.
+fn explained(original: &[u8], one: &[u8], other: &[u8], index: usize) {
+    let mut unexplained = 0;
+    for (at, ((original, one), other)) in original.iter().zip(one).zip(other).enumerate() {
+        let is_explained = one != other || *one == 0 || one == original;
+        unexplained = if is_explained { 0 } else { unexplained + 1 };
+        assert!(unexplained < TELLING, "octets up to {at} of the copy of frame {}", index + 1);
+    }
+}
+
+/// Numbers of the messages and of the RPCs with a reply.
+fn found(records: &[Record]) -> [u64; 2] {
+    let mut dissector = Dissector::new(config());
+    let mut found = [0; 2];
+    let mut count = |event: Event| match event {
+        Event::Message(_) => found[0] += 1,
+        Event::Transaction(transaction) => found[1] += u64::from(transaction.reply.is_some()),
+        _ => {}
+    };
+    for (number, record) in (1..).zip(records) {
+        dissector.frame(&record.frame(number));
+        while let Some(event) = dissector.event() {
+            count(event);
+        }
+    }
+    dissector.finish();
+    while let Some(event) = dissector.event() {
+        count(event);
+    }
+    found
+}
