@@ -43,6 +43,7 @@ pub enum Event {
 
 /// Octets of a TCP stream that are a set-up frame or an FPDU.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "anonymize"), allow(dead_code, reason = "only `anonymize` reads it"))]
 #[non_exhaustive]
 pub struct FramedPart {
     /// The connection, which need not carry RPC-over-RDMA.
