@@ -130,6 +130,62 @@ fn every_way_of_carrying_the_argument_and_the_result() {
     });
 }
 
+/// Echoes the argument, which begins at `at` in the message, from where it is.
+fn echo_from_message(at: usize) -> impl Fn(Request<Adapter>) + Sync {
+    move |mut request: Request<Adapter>| {
+        let message = request.take_message();
+        assert_eq!(request.message(), b"");
+        let (count, argument) = (message[at - 4..at].to_vec(), message[at..].as_ptr());
+        let length = u32::from_be_bytes(*count.first_chunk().unwrap()) as usize;
+        let reply = request.accept();
+        reply.push(&count);
+        reply.push_part(message, at..at + length).unwrap();
+        assert_eq!(reply.items().next().unwrap().as_ptr(), argument);
+        request.answer().unwrap();
+    }
+}
+
+#[test]
+fn a_data_item_of_a_call_goes_into_the_reply_from_where_it_is() {
+    let (fabric, here, there) = adapters();
+    with_server(&there, Settings::server(), echo_from_message(44), || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        for (length, reducible) in SIZES.iter().flat_map(|length| [(*length, false), (*length, true)]) {
+            let argument = data(length, 9);
+            let stream = echo_call(client.xid(), 1, &argument, reducible);
+            let mut call = Call::new(stream, 28).with_result(vec![0; length]);
+            let before = fabric.copies();
+            client.call(&mut call).unwrap();
+            let after = fabric.copies();
+            assert!(call.result(0) == argument, "{length} {reducible}");
+            assert_eq!(after.moved - before.moved, after.copied - before.copied, "one copy of each octet");
+        }
+    });
+}
+
+#[test]
+fn a_protected_reply_is_not_reduced_even_if_its_call_was_taken_out() {
+    let (_fabric, here, there) = adapters();
+    // RPCSEC_GSS with integrity (RFC 2203 section 5.3.1), of five words.
+    let credential = [6, 20, 1, 0, 1, 2, 0].iter().flat_map(|word: &u32| word.to_be_bytes()).collect::<Vec<u8>>();
+    for (credential, is_reduced) in [(vec![0; 8], true), (credential, false)] {
+        let at = 24 + credential.len() + 8 + 4;
+        with_server(&there, Settings::server(), echo_from_message(at), || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            let argument = data(3000, 2);
+            let head = header(client.xid(), 1);
+            let mut stream = Stream::from([&head[..24], &credential, &[0; 8], &3000_u32.to_be_bytes()].concat());
+            stream.push_item(argument.clone());
+            let mut call = Call::new(stream, 28 + 3000).with_result(vec![0; 3000]);
+            client.call(&mut call).unwrap();
+            assert_eq!(
+                (call.result(0).is_empty(), call.reply().len()),
+                (!is_reduced, if is_reduced { 28 } else { 3028 })
+            );
+        });
+    }
+}
+
 #[test]
 fn chunks_longer_than_a_message_of_the_adapter_are_moved_by_several() {
     let (_fabric, here, there) = adapters();
