@@ -12,7 +12,7 @@ mod found;
 mod synthetic;
 
 use peak_alloc::PeakAlloc;
-use rpcrdma_capture::{Config, Dissector, Frame, LinkType, Time};
+use rpcrdma_dissector::{Config, Dissector, Frame, LinkType, Time};
 
 use synthetic::By::{Client, Server};
 use synthetic::rpc::{Lists, MSG, message, read3};

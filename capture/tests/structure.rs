@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each package's folders and files, in the order in which a frame or a call goes through them: each may import those before it.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     (
         "core",
         &[
@@ -49,7 +49,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
         ],
     ),
     (
-        "capture",
+        "capture/dissector",
         &[
             "file",
             "link",
@@ -63,7 +63,30 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "check",
             "input",
             "output",
-            "program",
+        ],
+    ),
+    (
+        "capture",
+        &[
+            "spool",
+            "failure",
+            "moment",
+            "manual",
+            "interrupt",
+            "wireshark",
+            "destination",
+            "arguments",
+            "dataset",
+            "output",
+            "notices",
+            "filters",
+            "undecided",
+            "reading",
+            "capture",
+            "source",
+            "judge",
+            "conclusion",
+            "commands",
         ],
     ),
     ("verbs-shim", &["verbs", "loopback", "rdma", "message", "trace", "driver", "endpoint"]),
@@ -354,9 +377,10 @@ fn no_folder_imports_one_that_comes_after_it() {
 
 /// Each package, whose names of types are unique, with the files whose twins are told apart by their module's name: it is written
 /// wherever one of them is used.
-const NAMES: [(&str, &[&[&str]]); 7] = [
+const NAMES: [(&str, &[&[&str]]); 8] = [
     ("core", &[&["v1", "v2/family_a", "v2/family_b"], &["endpoint/requester", "endpoint/responder"]]),
     ("capture", &[]),
+    ("capture/dissector", &[]),
     ("verbs-shim", &[&["loopback", "rdma"]]),
     ("verbs-shim/tools", &[&["bin/nfs4-cp/main", "bin/rpcrdma-ping", "bin/rpcrdma-probe", "bin/rpcrdma-serve"]]),
     ("fuzz/gen", &[]),
@@ -498,15 +522,16 @@ fn what_is_proved_or_measured_is_linked_as_what_is_packaged() {
 }
 
 /// Each package, with the most of its comments that may begin with a clause. No number here may grow.
-const CLAUSES: [(&str, usize); 8] = [
+const CLAUSES: [(&str, usize); 9] = [
     ("core", 0),
-    ("core/capi", 56),
+    ("core/capi", 0),
     ("capture", 0),
+    ("capture/dissector", 0),
     ("verbs-shim", 0),
     ("verbs-shim/tools", 0),
-    ("fuzz/gen", 41),
-    ("fuzz/mutator", 2),
-    ("fuzz", 32),
+    ("fuzz/gen", 0),
+    ("fuzz/mutator", 0),
+    ("fuzz", 0),
 ];
 
 /// Words that begin a clause where a comment should begin with a noun (a thing) or a verb (a function).

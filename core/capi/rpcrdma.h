@@ -445,7 +445,7 @@
 #define RPCRDMA_END_SENT 9
 
 /**
- * What came as the reply of version 2 is none.
+ * The message that came as the reply of version 2 is none.
  */
 #define RPCRDMA_END_BAD_REPLY 10
 
@@ -795,7 +795,7 @@
 #define RPCRDMA_OTHER_ERROR 0
 
 /**
- * What became of a call. Unless it is RPCRDMA_OK, nothing was written except what the function says.
+ * Outcome of a call. Unless it is RPCRDMA_OK, nothing was written except what the function names.
  */
 typedef enum rpcrdma_status {
   /**
@@ -811,7 +811,7 @@ typedef enum rpcrdma_status {
    */
   RPCRDMA_UNALIGNED = 2,
   /**
-   * What is written would overlap what is read.
+   * Output would overlap input.
    */
   RPCRDMA_OVERLAP = 3,
   /**
@@ -923,13 +923,13 @@ typedef struct rpcrdma_properties {
    */
   uint32_t segments;
   /**
-   * How it answers calls of the other end, if it is the client: RPCRDMA_REVERSE_NONE and so on.
+   * Support for calls of the other end, if this one is the client: RPCRDMA_REVERSE_NONE and so on.
    */
   uint32_t reverse_direction;
 } rpcrdma_properties;
 
 /**
- * What a connection speaks, as far as that is known.
+ * Version of a connection, as far as it is known.
  */
 typedef struct rpcrdma_state {
   /**
@@ -944,7 +944,7 @@ typedef struct rpcrdma_state {
 #endif
 
 /**
- * What applies to one direction of a connection. In version 2, rpcrdma_channel_terms says it.
+ * Terms of one direction of a connection. In version 2, rpcrdma_channel_terms returns them.
  */
 typedef struct rpcrdma_terms {
   /**
@@ -971,7 +971,7 @@ typedef struct rpcrdma_terms {
 } rpcrdma_terms;
 
 /**
- * What the Calls of an end may advertise.
+ * Limits of the chunks of an end's Calls.
  */
 typedef struct rpcrdma_segment_limits {
   /**
@@ -986,7 +986,7 @@ typedef struct rpcrdma_segment_limits {
 
 #if defined(RPCRDMA_HAS_VERSION_2)
 /**
- * How many messages may be sent now. In version 1, where the endpoints count credits themselves, UINT32_MAX.
+ * Number of messages that may be sent now. In version 1, where the endpoints count credits themselves, UINT32_MAX.
  */
 typedef struct rpcrdma_available {
   /**
@@ -1036,7 +1036,7 @@ typedef struct rpcrdma_read_list {
    */
   const uint8_t *entries;
   /**
-   * How many there are.
+   * Number of entries.
    */
   size_t count;
 } rpcrdma_read_list;
@@ -1055,7 +1055,7 @@ typedef struct rpcrdma_write_list {
    */
   size_t length;
   /**
-   * How many chunks there are.
+   * Number of chunks.
    */
   size_t count;
 } rpcrdma_write_list;
@@ -1071,7 +1071,7 @@ typedef struct rpcrdma_segment_list {
    */
   const uint8_t *segments;
   /**
-   * How many there are.
+   * Number of segments.
    */
   size_t count;
 } rpcrdma_segment_list;
@@ -1128,7 +1128,7 @@ typedef struct rpcrdma_message {
    */
   size_t header_length;
   /**
-   * What follows the header: the Payload stream of RPCRDMA_MSG. Not used for encoding.
+   * Octets behind the header: the Payload stream of RPCRDMA_MSG. Not used for encoding.
    */
   const uint8_t *payload;
   /**
@@ -1169,7 +1169,7 @@ typedef struct rpcrdma_property_list {
    */
   size_t length;
   /**
-   * How many properties there are.
+   * Number of properties.
    */
   size_t count;
 } rpcrdma_property_list;
@@ -1232,7 +1232,7 @@ typedef struct rpcrdma_message_v2 {
    */
   size_t header_length;
   /**
-   * What follows the header. Not used for encoding.
+   * Octets behind the header. Not used for encoding.
    */
   const uint8_t *payload;
   /**
@@ -1250,7 +1250,7 @@ typedef struct rpcrdma_property {
    */
   uint32_t id;
   /**
-   * What its value is: RPCRDMA_DEFAULT_VALUE and so on.
+   * Kind of its value: RPCRDMA_DEFAULT_VALUE and so on.
    */
   uint32_t kind;
   /**
@@ -1262,7 +1262,7 @@ typedef struct rpcrdma_property {
    */
   const uint8_t *octets;
   /**
-   * How many octets.
+   * Number of octets.
    */
   size_t length;
 } rpcrdma_property;
@@ -1276,7 +1276,7 @@ typedef struct rpcrdma_text {
    */
   const char *characters;
   /**
-   * How many.
+   * Number of entries.
    */
   size_t length;
 } rpcrdma_text;
@@ -1294,7 +1294,7 @@ typedef struct rpcrdma_finding {
    */
   struct rpcrdma_text section;
   /**
-   * What it says; empty in a library that was built with EXPLANATIONS=no.
+   * Text of the rule; empty in a library that was built with EXPLANATIONS=no.
    */
   struct rpcrdma_text summary;
   /**
@@ -1306,7 +1306,7 @@ typedef struct rpcrdma_finding {
    */
   uint32_t severity;
   /**
-   * What the receiver has to do: RPCRDMA_REACT_NOT_SAID, RPCRDMA_REACT_DISCARD or RPCRDMA_REACT_ANSWER.
+   * Reaction of the receiver: RPCRDMA_REACT_NOT_SAID, RPCRDMA_REACT_DISCARD or RPCRDMA_REACT_ANSWER.
    */
   uint32_t reaction;
   /**
@@ -1334,7 +1334,7 @@ typedef struct rpcrdma_private_data {
 } rpcrdma_private_data;
 
 /**
- * What applies to a connection.
+ * Terms of a connection.
  */
 typedef struct rpcrdma_agreement {
   /**
@@ -1390,7 +1390,7 @@ typedef struct rpcrdma_call {
    */
   const struct rpcrdma_item *arguments;
   /**
-   * How many, at most RPCRDMA_SEGMENTS.
+   * Number of entries, at most RPCRDMA_SEGMENTS.
    */
   size_t arguments_count;
   /**
@@ -1400,7 +1400,7 @@ typedef struct rpcrdma_call {
    */
   const uint32_t *results;
   /**
-   * How many.
+   * Number of entries.
    */
   size_t results_count;
   /**
@@ -1411,15 +1411,15 @@ typedef struct rpcrdma_call {
 } rpcrdma_call;
 
 /**
- * How many calls there are.
+ * Numbers of calls.
  */
 typedef struct rpcrdma_requester_counts {
   /**
-   * Those that hold a credit: as many Receives as requested credits are enough for their replies.
+   * Calls that hold a credit: as many Receives as requested credits are enough for their replies.
    */
   uint32_t in_flight;
   /**
-   * Those that are sent and not answered: awaited of rpcrdma_channel_available.
+   * Calls that are sent and not answered: `awaited` of rpcrdma_channel_available.
    */
   uint32_t awaited;
   /**
@@ -1429,7 +1429,7 @@ typedef struct rpcrdma_requester_counts {
 } rpcrdma_requester_counts;
 
 /**
- * What happened, for rpcrdma_requester_handle and rpcrdma_responder_handle. kind says which of the other members count.
+ * An event, for rpcrdma_requester_handle and rpcrdma_responder_handle. kind says which of the other members count.
  */
 typedef struct rpcrdma_input {
   /**
@@ -1445,11 +1445,11 @@ typedef struct rpcrdma_input {
    */
   uint64_t call;
   /**
-   * What was received.
+   * The received octets.
    */
   const uint8_t *octets;
   /**
-   * How many octets.
+   * Number of octets.
    */
   size_t length;
   /**
@@ -1505,13 +1505,13 @@ typedef struct rpcrdma_range {
    */
   uint32_t from;
   /**
-   * How many there are.
+   * Number of entries.
    */
   uint32_t length;
 } rpcrdma_range;
 
 /**
- * What is to be done, from rpcrdma_requester_poll and rpcrdma_responder_poll. kind says which of the other members count;
+ * A step for the driver, from rpcrdma_requester_poll and rpcrdma_responder_poll. kind says which of the other members count;
  * the rest are 0.
  */
 typedef struct rpcrdma_output {
@@ -1541,7 +1541,7 @@ typedef struct rpcrdma_output {
    */
   size_t from;
   /**
-   * How many octets.
+   * Number of octets.
    */
   uint64_t length;
   /**
@@ -1578,7 +1578,7 @@ typedef struct rpcrdma_output {
    */
   const uint32_t *results;
   /**
-   * How many results.
+   * Number of results.
    */
   size_t results_count;
   /**
@@ -1586,13 +1586,13 @@ typedef struct rpcrdma_output {
    */
   struct rpcrdma_range ranges[RPCRDMA_RANGES];
   /**
-   * How many ranges.
+   * Number of ranges.
    */
   size_t ranges_count;
 } rpcrdma_output;
 
 /**
- * How large a Call may be; a larger one is answered with an error before anything is pulled.
+ * Largest Call, in octets; a larger one is answered with an error before anything is pulled.
  */
 typedef struct rpcrdma_limits {
   /**
@@ -1618,17 +1618,17 @@ typedef struct rpcrdma_limits {
 } rpcrdma_limits;
 
 /**
- * How many calls there are.
+ * Numbers of calls.
  */
 typedef struct rpcrdma_responder_counts {
   /**
-   * Those that are not answered, and whose Receives have gone back to the driver. In version 2 they still hold the credits
+   * Calls that are not answered, and whose Receives have gone back to the driver. In version 2 they still hold the credits
    * with which they came: there are so many Receives less in room of rpcrdma_channel_available. When it is asked whether an
    * answer may be sent, there is one less, because an answer gives one of them up.
    */
   uint32_t occupied;
   /**
-   * Those that are not answered: owed of rpcrdma_channel_available.
+   * Calls that are not answered: `owed` of rpcrdma_channel_available.
    */
   uint32_t owed;
   /**
@@ -1663,7 +1663,7 @@ typedef struct rpcrdma_reply {
    */
   const struct rpcrdma_item *results;
   /**
-   * How many.
+   * Number of entries.
    */
   size_t results_count;
 } rpcrdma_reply;
@@ -1681,7 +1681,7 @@ typedef struct rpcrdma_auth {
    */
   const uint8_t *body;
   /**
-   * How many: at most 400.
+   * Number of octets: at most 400.
    */
   size_t length;
 } rpcrdma_auth;
@@ -1711,11 +1711,11 @@ typedef struct rpcrdma_rpc_call {
    */
   uint32_t procedure;
   /**
-   * Who calls.
+   * Credentials of the caller.
    */
   struct rpcrdma_auth credential;
   /**
-   * What proves that.
+   * Verifier of the credentials.
    */
   struct rpcrdma_auth verifier;
   /**
@@ -1733,7 +1733,7 @@ typedef struct rpcrdma_rpc_reply {
    */
   uint32_t xid;
   /**
-   * What kind of Reply: RPCRDMA_RPC_ACCEPTED and so on.
+   * Kind of Reply: RPCRDMA_RPC_ACCEPTED and so on.
    */
   uint32_t kind;
   /**
@@ -1884,7 +1884,7 @@ enum rpcrdma_status rpcrdma_channel_terms(struct rpcrdma_channel *channel,
                                           struct rpcrdma_terms *answers);
 
 /**
- * What the Calls of this end may advertise in version 2.
+ * Limits of the chunks of this end's Calls in version 2.
  *
  * RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
  * RPCRDMA_OVERLAP: *limits is in it.
@@ -2188,7 +2188,7 @@ enum rpcrdma_status rpcrdma_encode_private_data(const struct rpcrdma_private_dat
                                                 size_t *length);
 
 /**
- * What a client and a server agree on; NULL for a side that sent no private data, which counts as 1024 octets each way.
+ * Terms that a client and a server agree on; NULL for a side that sent no private data, which counts as 1024 octets each way.
  *
  * RPCRDMA_INVALID: flags are more than an octet.
  */

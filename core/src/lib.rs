@@ -14,7 +14,7 @@
 //!
 //! # Out of scope
 //! This library moves no data: it has no sockets, no adapters and no threads. `rpcrdma-verbs` is a transport built on
-//! it, and `rpcrdma-capture` reads captures with it. It does not interpret NFS: it stops after the RPC header.
+//! it, and `rpcrdma-dissector` reads captures with it. It does not interpret NFS: it stops after the RPC header.
 //!
 //! # Where everything is
 //! ```text

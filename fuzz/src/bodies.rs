@@ -10,13 +10,13 @@
 //! "Which" is a program; bits 0 and 1 of "how" say whether these are results, and of a callback. "First" and "second"
 //! are lengths of chunks; those of a call are at the Positions 44 and 44 more than the first.
 
-use rpcrdma_capture::nfs::{self, Procedure, Reduced, Walk};
+use rpcrdma_dissector::nfs::{self, Procedure, Reduced, Walk};
 
 /// The programs that have tables, and one that has none.
 const PROGRAMS: [u32; 5] = [Procedure::NFS, Procedure::MOUNT, Procedure::NFSACL, Procedure::ECHO, 7];
 /// Octets of an RPC call header without credentials.
 const HEADER: usize = 40;
-/// How often a body is cut: each costs as much as the whole.
+/// Number of cuts of a body: each costs as much as the whole.
 const CUTS: usize = 64;
 
 /// For any octets: stepping over a body ends, finds no more than there is, and finds in a body that was cut nothing

@@ -91,7 +91,7 @@ fn version_2(octets: &[u8], number: u32, family: Family) {
     }
 }
 
-/// What was decoded from the first octets becomes the same octets, in memory of their size and in no less.
+/// A message decoded from the first octets becomes the same octets, in memory of their size and in no less.
 fn encoded(octets: &[u8], header: usize, encode: impl Fn(*mut u8, usize, *mut usize) -> rpcrdma_status) {
     let (mut buffer, mut length) = (vec![0xa5; header], 0);
     assert_eq!(encode(buffer.as_mut_ptr(), header - 1, &mut length), RPCRDMA_NO_ROOM);
@@ -134,7 +134,7 @@ fn channel(side: u32, versions: u32) -> Vec<u64> {
     memory
 }
 
-/// What the channel of a server makes of the octets, after the first message of a client, if there is one.
+/// Reaction of a server's channel to the octets, after the first message of a client, if there is one.
 fn arrived(version: u32, octets: &[u8]) -> u32 {
     let mut memory = channel(RPCRDMA_SERVER, version);
     let server = memory.as_mut_ptr().cast::<rpcrdma_channel>();

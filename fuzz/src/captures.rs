@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use rpcrdma_capture::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Step, Time};
+use rpcrdma_dissector::{Captured, Checker, Config, Dissector, Event, Frame, LinkType, Reader, Step, Time};
 
 /// Scripts name a capture by its index in this list, so new ones go to the end. Numbers are taken modulo the length of
 /// the list, so the scripts in the corpus use the index itself.
@@ -114,7 +114,7 @@ impl Known {
         known
     }
 
-    /// Whether a frame breaks a rule in the undisturbed capture. Remote invalidation that was not announced is reported
+    /// True if a frame breaks a rule in the undisturbed capture. Remote invalidation that was not announced is reported
     /// once per connection: if the first Send that invalidates is missing, for a later one, or for a copy of one.
     pub(crate) fn has(&self, slug: &'static str, frame: u64) -> bool {
         let invalidates = || self.invalidating.iter().any(|known| self.content(*known) == self.content(frame));

@@ -3,7 +3,7 @@
 //! The first octet of the input chooses: 0 stands for text, others for one of [`FORMS`], in which what follows is
 //! printed.
 
-use rpcrdma_capture::HexDump;
+use rpcrdma_dissector::HexDump;
 
 /// The most octets that are printed: more lines than the forms differ in.
 const OCTETS: usize = 1024;
@@ -13,7 +13,7 @@ const MOST: usize = 1 << 20;
 /// Prints a line of at most 16 octets; the number is its offset.
 type Form = fn(usize, &[u8]) -> String;
 
-/// What other programs print.
+/// Dumps as other programs print them.
 const FORMS: [Form; 8] = [
     // xxd -p.
     |_, line| joined(line, ""),

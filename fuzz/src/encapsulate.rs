@@ -139,7 +139,7 @@ fn ipv6(next: u8, payload: &[u8]) -> Vec<u8> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]
 mod tests {
-    use rpcrdma_capture::link::{Content, decode};
+    use rpcrdma_dissector::link::{Content, decode};
 
     use super::*;
     use crate::captures::Known;

@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Read};
 
-use rpcrdma_capture::Capture;
+use rpcrdma_dissector::Capture;
 
 /// The most octets of frames that are taken from a file: a few octets of a compressed one may stand for any number.
 const OCTETS: usize = 4 << 20;
@@ -28,7 +28,7 @@ pub fn files(octets: &[u8]) {
 /// Number, time, link type, octets, and length on the wire.
 type FrameRead = (u64, u64, u16, Vec<u8>, u32);
 
-/// What was found in a file.
+/// Counts of a file.
 struct FileRead {
     frames: Vec<FrameRead>,
     is_broken: bool,

@@ -2,15 +2,15 @@
 
 use std::io::{self, Write};
 
-use rpcrdma_capture::output::export::Exporter;
-use rpcrdma_capture::output::file_names::FileNames;
-use rpcrdma_capture::output::findings::Findings;
-use rpcrdma_capture::output::format::screen::Screen;
-use rpcrdma_capture::output::lines::Lines;
-use rpcrdma_capture::output::messages;
-use rpcrdma_capture::output::messages::tree;
-use rpcrdma_capture::output::transactions;
-use rpcrdma_capture::{
+use rpcrdma_dissector::output::export::Exporter;
+use rpcrdma_dissector::output::file_names::FileNames;
+use rpcrdma_dissector::output::findings::Findings;
+use rpcrdma_dissector::output::format::screen::Screen;
+use rpcrdma_dissector::output::lines::Lines;
+use rpcrdma_dissector::output::messages;
+use rpcrdma_dissector::output::messages::tree;
+use rpcrdma_dissector::output::transactions;
+use rpcrdma_dissector::{
     Captured, Checker, Config, Dissector, Event, Files, Found, Frame, Message, Reader, Rebuilt, Time, Transaction,
 };
 

@@ -1,4 +1,4 @@
-//! What the fuzz targets do, as functions of octets: each panics if something is not as it must be.
+//! The fuzz targets, as functions of octets: each panics if a property does not hold.
 //!
 //! A target is a thin wrapper around one of these; `cargo test` runs them on the corpus.
 #![deny(unsafe_code)]

@@ -1,4 +1,4 @@
-//! What must hold: the codec and the reference decoder agree, and an encoder writes as much as it says.
+//! Properties: the codec and the reference decoder agree, and an encoder writes as many octets as it says.
 
 use core::fmt::Debug;
 

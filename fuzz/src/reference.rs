@@ -31,7 +31,7 @@ pub struct Header {
     pub xid: u32,
     /// `rdma_credit`.
     pub credit: u32,
-    /// What `rdma_proc` selects.
+    /// The part that `rdma_proc` selects.
     pub body: Body,
 }
 
@@ -71,9 +71,9 @@ pub type Auth = (u32, Vec<u8>);
 pub struct Call {
     /// Transaction ID, version of RPC, program, its version, procedure.
     pub words: [u32; 5],
-    /// Who calls.
+    /// Credentials of the caller.
     pub credential: Auth,
-    /// What proves it.
+    /// Verifier of the credentials.
     pub verifier: Auth,
 }
 
@@ -118,7 +118,7 @@ fn fault<'a, T>(kind: &'static str, left: usize) -> Parsed<'a, T> {
     Err(Err::Error(Fault { kind: Some(kind), left }))
 }
 
-/// What the parser found, and how many octets are left; `kind` is the error for input that ends too early.
+/// Result of the parser, and the number of octets left; `kind` is the error for input that ends too early.
 fn finish<'a, T>(input: &'a [u8], kind: &'static str, parsed: Parsed<'a, T>) -> Result<(T, usize), Refusal> {
     match parsed {
         Ok((rest, value)) => Ok((value, rest.len())),
@@ -223,7 +223,7 @@ fn end(input: &[u8]) -> Parsed<'_, ()> {
     }
 }
 
-/// What goes back for a refused header: RFC 8166 section 4.5.
+/// Answer to a refused header: RFC 8166 section 4.5.
 #[must_use]
 pub fn reaction(kind: &str, is_responder: bool) -> &'static str {
     match kind {

@@ -96,7 +96,7 @@ struct Chosen {
     credit: u32,
     body: ChosenBody,
     lists: ChosenLists,
-    /// What a Responder is supposed to have written.
+    /// Octets that a Responder is supposed to have written.
     written: Vec<u32>,
 }
 

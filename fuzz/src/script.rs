@@ -18,7 +18,7 @@
 //! stands for one of 64 short pieces. Numbers are big-endian and taken modulo what is possible, so that every input is
 //! a script. The kind 0x14 puts all frames into the encapsulation that "value" names, also into several, one around the other.
 
-use rpcrdma_capture::Config;
+use rpcrdma_dissector::Config;
 
 use crate::captures::{Known, Record};
 use crate::encapsulate::{ADDED, encapsulate};
@@ -28,7 +28,7 @@ use crate::wrap::wrap;
 const FRAMES: usize = 8192;
 /// The most octets that they have together.
 const OCTETS: usize = 8 << 20;
-/// How many frames of a capture an input can name.
+/// Number of frames of a capture that an input can name.
 const MANY: usize = 1 << 13;
 /// The most frames that it gets if it names more.
 const SHORT: usize = 64;
@@ -48,7 +48,7 @@ pub(crate) struct Script {
     pub(crate) known: &'static Known,
     pub(crate) records: Vec<Record>,
     pub(crate) config: Config,
-    /// Whether frames were only lost, cut, repeated or moved: then every octet that is found must be right.
+    /// True if frames were only lost, cut, repeated or moved: then every octet that is found must be right.
     pub(crate) honest: bool,
 }
 

@@ -1,6 +1,6 @@
 //! iWARP in other TCP segments than those it was captured in.
 
-use rpcrdma_capture::{Config, Dissector, Event};
+use rpcrdma_dissector::{Config, Dissector, Event};
 use rpcrdma_gen::Choices;
 
 use crate::captures::{Known, Record};

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use rpcrdma_capture::check::Checker;
-use rpcrdma_capture::output::annotate::{Annotated, Annotator};
-use rpcrdma_capture::output::export::Exporter;
-use rpcrdma_capture::{
+use rpcrdma_dissector::check::Checker;
+use rpcrdma_dissector::output::annotate::{Annotated, Annotator};
+use rpcrdma_dissector::output::export::Exporter;
+use rpcrdma_dissector::{
     Capture, Config, Dissector, Event, Events, Frame, LinkType, Recovered, RecoveryKind, StepsWanted, Time,
 };
 

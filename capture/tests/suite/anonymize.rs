@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use rpcrdma_capture::output::annotate::Annotator;
-use rpcrdma_capture::output::anonymize::{Anonymized, Anonymizer, Key, config};
-use rpcrdma_capture::{Config, Dissector, Event, Frame, LinkType, Reader, Time, verify_crc};
+use rpcrdma_dissector::output::annotate::Annotator;
+use rpcrdma_dissector::output::anonymize::{Anonymized, Anonymizer, Key, config};
+use rpcrdma_dissector::{Config, Dissector, Event, Frame, LinkType, Reader, Time, verify_crc};
 use serde_json::Value;
 
 use crate::command::{run, stderr, stdout};

@@ -1,7 +1,7 @@
 //! When an RPC is over, and who owes the next step, if packets were lost after they were captured: hand-made captures with known
 //! times, in microseconds.
 
-use rpcrdma_capture::{
+use rpcrdma_dissector::{
     Config, Delivery, Dissector, Event, Frame, LinkType, NotTimed, Owed, PacketRun, Reader, RecoveryKind, Side, Step,
     StepsWanted, Time, Transaction,
 };

@@ -1,7 +1,7 @@
 //! For how long requesters had no credit, measured against the times of calls and replies and the credits in the replies.
 
-use rpcrdma_capture::output::stats::{IntervalStatistics, Intervals};
-use rpcrdma_capture::{
+use rpcrdma_dissector::output::stats::{IntervalStatistics, Intervals};
+use rpcrdma_dissector::{
     Config, CreditLimit, CreditWaitUnknown, Dissector, Event, Frame, LinkType, Owed, Reader, Time, Transaction,
 };
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::output::diagnosis::{CAUSES, Diagnoser, Diagnosis};
-use rpcrdma_capture::{Checker, Config, Dissector, Frame, LinkType, Time};
+use rpcrdma_dissector::output::diagnosis::{CAUSES, Diagnoser, Diagnosis};
+use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, message, null, octets, read3, reply, words, write3, write3_reply};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fs, process};
 
-use rpcrdma_capture::link::{Content, Packet, decode};
-use rpcrdma_capture::{Captured, Config, Dissector, Frame, LinkType, Sides, Time};
+use rpcrdma_dissector::link::{Content, Packet, decode};
+use rpcrdma_dissector::{Captured, Config, Dissector, Frame, LinkType, Sides, Time};
 
 use crate::command::{run, stderr, stdout};
 use crate::found::Found;

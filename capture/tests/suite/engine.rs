@@ -1,10 +1,10 @@
 //! The way from packets to RPCs, shown by traffic that no real peer would send on demand: one test for each sentence of what
 //! the engine promises about order, loss, connections, memory and the forms a call and a reply can have.
 
-use rpcrdma_capture::nfs::{Callback, WalkError};
-use rpcrdma_capture::output::file_names::FileNames;
-use rpcrdma_capture::output::transactions;
-use rpcrdma_capture::{
+use rpcrdma_dissector::nfs::{Callback, WalkError};
+use rpcrdma_dissector::output::file_names::FileNames;
+use rpcrdma_dissector::output::transactions;
+use rpcrdma_dissector::{
     Captured, ChunkName, Config, Counts, Files, Form, Half, NotRebuilt, Rebuilt, Security, Side, Transaction,
 };
 
@@ -1027,7 +1027,7 @@ fn called_back(announced: &[Vec<u8>], program: u32) -> (Option<&'static str>, Ca
     let rpc = found.messages[announced.len() * 2].rpc.as_ref().unwrap();
     assert_eq!((rpc.name, rpc.callback), (transaction.name, transaction.callback));
     let mut object = Vec::new();
-    rpcrdma_capture::output::transactions::write_json(
+    rpcrdma_dissector::output::transactions::write_json(
         &mut object,
         transaction,
         &Files::default(),

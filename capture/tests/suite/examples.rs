@@ -1,15 +1,15 @@
 //! The examples, run on shipped captures.
 
-#[path = "../../examples/read_octets_by_client.rs"]
+#[path = "../../dissector/examples/read_octets_by_client.rs"]
 #[allow(dead_code, unreachable_pub, reason = "its `main` is not called")]
 mod read_octets_by_client;
-#[path = "../../examples/watch_pipe.rs"]
+#[path = "../../dissector/examples/watch_pipe.rs"]
 #[allow(dead_code, unreachable_pub, reason = "its `main` is not called")]
 mod watch_pipe;
 
 use std::fs::{self, File};
 
-use rpcrdma_capture::{Address, Capture};
+use rpcrdma_dissector::{Address, Capture};
 
 fn path(name: &str) -> String {
     [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat()
@@ -42,6 +42,6 @@ fn rpcs_are_printed_as_they_end() {
 /// The documentation of the library uses it, as only what is in its package is there for whoever reads that.
 #[test]
 fn the_capture_among_the_examples_is_a_shipped_one() {
-    let copy = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/nfs.pcap");
+    let copy = concat!(env!("CARGO_MANIFEST_DIR"), "/dissector/examples/nfs.pcap");
     assert_eq!(fs::read(copy).unwrap(), fs::read(path("reduced_reply")).unwrap());
 }

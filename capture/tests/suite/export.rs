@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use rpcrdma_capture::output::export::{Exported, Exporter};
-use rpcrdma_capture::{Address, Capture, Config, Events, Transaction};
+use rpcrdma_dissector::output::export::{Exported, Exporter};
+use rpcrdma_dissector::{Address, Capture, Config, Events, Transaction};
 use sha2::{Digest, Sha256};
 
 /// Name, RPCs, and calls of the NFS program from the client. `tshark -2 -Y 'rpcordma && rpc.msgtyp == 0'` counts the
@@ -209,7 +209,7 @@ fn a_reply_comes_as_long_after_its_call_as_the_rpc_took() {
 fn a_reply_that_cannot_be_rebuilt_leaves_its_call() {
     let mut transactions = transactions("nfs41");
     let read = transactions.iter_mut().find(|t| t.write_octets > 0).unwrap();
-    read.reply.as_mut().unwrap().message = Err(rpcrdma_capture::NotRebuilt::TooMuch);
+    read.reply.as_mut().unwrap().message = Err(rpcrdma_dissector::NotRebuilt::TooMuch);
     let other = transactions.iter_mut().find(|t| t.write_octets == 0).unwrap();
     other.call = None;
     let (file, exported) = export(&transactions);

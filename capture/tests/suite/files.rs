@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::mpsc;
 
-use rpcrdma_capture::{Capture, FileError, Problem, Reader, Time};
+use rpcrdma_dissector::{Capture, FileError, Problem, Reader, Time};
 
 use crate::transcode::{self, Pcap, Pcapng, Record};
 

@@ -1,13 +1,13 @@
 //! One Send by itself: what is said of it, and what is wrong with it.
 
 use rpcrdma::v2::Family;
-use rpcrdma_capture::check::send::findings;
-use rpcrdma_capture::output::messages;
-use rpcrdma_capture::output::messages::tree;
-use rpcrdma_capture::{Direction, Status, lone_message};
+use rpcrdma_dissector::check::send::findings;
+use rpcrdma_dissector::output::messages;
+use rpcrdma_dissector::output::messages::tree;
+use rpcrdma_dissector::{Direction, Status, lone_message};
 
 /// The Send in frame 118 of nfs41.pcap, an NFSv4 READ with a Write chunk.
-const READ: &str = include_str!("../../src/input/hexdump/plain.hex");
+const READ: &str = include_str!("../../dissector/src/input/hexdump/plain.hex");
 
 /// The octets of words written with `0x`, and of digits without.
 fn octets(text: &str) -> Vec<u8> {

@@ -2,7 +2,7 @@
 //!
 //! Headers are written here as RFC 9293, 5044, 5041, 5040 and 8166 have them; no code is shared with the package.
 
-use rpcrdma_capture::{
+use rpcrdma_dissector::{
     Address, Captured, Checker, Config, Dissector, Frame, LinkType, NotRebuilt, Other, Time, Transaction,
 };
 

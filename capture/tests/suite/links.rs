@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::link::{Content, Other, Packet, decode};
-use rpcrdma_capture::{Address, Carrier, CrcVerdict, Frame, LinkType, Time, verify_crc};
+use rpcrdma_dissector::link::{Content, Other, Packet, decode};
+use rpcrdma_dissector::{Address, Carrier, CrcVerdict, Frame, LinkType, Time, verify_crc};
 
 use crate::transcode::{self, ENCAPSULATIONS, Erf, Padding, ROCE_CAPTURES, Record};
 

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use rpcrdma_capture::output::gaps::Gaps;
-use rpcrdma_capture::output::report::CaptureReport;
-use rpcrdma_capture::{Capture, Checker, Config, Dissector, Event, Files, Frame, LinkType, RecoveryKind, Time};
+use rpcrdma_dissector::output::gaps::Gaps;
+use rpcrdma_dissector::output::report::CaptureReport;
+use rpcrdma_dissector::{Capture, Checker, Config, Dissector, Event, Files, Frame, LinkType, RecoveryKind, Time};
 
 use crate::gaps::ALL_CLEAR;
 use crate::transcode::{self, Pcap, Random, Record, write_pcap};

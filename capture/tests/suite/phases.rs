@@ -1,6 +1,6 @@
 //! Where the time of an RPC goes, measured against the times of the frames.
 
-use rpcrdma_capture::{Config, NotTimed, Phase, Phases, Transaction};
+use rpcrdma_dissector::{Config, NotTimed, Phase, Phases, Transaction};
 
 use crate::common::{Found, dissect};
 use crate::transcode::{self, Pcap, Record};

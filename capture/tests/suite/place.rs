@@ -1,6 +1,6 @@
 //! Where a capture was taken: as the user says, or as acknowledgements show.
 
-use rpcrdma_capture::{CapturedAt, Config, Dissector, Frame, LinkType, Phase, PlaceKnown, Reader, Sides, Time};
+use rpcrdma_dissector::{CapturedAt, Config, Dissector, Frame, LinkType, Phase, PlaceKnown, Reader, Sides, Time};
 
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, message, null, reply};

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use rpcrdma_capture::check;
+use rpcrdma_dissector::check;
 use serde_json::{Value, json};
 
 use crate::command::{program, run, stderr, stdout};
@@ -1413,7 +1413,7 @@ fn a_rule_is_explained_without_a_file() {
     assert!(text.contains("\nWhy      ") && text.contains("\nCorrect  ") && !text.contains("\nAnswer"), "{text}");
     let text = run(&["check", "--explain", "list-flag"]);
     assert!(stdout(&text).contains("\nAnswer   A responder answers a Send that breaks it with ERR_CHUNK.\n"));
-    for rule in rpcrdma_capture::check::rules() {
+    for rule in rpcrdma_dissector::check::rules() {
         let output = run(&["check", "--explain", rule.slug]);
         assert_eq!(output.status.code(), Some(0), "{}", rule.slug);
         assert!(stdout(&output).lines().all(|line| line.chars().count() <= 100), "{}", stdout(&output));
@@ -1452,7 +1452,7 @@ fn rules_are_listed_and_shells_complete_them() {
     let text = stdout(&list);
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     let completions = run(&["completions", "bash"]);
-    for rule in rpcrdma_capture::check::rules() {
+    for rule in rpcrdma_dissector::check::rules() {
         let begins = |line: &str| line.split_whitespace().take(2).eq([rule.slug, rule.severity.name()]);
         assert_eq!(text.lines().filter(|line| begins(line)).count(), 1, "{}", rule.slug);
         assert!(stdout(&completions).contains(rule.slug), "{}", rule.slug);

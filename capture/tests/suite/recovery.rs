@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rpcrdma_capture::{
+use rpcrdma_dissector::{
     Config, Counts, Dissector, Event, Frame, LinkType, Reader, Recovered, Recovery, RecoveryKind, RecoveryUnknown,
     Report, Time, Transaction,
 };
@@ -191,7 +191,7 @@ fn recovery_is_the_time_after_what_would_have_come() {
     assert_eq!(recovery.frames.len() as u64 + recovery.frames_left_out, in_its_time);
     for transaction in &found.transactions {
         let (phases, recovery) = (transaction.phases.unwrap(), transaction.recovery.as_ref().unwrap());
-        for phase in rpcrdma_capture::Phase::ALL {
+        for phase in rpcrdma_dissector::Phase::ALL {
             assert!(recovery.phases.of(phase) <= phases.of(phase), "{:#x} {phase:?}", transaction.xid);
         }
     }

@@ -1,11 +1,11 @@
 //! What RFC 5666 has and RFC 8166 gave up, and what lives on in responder-provided Read chunks
 //! (draft-cel-nfsv4-reliable-reply): RDMA_MSGP, RDMA_DONE, the errors without a name.
 
-use rpcrdma_capture::output::format::screen::Screen;
-use rpcrdma_capture::output::lines::Lines;
-use rpcrdma_capture::output::messages;
-use rpcrdma_capture::output::messages::tree;
-use rpcrdma_capture::{ChunkName, Direction, Files, Form, Message, NotRebuilt, Status, Time, lone_message};
+use rpcrdma_dissector::output::format::screen::Screen;
+use rpcrdma_dissector::output::lines::Lines;
+use rpcrdma_dissector::output::messages;
+use rpcrdma_dissector::output::messages::tree;
+use rpcrdma_dissector::{ChunkName, Direction, Files, Form, Message, NotRebuilt, Status, Time, lone_message};
 
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{

@@ -1,13 +1,13 @@
 //! Text on terminals of different widths.
 
-use rpcrdma_capture::output::file_names::FileNames;
-use rpcrdma_capture::output::format::screen::Screen;
-use rpcrdma_capture::output::format::time::{ShownTimes, TimeForm};
-use rpcrdma_capture::output::lines::Lines;
-use rpcrdma_capture::output::slow;
-use rpcrdma_capture::output::stats::{Intervals, Stats, interval_heading};
-use rpcrdma_capture::output::top::{Top, TopBy};
-use rpcrdma_capture::{Capture, Config, Event, Events, Files, Time, Transaction};
+use rpcrdma_dissector::output::file_names::FileNames;
+use rpcrdma_dissector::output::format::screen::Screen;
+use rpcrdma_dissector::output::format::time::{ShownTimes, TimeForm};
+use rpcrdma_dissector::output::lines::Lines;
+use rpcrdma_dissector::output::slow;
+use rpcrdma_dissector::output::stats::{Intervals, Stats, interval_heading};
+use rpcrdma_dissector::output::top::{Top, TopBy};
+use rpcrdma_dissector::{Capture, Config, Event, Events, Files, Time, Transaction};
 
 fn events(name: &str) -> Events {
     let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name].concat();

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::output::format::screen::Screen;
-use rpcrdma_capture::output::stats::{
+use rpcrdma_dissector::output::format::screen::Screen;
+use rpcrdma_dissector::output::stats::{
     self, Forms, Inline, IntervalStatistics, Intervals, ProcedureStatistics, Range, Statistics, Stats,
 };
-use rpcrdma_capture::{Capture, Config, Event, Events, Summary, Time, Transaction};
+use rpcrdma_dissector::{Capture, Config, Event, Events, Summary, Time, Transaction};
 
 fn events(name: &str) -> Events {
     let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat();
@@ -334,7 +334,7 @@ fn rpcs_fit_inline_by_the_longer_of_their_messages() {
             .1
             .iter()
             .map(|transaction| {
-                let length = |half: &Option<rpcrdma_capture::Half>| {
+                let length = |half: &Option<rpcrdma_dissector::Half>| {
                     half.as_ref().unwrap().message.as_ref().unwrap().octets().len()
                 };
                 28 + length(&transaction.call).max(length(&transaction.reply))

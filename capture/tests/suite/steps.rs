@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use rpcrdma_capture::{
+use rpcrdma_dissector::{
     Config, Dissector, Event, PacketRun, Reader, Recovered, RecoveryKind, Side, Step, Steps, StepsWanted, Transaction,
 };
 
@@ -255,7 +255,7 @@ fn stretches_add_up_to_the_phases() {
                 at = stretch.until;
             }
             assert_eq!(at.0 - transaction.began.unwrap().time.0, phases.total(), "{name} {:#x}", transaction.xid);
-            for phase in rpcrdma_capture::Phase::ALL {
+            for phase in rpcrdma_dissector::Phase::ALL {
                 let of = stretches.iter().filter(|stretch| stretch.phase == phase);
                 assert_eq!(of.map(|stretch| stretch.until.0 - stretch.from.0).sum::<u64>(), phases.of(phase), "{name}");
             }

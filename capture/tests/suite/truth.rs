@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::{Captured, ChunkName, Config, Half, Message, NotRebuilt, Rebuilt, Side, Sides};
+use rpcrdma_dissector::{Captured, ChunkName, Config, Half, Message, NotRebuilt, Rebuilt, Side, Sides};
 
 use crate::common::{Found, dissect, rebuilt, sends, sha256};
 use crate::transcode::{self, ENCAPSULATIONS, Erf, Mpa, Padding, Pcap, Pcapng, Record};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::output::format::screen::Screen;
-use rpcrdma_capture::output::lines::Lines;
-use rpcrdma_capture::output::messages;
-use rpcrdma_capture::output::messages::tree;
-use rpcrdma_capture::{
+use rpcrdma_dissector::output::format::screen::Screen;
+use rpcrdma_dissector::output::lines::Lines;
+use rpcrdma_dissector::output::messages;
+use rpcrdma_dissector::output::messages::tree;
+use rpcrdma_dissector::{
     Config, Dialect, Direction, Dropped, Files, Form, Message, NotRebuilt, Status, Time, Transaction, lone_message,
 };
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ fn forms(transaction: &Transaction) -> [Option<Form>; 2] {
     [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.form))
 }
 
-fn why(half: Option<&rpcrdma_capture::Half>) -> NotRebuilt {
+fn why(half: Option<&rpcrdma_dissector::Half>) -> NotRebuilt {
     *half.unwrap().message.as_ref().unwrap_err()
 }
 

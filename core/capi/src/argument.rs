@@ -36,14 +36,14 @@ impl Extent {
         Self { start: values.as_ptr().addr(), length: size_of_val(values) }
     }
 
-    /// Whether the two have an octet in common: one begins within the other.
+    /// True if the two have an octet in common: one begins within the other.
     #[inline(always)]
     pub(crate) fn overlaps(self, other: Self) -> bool {
         other.start.wrapping_sub(self.start) < self.length || self.start.wrapping_sub(other.start) < other.length
     }
 }
 
-/// What is at a pointer that C has as `const`, for reading. No pointer is needed to nothing.
+/// The memory at a pointer that C has as `const`, for reading. NULL is valid for no octets.
 ///
 /// # Safety
 /// The pointer is one of those that this refuses, or names `count` values of the type, which nobody writes during `'a`.
@@ -283,7 +283,7 @@ impl Buffer {
     }
 }
 
-/// What a function returns for what its body returns.
+/// The status that a function returns for the outcome of its body.
 #[inline(always)]
 pub(crate) fn status(result: Result<(), rpcrdma_status>) -> rpcrdma_status {
     result.err().unwrap_or(RPCRDMA_OK)

@@ -1,4 +1,4 @@
-//! What both directions of a connection share: its version, and in version 2 credits and transport properties.
+//! State shared by both directions of a connection: its version, and in version 2 credits and transport properties.
 
 use core::ptr;
 
@@ -34,7 +34,7 @@ pub struct rpcrdma_channel {
     _private: [u8; 0],
 }
 
-/// What [`Kept`] begins with: "rdmachn1".
+/// First member of [`Kept`]: "rdmachn1".
 const MARK: u64 = 0x7264_6d61_6368_6e31;
 
 /// The end that connects.
@@ -54,7 +54,7 @@ pub struct rpcrdma_properties {
     pub segment_length: u32,
     /// The maximum number of segments of a Call.
     pub segments: u32,
-    /// How it answers calls of the other end, if it is the client: RPCRDMA_REVERSE_NONE and so on.
+    /// Support for calls of the other end, if this one is the client: RPCRDMA_REVERSE_NONE and so on.
     pub reverse_direction: u32,
 }
 
@@ -67,7 +67,7 @@ pub const RPCRDMA_REVERSE_CONTINUED: u32 = 2;
 /// Calls of the server are answered in every form.
 pub const RPCRDMA_REVERSE_ALL: u32 = 3;
 
-/// What a connection speaks, as far as that is known.
+/// Version of a connection, as far as it is known.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_state {
@@ -116,7 +116,7 @@ pub const RPCRDMA_ARRIVED_BROKEN_CALL: u32 = 8;
 /// The peer has sent more than it was granted. The connection has to be ended.
 pub const RPCRDMA_ARRIVED_EXCEEDED: u32 = 9;
 
-/// How many messages may be sent now. In version 1, where the endpoints count credits themselves, UINT32_MAX.
+/// Number of messages that may be sent now. In version 1, where the endpoints count credits themselves, UINT32_MAX.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_available {
@@ -147,7 +147,7 @@ pub extern "C" fn rpcrdma_channel_size() -> usize {
 /// Octets of memory for a channel. rpcrdma_channel_size may say less.
 pub const RPCRDMA_CHANNEL_SIZE: usize = 1536;
 
-// What the header promises.
+// The sizes in the header.
 const _: () =
     assert!(size_of::<Kept<Channel>>() <= RPCRDMA_CHANNEL_SIZE && align_of::<Kept<Channel>>() <= RPCRDMA_ALIGNMENT);
 
@@ -270,7 +270,7 @@ pub unsafe extern "C" fn rpcrdma_channel_terms(
     status(say())
 }
 
-/// What the Calls of this end may advertise in version 2.
+/// Limits of the chunks of this end's Calls in version 2.
 ///
 /// RPCRDMA_NOT_FOUND: the connection does not speak version 2, or not yet. RPCRDMA_INVALID: this is no channel.
 /// RPCRDMA_OVERLAP: *limits is in it.

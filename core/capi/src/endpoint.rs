@@ -1,4 +1,4 @@
-//! What Requester and Responder have in common: terms, inputs and outputs, and the memory that they are in.
+//! Types shared by Requester and Responder: terms, inputs, outputs, and the memory of an endpoint.
 
 use core::ops::Range;
 use core::ptr;
@@ -26,7 +26,7 @@ pub const RPCRDMA_VERSION_2A: u32 = 2;
 /// Version 2 in the wire format of family B.
 pub const RPCRDMA_VERSION_2B: u32 = 4;
 
-/// What applies to one direction of a connection. In version 2, rpcrdma_channel_terms says it.
+/// Terms of one direction of a connection. In version 2, rpcrdma_channel_terms returns them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_terms {
@@ -52,7 +52,7 @@ pub const RPCRDMA_FORMATS_SIMPLE: u32 = 2;
 /// One Send or several, without chunks.
 pub const RPCRDMA_FORMATS_CONTINUED: u32 = 3;
 
-/// What the Calls of an end may advertise.
+/// Limits of the chunks of an end's Calls.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_segment_limits {
@@ -78,11 +78,11 @@ pub struct rpcrdma_item {
 pub struct rpcrdma_range {
     /// Where they begin.
     pub from: u32,
-    /// How many there are.
+    /// Number of entries.
     pub length: u32,
 }
 
-/// What happened, for rpcrdma_requester_handle and rpcrdma_responder_handle. kind says which of the other members count.
+/// An event, for rpcrdma_requester_handle and rpcrdma_responder_handle. kind says which of the other members count.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct rpcrdma_input {
@@ -92,9 +92,9 @@ pub struct rpcrdma_input {
     pub receive: u32,
     /// The call, from the output.
     pub call: u64,
-    /// What was received.
+    /// The received octets.
     pub octets: *const u8,
-    /// How many octets.
+    /// Number of octets.
     pub length: usize,
     /// Which region of the call, from the output.
     pub region: u32,
@@ -139,7 +139,7 @@ pub const RPCRDMA_IN_POSTPONED: u32 = 12;
 /// Responder: what was postponed can be asked for again: call.
 pub const RPCRDMA_IN_RESUMED: u32 = 13;
 
-/// What is to be done, from rpcrdma_requester_poll and rpcrdma_responder_poll. kind says which of the other members count;
+/// A step for the driver, from rpcrdma_requester_poll and rpcrdma_responder_poll. kind says which of the other members count;
 /// the rest are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +157,7 @@ pub struct rpcrdma_output {
     pub handle: u32,
     /// Where in the Receive.
     pub from: usize,
-    /// How many octets.
+    /// Number of octets.
     pub length: u64,
     /// Where in the memory of the call.
     pub at: u32,
@@ -176,11 +176,11 @@ pub struct rpcrdma_output {
     /// RPCRDMA_DO_DONE with a reply: octets in the Write chunk of each result. In the Requester's memory, until it is next
     /// used.
     pub results: *const u32,
-    /// How many results.
+    /// Number of results.
     pub results_count: usize,
     /// Octets of the Payload stream, or of memory to register.
     pub ranges: [rpcrdma_range; RPCRDMA_RANGES],
-    /// How many ranges.
+    /// Number of ranges.
     pub ranges_count: usize,
 }
 
@@ -245,7 +245,7 @@ pub const RPCRDMA_END_ERROR_V2: u32 = 7;
 pub const RPCRDMA_END_CONTINUED_REPLY: u32 = 8;
 /// A Call-only was sent.
 pub const RPCRDMA_END_SENT: u32 = 9;
-/// What came as the reply of version 2 is none.
+/// The message that came as the reply of version 2 is none.
 pub const RPCRDMA_END_BAD_REPLY: u32 = 10;
 /// The reply has more octets than there is room for, or too many segments: length, or at least that many.
 pub const RPCRDMA_END_NO_ROOM: u32 = 11;

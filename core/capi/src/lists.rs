@@ -39,7 +39,7 @@ pub struct rpcrdma_read_segment {
 pub struct rpcrdma_read_list {
     /// The entries as they are on the wire, RPCRDMA_READ_ENTRY octets each.
     pub entries: *const u8,
-    /// How many there are.
+    /// Number of entries.
     pub count: usize,
 }
 
@@ -51,7 +51,7 @@ pub struct rpcrdma_segment_list {
     /// The segments as they are on the wire, RPCRDMA_SEGMENT octets each. NULL if there is no such chunk; a chunk may also be
     /// there and have no segments (section 4.3.2.3).
     pub segments: *const u8,
-    /// How many there are.
+    /// Number of segments.
     pub count: usize,
 }
 
@@ -64,7 +64,7 @@ pub struct rpcrdma_write_list {
     pub octets: *const u8,
     /// Octets there, at least those of the chunks.
     pub length: usize,
-    /// How many chunks there are.
+    /// Number of chunks.
     pub count: usize,
 }
 

@@ -28,7 +28,7 @@ pub struct rpcrdma_message {
     pub chunks: rpcrdma_chunks,
     /// Octets of the header. Not used for encoding.
     pub header_length: usize,
-    /// What follows the header: the Payload stream of RPCRDMA_MSG. Not used for encoding.
+    /// Octets behind the header: the Payload stream of RPCRDMA_MSG. Not used for encoding.
     pub payload: *const u8,
     /// Octets that follow the header. Not used for encoding.
     pub payload_length: usize,
@@ -56,7 +56,7 @@ impl rpcrdma_message {
             error: 0,
             words: [0; 2],
             chunks: chunks.into(),
-            // What is left is never more than there was.
+            // The rest is never longer than the whole.
             header_length: length.wrapping_sub(payload.len()),
             payload: payload.as_ptr(),
             payload_length: payload.len(),

@@ -44,7 +44,7 @@ pub struct rpcrdma_message_v2 {
     pub properties: rpcrdma_property_list,
     /// Octets of the header. Not used for encoding.
     pub header_length: usize,
-    /// What follows the header. Not used for encoding.
+    /// Octets behind the header. Not used for encoding.
     pub payload: *const u8,
     /// Octets that follow the header. Not used for encoding.
     pub payload_length: usize,
@@ -58,7 +58,7 @@ pub struct rpcrdma_property_list {
     pub octets: *const u8,
     /// Octets there, at least those of the properties.
     pub length: usize,
-    /// How many properties there are.
+    /// Number of properties.
     pub count: usize,
 }
 
@@ -68,13 +68,13 @@ pub struct rpcrdma_property_list {
 pub struct rpcrdma_property {
     /// rdma_which.
     pub id: u32,
-    /// What its value is: RPCRDMA_DEFAULT_VALUE and so on.
+    /// Kind of its value: RPCRDMA_DEFAULT_VALUE and so on.
     pub kind: u32,
     /// RPCRDMA_NUMBER_VALUE: the number.
     pub number: u32,
     /// RPCRDMA_OPAQUE_VALUE, RPCRDMA_UNKNOWN_VALUE: the octets.
     pub octets: *const u8,
-    /// How many octets.
+    /// Number of octets.
     pub length: usize,
 }
 
@@ -160,7 +160,7 @@ pub(crate) const fn error_words(error: ErrorBodyV2) -> (u32, [u32; 2]) {
     (error.code().0, words)
 }
 
-/// What [`error_words`] says.
+/// Result of [`error_words`].
 pub(crate) const fn error_of(code: u32, [first, second]: [u32; 2]) -> ErrorBodyV2 {
     match ErrorCode(code) {
         ErrorCode::VERS => ErrorBodyV2::Vers { low: first, high: second },

@@ -19,7 +19,7 @@ pub struct rpcrdma_private_data {
     pub flags: u32,
 }
 
-/// What applies to a connection.
+/// Terms of a connection.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_agreement {
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn rpcrdma_encode_private_data(
     status(encode())
 }
 
-/// What a client and a server agree on; NULL for a side that sent no private data, which counts as 1024 octets each way.
+/// Terms that a client and a server agree on; NULL for a side that sent no private data, which counts as 1024 octets each way.
 ///
 /// RPCRDMA_INVALID: flags are more than an octet.
 #[unsafe(no_mangle)]
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn rpcrdma_agree(
     status(agree())
 }
 
-/// What one side said, if anything.
+/// Private data of one side, if it sent any.
 ///
 /// # Safety
 /// As of [`value`].

@@ -33,7 +33,7 @@ pub struct rpcrdma_requester {
 
 pub(crate) type Kind = Requester<RPCRDMA_CALLS, RPCRDMA_SEGMENTS>;
 
-// What the header promises.
+// The sizes in the header.
 const _: () =
     assert!(size_of::<Kept<Kind>>() <= RPCRDMA_REQUESTER_SIZE && align_of::<Kept<Kind>>() <= RPCRDMA_ALIGNMENT);
 
@@ -46,7 +46,7 @@ pub union rpcrdma_requester_memory {
     pub octets: [u8; RPCRDMA_REQUESTER_SIZE],
 }
 
-/// What [`Kept`] begins with: "rdmareq1".
+/// First member of [`Kept`]: "rdmareq1".
 const MARK: u64 = 0x7264_6d61_7265_7131;
 
 /// A call to make.
@@ -63,26 +63,26 @@ pub struct rpcrdma_call {
     pub reply_length: u32,
     /// The arguments that the Upper-Layer Binding allows to be reduced, in their order.
     pub arguments: *const rpcrdma_item,
-    /// How many, at most RPCRDMA_SEGMENTS.
+    /// Number of entries, at most RPCRDMA_SEGMENTS.
     pub arguments_count: usize,
     /// Room in octets for each result that the binding allows to be reduced, in their order: one Write chunk each. 0 makes an
     /// empty chunk, by which the Responder returns that result inline. A Call under RPCSEC_GSS integrity or privacy makes no
     /// chunks: its results come with the rest of the reply.
     pub results: *const u32,
-    /// How many.
+    /// Number of entries.
     pub results_count: usize,
     /// Version 2: the most octets that the room for a result or for the reply may grow to, if the Responder says that it needs
     /// more; the Call is then made again. 0 if it must not be carried out twice.
     pub largest_room: u32,
 }
 
-/// How many calls there are.
+/// Numbers of calls.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_requester_counts {
-    /// Those that hold a credit: as many Receives as requested credits are enough for their replies.
+    /// Calls that hold a credit: as many Receives as requested credits are enough for their replies.
     pub in_flight: u32,
-    /// Those that are sent and not answered: awaited of rpcrdma_channel_available.
+    /// Calls that are sent and not answered: `awaited` of rpcrdma_channel_available.
     pub awaited: u32,
     /// 1 if there is no room for one more, else 0.
     pub is_full: u32,

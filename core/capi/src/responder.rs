@@ -28,7 +28,7 @@ pub struct rpcrdma_responder {
 
 type Kind = Responder<RPCRDMA_CALLS, RPCRDMA_CALL_HEADER, RPCRDMA_CALL_CHUNKS>;
 
-// What the header promises.
+// The sizes in the header.
 const _: () =
     assert!(size_of::<Kept<Kind>>() <= RPCRDMA_RESPONDER_SIZE && align_of::<Kept<Kind>>() <= RPCRDMA_ALIGNMENT);
 
@@ -41,10 +41,10 @@ pub union rpcrdma_responder_memory {
     pub octets: [u8; RPCRDMA_RESPONDER_SIZE],
 }
 
-/// What [`Kept`] begins with: "rdmares1".
+/// First member of [`Kept`]: "rdmares1".
 const MARK: u64 = 0x7264_6d61_7265_7331;
 
-/// How large a Call may be; a larger one is answered with an error before anything is pulled.
+/// Largest Call, in octets; a larger one is answered with an error before anything is pulled.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_limits {
@@ -60,15 +60,15 @@ pub struct rpcrdma_limits {
     pub collected: u32,
 }
 
-/// How many calls there are.
+/// Numbers of calls.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_responder_counts {
-    /// Those that are not answered, and whose Receives have gone back to the driver. In version 2 they still hold the credits
+    /// Calls that are not answered, and whose Receives have gone back to the driver. In version 2 they still hold the credits
     /// with which they came: there are so many Receives less in room of rpcrdma_channel_available. When it is asked whether an
     /// answer may be sent, there is one less, because an answer gives one of them up.
     pub occupied: u32,
-    /// Those that are not answered: owed of rpcrdma_channel_available.
+    /// Calls that are not answered: `owed` of rpcrdma_channel_available.
     pub owed: u32,
     /// 1 if there is a place for one more Call, or the next part of one, else 0. Credits of version 2 count messages of any
     /// kind, so there may be more Calls than places: those wait in their Receives.
@@ -89,7 +89,7 @@ pub struct rpcrdma_reply {
     pub flags: u32,
     /// The results that the Upper-Layer Binding allows to be reduced, in their order.
     pub results: *const rpcrdma_item,
-    /// How many.
+    /// Number of entries.
     pub results_count: usize,
 }
 

@@ -15,7 +15,7 @@ pub struct rpcrdma_auth {
     pub flavor: u32,
     /// Its octets.
     pub body: *const u8,
-    /// How many: at most 400.
+    /// Number of octets: at most 400.
     pub length: usize,
 }
 
@@ -33,9 +33,9 @@ pub struct rpcrdma_rpc_call {
     pub version: u32,
     /// Its procedure.
     pub procedure: u32,
-    /// Who calls.
+    /// Credentials of the caller.
     pub credential: rpcrdma_auth,
-    /// What proves that.
+    /// Verifier of the credentials.
     pub verifier: rpcrdma_auth,
     /// Octets of the header; the arguments follow. Not used for encoding.
     pub header_length: usize,
@@ -47,7 +47,7 @@ pub struct rpcrdma_rpc_call {
 pub struct rpcrdma_rpc_reply {
     /// The transaction ID.
     pub xid: u32,
-    /// What kind of Reply: RPCRDMA_RPC_ACCEPTED and so on.
+    /// Kind of Reply: RPCRDMA_RPC_ACCEPTED and so on.
     pub kind: u32,
     /// RPCRDMA_RPC_ACCEPTED: accept_stat. RPCRDMA_RPC_AUTH_ERROR: auth_stat. Otherwise 0.
     pub status: u32,

@@ -1,4 +1,4 @@
-//! What is wrong with a Send, or with a Reply to a Call.
+//! Rules that a Send, or a Reply to a Call, breaks.
 
 use core::ffi::c_char;
 
@@ -18,7 +18,7 @@ use crate::status::{answer, rpcrdma_status};
 pub struct rpcrdma_text {
     /// ASCII characters.
     pub characters: *const c_char,
-    /// How many.
+    /// Number of entries.
     pub length: usize,
 }
 
@@ -30,13 +30,13 @@ pub struct rpcrdma_finding {
     pub slug: rpcrdma_text,
     /// Where the rule comes from.
     pub section: rpcrdma_text,
-    /// What it says; empty in a library that was built with EXPLANATIONS=no.
+    /// Text of the rule; empty in a library that was built with EXPLANATIONS=no.
     pub summary: rpcrdma_text,
     /// Octets from the start of the Send to what is wrong in it.
     pub offset: usize,
     /// RPCRDMA_SEVERITY_ERROR, RPCRDMA_SEVERITY_WARNING or RPCRDMA_SEVERITY_HAZARD.
     pub severity: u32,
-    /// What the receiver has to do: RPCRDMA_REACT_NOT_SAID, RPCRDMA_REACT_DISCARD or RPCRDMA_REACT_ANSWER.
+    /// Reaction of the receiver: RPCRDMA_REACT_NOT_SAID, RPCRDMA_REACT_DISCARD or RPCRDMA_REACT_ANSWER.
     pub reaction: u32,
     /// RPCRDMA_REACT_ANSWER: the rdma_err to answer with. Otherwise 0.
     pub answer: u32,

@@ -1,11 +1,11 @@
-//! What functions return.
+//! Status that functions return.
 
 use rpcrdma::error::{DecodeErrorKind, Role};
 use rpcrdma::lists::ReplyError;
 use rpcrdma::v2::ReactionV2;
 use rpcrdma::{DecodeError, Reaction};
 
-/// What became of a call. Unless it is RPCRDMA_OK, nothing was written except what the function says.
+/// Outcome of a call. Unless it is RPCRDMA_OK, nothing was written except what the function names.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum rpcrdma_status {
@@ -15,7 +15,7 @@ pub enum rpcrdma_status {
     RPCRDMA_NULL = 1,
     /// A pointer to a structure or to numbers is not aligned as its type asks. Octets may lie anywhere.
     RPCRDMA_UNALIGNED = 2,
-    /// What is written would overlap what is read.
+    /// Output would overlap input.
     RPCRDMA_OVERLAP = 3,
     /// A length is more than half of the address space, or a range passes its end.
     RPCRDMA_TOO_LONG = 4,

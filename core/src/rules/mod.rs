@@ -4,7 +4,7 @@
 //! source, why it exists, what a correct peer does, and the function that judges. [`send`] judges one Send by all
 //! version 1 rules that need nothing else, and [`exchange`] judges a Reply by its Call; [`Credits`] and [`inline`]
 //! judge counts and lengths; [`send_v2`] is for version 2. Rules that need RDMA operations or NFS are in
-//! `rpcrdma-capture`.
+//! `rpcrdma-dissector`.
 //!
 //! ```
 //! use rpcrdma::error::Role;

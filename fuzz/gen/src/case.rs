@@ -5,7 +5,7 @@ use rpcrdma::rules::{self, Rule, Severity};
 use crate::draft::{Draft, Format, Role};
 use crate::message::Message;
 
-/// What a receiver does.
+/// Reaction of a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It takes the message as a good one.
@@ -60,7 +60,7 @@ impl Answer {
         })
     }
 
-    /// What a Requester does where a Responder answers like this: in version 1 it never answers.
+    /// Reaction of a Requester where a Responder answers like this: in version 1 it never answers.
     const fn of_requester(self) -> Self {
         match self {
             Self::Accept | Self::BadPropval | Self::InvalHtype => self,
@@ -74,7 +74,7 @@ impl Answer {
 pub struct Broken {
     /// The rule.
     pub rule: &'static Rule,
-    /// How bad it is to break it in this way.
+    /// Severity of breaking it in this way.
     pub severity: Severity,
     /// Octets from the start of the message to what is wrong.
     pub offset: usize,
@@ -85,17 +85,17 @@ pub struct Broken {
 /// A message with its verdict, which follows from how it was made.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What was done to which message. No two named cases have the same name.
+    /// Change that was made, and the message it was made to. No two named cases have the same name.
     pub name: String,
     /// The wire format.
     pub format: Format,
-    /// Whether it is sent as a Call or as a Reply.
+    /// Direction: sent as a Call or as a Reply.
     pub role: Role,
     /// The message.
     pub octets: Vec<u8>,
     /// The Call that a Reply answers, if the verdict is about both.
     pub call: Option<Vec<u8>>,
-    /// What it breaks; nothing if it is valid. The first is what it was made for.
+    /// Rules that it breaks; none if it is valid. The first is the one that it was made for.
     pub broken: Vec<Broken>,
 }
 
@@ -135,7 +135,7 @@ impl Case {
         self
     }
 
-    /// What a Responder that receives it has to do; `None` if that is not specified.
+    /// Reaction due from a Responder that receives it; `None` if that is not specified.
     #[must_use]
     pub fn responder(&self) -> Option<Answer> {
         match self.broken.as_slice() {
@@ -144,7 +144,7 @@ impl Case {
         }
     }
 
-    /// What a Requester that receives it has to do; `None` if that is not specified.
+    /// Reaction due from a Requester that receives it; `None` if that is not specified.
     #[must_use]
     pub fn requester(&self) -> Option<Answer> {
         self.responder().map(Answer::of_requester)

@@ -17,13 +17,13 @@ enum Source<'a> {
 }
 
 impl<'a> Choices<'a> {
-    /// Those of a seed (SplitMix64).
+    /// Choices from a seed (SplitMix64).
     #[must_use]
     pub const fn of_seed(seed: u64) -> Self {
         Self(Source::Seed(Random(seed)))
     }
 
-    /// Those that a fuzzer makes; each one is 0 when the octets have run out.
+    /// Choices from the octets of a fuzzer; each one is 0 when the octets have run out.
     #[must_use]
     pub const fn of_octets(octets: &'a [u8]) -> Self {
         Self(Source::Octets(octets))

@@ -35,7 +35,7 @@ impl Format {
     }
 }
 
-/// What a message is for: who sends it follows from that.
+/// Purpose of a message, from which its sender follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// A Requester sends it.
@@ -95,7 +95,7 @@ pub enum Field {
     OffsetLow,
 }
 
-/// What a word of a header means.
+/// Meaning of a word of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Label {
     /// `rdma_xid`.
@@ -110,11 +110,11 @@ pub enum Label {
     Flags,
     /// `rdma_inv_handle`.
     InvHandle,
-    /// Whether this entry of the list follows.
+    /// Flag that this entry of the list follows.
     Follows(List, usize),
     /// The Position of this entry.
     Position(List, usize),
-    /// How many segments this entry has.
+    /// Number of segments of this entry.
     Count(List, usize),
     /// A word of a segment.
     Segment(At, Field),
@@ -125,7 +125,7 @@ pub enum Label {
 pub struct Draft {
     /// The words of the header.
     pub words: Vec<(Label, u32)>,
-    /// What follows the header.
+    /// Octets behind the header.
     pub payload: Vec<u8>,
 }
 

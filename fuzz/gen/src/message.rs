@@ -27,7 +27,7 @@ pub struct Read {
 pub struct Message {
     /// The wire format.
     pub format: Format,
-    /// Whether it is a Call or a Reply.
+    /// Direction: Call or Reply.
     pub role: Role,
     /// `rdma_xid`.
     pub xid: u32,

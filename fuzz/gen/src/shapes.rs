@@ -15,7 +15,7 @@ pub(crate) struct Shape {
     reply: Option<Vec<u32>>,
 }
 
-/// How much a Reply returns in each chunk.
+/// Length that a Reply returns in each chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Used {
     Nothing,
@@ -97,7 +97,7 @@ impl Shape {
         Self { long, reads, writes, reply }
     }
 
-    /// Whether a Reply can be about it: it has nothing that concerns the Call alone.
+    /// True if a Reply can be about it: it has nothing that concerns the Call alone.
     pub(crate) const fn is_of_reply(&self) -> bool {
         self.long == 0 && self.reads.is_empty()
     }

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use rpcrdma_capture::{Capture, Checker, Config, Event, Events};
+use rpcrdma_dissector::{Capture, Checker, Config, Event, Events};
 use rpcrdma_gen::{Choices, Format, Role};
 use serde_json::Value;
 

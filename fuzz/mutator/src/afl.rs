@@ -1,4 +1,4 @@
-//! What AFL++ asks of a custom mutator.
+//! Interface of AFL++ for custom mutators.
 
 use core::ffi::c_void;
 

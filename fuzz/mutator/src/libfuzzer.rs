@@ -1,4 +1,4 @@
-//! What libFuzzer asks of a custom mutator.
+//! Interface of libFuzzer for custom mutators.
 
 use core::slice;
 

@@ -22,7 +22,7 @@ const PROGRAM: u32 = 0x2000_0166;
 const MESSAGES: usize = 20;
 /// Octets that the peer advertises.
 const MEMORY: usize = 1 << 16;
-/// What is there to come, comes far sooner.
+/// Anything that is due comes far sooner.
 const SOON: Duration = Duration::from_secs(5);
 const RESULT: [u8; 8] = *b"a result";
 
@@ -56,7 +56,7 @@ pub fn loopback(octets: &[u8]) {
     }
 }
 
-/// What only fails if this file has a mistake, or the server a fault.
+/// Unwraps a result that is an error only if this file has a mistake, or the server a fault.
 fn must<T, E: core::fmt::Display>(result: Result<T, E>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
@@ -109,7 +109,7 @@ struct Peer {
     domain: Domain,
     queue_pair: QueuePair,
     receives: Vec<Region>,
-    /// What it advertises.
+    /// Its chunks.
     memory: Region,
 }
 

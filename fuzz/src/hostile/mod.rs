@@ -49,7 +49,7 @@ fn terms(format: Format, choices: &mut Choices<'_>) -> Terms {
     }
 }
 
-/// What the peer sends: a message with at most one defect, often with one of these XIDs, and sometimes with a word that is
+/// Messages of the peer: a message with at most one defect, often with one of these XIDs, and sometimes with a word that is
 /// anything else.
 fn message(choices: &mut Choices<'_>, format: Format, role: Role, xids: &[u32]) -> Vec<u8> {
     let mut octets = random(choices, format, role).octets;
@@ -74,7 +74,7 @@ fn mutate(choices: &mut Choices<'_>, octets: &mut [u8]) {
     octets.chunks_exact_mut(4).skip(index).take(1).for_each(|word| word.copy_from_slice(&value.to_be_bytes()));
 }
 
-/// What is sent: a header, and these parts of a Payload stream.
+/// A Send: a header, and these parts of a Payload stream.
 fn sent(header: Option<&[u8]>, stream: &[u8], payload: impl Iterator<Item = Range<u32>>) -> Vec<u8> {
     let mut octets = header.unwrap_or_else(|| panic!("the header is longer than the buffer")).to_vec();
     for range in payload {

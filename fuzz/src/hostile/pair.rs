@@ -69,7 +69,7 @@ impl Pair {
         }
     }
 
-    /// What arrives of a message: itself, usually.
+    /// The form in which a message arrives: unchanged, usually.
     fn disturbed(&self, mut octets: Vec<u8>, choices: &mut Choices<'_>) -> Vec<Vec<u8>> {
         if self.one_in == 0 || choices.below(self.one_in) > 0 {
             return vec![octets];
@@ -88,12 +88,12 @@ impl Pair {
         }
     }
 
-    /// Whether messages are changed, or a call was given up.
+    /// True if messages are changed, or a call was given up.
     const fn is_disturbed(&self) -> bool {
         self.one_in > 0 || self.requester.has_cancelled
     }
 
-    /// What the Responder touched was exposed, unless somebody changed where it is.
+    /// The Responder touched exposed memory only, unless somebody changed where it is.
     fn look(&mut self) {
         let is_disturbed = self.is_disturbed();
         for handle in self.responder.touched.drain(..) {

@@ -29,7 +29,7 @@ pub fn requester(octets: &[u8]) {
     driver.finish();
 }
 
-/// What the adapter has yet to do.
+/// Work that the adapter has yet to do.
 enum Job {
     Register { call: CallId, region: u16, memory: Memory },
     Invalidate { call: CallId, region: u16, handle: u32 },
@@ -43,11 +43,11 @@ pub(super) struct RequesterDriver {
     jobs: Vec<Job>,
     /// Calls that have not ended, and the XID of each.
     calls: HashMap<CallId, u32>,
-    /// What is called by those.
+    /// Steps by these numbers.
     streams: HashMap<CallId, Vec<u8>>,
     /// Memory that the peer can reach: whose it is.
     pub(super) exposed: HashMap<u32, CallId>,
-    /// What was sent, and is yet to arrive.
+    /// Messages that were sent and have yet to arrive.
     pub(super) sent: VecDeque<Vec<u8>>,
     next: u32,
     /// A call was given up, so its memory may be taken away while the peer uses it.

@@ -18,7 +18,7 @@ pub struct HeaderV2 {
     pub flags: Option<u32>,
     /// `rdma_htype`.
     pub htype: u32,
-    /// What it selects.
+    /// The part that it selects.
     pub body: BodyV2,
 }
 
@@ -149,7 +149,7 @@ fn property(input: &[u8]) -> Parsed<'_, (u32, Value)> {
     Ok((after, (which, value)))
 }
 
-/// What goes back for a refused header: the number of the error, or none.
+/// Answer to a refused header: the number of the error, or none.
 #[must_use]
 pub fn reaction(kind: &str, is_responder: bool) -> Option<u32> {
     match (kind, is_responder) {

@@ -591,7 +591,7 @@ fn judge(session: &Session, file: &File, tally: &Tally) -> u64 {
     let found = dissect(&file.octets());
     for transaction in &found.transactions {
         let shape = session.shape(transaction.xid);
-        let rebuilt = |half: &Option<rpcrdma_capture::Half>| {
+        let rebuilt = |half: &Option<rpcrdma_dissector::Half>| {
             half.as_ref().and_then(|half| half.message.as_ref().ok()).map(|message| message.octets().to_vec())
         };
         let call = rebuilt(&transaction.call);

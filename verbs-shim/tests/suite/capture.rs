@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use rpcrdma::private_data::{Flags, PrivateData};
-use rpcrdma_capture::{Address, Recovered, Side};
+use rpcrdma_dissector::{Address, Recovered, Side};
 use rpcrdma_verbs::loopback::{Adapter, Domain, Fabric, Fault, Faults, Injected, PathMtu, QueuePair, Region};
 use rpcrdma_verbs::{Access, Depths, Local, Operation, Remote, Status, Verbs, Work};
 
@@ -200,7 +200,7 @@ fn messages_and_data_are_found_exactly_and_no_rule_is_broken() {
         let [read, write] = &found.transactions[..] else { panic!("{}", found.transactions.len()) };
         assert_eq!((read.write_octets, write.read_octets), (u64::from(length), u64::from(length)));
         let rebuilt =
-            |half: &Option<rpcrdma_capture::Half>| half.as_ref().unwrap().message.as_ref().unwrap().octets().to_vec();
+            |half: &Option<rpcrdma_dissector::Half>| half.as_ref().unwrap().message.as_ref().unwrap().octets().to_vec();
         assert!(rebuilt(&read.reply) == rpc::read3_reply(1, &rpc::octets(1, length as usize)), "the data of READ");
         let written = rpc::padded(&rpc::octets(2, length as usize));
         assert!(rebuilt(&write.call) == [rpc::write3(2, length), written].concat(), "the data of WRITE");

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use rpcrdma_capture::Side;
+use rpcrdma_dissector::Side;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Call, Client, Connection, Server, Settings, Stream};
 

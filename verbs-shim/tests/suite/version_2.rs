@@ -10,7 +10,7 @@ use rpcrdma::endpoint::Limits;
 use rpcrdma::endpoint::requester::CallRefusal;
 use rpcrdma::endpoint::responder::ReplyFault;
 use rpcrdma::v2::{ErrorBodyV2, Family};
-use rpcrdma_capture::Form;
+use rpcrdma_dissector::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, Listener, PathMtu};
 use rpcrdma_verbs::{
     Call, CallError, Client, Connection, Dispatcher, Error, Local, Refusal, Request, Server, Settings, SettingsBuilder,

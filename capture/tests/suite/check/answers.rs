@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use rpcrdma::rules::Severity;
-use rpcrdma_capture::Address;
-use rpcrdma_capture::check::Blame;
+use rpcrdma_dissector::Address;
+use rpcrdma_dissector::check::Blame;
 
 use crate::check::case::{Case, Make};
 use crate::check::judging::*;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rpcrdma::rules::Severity;
 use rpcrdma::v1::ErrorBody;
-use rpcrdma_capture::check::Blame;
-use rpcrdma_capture::{
+use rpcrdma_dissector::check::Blame;
+use rpcrdma_dissector::{
     Address, AnyErrorBody, Capture, Checker, Config, Event, Events, Found, Message, Report, Side, Status,
 };
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use rpcrdma::rules::Severity;
-use rpcrdma_capture::check::{Blame, Count};
-use rpcrdma_capture::{Checker, Config, Dissector, Found, Frame, LinkType, Time};
+use rpcrdma_dissector::check::{Blame, Count};
+use rpcrdma_dissector::{Checker, Config, Dissector, Found, Frame, LinkType, Time};
 
 use crate::synthetic::Packet;
 use crate::transcode::Record;

@@ -1,7 +1,7 @@
 //! RDMA Reads and Writes, and memory that is withdrawn.
 
 use rpcrdma::rules::Severity;
-use rpcrdma_capture::check::Blame;
+use rpcrdma_dissector::check::Blame;
 
 use crate::check::case::{Case, blind, case};
 use crate::check::judging::*;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rpcrdma_capture::check::{self, Count};
-use rpcrdma_capture::{Config, Dissector, Event, Found, Frame, LinkType, Time};
+use rpcrdma_dissector::check::{self, Count};
+use rpcrdma_dissector::{Config, Dissector, Event, Found, Frame, LinkType, Time};
 
 use crate::check::judging::*;
 use crate::check::trace::*;

@@ -18,7 +18,7 @@ mod write_list;
 
 use std::collections::BTreeSet;
 
-use rpcrdma_capture::check::{self, Count};
+use rpcrdma_dissector::check::{self, Count};
 
 use crate::check::case::Case;
 use crate::check::judging::*;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rpcrdma::rules::Severity;
-use rpcrdma_capture::check::{Blame, Count};
-use rpcrdma_capture::{Address, Capture, Checker, Config, Events};
+use rpcrdma_dissector::check::{Blame, Count};
+use rpcrdma_dissector::{Address, Capture, Checker, Config, Events};
 
 use crate::check::judging::*;
 use crate::check::trace::*;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rpcrdma::rules::Severity;
-use rpcrdma_capture::check::Blame;
+use rpcrdma_dissector::check::Blame;
 
 use crate::check::case::{Case, blind, case};
 use crate::check::judging::*;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use rpcrdma_capture::{Captured, Config, Dissector, Reader, Rebuilt};
+use rpcrdma_dissector::{Captured, Config, Dissector, Reader, Rebuilt};
 use sha2::{Digest, Sha256};
 
 pub use crate::found::Found;

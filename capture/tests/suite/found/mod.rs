@@ -1,7 +1,7 @@
 //! What is found in frames, whoever made them.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
-use rpcrdma_capture::{
+use rpcrdma_dissector::{
     Config, Dissector, Event, Frame, LinkType, Message, Rejected, Report, Summary, Terminated, Time, Transaction,
 };
 

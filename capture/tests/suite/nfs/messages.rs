@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use rpcrdma_capture::nfs::Procedure;
+use rpcrdma_dissector::nfs::Procedure;
 
 pub(super) struct Message {
     pub(super) frame: usize,

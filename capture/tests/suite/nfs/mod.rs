@@ -5,7 +5,7 @@ mod messages;
 
 use std::collections::BTreeMap;
 
-use rpcrdma_capture::nfs::{Reduced, Walk, WalkError, arguments, results};
+use rpcrdma_dissector::nfs::{Reduced, Walk, WalkError, arguments, results};
 
 use crate::nfs::messages::Message;
 use crate::transcode::Random;

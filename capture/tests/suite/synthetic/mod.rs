@@ -8,7 +8,7 @@
 pub mod rpc;
 pub mod v2;
 
-use rpcrdma_capture::Config;
+use rpcrdma_dissector::Config;
 
 pub use crate::found::Found;
 

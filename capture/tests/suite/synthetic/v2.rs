@@ -1,7 +1,7 @@
 //! Headers of RPC-over-RDMA version 2, octet by octet: family A as version two draft -01 lays them out, family B as -07.
 
 pub use rpcrdma::v2::Family;
-use rpcrdma_capture::{Dialect, Message, Transaction};
+use rpcrdma_dissector::{Dialect, Message, Transaction};
 
 use super::rpc::{Lists, Segment, encode, words, write_chunk};
 

@@ -1,4 +1,4 @@
-//! How a message is framed (RFC 8166 sections 4.1 to 4.5).
+//! Framing of a message (RFC 8166 sections 4.1 to 4.5).
 
 use std::collections::BTreeSet;
 
@@ -34,7 +34,7 @@ pub(super) fn truncated(base: &Base, cases: &mut Vec<Case>) {
     }
 }
 
-/// What a header that ends after so many octets breaks, and where: a receiver gives up at the entry that is not all there.
+/// Rule that a header of this length breaks, and where: a receiver gives up at the entry that is not all there.
 fn end_of(draft: &Draft, length: usize, shortest: usize) -> (&'static str, usize) {
     let word = length / 4;
     if length < shortest {

@@ -1,4 +1,4 @@
-//! What can be wrong with a message: functions that put one defect into a valid message, at each kind of place and with
+//! Defects of a message: functions that put one defect into a valid message, at each kind of place and with
 //! every value at a boundary, so that the verdict follows from what was done.
 
 mod alone;

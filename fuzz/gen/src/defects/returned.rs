@@ -1,4 +1,4 @@
-//! What a Reply returns of the chunks that its Call offered (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
+//! Chunks that a Reply returns, of those that its Call offered (RFC 8166 sections 3.4.6, 4.3.2 and 4.3.3).
 
 use std::collections::BTreeSet;
 

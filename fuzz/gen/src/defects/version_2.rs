@@ -1,4 +1,4 @@
-//! What only version 2 has (drafts -00 to -02, and -03 to -07).
+//! Defects that only version 2 has (drafts -00 to -02, and -03 to -07).
 
 use crate::case::{Base, Case};
 use crate::draft::{Format, Label, Role};

@@ -6,7 +6,7 @@ use crate::choices::Choices;
 use crate::defects::BOUNDARIES;
 use crate::draft::{At, Draft, Field, Label, List};
 
-/// How often something is repeated at most.
+/// Largest number of repetitions.
 const TIMES: u32 = 16;
 
 impl Label {
@@ -21,7 +21,7 @@ impl Label {
 }
 
 impl List {
-    /// Whether its entries look like those of the other one.
+    /// True if its entries look like the entries of the other one.
     const fn is_like(self, other: Self) -> bool {
         matches!(
             (self, other),
@@ -86,7 +86,7 @@ fn removed(draft: &Draft, list: List, words: Range<usize>) -> Draft {
     replaced(draft, words, none.into_iter().collect())
 }
 
-/// How often something is repeated: most often once.
+/// Number of repetitions: most often one.
 fn times(choices: &mut Choices<'_>) -> usize {
     if choices.below(4) == 0 { choices.below(TIMES) as usize + 1 } else { 1 }
 }

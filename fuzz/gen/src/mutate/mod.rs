@@ -12,7 +12,7 @@ use crate::{random, random_of, read};
 /// Makes a changed message; `None` if there is nothing that it could change.
 type Edit = fn(&mut Choices<'_>, &Draft) -> Option<Draft>;
 
-/// What is done to a message, each as often as it is in the list.
+/// Changes to a message, each chosen as often as it is in the list.
 const EDITS: [Edit; 16] = [
     words::header_word,
     words::header_word,

@@ -8,7 +8,7 @@ use crate::draft::{Draft, Field, Label};
 /// Words of a header or a payload that are removed or repeated at once, at most.
 const RUN: u32 = 8;
 
-/// Whether a word of the one kind makes sense as one of the other.
+/// True if a word of the one kind makes sense as one of the other.
 fn is_like(one: Label, other: Label) -> bool {
     use Label::{Count, Follows, InvHandle, Position, Segment};
     match (one, other) {

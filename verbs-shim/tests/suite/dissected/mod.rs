@@ -4,8 +4,8 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 
-use rpcrdma_capture::check::Blame;
-use rpcrdma_capture::{
+use rpcrdma_dissector::check::Blame;
+use rpcrdma_dissector::{
     Address, Checker, Config, Dissector, Event, Message, Reader, Recovered, Rejected, Report, Summary, Transaction,
 };
 

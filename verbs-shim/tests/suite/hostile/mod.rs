@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rpcrdma::private_data::{Flags, PrivateData};
 use rpcrdma::segment::Segment;
 use rpcrdma::v2::{Family, MessageV2};
-use rpcrdma_capture::Address;
+use rpcrdma_dissector::Address;
 use rpcrdma_tools::echo::{Caller, Carry, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rpcrdma_capture::Phases;
+use rpcrdma_dissector::Phases;
 use rpcrdma_tools::delayed::Delayed;
 use rpcrdma_tools::echo::{Caller, Carry, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};

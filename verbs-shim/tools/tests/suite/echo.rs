@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rpcrdma::rpc::{self, AcceptStatus, Auth, Denial, Mismatch, ReplyBody};
-use rpcrdma_capture::nfs::Procedure;
-use rpcrdma_capture::{Form, Transaction};
+use rpcrdma_dissector::nfs::Procedure;
+use rpcrdma_dissector::{Form, Transaction};
 use rpcrdma_tools::echo::{Caller, Carry, PROGRAM, VERSION, Wrong, pattern, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Call, Client, Dispatcher, Server, Settings, Stream, Versions};

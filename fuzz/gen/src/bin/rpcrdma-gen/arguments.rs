@@ -36,11 +36,11 @@ pub(crate) struct Arguments {
     /// Version and wire format: 1; 2a for version 2 as in drafts -00 to -02, 2b as in -03 to -07
     #[arg(long, default_value = "1", value_parser = version)]
     pub(crate) version: VersionArgument,
-    /// Put the defects into the valid messages of this capture, one of each shape. That they are valid is what the rules
-    /// of this project say
+    /// Put the defects into the valid messages of this capture, one of each shape. They are valid by the rules
+    /// of this project
     #[arg(long, value_name = "CAPTURE")]
     pub(crate) from: Option<PathBuf>,
-    /// What to write
+    /// Form of the output
     #[arg(long, value_enum, default_value_t = Output::Files)]
     pub(crate) format: Output,
     /// The directory or the file
@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     pub(crate) output: PathBuf,
 }
 
-/// What is written.
+/// Form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     /// A directory: each message a file of its octets, with a record in JSON beside it

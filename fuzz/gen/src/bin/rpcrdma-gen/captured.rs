@@ -7,7 +7,7 @@ use rpcrdma::error;
 use rpcrdma::rules::{self, Exchange, Finding, Lists, Sent, SentV2};
 use rpcrdma::v1;
 use rpcrdma::v2::{Family, MessageV2};
-use rpcrdma_capture::{Capture, Captured, Config, Dialect, Direction, Events};
+use rpcrdma_dissector::{Capture, Captured, Config, Dialect, Direction, Events};
 use rpcrdma_gen::{Base, Format, Message, Role};
 
 /// The valid Calls or Replies in a capture, one of each shape: two of the same shape have the same cases.
@@ -52,7 +52,7 @@ const fn dialect(format: Format) -> Dialect {
     }
 }
 
-/// What makes the cases of a message different from those of another.
+/// Properties in which the cases of one message differ from the cases of another.
 fn shape(message: &Message) -> (Vec<u32>, Vec<usize>, Option<usize>, bool) {
     let mut positions: Vec<u32> = message.long.iter().chain(&message.reads).map(|read| read.position).collect();
     positions.push(message.reads.len() as u32);
@@ -61,7 +61,7 @@ fn shape(message: &Message) -> (Vec<u32>, Vec<usize>, Option<usize>, bool) {
 }
 
 /// The message, if it was sent as a Call or Reply and breaks no rule.
-fn valid(format: Format, role: Role, send: &rpcrdma_capture::Message) -> Option<Message> {
+fn valid(format: Format, role: Role, send: &rpcrdma_dissector::Message) -> Option<Message> {
     let direction = if role == Role::Call { Direction::Call } else { Direction::Reply };
     let is_of_role = send.rpc.as_ref().is_some_and(|rpc| rpc.direction == direction);
     let message = rpcrdma_gen::read(format, role, &send.octets).filter(|_| is_of_role)?;
@@ -81,7 +81,7 @@ const fn family(format: Format) -> Family {
     if matches!(format, Format::V2a) { Family::A } else { Family::B }
 }
 
-/// Whether the Reply returns what the Call offers.
+/// True if the Reply returns the chunks that the Call offers.
 fn is_answered(call: &Message, reply: &Message) -> bool {
     let (call_octets, octets) = (call.octets(), reply.octets());
     let mut is_valid = true;

@@ -74,7 +74,7 @@ struct Connection<'a, W> {
     responder: Stream,
 }
 
-/// How far an end has got.
+/// Position of an end in its stream.
 struct Stream {
     /// The number of its next octet.
     next: u32,

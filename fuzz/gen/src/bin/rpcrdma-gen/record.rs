@@ -1,4 +1,4 @@
-//! What is said about a message, in JSON.
+//! Record of a message, in JSON.
 
 use rpcrdma_gen::{Answer, Broken, Case};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 pub(crate) struct Record<'a> {
     r#type: &'static str,
     schema: u32,
-    /// How it was made; several random messages may have the same name.
+    /// Name of its origin; several random messages may have the same one.
     name: &'a str,
     /// The file with its octets, beside the record.
     file: &'a str,
@@ -23,7 +23,7 @@ pub(crate) struct Record<'a> {
     /// Octets from the start to what is wrong.
     offset: Option<usize>,
     section: Option<&'static str>,
-    /// What has to be done about it; null if that is not specified.
+    /// Reaction due from its receiver; null if that is not specified.
     responder: Option<&'static str>,
     requester: Option<&'static str>,
     /// The other rules that it breaks by the same defect.

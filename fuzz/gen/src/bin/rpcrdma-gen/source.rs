@@ -80,7 +80,7 @@ const MODULE: &str = "\
 /// A message, and what is right about it.
 #[derive(Debug)]
 pub struct TestMessage {
-    /// How it was made.
+    /// Origin of the message.
     pub name: &'static str,
     /// `1`, `2a` or `2b`.
     pub version: &'static str,
@@ -90,9 +90,9 @@ pub struct TestMessage {
     pub rule: &'static str,
     /// Octets before what is wrong.
     pub offset: Option<usize>,
-    /// What a responder has to do about it; `None` if that is not specified.
+    /// Reaction due from a responder; `None` if that is not specified.
     pub responder: Option<&'static str>,
-    /// What a requester has to do about it; `None` if that is not specified.
+    /// Reaction due from a requester; `None` if that is not specified.
     pub requester: Option<&'static str>,
     /// The message.
     pub octets: &'static [u8],

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use rpcrdma::v1::{Body, Message};
-use rpcrdma_capture::nfs::{Procedure, status};
+use rpcrdma_dissector::nfs::{Procedure, status};
 use rpcrdma_verbs::{Error, Verbs};
 
 use crate::probe::session::{Session, octets, opaque, word};

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma::v2::Family;
-use rpcrdma_capture::Form;
+use rpcrdma_dissector::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Server, Settings, Version, Versions};
 

@@ -4,7 +4,7 @@
 use std::slice;
 
 use rpcrdma::Reader;
-use rpcrdma_capture::nfs::Procedure;
+use rpcrdma_dissector::nfs::Procedure;
 use rpcrdma_verbs::{Call, Stream};
 
 use super::xdr::{put_opaque, put_u32, put_u64};

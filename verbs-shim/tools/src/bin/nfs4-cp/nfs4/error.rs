@@ -5,7 +5,7 @@ use std::{fmt, io};
 
 use rpcrdma::reader::EndOfInput;
 use rpcrdma::rpc::AuthSysError;
-use rpcrdma_capture::nfs::{Procedure, status};
+use rpcrdma_dissector::nfs::{Procedure, status};
 use rpcrdma_verbs::{CallError, ReplyError, SettingsError};
 
 /// Reason for a failed copy.

@@ -1,0 +1,45 @@
+//! Judges what two peers did by the rules of RPC-over-RDMA.
+//!
+//! A [`Checker`] takes the events of a dissector with [`Config::operations`](crate::dissector::Config) set, and gives
+//! findings. The rules for single Sends, and for credits and thresholds, are in [`rpcrdma::rules`]; those here need
+//! RDMA operations, the connection's set-up, or NFS. Each is a row of a table, or a constant next to the function that
+//! judges by it:
+//!
+//! - `setup`: what the ends announced; `access`: RDMA operations; `exchange`: calls and replies with their data items;
+//! - `history`: what is kept of a connection, and the rules that need it; messages of version 2.
+//!
+//! A rule that needs something the capture lacks is not judged, and that is counted.
+//!
+//! ```
+//! use rpcrdma_dissector::{Capture, Checker, Config, Events};
+//!
+//! let capture = Capture::from_paths(["examples/nfs.pcap"]);
+//! let mut events = Events::new(capture, Config::for_checker());
+//! let mut checker = Checker::default();
+//! for event in &mut events {
+//!     checker.event(&event?);
+//! }
+//! let found = checker.finding().expect("the server breaks two rules");
+//! assert_eq!((found.rule.slug, found.stamp.frame, found.connection), ("write-unwritten", 25, 1));
+//! assert_eq!(found.known().map(|known| known.implementation.name()), Some("Linux nfsd"));
+//! # Ok::<(), rpcrdma_dissector::FileError>(())
+//! ```
+
+mod access;
+mod book;
+mod catalogue;
+mod checker;
+mod empty_chunks;
+mod exchange;
+mod found;
+mod history;
+mod known;
+pub mod send;
+mod setup;
+mod written;
+
+pub use book::Count;
+pub use catalogue::{find, rules};
+pub use checker::Checker;
+pub use found::{Blame, Found};
+pub use known::{Deviation, Implementation, deviations};

@@ -1,0 +1,401 @@
+//! From frames to messages and transactions.
+
+use std::collections::VecDeque;
+
+use rpcrdma::v2::Family;
+
+use crate::carrier::account::Account;
+use crate::carrier::connection::Connection;
+use crate::carrier::connection::Counts;
+use crate::carrier::connection::Rejected;
+use crate::carrier::handler::{Handler, Taken};
+use crate::carrier::infiniband::crc;
+use crate::carrier::infiniband::queue_pairs::QueuePairs;
+use crate::carrier::infiniband::transport::Transport;
+use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
+use crate::carrier::operation::{Operation, Side, Sides, Stamp};
+use crate::carrier::terminate::Terminate;
+use crate::event::{Event, Report, Terminated};
+use crate::file::{ClockSteps, Frame, Time};
+use crate::link::{self, Content, Other, RecentSessions, Sighted, Sighting, TcpSegment};
+use crate::rpc::place::{CapturedAt, PlaceKnown};
+use crate::rpc::steps::StepsWanted;
+use crate::rpc::waiting::WaitEnd;
+use crate::session::{Context, Session};
+
+/// Maximum number of kinds of frames that are counted apart. The numbers in a capture have no other bound.
+const OTHERS: usize = 32;
+const TCP: Other = Other::Named("TCP");
+const FOREIGN_TCP: Other = Other::Named("TCP on a service port, without iWARP");
+
+/// The port of NFS over RDMA (RFC 8267 section 9).
+pub const NFS_RDMA_PORT: u16 = 20049;
+
+/// Settings: data to look for, and limits.
+///
+/// ```
+/// use rpcrdma_dissector::Config;
+///
+/// let mut config = Config::for_messages();
+/// config.ports.push(20050);
+/// config.verify_crc = true;
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// Service ports that are always treated as RPC-over-RDMA. On other ports it is recognised by its messages.
+    pub ports: Vec<u16>,
+    /// Put RPCs back together. Without this there are only messages, and the data of chunks is not kept.
+    pub transactions: bool,
+    /// The most octets of memory for what waits: calls and their chunk data for replies, packets for earlier packets.
+    pub memory: usize,
+    /// Report more than is printed: which connections were recognised, what the capture missed, how memory was misused,
+    /// and for each message what stepping through it found. [`check`](crate::check) judges by this.
+    pub operations: bool,
+    /// Report each sign that something was lost on its way: packets that were sent again, negative acknowledgements, time-outs.
+    pub recovery: bool,
+    /// Of which RPCs to keep what both ends did, packet by packet ([`Transaction::steps`](crate::Transaction::steps)).
+    pub steps: StepsWanted,
+    /// Record which frames carried each message.
+    pub(crate) placements: bool,
+    /// The wire format of version 2. Without this, the first message of a connection that can be of only one format
+    /// decides.
+    pub v2_family: Option<Family>,
+    /// Where the packets were captured. Without this, it is inferred for each connection, if acknowledgements show it.
+    pub captured_at: Option<CapturedAt>,
+    /// Check the ICRC and VCRC of every InfiniBand packet, and leave out packets with a wrong one, as a receiver does;
+    /// likewise the CRC of every iWARP FPDU, if CRCs are in force.
+    pub verify_crc: bool,
+}
+
+impl Config {
+    /// For messages alone: RPCs are not put back together, and the data of chunks is not kept.
+    #[must_use]
+    pub fn for_messages() -> Self {
+        Self { transactions: false, ..Self::default() }
+    }
+
+    /// For a [`Checker`](crate::Checker): messages, and what it judges them by.
+    #[must_use]
+    pub fn for_checker() -> Self {
+        Self { operations: true, ..Self::for_messages() }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            ports: vec![NFS_RDMA_PORT],
+            transactions: true,
+            memory: 256 << 20,
+            operations: false,
+            recovery: false,
+            steps: StepsWanted::None,
+            placements: false,
+            v2_family: None,
+            captured_at: None,
+            verify_crc: false,
+        }
+    }
+}
+
+/// Counts of the frames of a capture.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Summary {
+    /// Frames in all.
+    pub frames: u64,
+    /// Octets of them that were captured.
+    pub octets: u64,
+    /// Frames that the capture cut (snaplen).
+    pub cut: u64,
+    /// InfiniBand transport packets.
+    pub packets: u64,
+    /// InfiniBand packets whose own headers are cut.
+    pub unreadable: u64,
+    /// InfiniBand packets of no reliable connection, by their transport service, except for connection management: congestion
+    /// notifications (CNP), unreliable connections (UC), reliable datagrams (RD), unreliable datagrams (UD).
+    pub other_services: Vec<(&'static str, u64)>,
+    /// InfiniBand packets whose ICRC, and VCRC if they have one, were checked.
+    pub verified: u64,
+    /// Packets whose ICRC is wrong.
+    pub bad_icrc: u64,
+    /// Packets whose VCRC is wrong.
+    pub bad_vcrc: u64,
+    /// TCP segments of iWARP connections.
+    pub segments: u64,
+    /// Their FPDUs whose CRC is in force and wrong, whether or not these are left out.
+    pub bad_crc: u64,
+    /// Time of the first frame.
+    pub first: Option<Time>,
+    /// Time of the last frame.
+    pub last: Option<Time>,
+    /// Frames that were left alone, by what they hold. Numbers beyond the first 32 are counted together.
+    pub others: Vec<(Other, u64)>,
+    /// Steps back of the clock. They are counted by a [`Capture`](crate::Capture), not by the dissector, so they are known at
+    /// the end of [`Events`](crate::Events) only.
+    pub clock: ClockSteps,
+}
+
+/// Takes frames and yields events.
+///
+/// ```
+/// use rpcrdma_dissector::{Config, Dissector, Event, Reader};
+///
+/// let file = std::fs::File::open("examples/nfs.pcap")?;
+/// let mut reader = Reader::new(file)?;
+/// let mut dissector = Dissector::new(Config::default());
+/// let mut replies = 0;
+/// while let Some(frame) = reader.next() {
+///     dissector.frame(&frame?);
+///     while let Some(event) = dissector.event() {
+///         if let Event::Transaction(transaction) = event {
+///             replies += usize::from(transaction.reply.is_some());
+///         }
+///     }
+/// }
+/// assert_eq!(replies, 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Dissector {
+    pairs: QueuePairs<Session>,
+    iwarp: Connections<Session>,
+    state: DissectorState,
+}
+
+#[derive(Debug, Default)]
+struct DissectorState {
+    config: Config,
+    account: Account,
+    last_number: u32,
+    events: VecDeque<Event>,
+    /// The sessions of mirrors that the last frames came through.
+    mirrors: RecentSessions,
+    summary: Summary,
+    /// The capture has ended.
+    is_finished: bool,
+}
+
+impl Dissector {
+    /// A dissector at the start of a capture.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let account = Account { held: 0, limit: config.memory };
+        let state = DissectorState { config, account, ..DissectorState::default() };
+        Self { pairs: QueuePairs::default(), iwarp: Connections::default(), state }
+    }
+
+    /// Takes the next frame.
+    pub fn frame(&mut self, frame: &Frame<'_>) {
+        let summary = &mut self.state.summary;
+        summary.frames += 1;
+        summary.octets += frame.data.len() as u64;
+        summary.cut += u64::from((frame.data.len() as u64) < u64::from(frame.length));
+        summary.first.get_or_insert(frame.time);
+        summary.last = Some(frame.time);
+        let known = self.state.events.len();
+        let Sighted { content, sighting, session } = link::sighted(frame);
+        if let Some(session) = session {
+            self.state.mirrors.remember(frame.number, session);
+        }
+        let stamp = Stamp { frame: frame.number, time: frame.time };
+        match content {
+            Content::InfiniBand(packet) => {
+                summary.packets += 1;
+                if self.state.config.verify_crc && !summary.verify(frame) {
+                    return;
+                }
+                let Ok(transport) = Transport::decode(packet.octets, packet.length) else {
+                    summary.unreadable += 1;
+                    return;
+                };
+                if !self.pairs.packet((stamp, sighting), &packet, &transport, &mut self.state) {
+                    count(&mut self.state.summary.other_services, transport.service_name(), 1);
+                }
+            }
+            Content::Tcp(segment) => self.segment((stamp, sighting), &segment),
+            Content::Other(other) => self.state.summary.leave(other, 1),
+        }
+        if !self.state.mirrors.is_empty() {
+            self.state.find_sessions(known);
+        }
+    }
+
+    fn segment(&mut self, sent: (Stamp, Sighting), segment: &TcpSegment<'_>) {
+        let Config { ports, verify_crc, .. } = &self.state.config;
+        let choice = Choice {
+            to_service: ports.contains(&segment.destination_port),
+            from_service: ports.contains(&segment.source_port),
+            verify_crc: *verify_crc,
+        };
+        match self.iwarp.segment(sent, segment, choice, &mut self.state) {
+            true => self.state.summary.take(1, self.iwarp.take_checked()),
+            false => self.state.summary.leave(TCP, 1),
+        }
+    }
+
+    /// Ends the capture: whatever waits is given as it is.
+    pub fn finish(&mut self) {
+        let known = self.state.events.len();
+        self.state.is_finished = true;
+        self.pairs.finish(&mut self.state);
+        self.iwarp.finish(self.state.config.verify_crc, &mut self.state);
+        self.state.summary.take(0, self.iwarp.take_checked());
+        self.state.find_sessions(known);
+    }
+
+    /// The next event.
+    pub fn event(&mut self) -> Option<Event> {
+        self.state.events.pop_front()
+    }
+
+    /// Records steps of the capture's clock, which a [`Capture`](crate::Capture) counts as it reads, in the [`Summary`].
+    pub const fn take_clock_steps(&mut self, steps: ClockSteps) {
+        self.state.summary.clock = steps;
+    }
+
+    /// Counts of the frames so far.
+    #[must_use]
+    pub const fn summary(&self) -> &Summary {
+        &self.state.summary
+    }
+}
+
+impl Summary {
+    /// Returns true if a frame's checksums are right, as far as it has complete ones.
+    fn verify(&mut self, frame: &Frame<'_>) -> bool {
+        let Some(verdict) = crc::verify_crc(frame) else { return true };
+        self.verified += 1;
+        self.bad_icrc += u64::from(!verdict.icrc);
+        self.bad_vcrc += u64::from(verdict.vcrc == Some(false));
+        verdict.is_right()
+    }
+
+    /// Counts segments of iWARP connections, and those that turned out to belong to others.
+    fn take(&mut self, segments: u64, checked: Checked) {
+        self.segments = (self.segments + segments).saturating_sub(checked.foreign);
+        self.bad_crc += checked.wrong;
+        if checked.foreign > 0 {
+            self.leave(FOREIGN_TCP, checked.foreign);
+        }
+    }
+
+    /// Counts frames that are left alone.
+    #[cold]
+    fn leave(&mut self, other: Other, frames: u64) {
+        let is_new = !self.others.iter().any(|(known, _)| *known == other);
+        let other = if is_new && self.others.len() >= OTHERS { other.unnumbered() } else { other };
+        count(&mut self.others, other, frames);
+    }
+}
+
+/// Adds to the count of a name.
+fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, name: T, more: u64) {
+    match counts.iter_mut().find(|(other, _)| *other == name) {
+        Some((_, count)) => *count += more,
+        None => counts.push((name, more)),
+    }
+}
+
+impl DissectorState {
+    /// Adds to the messages after the first `known` events the sessions that they were captured through.
+    #[cold]
+    fn find_sessions(&mut self, known: usize) {
+        for event in self.events.iter_mut().skip(known) {
+            if let Event::Message(message) = event {
+                message.mirror_session = self.mirrors.of(message.stamp.frame);
+            }
+        }
+    }
+
+    fn context(&mut self) -> Context<'_> {
+        Context {
+            transactions: self.config.transactions,
+            operations: self.config.operations,
+            recovery: self.config.recovery,
+            steps: &self.config.steps,
+            placements: self.config.placements,
+            last_number: &mut self.last_number,
+            events: &mut self.events,
+        }
+    }
+}
+
+impl Handler for DissectorState {
+    type Session = Session;
+
+    fn opened(&mut self, connection: &Connection) -> Session {
+        let mut session = Session::default();
+        session.family = self.config.v2_family;
+        if connection.is_announced() || connection.port().is_some_and(|port| self.config.ports.contains(&port)) {
+            session.recognise(connection, &mut self.context());
+        }
+        session
+    }
+
+    fn operation(
+        &mut self,
+        connection: &Connection,
+        session: &mut Session,
+        operation: Operation<'_>,
+        last: bool,
+    ) -> Taken {
+        session.operation(connection, &operation, last, &mut self.context())
+    }
+
+    #[inline]
+    fn acknowledged(&mut self, session: &mut Session, by: (Side, Stamp), acknowledged: (u64, bool)) {
+        session.acknowledged(by, acknowledged, &mut self.context());
+    }
+
+    fn account(&mut self) -> &mut Account {
+        &mut self.account
+    }
+
+    fn held(&self, session: &Session) -> usize {
+        session.held()
+    }
+
+    fn let_go(&mut self, connection: &Connection, session: &mut Session, excess: usize) {
+        session.let_go(connection, excess, &mut self.context());
+    }
+
+    fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {
+        let until = connection.disconnected.map(|(_, stamp)| stamp.time).or(self.summary.last).unwrap_or_default();
+        let given = self.config.captured_at.map(|place| (place, PlaceKnown::Given));
+        let captured_at = given.or_else(|| session.infer_place(counts).map(|place| (place, PlaceKnown::Inferred)));
+        let credit_times = session.credit_times(until);
+        session.refused(connection, counts, &mut self.context());
+        for side in [Side::Active, Side::Passive] {
+            *session.spoke.get_mut(side) |= counts.get(side).packets > 0;
+        }
+        let end = match connection.disconnected {
+            Some((by, stamp)) => WaitEnd::Disconnected { by, stamp },
+            // An operation that is refused for good ends the connection.
+            None if self.is_finished && counts.active.failed + counts.passive.failed == 0 => WaitEnd::Capture,
+            None => WaitEnd::Connection,
+        };
+        session.finish(connection, end, &mut self.context());
+        self.events.push_back(Event::Connection(Box::new(Report {
+            number: session.number,
+            connection: connection.clone(),
+            counts: *counts,
+            unclaimed: session.unclaimed,
+            until,
+            captured_at,
+            credit_times,
+        })));
+    }
+
+    fn rejected(&mut self, rejected: Rejected) {
+        self.events.push_back(Event::Rejected(rejected));
+    }
+
+    fn terminated(&mut self, connection: &Connection, session: &Session, from: Side, terminated: (Stamp, Terminate)) {
+        let Some(number) = session.number else { return };
+        let ((stamp, terminate), ends) = (terminated, connection.ends);
+        let (from, to) = (ends.get(from).address, ends.get(from.other()).address);
+        self.events.push_back(Event::Terminated(Terminated { stamp, connection: number, from, to, terminate }));
+    }
+}

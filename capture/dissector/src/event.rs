@@ -1,0 +1,214 @@
+//! Events found in a capture.
+
+use crate::carrier::connection::{Connection, Counts, Rejected};
+use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
+use crate::carrier::recovery::RecoveryKind;
+use crate::carrier::terminate::Terminate;
+use crate::file::Time;
+use crate::link::Address;
+use crate::rpc::credits::CreditTimes;
+use crate::rpc::message::Message;
+use crate::rpc::place::{CapturedAt, PlaceKnown};
+use crate::rpc::transaction::{Half, Rebuilt, Transaction};
+
+/// Something that was found in the capture.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Event {
+    /// A Send on an RPC-over-RDMA connection.
+    Message(Message),
+    /// An RPC that has ended, or will not end in this capture.
+    Transaction(Box<Transaction>),
+    /// A connection that has ended, or whose capture has.
+    Connection(Box<Report>),
+    /// A connection request that was refused.
+    Rejected(Rejected),
+    /// An end terminated an iWARP connection that carried RPC-over-RDMA, because the other broke the protocol.
+    Terminated(Terminated),
+    /// Something was lost on its way, or seemed to be. Given if [`Config::recovery`](crate::dissector::Config::recovery) asks
+    /// for it.
+    Recovery(Recovered),
+    /// A connection was found to carry RPC-over-RDMA. Given if
+    /// [`Config::operations`](crate::dissector::Config::operations) asks for it, as are those below.
+    Opened(Box<Opened>),
+    /// The capture lacks something of an RPC-over-RDMA connection.
+    Lost(Lost),
+    /// Memory was used in a way that, as far as is known, no call allows.
+    Memory(Box<MemoryUse>),
+}
+
+impl Event {
+    /// Octets of the messages in it, which make up most of its size.
+    #[must_use]
+    pub fn octets(&self) -> usize {
+        let half =
+            |half: &Option<Half>| half.as_ref().and_then(|half| half.message.as_ref().ok()).map_or(0, Rebuilt::len);
+        match self {
+            Self::Message(message) => {
+                let call = message.detail.as_ref().and_then(|detail| detail.answers.as_ref());
+                message.octets.len() + call.map_or(0, |answers| answers.call.octets.len())
+            }
+            Self::Transaction(transaction) => {
+                let Transaction { call, reply, .. } = transaction.as_ref();
+                half(call) + half(reply)
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// A connection that was found to carry RPC-over-RDMA.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Opened {
+    /// Its number.
+    pub number: u32,
+    /// Known properties of the connection.
+    pub connection: Connection,
+    /// True if its set-up was seen, and everything after it.
+    pub whole: bool,
+}
+
+/// A sign that something was lost on its way, or seemed to be.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// The frame that shows it.
+    pub stamp: Stamp,
+    /// Number of the connection.
+    pub connection: u32,
+    /// Sender of that frame.
+    pub from: Address,
+    /// To whom.
+    pub to: Address,
+    /// Sign that the frame shows.
+    pub kind: RecoveryKind,
+    /// Type of the operation that the packet carries part of, if the packet was sent again and the carrier knows the
+    /// type; a TCP segment does not show it.
+    pub operation: Option<OperationType>,
+    /// If the packet was sent again: how many times it has been sent by now, as far as the capture shows, or at least.
+    pub times: Option<u32>,
+    /// `rdma_xid` of what it is about, if that is known.
+    pub xid: Option<u32>,
+    /// The requester of that RPC, if its call is known.
+    pub requester: Option<Address>,
+    /// The end that is the client, if that is known.
+    pub client: Option<Address>,
+}
+
+/// Something that the capture lacks.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Lost {
+    /// Number of the connection.
+    pub connection: u32,
+    /// The end whose packets are missing.
+    pub from: Side,
+    /// The packet that showed it.
+    pub stamp: Stamp,
+}
+
+/// An improper use of memory.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct MemoryUse {
+    /// Number of the connection.
+    pub connection: u32,
+    /// The packet, or the Send.
+    pub stamp: Stamp,
+    /// Whose memory it is.
+    pub owner: Side,
+    /// Its handle.
+    pub handle: u32,
+    /// Kind of use.
+    pub kind: MemoryUseKind,
+    /// True if everything that its owner advertised is known; otherwise the memory may be in a call that is not.
+    pub known: bool,
+}
+
+/// Kind of use of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MemoryUseKind {
+    /// The other end's RDMA Read or RDMA Write does not stay within a segment of a call that waits.
+    Outside {
+        /// It was an RDMA Write.
+        write: bool,
+        /// Where it began, or continued after the previous packet.
+        offset: u64,
+        /// Octets from there, as far as one packet shows.
+        length: u64,
+        /// The segment in which it began: XID of the call, offset, length.
+        inside: Option<(u32, u64, u32)>,
+        /// XID of a call that had advertised the memory, and was answered before.
+        answered: Option<u32>,
+    },
+    /// The owner's adapter refused an RDMA Read or RDMA Write of the other end, which stayed within a segment.
+    Refused {
+        /// It was an RDMA Write.
+        write: bool,
+        /// Where it began.
+        offset: u64,
+        /// XID of the call.
+        xid: u32,
+        /// The frame in which the other end had invalidated the handle by a Send With Invalidate.
+        invalidated: Option<u64>,
+        /// Handle and offset of an RDMA Write of the other end, if that may be what was refused, and not this RDMA Read.
+        other: Option<(u32, u64)>,
+    },
+    /// The requester reads a reply in Read chunks that the responder provides. That is allowed, but the requester has
+    /// to report when it is done.
+    Pulled {
+        /// XID of the reply.
+        xid: u32,
+        /// Octets that it requests.
+        length: u64,
+    },
+    /// A call advertises a handle that another waiting call advertises too.
+    Shared {
+        /// XID of the call.
+        xid: u32,
+        /// XID of the other call.
+        with: u32,
+        /// The place of the call in everything that its sender sends.
+        sent: u64,
+    },
+}
+
+/// A connection, at its end.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Report {
+    /// Its number, if it carried RPC-over-RDMA.
+    pub number: Option<u32>,
+    /// Known properties of the connection.
+    pub connection: Connection,
+    /// Packets by the end that sent them. For iWARP they are TCP segments; `missed` then counts holes, because it is
+    /// not known how many segments a hole was, `orphans` includes FPDUs that could not be used, and `failed` counts a
+    /// Terminate.
+    pub counts: Sides<Counts>,
+    /// RDMA Writes and Reads that aimed at memory that no call in the capture advertised.
+    pub unclaimed: u64,
+    /// When its end was captured; if that is not known, the time of the last frame of the capture by then.
+    pub until: Time,
+    /// Where its packets were captured, and how that is known; `None` if it is not.
+    pub captured_at: Option<(CapturedAt, PlaceKnown)>,
+    /// For how long each end had no credit for another call.
+    pub credit_times: Sides<CreditTimes>,
+}
+
+/// A Terminate message (RFC 5040 section 4.8).
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Terminated {
+    /// The frame that brought it.
+    pub stamp: Stamp,
+    /// Number of the connection.
+    pub connection: u32,
+    /// End that closed the connection.
+    pub from: Address,
+    /// Whose segment was wrong.
+    pub to: Address,
+    /// Why.
+    pub terminate: Terminate,
+}

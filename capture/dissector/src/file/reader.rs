@@ -1,0 +1,125 @@
+//! One capture file, of any of the formats.
+
+use std::io::Read;
+
+use super::buffer::{Buffer, CAPACITY};
+use super::erf;
+use super::error::FileError;
+use super::foreign;
+use super::frame::Frame;
+use super::pcap::Pcap;
+use super::pcapng::Pcapng;
+use super::record::Record;
+
+/// The frames of one capture file.
+///
+/// ```
+/// use rpcrdma_dissector::Reader;
+///
+/// let file: &[u8] = &[
+///     0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0, // file header
+///     7, 0, 0, 0, 8, 0, 0, 0, 3, 0, 0, 0, 60, 0, 0, 0, 0xaa, 0xbb, 0xcc, // one record, cut to 3 octets
+/// ];
+/// let mut reader = Reader::new(file)?;
+/// while let Some(frame) = reader.next() {
+///     let frame = frame?;
+///     assert_eq!(frame.time.to_string(), "7.000008000");
+///     assert_eq!((frame.data, frame.length), (&[0xaa, 0xbb, 0xcc][..], 60));
+/// }
+/// # Ok::<(), rpcrdma_dissector::FileError>(())
+/// ```
+pub struct Reader<R: Read> {
+    buffer: Buffer<R>,
+    format: Option<Format>,
+    record: Record,
+    number: u64,
+}
+
+enum Format {
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+    Erf,
+}
+
+impl<R: Read> Reader<R> {
+    /// Starts reading a file: waits for its header.
+    ///
+    /// # Errors
+    /// [`FileError`] if it cannot be read, is not a capture file, or ends inside the header.
+    pub fn new(read: R) -> Result<Self, FileError> {
+        Self::with_capacity(CAPACITY, read)
+    }
+
+    /// The same with a buffer of this many octets, for programs that read only the first frames. It grows if a frame
+    /// needs more.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_capacity(capacity: usize, read: R) -> Result<Self, FileError> {
+        let mut buffer = Buffer::with_capacity(capacity, read)?;
+        buffer.fill(4)?;
+        let format = if let Some(pcap) = Pcap::open(&mut buffer)? {
+            Format::Pcap(pcap)
+        } else if let Some(pcapng) = Pcapng::open(&buffer) {
+            Format::Pcapng(pcapng)
+        } else if erf::is_erf(&mut buffer)? {
+            Format::Erf
+        } else {
+            return Err(FileError::new(0, foreign::name(buffer.available())));
+        };
+        Ok(Self { buffer, format: Some(format), record: Record::default(), number: 0 })
+    }
+
+    /// The same, if `frames` frames of the same capture came before this file.
+    pub(super) fn after(read: R, frames: u64) -> Result<Self, FileError> {
+        Ok(Self { number: frames, ..Self::new(read)? })
+    }
+
+    /// The next frame; none at the end of the file, and after an error.
+    ///
+    /// Not an [`Iterator`], since a frame borrows the reader's buffer.
+    #[expect(clippy::should_implement_trait, reason = "the same thing, as far as a lending one can be")]
+    #[inline]
+    pub fn next(&mut self) -> Option<Result<Frame<'_>, FileError>> {
+        match self.advance() {
+            Ok(true) => Some(Ok(self.frame())),
+            Ok(false) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// Goes to the next frame; false if there is none.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<bool, FileError> {
+        let next = match &mut self.format {
+            Some(Format::Pcap(pcap)) => pcap.next(&mut self.buffer),
+            Some(Format::Pcapng(pcapng)) => pcapng.next(&mut self.buffer),
+            Some(Format::Erf) => erf::next(&mut self.buffer),
+            None => Ok(None),
+        };
+        if let Ok(Some(record)) = next {
+            self.record = record;
+            self.number = self.number.saturating_add(1);
+            return Ok(true);
+        }
+        self.format = None;
+        next.map(|_| false)
+    }
+
+    /// The current frame.
+    #[inline]
+    pub(super) fn frame(&self) -> Frame<'_> {
+        let Record { time, link, ref data, length } = self.record;
+        Frame { number: self.number, time, link, data: self.buffer.at(data.clone()), length }
+    }
+
+    /// Frames given so far, including those of files before this one.
+    pub(super) fn frames(&self) -> u64 {
+        self.number
+    }
+
+    /// Octets of the file, uncompressed, that were used for the frames given so far.
+    pub fn offset(&self) -> u64 {
+        self.buffer.offset()
+    }
+}

@@ -1,0 +1,100 @@
+//! Reads packet captures of RPC-over-RDMA (RFC 8166), such as NFS over RDMA, and puts the RPCs back together: calls, replies,
+//! and the data that RDMA moved between them. Judges both ends by the rules of the protocol.
+//!
+//! ```text
+//! capture files ── Capture ── Frame ──→ Dissector ── Event ──┬─→ Message        one per Send
+//! one stream    ── Reader  ───┘                              ├─→ Transaction    one per RPC: call, reply, data
+//!                                                            └─→ Checker ─→ Found      one per broken rule
+//! ```
+//!
+//! It reads pcap and pcapng, also compressed, from files and pipes; RoCEv2, RoCEv1, InfiniBand and iWARP; versions 1 and 2
+//! of RPC-over-RDMA. One pass is enough, through retransmission, disorder and loss, in memory that does not grow with the
+//! capture. What a capture lacks is reported as missing, and never guessed.
+//!
+//! It is not a general dissector: other traffic is counted and passed over, and of NFS it knows what it needs to name a
+//! call and to put its data in place. It neither captures packets nor sends any.
+//!
+//! # Which type to begin with
+//! - [`Events`]: an iterator over what files hold; [`Events::messages`] and [`Events::transactions`] are the most common
+//!   choices. [`Capture`] opens the files, [`Config`] says what to look for.
+//! - [`Dissector`]: the same for frames that the caller reads, with a [`Reader`] or otherwise.
+//! - [`Transaction`]: an RPC, with its procedure, status, latency and, in each [`Half`], the whole RPC message or the reason
+//!   why it is not there ([`NotRebuilt`]).
+//! - [`Message`]: a Send, with its header and the RPC message in it as far as they are known.
+//! - [`Checker`]: takes events, gives [findings](Found). [`check`] has the rules.
+//! - [`output`]: JSON, text, statistics, and RPC over TCP for tools that do not read RDMA.
+//!
+//! ```
+//! use rpcrdma_dissector::{Capture, Config, Events};
+//!
+//! let capture = Capture::from_paths(["examples/nfs.pcap"]);
+//! let mut names = Vec::new();
+//! for transaction in Events::new(capture, Config::default()).transactions() {
+//!     let transaction = transaction?;
+//!     if let (Some(name), Some(latency)) = (transaction.name, transaction.latency()) {
+//!         names.push(format!("{name} in {} us", latency / 1000));
+//!     }
+//! }
+//! assert_eq!(names[1], "NFSv4 COMPOUND in 2461 us");
+//! # Ok::<(), rpcrdma_dissector::FileError>(())
+//! ```
+//!
+//! This is the library. The program `rpcrdma`, which prints all of it, is installed by `cargo install rpcrdma-capture`.
+//!
+//! # Features
+//! None is on by default: a dissector and checker needs none of them.
+//!
+//! | feature | for | brings |
+//! |---|---|---|
+//! | `json` | `output::json`, and findings and statistics as JSON | serde, serde_json |
+//! | `text` | `output::text`, `output::tree`, and findings and statistics as text | anstyle |
+//! | `export` | `output::export`: pcap files of RPC over TCP | pcap-file |
+//! | `anonymize` | `output::anonymize`: captures without confidential content | `export`, aes, hmac, sha2, getrandom |
+//! | `report` | `output::report`: a capture as one HTML page | `text`, maud |
+//! | `schema` | `output::schema`: the JSON Schema of the records | `json`, `text`, schemars |
+//! | `csv` | `output::csv`: records as comma-separated values | `schema`, csv |
+//! | `parquet` | `output::parquet`: tables for data analysis; needs a C compiler | parquet, arrow |
+//!
+//! Captures are read without `pcap-file`, so reading needs no feature.
+#![forbid(unsafe_code)]
+
+mod carrier;
+pub mod check;
+mod dissector;
+mod event;
+mod events;
+mod file;
+mod input;
+pub mod link;
+pub mod nfs;
+pub mod output;
+mod rpc;
+mod session;
+
+pub use carrier::acknowledgement::Acknowledgements;
+pub use carrier::connection::{Announced, Connection, Counts, Endpoint, RefusedAccess, Rejected, Shown};
+pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
+pub use carrier::operation::{OperationType, Progress, Side, Sides, Stamp};
+pub use carrier::recovery::RecoveryKind;
+pub use carrier::terminate::Terminate;
+pub use check::{Checker, Found};
+pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary};
+pub use event::{Event, Lost, MemoryUse, MemoryUseKind, Opened, Recovered, Report, Terminated};
+pub use events::Events;
+pub use file::{Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, Reader, Time};
+pub use input::hexdump::{HexDump, HexError};
+pub use input::send::lone_message;
+pub use link::{Address, Carrier, MirrorEncapsulation, MirrorSession, Other};
+pub use rpc::arguments::OperationArguments;
+pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
+pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
+pub use rpc::known::{Direction, Rpc, Security, Status, Walked};
+pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message};
+pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
+pub use rpc::phases::{NotTimed, Phase, Phases};
+pub use rpc::place::{CapturedAt, PlaceKnown};
+pub use rpc::ranges::Ranges;
+pub use rpc::recovery::{Recovery, RecoveryUnknown};
+pub use rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, StepsWanted};
+pub use rpc::transaction::{Form, Half, Rebuilt, Transaction};
+pub use rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};

@@ -1,0 +1,171 @@
+//! Diagnosis: the causes of waiting, their owners, and the limits of the capture.
+//!
+//! - `cause`: the causes, and the table of rules by which they are found;
+//! - `waits`: waiting times by cause; `facts`: other counts; `tally`: the client, operation and file with most of a cause;
+//! - `judge`: causes from these, with their evidence; `limits`: limits of what the capture shows;
+//! - `record`, `text`: a diagnosis for programs, and for people.
+
+mod cause;
+mod facts;
+mod judge;
+mod limits;
+mod record;
+mod tally;
+pub(super) mod text;
+mod waits;
+
+use std::collections::BTreeSet;
+use std::io;
+
+use crate::check::Found;
+use crate::dissector::Summary;
+use crate::event::Event;
+use crate::link::Address;
+use crate::output::gaps::Gaps;
+use crate::output::stats::{Latency, failure};
+use crate::rpc::arguments::OperationArguments;
+use crate::rpc::known::Status;
+use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::WaitEnd;
+use facts::Facts;
+use judge::Judgement;
+use waits::Waits;
+
+pub use cause::{CAUSES, Cause, CauseOwner, CauseRule};
+pub use record::{DiagnosedCause, Diagnosis};
+
+/// Takes what was found in a capture, in bounded memory, and diagnoses it.
+///
+/// Its [`Config`](crate::Config) asks for RPCs, operations and recovery.
+///
+/// ```
+/// use rpcrdma_dissector::output::diagnosis::Diagnoser;
+/// use rpcrdma_dissector::{Capture, Checker, Config, Events};
+///
+/// let mut config = Config::default();
+/// (config.operations, config.recovery) = (true, true);
+/// let mut events = Events::new(Capture::from_paths(["examples/nfs.pcap"]), config);
+/// let (mut diagnoser, mut checker) = (Diagnoser::new("nfs.pcap"), Checker::default());
+/// for event in events.by_ref() {
+///     let event = event?;
+///     checker.event(&event);
+///     diagnoser.event(&event);
+///     std::iter::from_fn(|| checker.finding()).for_each(|found| diagnoser.finding(&found));
+/// }
+/// let diagnosis = diagnoser.finish(events.summary());
+/// assert_eq!((diagnosis.rpcs, diagnosis.causes.len()), (3, 0));
+/// # Ok::<(), rpcrdma_dissector::FileError>(())
+/// ```
+#[derive(Debug)]
+pub struct Diagnoser {
+    name: String,
+    files: Option<String>,
+    waits: Waits,
+    facts: Facts,
+    gaps: Gaps,
+}
+
+impl Diagnoser {
+    /// For a capture of this name.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), files: None, waits: Waits::default(), facts: Facts::default(), gaps: Gaps::default() }
+    }
+
+    /// Sets the names of the files, quoted for a shell: the commands that show more repeat them.
+    #[must_use]
+    pub fn with_files(self, files: impl Into<String>) -> Self {
+        Self { files: Some(files.into()), ..self }
+    }
+
+    /// Takes an event.
+    pub fn event(&mut self, event: &Event) {
+        self.gaps.event(event);
+        match event {
+            Event::Message(message) => self.facts.message(message),
+            Event::Transaction(transaction) => _ = self.transaction(transaction, &transaction.arguments()),
+            Event::Recovery(recovered) => self.facts.recovered(recovered),
+            Event::Connection(report) => self.facts.connection(report),
+            _ => {}
+        }
+    }
+
+    /// Takes an RPC with its arguments. Returns the causes that it is the greatest instance of so far.
+    pub(super) fn transaction(
+        &mut self,
+        transaction: &Transaction,
+        arguments: &[OperationArguments<'_>],
+    ) -> Vec<Cause> {
+        let mut greatest = Vec::new();
+        self.facts.transaction(transaction);
+        if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
+            self.facts.death(transaction.connection, stamp.frame);
+        }
+        let status = transaction.status.filter(|status| !is_expected(*status));
+        let failure = status.and_then(|status| failure(transaction, status));
+        let subject = self.waits.transaction(transaction, arguments, failure.is_some(), &mut greatest);
+        if let Some((failure, subject)) = failure.zip(subject)
+            && self.facts.failure(failure, &subject)
+        {
+            greatest.push(Cause::Errors);
+        }
+        greatest
+    }
+
+    /// Takes a finding of the checker.
+    pub fn finding(&mut self, found: &Found) {
+        self.facts.finding(found);
+    }
+
+    /// Counts a file that could not be read to its end.
+    pub const fn unread(&mut self) {
+        self.gaps.unread();
+    }
+
+    /// The diagnosis, once all events were taken; `summary` is that of the same capture.
+    #[must_use]
+    pub fn finish(self, summary: &Summary) -> Diagnosis {
+        let Self { name, files, waits, facts, gaps } = self;
+        let is_fatal = |connection| facts.is_fatal_connection(connection);
+        let silence = waits.silence(summary.last.unwrap_or_default(), is_fatal);
+        let files = files.as_deref().unwrap_or("FILE");
+        let judgement = Judgement { waits: &waits, silence: &silence, facts: &facts, gaps: &gaps, summary, files };
+        let only = |ends: &BTreeSet<Address>| ends.first().filter(|_| ends.len() == 1).map(ToString::to_string);
+        Diagnosis {
+            name,
+            frames: summary.frames,
+            first_ns: summary.first.map(|time| time.0),
+            last_ns: summary.last.map(|time| time.0),
+            captured_at: facts.places.iter().map(|place| place.name()).collect(),
+            clients: waits.clients().len(),
+            servers: waits.servers().len(),
+            client: only(waits.clients()),
+            server: only(waits.servers()),
+            connections: facts.connections,
+            rpcs: waits.rpcs,
+            without_reply: waits.without_reply,
+            without_call: waits.without_call,
+            latency: Latency::new(&waits.latencies),
+            waiting_ns: judgement.all(),
+            causes: judgement.causes(),
+            gap: gaps.gravest().map(|gap| gap.to_string()),
+            limits: judgement.limits(),
+        }
+    }
+}
+
+/// Statuses that are no failure of a mount: a file is not there or is there already, or the server does not support something.
+const fn is_expected(status: Status) -> bool {
+    // NFS3ERR_NOENT and NFS3ERR_EXIST, and the same of NFSv4 (RFC 1813 section 2.6, RFC 8881 section 15.1); NOTSUPP of both.
+    matches!(status, Status::Success(None | Some(0 | 2 | 17 | 10_004)))
+}
+
+impl Diagnosis {
+    /// Writes the diagnosis in lines of at most 80 columns, apart from commands.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+        text::write(self, out, colour)
+    }
+}

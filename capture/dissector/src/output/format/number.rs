@@ -1,0 +1,111 @@
+//! Numbers in text: counts, octets and times.
+
+use std::fmt;
+
+/// A number of things whose name takes an `s`.
+#[must_use]
+pub fn counted(count: u64, name: &str) -> String {
+    format!("{} {name}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A time of so many nanoseconds, in three digits or more.
+pub(in crate::output) fn milliseconds(nanoseconds: u64) -> String {
+    let value = nanoseconds as f64 / 1e6;
+    match nanoseconds {
+        0..1_000_000 => format!("{value:.3}"),
+        1_000_000..10_000_000 => format!("{value:.2}"),
+        10_000_000..100_000_000 => format!("{value:.1}"),
+        _ => grouped(value.round() as u64),
+    }
+}
+
+/// A number with its digits in groups of three.
+pub(in crate::output) fn grouped(number: u64) -> String {
+    let mut text = String::new();
+    push_grouped(&mut text, number);
+    text
+}
+
+/// Appends a number with its digits in groups of three.
+pub(in crate::output) fn push_grouped(text: &mut String, number: u64) {
+    let digit = |divisor: u64| char::from(b'0' + (number / divisor % 10) as u8);
+    if number >= 1000 {
+        push_grouped(text, number / 1000);
+        text.push(',');
+    }
+    if number >= 100 {
+        text.push(digit(100));
+    }
+    if number >= 10 {
+        text.push(digit(10));
+    }
+    text.push(digit(1));
+}
+
+/// A number of octets, exact if it is small.
+pub(in crate::output) fn short(octets: u64) -> String {
+    let (unit, name) = match octets {
+        0..100_000 => return grouped(octets),
+        100_000..1_000_000 => (1e3, "kB"),
+        1_000_000..1_000_000_000 => (1e6, "MB"),
+        _ => (1e9, "GB"),
+    };
+    three_digits(octets as f64 / unit, name)
+}
+
+/// A time of so many nanoseconds, in three digits or more.
+pub(in crate::output) fn duration(nanoseconds: u64) -> String {
+    let value = nanoseconds as f64;
+    let (value, unit) = match nanoseconds {
+        0..1_000 => return format!("{nanoseconds} ns"),
+        1_000..1_000_000 => (value / 1e3, "µs"),
+        1_000_000..1_000_000_000 => (value / 1e6, "ms"),
+        _ => (value / 1e9, "s"),
+    };
+    three_digits(value, unit)
+}
+
+/// A number of 1 or more with its unit, in three digits or more.
+pub(in crate::output) fn three_digits(value: f64, unit: &str) -> String {
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} {unit}")
+}
+
+/// A time of so many nanoseconds in milliseconds, to a microsecond.
+pub(in crate::output) fn exact_milliseconds(nanoseconds: u64) -> String {
+    Milliseconds(nanoseconds).to_string()
+}
+
+/// The same where no string is needed.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::output) struct Milliseconds(pub(in crate::output) u64);
+
+impl fmt::Display for Milliseconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1_000_000, self.0 / 1000 % 1000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn octets_are_short() {
+        let octets = [0, 99_999, 100_000, 1_234_567, 12_345_678, 123_456_789_012].map(short);
+        assert_eq!(octets, ["0", "99,999", "100 kB", "1.23 MB", "12.3 MB", "123 GB"]);
+    }
+
+    #[test]
+    fn times_have_three_digits() {
+        let times = [12, 1_234, 12_345, 123_456, 1_234_567, 2_000_000_000, 123_456_000_000].map(duration);
+        assert_eq!(times, ["12 ns", "1.23 µs", "12.3 µs", "123 µs", "1.23 ms", "2.00 s", "123 s"]);
+        let times = [12_345, 123_456, 1_234_567, 12_345_678, 2_412_379_000].map(milliseconds);
+        assert_eq!(times, ["0.012", "0.123", "1.23", "12.3", "2,412"]);
+    }
+}

@@ -1,0 +1,222 @@
+//! A report on a capture: one HTML file that needs nothing else.
+//!
+//! [`CaptureReport`] takes what was found, in bounded memory; [`CaptureReport::write`] writes the page. Charts are SVG in the
+//! page, and it can be read without a script: the script sorts tables and magnifies charts.
+
+mod charts;
+mod findings;
+mod ladders;
+mod page;
+mod series;
+mod verdict;
+
+use std::io;
+
+use crate::carrier::recovery::RecoveryKind;
+use crate::check::Found;
+use crate::dissector::Summary;
+use crate::event::Event;
+use crate::file::{Files, Time};
+use crate::output::diagnosis::{Diagnoser, Diagnosis};
+use crate::output::gaps::Gaps;
+use crate::output::pending::Pending;
+use crate::output::slow::Slowest;
+use crate::output::stats::{Histogram, Latency, Statistics, Stats};
+use crate::output::top::{Top, TopBy, TopReport};
+use crate::rpc::known::Direction;
+use crate::rpc::waiting::WaitEnd;
+use findings::FindingsByPeer;
+use ladders::Ladders;
+use series::TimeSeries;
+
+/// The most of the slowest RPCs that are shown.
+const SLOWEST: usize = 10;
+/// The most clients, servers and files that are shown.
+const TOP: usize = 20;
+
+/// Takes what was found in a capture, and writes a report on it.
+///
+/// ```
+/// use rpcrdma_dissector::output::report::CaptureReport;
+/// use rpcrdma_dissector::{Capture, Config, Events, Files};
+///
+/// let mut events = Events::new(Capture::from_paths(["examples/nfs.pcap"]), Config::default());
+/// let mut report = CaptureReport::new("nfs.pcap");
+/// for event in events.by_ref() {
+///     report.event(&event?, &Files::default())?;
+/// }
+/// let mut page = Vec::new();
+/// report.write(&mut page, events.summary(), &[])?;
+/// assert!(page.starts_with(b"<!DOCTYPE html>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct CaptureReport {
+    /// Name of the capture.
+    name: String,
+    stats: Stats,
+    series: TimeSeries,
+    latencies: Histogram,
+    slowest: Slowest,
+    ladders: Ladders,
+    slowest_one: Option<verdict::SlowestOne>,
+    pending: Pending,
+    findings: FindingsByPeer,
+    /// By client, server and file.
+    tops: [Top; 3],
+    gaps: Gaps,
+    diagnoser: Diagnoser,
+    unacknowledged: u64,
+}
+
+/// Data that is complete at the end of the capture.
+struct Finished<'a> {
+    name: &'a str,
+    diagnosis: Diagnosis,
+    statistics: Statistics,
+    series: &'a TimeSeries,
+    latency: Option<Latency>,
+    /// Rows of a table.
+    slowest: Vec<u8>,
+    ladders: &'a Ladders,
+    slowest_one: Option<verdict::SlowestOne>,
+    pending: Vec<super::pending::PendingCall>,
+    pending_left_out: u64,
+    last: Time,
+    findings: &'a FindingsByPeer,
+    tops: [TopReport; 3],
+    gaps: &'a Gaps,
+    /// Number of replies that the requester did not acknowledge in the capture.
+    unacknowledged: u64,
+    notes: &'a [String],
+}
+
+impl CaptureReport {
+    /// For a capture of this name, for example that of its file.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        let name = name.into();
+        Self {
+            diagnoser: Diagnoser::new(&name),
+            name,
+            stats: Stats::default(),
+            series: TimeSeries::default(),
+            latencies: Histogram::default(),
+            slowest: Slowest::new(SLOWEST, 0),
+            ladders: Ladders::default(),
+            slowest_one: None,
+            pending: Pending::default(),
+            findings: FindingsByPeer::default(),
+            tops: [TopBy::Client, TopBy::Server, TopBy::Name].map(Top::new),
+            gaps: Gaps::default(),
+            unacknowledged: 0,
+        }
+    }
+
+    /// Takes an event.
+    ///
+    /// # Errors
+    /// None that can happen: rows are written to memory.
+    pub fn event(&mut self, event: &Event, files: &Files) -> io::Result<()> {
+        self.stats.event(event);
+        self.gaps.event(event);
+        if !matches!(event, Event::Transaction(_)) {
+            self.diagnoser.event(event);
+        }
+        match event {
+            Event::Message(message) => {
+                self.series.begin(message.stamp.time.0);
+                let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply);
+                if let Some(credits) = message.credits().filter(|_| is_reply && message.is_malformed().is_none()) {
+                    self.series.grant(message.stamp.time.0, credits);
+                }
+                Ok(())
+            }
+            Event::Transaction(transaction) => {
+                self.series.transaction(transaction);
+                self.unacknowledged += u64::from(transaction.reply.is_some() && !transaction.is_acknowledged);
+                transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
+                self.pending.take(transaction);
+                let arguments = transaction.arguments();
+                let greatest = self.diagnoser.transaction(transaction, &arguments);
+                self.tops.iter_mut().for_each(|top| top.take_with(transaction, &arguments));
+                verdict::SlowestOne::replace(&mut self.slowest_one, transaction);
+                let [.., by_name] = &self.tops;
+                self.ladders.take((transaction, &arguments), &greatest, (files, by_name.names()));
+                self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
+            }
+            Event::Recovery(recovered) => {
+                if matches!(recovered.kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {
+                    self.series.sent_again(recovered.stamp.time.0);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes a finding.
+    pub fn finding(&mut self, found: &Found) {
+        self.findings.take(found);
+        self.diagnoser.finding(found);
+    }
+
+    /// Counts a file that could not be read to its end.
+    pub const fn unread(&mut self) {
+        self.gaps.unread();
+        self.diagnoser.unread();
+    }
+
+    /// Writes the page. `notes` are what else is to be known of the capture, for example what it lacks.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn write(self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
+        let Self {
+            name,
+            stats,
+            mut series,
+            latencies,
+            slowest,
+            ladders,
+            slowest_one,
+            pending,
+            findings,
+            tops,
+            gaps,
+            diagnoser,
+            unacknowledged,
+        } = self;
+        let mut rows = Vec::new();
+        slowest.write(&mut rows)?;
+        let (pending_left_out, pending, last) =
+            (pending.newer(), pending.into_calls(), summary.last.unwrap_or_default());
+        for call in &pending {
+            let until = match call.waiting.end {
+                WaitEnd::Disconnected { stamp, .. } => stamp.time,
+                _ => last,
+            };
+            series.unanswered(call.call.time.0, until.0);
+        }
+        series.end(last.0);
+        let finished = Finished {
+            name: &name,
+            diagnosis: diagnoser.finish(summary),
+            statistics: stats.finish(summary),
+            series: &series,
+            latency: Latency::new(&latencies),
+            slowest: rows,
+            ladders: &ladders,
+            slowest_one,
+            pending,
+            pending_left_out,
+            last,
+            findings: &findings,
+            tops: tops.map(|top| top.finish(TOP)),
+            gaps: &gaps,
+            unacknowledged,
+            notes,
+        };
+        out.write_all(page::page(&finished).into_string().as_bytes())
+    }
+}

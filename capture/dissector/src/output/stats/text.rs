@@ -1,0 +1,546 @@
+//! The numbers as tables.
+
+use std::io;
+
+use super::intervals::IntervalStatistics;
+use super::record::{ChunkTotals, ConnectionStatistics, EndReport, Forms, InlineFits, NamedCount, Range, Statistics};
+use crate::file::Time;
+use crate::output::format::line::{DIM, Line, NAME, PLAIN, wrapped};
+use crate::output::format::number::{counted, duration, grouped, milliseconds, short};
+use crate::output::format::screen::Screen;
+
+/// Columns of a line about an interval.
+const INTERVAL_WIDTH: usize = 120;
+/// The fewest columns with which a line about an interval is complete.
+const INTERVAL_WHOLE: usize = 113;
+
+impl Statistics {
+    /// Writes the numbers as tables.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
+        let mut text = StatsText { out, screen };
+        self.capture(&mut text)?;
+        self.connections(&mut text)?;
+        if self.messages.total + self.rpcs.total == 0 {
+            return Ok(());
+        }
+        self.messages(&mut text)?;
+        self.chunks(&mut text)?;
+        self.rpcs(&mut text)?;
+        self.procedures(&mut text)?;
+        self.failures(&mut text)
+    }
+
+    fn capture<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        let capture = &self.capture;
+        text.heading("Capture")?;
+        text.line(&format!(
+            "{}, {}, {}",
+            frames(capture.frames),
+            octets(capture.octets),
+            duration(capture.duration_ns)
+        ))?;
+        if let Some(first) = capture.first_ns.map(Time) {
+            text.line(&format!("from {first} (seconds since 1970-01-01 UTC)"))?;
+        }
+        if capture.packets > 0 || capture.segments == 0 {
+            text.line(&format!("{} InfiniBand packets", grouped(capture.packets)))?;
+        }
+        text.some(capture.segments, "iWARP TCP segments")?;
+        for (count, name) in [
+            (capture.cut, "frames truncated by the capture"),
+            (capture.unreadable, "InfiniBand packets with truncated headers"),
+            (capture.verified, "packets whose checksums were verified"),
+            (capture.bad_icrc, "packets with a wrong ICRC"),
+            (capture.bad_vcrc, "packets with a wrong VCRC"),
+            (capture.bad_crc, "FPDUs with a wrong CRC"),
+        ] {
+            text.some(count, name)?;
+        }
+        for service in &capture.other_services {
+            text.line(&format!("{}: {}", counted(service.count, "InfiniBand packet"), service.name))?;
+        }
+        for other in &capture.others {
+            text.line(&format!("{}: {}", frames(other.count), other.name))?;
+        }
+        let steps = &capture.clock_steps;
+        if let (Some(first), Some(longest)) = (steps.first_frame, steps.longest_frame) {
+            let (times, length) = (counted(steps.count, "time"), duration(steps.longest_ns));
+            text.line(&format!(
+                "the clock steps back {times}, first in frame {first}, most in frame {longest}: {length}"
+            ))?;
+        }
+        let ends = || self.connections.iter().flat_map(|connection| [&connection.active, &connection.passive]);
+        let copies: u64 = ends().map(|end| end.duplicates).sum();
+        if copies > 0 {
+            text.line(&twice(copies, ends().map(|end| end.packets).sum()))?;
+        }
+        let other = self.other;
+        if other.connections > 0 {
+            let what = if other.connections == 1 { "connection that does" } else { "connections that do" };
+            let packets = grouped(other.packets);
+            text.line(&format!("{packets} packets on {} {what} not carry RPC-over-RDMA", other.connections))?;
+        }
+        for rejected in &self.rejected {
+            let port = rejected.port.map(|port| format!(" to port {port}")).unwrap_or_default();
+            let reason = rejected.reason.map(|reason| format!(" for reason {reason}")).unwrap_or_default();
+            text.line(&format!("connection requests{port} refused{reason}: {}", rejected.count))?;
+        }
+        text.some(self.rejected_left_out, "more connection requests refused")
+    }
+
+    fn connections<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        text.heading("Connections")?;
+        if self.connections.is_empty() {
+            text.line("none carries RPC-over-RDMA")?;
+        }
+        for connection in &self.connections {
+            let port = connection.port.map(|port| format!(" port {port}")).unwrap_or_default();
+            let begin = if connection.set_up { "set-up seen" } else { "set-up not in the capture" };
+            let number = connection.connection;
+            let messages = counted(connection.messages, "message");
+            let (active, passive) = (&connection.active.address, &connection.passive.address);
+            text.line(&format!("{number}: {active} → {passive}{port}, {}, {begin}, {messages}", connection.carrier))?;
+            if let Some(inline) = connection.inline {
+                let (call, reply) = (inline.call_octets, inline.reply_octets);
+                let invalidation = invalidation(connection);
+                text.line(&format!(
+                    "   inline thresholds {call} for calls, {reply} for replies; remote invalidation {invalidation}"
+                ))?;
+            }
+            let missing = match connection.missing_direction {
+                Some("active") => Some((active, passive)),
+                Some(_) => Some((passive, active)),
+                None => None,
+            };
+            if let Some((missing, captured)) = missing {
+                text.line(&format!("   only packets of {captured} captured, none of {missing}"))?;
+            }
+            text.line(&format!("   credits {}", credits(connection)))?;
+            for end in [&connection.active, &connection.passive] {
+                recoveries(text, end)?;
+                if end.duplicates > 0 {
+                    text.line(&format!("   sent by {}: {}", end.address, twice(end.duplicates, end.packets)))?;
+                }
+            }
+            if let Some(place) = connection.captured_at {
+                let between = if place == "between" { "" } else { "at the " };
+                let why = match connection.captured_at_known {
+                    Some("inferred") => format!(": {}", acknowledged(connection)),
+                    _ => String::new(),
+                };
+                text.line(&format!("   captured {between}{place}{why}"))?;
+            }
+            // Before the first reply there is only one credit, so some time is normal.
+            let least = self.capture.duration_ns / 100;
+            for end in [&connection.active, &connection.passive].into_iter().filter(|end| end.at_limit_ns > least) {
+                let unknown = match end.at_limit_unknown_ns {
+                    0 => String::new(),
+                    unknown => format!(", and may have had none for {} more", duration(unknown)),
+                };
+                text.line(&format!(
+                    "   {} had no credit left for {}{unknown}",
+                    end.address,
+                    duration(end.at_limit_ns)
+                ))?;
+            }
+            if connection.unclaimed > 0 {
+                text.line(&format!("   {} RDMA operations on memory that no call advertised", connection.unclaimed))?;
+            }
+        }
+        text.some(self.connections_left_out, "more connections")?;
+        let rows = self.connections.iter().flat_map(|connection| {
+            let number = connection.connection.to_string();
+            [end(&number, "→", &connection.active), end(&number, "←", &connection.passive)]
+        });
+        let names = [
+            "sent by",
+            "queue_pair",
+            "packets",
+            "retransmitted",
+            "replaced",
+            "early",
+            "sequence_errors",
+            "not_ready",
+            "failed",
+            "missed",
+            "orphans",
+        ];
+        text.table(&names, 2, rows.collect())
+    }
+
+    fn messages<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        let messages = &self.messages;
+        text.heading("Messages")?;
+        let mut rows = vec![row("all", [messages.total])];
+        rows.extend(messages.by_type.iter().map(|NamedCount { name, count }| row(name, [*count])));
+        for (name, count) in [
+            ("calls", messages.calls),
+            ("replies", messages.replies),
+            ("with Invalidate", messages.invalidating),
+            ("retransmissions", messages.retransmitted),
+            ("malformed", messages.malformed),
+            ("incomplete", messages.incomplete),
+        ] {
+            rows.push(row(name, [count]));
+        }
+        rows.push(row("octets", [messages.octets]));
+        text.table(&[], 1, rows)
+    }
+
+    fn chunks<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        let chunks = &self.chunks;
+        let line = |name, ChunkTotals { chunks, segments, octets }: ChunkTotals| row(name, [chunks, segments, octets]);
+        text.heading("Chunks")?;
+        let rows = vec![
+            line("Read", chunks.reads),
+            line("Read at Position Zero", chunks.position_zero),
+            line("Write, provided", chunks.writes),
+            line("Write, returned", chunks.writes_returned),
+            line("Reply, provided", chunks.reply),
+            line("Reply, returned", chunks.reply_returned),
+        ];
+        text.table(&["", "chunks", "segments", "octets"], 1, rows)
+    }
+
+    fn rpcs<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        let rpcs = &self.rpcs;
+        let line =
+            |name, Forms { short, chunked, long, continued }: Forms| row(name, [short, chunked, long, continued]);
+        text.heading("RPCs")?;
+        let rows = vec![line("calls", rpcs.calls_sent), line("replies", rpcs.replies_sent)];
+        text.table(&["", "short", "chunked", "long", "continued"], 1, rows)?;
+        let (read, write) = (octets(rpcs.moved.read_octets), octets(rpcs.moved.write_octets));
+        text.line(&format!("{} RPCs; {read} moved by RDMA Read, {write} by RDMA Write", grouped(rpcs.total)))?;
+        let InlineFits { rpcs: all, kib_4, kib_8, kib_16, kib_64, kib_128 } = rpcs.fit_inline;
+        if all > 0 {
+            let fits = [(kib_4, 4), (kib_8, 8), (kib_16, 16), (kib_64, 64), (kib_128, 128)];
+            let fits = fits.map(|(count, kib)| format!("{} with {kib}", grouped(count))).join(", ");
+            text.line(&format!("inline if Sends had so many KiB: {fits}; of {}", grouped(all)))?;
+        }
+        text.some(rpcs.reverse, "RPCs in the reverse direction")?;
+        text.some(rpcs.without_reply, "calls without a reply in the capture")?;
+        text.some(rpcs.without_call, "replies without their call in the capture")?;
+        text.some(rpcs.calls_not_rebuilt, "calls not rebuilt")?;
+        text.some(rpcs.replies_not_rebuilt, "replies not rebuilt")?;
+        for reason in &rpcs.not_rebuilt {
+            text.line(&format!("  {}: {}", reason.name, grouped(reason.count)))?;
+        }
+        Ok(())
+    }
+
+    fn procedures<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        if self.procedures.is_empty() {
+            return Ok(());
+        }
+        text.heading("Procedures: octets moved by RDMA, latencies in milliseconds")?;
+        let rows = self.procedures.iter().map(|procedure| {
+            let moved = procedure.moved;
+            let mut row = row(&procedure.operation, [procedure.calls, procedure.replies, procedure.failed]);
+            row.extend([moved.read_octets, moved.write_octets].map(short));
+            match procedure.latency {
+                Some(latency) => {
+                    row.extend([latency.min_ns, latency.p50_ns, latency.p99_ns, latency.max_ns].map(milliseconds))
+                }
+                None => row.extend(["", "", "", ""].map(str::to_owned)),
+            }
+            row
+        });
+        let names = ["", "calls", "replies", "failed", "Read", "Write", "min", "median", "p99", "max"];
+        text.table(&names, 1, rows.collect())?;
+        text.some(self.procedures_left_out, "RPCs of other procedures")
+    }
+
+    fn failures<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
+        if self.failures.is_empty() {
+            return Ok(());
+        }
+        text.heading("Failures")?;
+        let rows = self
+            .failures
+            .iter()
+            .map(|failure| vec![failure.operation.clone(), failure.status.name.clone(), grouped(failure.count)]);
+        text.table(&[], 2, rows.collect())?;
+        text.some(self.failures_left_out, "more failures")
+    }
+}
+
+/// Why an end sent packets again.
+fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io::Result<()> {
+    let address = &end.address;
+    for (count, name, why) in [
+        (end.timeouts, "time-out", "got no acknowledgement"),
+        (end.implied_naks, "implied NAK", "asked again for an RDMA Read, because a response was missing"),
+        (end.causes_not_seen, "cause not seen", "sent packets again, and the capture does not show why"),
+    ] {
+        match (count, name) {
+            (0, _) => {}
+            (count, "cause not seen") => {
+                text.line(&format!("   {name}, {}: {address} {why}", counted(count, "time")))?
+            }
+            (count, name) => text.line(&format!("   {}: {address} {why}", counted(count, name)))?,
+        }
+    }
+    Ok(())
+}
+
+/// `true` if the capture holds nearly every packet twice.
+pub(in crate::output) const fn is_doubled(copies: u64, packets: u64) -> bool {
+    copies > 0 && copies.saturating_mul(4) >= packets.saturating_mul(3)
+}
+
+/// Sentence that the capture holds copies of packets.
+#[must_use]
+pub fn twice(copies: u64, packets: u64) -> String {
+    let packets_text = counted(packets, "packet");
+    if is_doubled(copies, packets) {
+        return format!("nearly every packet is in the capture twice: {} copies of {packets_text}", grouped(copies));
+    }
+    let are = if copies == 1 { "copy" } else { "copies" };
+    format!("{} {are} of {packets_text}: the capture or the network doubled them", grouped(copies))
+}
+
+/// Writes the headings of the columns of [`IntervalStatistics::write_text`].
+///
+/// # Errors
+/// Any error from writing to `out`.
+pub fn interval_heading(out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
+    let mut line = Line::new(screen.colour, INTERVAL_WIDTH);
+    line.push(DIM, "     seconds     RPCs no reply   failed");
+    if screen.fits(INTERVAL_WHOLE) {
+        line.push(DIM, " RDMA Read RDMA Write   p50 ms   p99 ms  in flight    max  grant  limit s");
+    } else {
+        line.push(DIM, "   p50 ms   p99 ms  in flight  grant");
+    }
+    line.write(out)
+}
+
+impl IntervalStatistics {
+    /// Writes the numbers as a line of at most 120 columns. A narrow screen shows fewer of them.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
+        let Self { rpcs, calls, .. } = self;
+        let failed = self.procedures.iter().map(|procedure| procedure.failed).sum();
+        let [all, unanswered, failed] = [rpcs.total, rpcs.without_reply, failed].map(grouped);
+        let [read, write] = [rpcs.moved.read_octets, rpcs.moved.write_octets].map(short);
+        let latency = |latency: Option<u64>| latency.map_or("-".to_owned(), milliseconds);
+        let (median, p99) =
+            (latency(self.latency.map(|latency| latency.p50_ns)), latency(self.latency.map(|l| l.p99_ns)));
+        let mean = calls.latency_sum_ns as f64 / self.length_ns.max(1) as f64;
+        let granted = calls.granted.map_or("-".to_owned(), |granted| granted.to_string());
+        let (start, limit) = (self.start_ns as f64 / 1e9, calls.at_limit_ns as f64 / 1e9);
+        let mut line = Line::new(screen.colour, INTERVAL_WIDTH);
+        line.push(DIM, &format!("{start:>12.3} "));
+        line.push(PLAIN, &format!("{all:>8} {unanswered:>8} {failed:>8} "));
+        let latencies = format!("{median:>8} {p99:>8} {mean:>10.3} ");
+        if screen.fits(INTERVAL_WHOLE) {
+            line.push(PLAIN, &format!("{read:>9} {write:>10} {latencies}{:>6} {granted:>6} {limit:>8.3}", calls.max));
+        } else {
+            line.push(PLAIN, &format!("{latencies}{granted:>6}"));
+        }
+        line.write(out)
+    }
+}
+
+/// Lines of text.
+struct StatsText<'a, W> {
+    out: &'a mut W,
+    screen: Screen,
+}
+
+impl<W: io::Write> StatsText<'_, W> {
+    fn heading(&mut self, name: &str) -> io::Result<()> {
+        let mut line = Line::new(self.screen.colour, usize::MAX);
+        line.push(NAME, name);
+        line.write(self.out)
+    }
+
+    /// A text, whose further lines on a narrow screen are indented by three columns more.
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        let (begins, _) = text.split_at(text.len() - text.trim_start().len());
+        let room = self.screen.within(usize::MAX).saturating_sub(5 + begins.len());
+        for (index, part) in wrapped(text, room).into_iter().enumerate() {
+            let mut line = Line::new(self.screen.colour, usize::MAX);
+            line.push(PLAIN, "  ");
+            line.push(PLAIN, begins);
+            line.push(PLAIN, if index == 0 { "" } else { "   " });
+            line.push(PLAIN, &part);
+            line.write(self.out)?;
+        }
+        Ok(())
+    }
+
+    /// A line, if there is something to count.
+    fn some(&mut self, count: u64, name: &str) -> io::Result<()> {
+        if count == 0 { Ok(()) } else { self.line(&format!("{name}: {}", grouped(count))) }
+    }
+
+    /// Rows under names: the first `words` columns are aligned left, and the numbers after them right. A table that is
+    /// wider than the screen is turned, so that the names are on the left.
+    fn table(&mut self, names: &[&str], words: usize, rows: Vec<Vec<String>>) -> io::Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let widths = widths(rows.iter().chain([&names]));
+        if !names.is_empty() && !self.screen.fits(columns(&widths)) {
+            return self.turned(&names, &rows);
+        }
+        let heading = (!names.is_empty()).then_some((&names, DIM));
+        for (row, style) in heading.into_iter().chain(rows.iter().map(|row| (row, PLAIN))) {
+            let mut line = Line::new(self.screen.colour, usize::MAX);
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                line.push(PLAIN, "  ");
+                if column >= words {
+                    line.push(PLAIN, &" ".repeat(width.saturating_sub(cell.chars().count())));
+                    line.push(style, cell);
+                } else {
+                    line.column(style, cell, *width);
+                }
+            }
+            line.write(self.out)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: io::Write> StatsText<'_, W> {
+    /// A column for each row, as many side by side as there is room for.
+    fn turned(&mut self, names: &[String], rows: &[Vec<String>]) -> io::Result<()> {
+        let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let fits = |count: &usize| {
+                let widths = rest.iter().take(*count).map(|row| widest(row));
+                self.screen.fits(2 + name_width + widths.map(|width| width + 2).sum::<usize>())
+            };
+            let count = (2..=rest.len()).take_while(fits).last().unwrap_or(1);
+            let (block, after) = rest.split_at(count);
+            for (index, name) in names.iter().enumerate() {
+                let mut line = Line::new(self.screen.colour, usize::MAX);
+                line.push(PLAIN, "  ");
+                line.column(DIM, name, name_width);
+                for row in block {
+                    let cell = row.get(index).map(String::as_str).unwrap_or_default();
+                    line.push(PLAIN, &" ".repeat(2 + widest(row).saturating_sub(cell.chars().count())));
+                    line.push(PLAIN, cell);
+                }
+                line.write(self.out)?;
+            }
+            rest = after;
+        }
+        Ok(())
+    }
+}
+
+/// The width of each column of a table.
+fn widths<'a>(rows: impl Iterator<Item = &'a Vec<String>>) -> Vec<usize> {
+    let mut widths: Vec<usize> = Vec::new();
+    for row in rows {
+        widths.resize(widths.len().max(row.len()), 0);
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    widths
+}
+
+/// The columns of a table with the spaces before each.
+fn columns(widths: &[usize]) -> usize {
+    widths.iter().map(|width| width + 2).sum()
+}
+
+/// The width of the widest cell.
+fn widest(row: &[String]) -> usize {
+    row.iter().map(|cell| cell.chars().count()).max().unwrap_or_default()
+}
+
+fn row<const N: usize>(name: &str, numbers: [u64; N]) -> Vec<String> {
+    [name.to_owned()].into_iter().chain(numbers.map(grouped)).collect()
+}
+
+fn end(number: &str, arrow: &str, end: &EndReport) -> Vec<String> {
+    let name = format!("{number} {arrow}");
+    let tcp_port = end.tcp_port.map(|port| format!("TCP {port}"));
+    let queue_pair = end.queue_pair.clone().or(tcp_port).unwrap_or_else(|| "?".to_owned());
+    let words = [name, queue_pair];
+    let numbers = [
+        end.packets,
+        end.retransmitted,
+        end.replaced,
+        end.early,
+        end.sequence_errors,
+        end.not_ready,
+        end.failed,
+        end.missed,
+        end.orphans,
+    ];
+    words.into_iter().chain(numbers.map(grouped)).collect()
+}
+
+fn invalidation(connection: &ConnectionStatistics) -> String {
+    match (connection.active.remote_invalidation, connection.passive.remote_invalidation) {
+        (Some(true), Some(true)) => "agreed".to_owned(),
+        (Some(true), _) => format!("offered by {} only", connection.active.address),
+        (_, Some(true)) => format!("offered by {} only", connection.passive.address),
+        _ => "not offered".to_owned(),
+    }
+}
+
+/// Returns the acknowledgement times of both ends.
+fn acknowledged(connection: &ConnectionStatistics) -> String {
+    let end = |end: &EndReport| {
+        let median = end.acknowledgement_median_ns.map_or("-".to_owned(), duration);
+        let least = end.acknowledgement_least_ns.map_or("-".to_owned(), duration);
+        format!("{} acknowledged in {median}, never below {least}", end.address)
+    };
+    format!("{}, {}", end(&connection.active), end(&connection.passive))
+}
+
+fn credits(connection: &ConnectionStatistics) -> String {
+    let ConnectionStatistics { active, passive, credits, .. } = connection;
+    let permits = |end: &EndReport| {
+        end.permitted_messages.map(|messages| format!("{} permitted {}", end.address, counted(messages, "message")))
+    };
+    let permitted: Vec<_> = [active, passive].into_iter().filter_map(permits).collect();
+    match permitted.is_empty() {
+        true => format!("requested {}, granted {}", range(credits.requested), range(credits.granted)),
+        false => format!("in version 2: {}", permitted.join(", ")),
+    }
+}
+
+fn range(range: Range) -> String {
+    match (range.min, range.max, range.last) {
+        (Some(min), Some(max), Some(last)) if min < max => format!("{min} to {max} (last {last})"),
+        (Some(min), ..) => min.to_string(),
+        _ => "none".to_owned(),
+    }
+}
+
+fn frames(count: u64) -> String {
+    counted(count, "frame")
+}
+
+fn octets(count: u64) -> String {
+    counted(count, "octet")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        let mut credits = Range::default();
+        assert_eq!(range(credits), "none");
+        credits.put(32);
+        assert_eq!(range(credits), "32");
+        credits.put(8);
+        credits.put(16);
+        assert_eq!(range(credits), "8 to 32 (last 16)");
+    }
+}

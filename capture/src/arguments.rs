@@ -1,0 +1,266 @@
+//! The options that several commands have.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use rpcrdma_dissector::CapturedAt;
+use rpcrdma_dissector::check::Implementation;
+use rpcrdma_dissector::link::Address;
+use rpcrdma_dissector::output::format::time::{ShownTimes, TimeForm};
+
+use crate::moment::{Moment, zone_alone};
+
+/// When text is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// If the output is a terminal and NO_COLOR is not set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Input, and the part of it that is shown.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct InputArguments {
+    /// Capture files (pcap or pcapng, plain, gzip or Zstandard); - is standard input. Several files are read as one
+    /// capture, in the order of their first frames
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Show only this connection; may be repeated
+    #[arg(long, value_name = "N", value_parser = connection)]
+    pub(crate) connection: Vec<u32>,
+    /// Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated
+    #[arg(long, value_name = "X", value_parser = xid)]
+    pub(crate) xid: Vec<u32>,
+    /// Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first
+    /// frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it
+    /// has a zone
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<Moment>,
+    /// Show nothing after this time
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<Moment>,
+    /// Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from
+    /// server, either end matches. May be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(crate) client: Vec<Address>,
+    /// Show only RPCs of this server; may be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    pub(crate) server: Vec<Address>,
+    /// Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose
+    /// procedure is unknown are omitted
+    #[arg(long, value_name = "NAME")]
+    pub(crate) op: Vec<String>,
+    /// Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or
+    /// RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated
+    #[arg(long, value_name = "STATUS")]
+    pub(crate) status: Vec<String>,
+    /// Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(crate) slower_than: Option<u64>,
+    /// Also treat this port as RPC-over-RDMA, besides 20049; may be repeated
+    #[arg(long, value_name = "P", value_parser = port)]
+    pub(crate) port: Vec<u16>,
+    /// Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is
+    /// inferred for each connection, if one of its ends takes much longer to acknowledge than the other
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) captured_at: Option<CaptureSide>,
+    /// Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a
+    /// wrong CRC are counted even without this)
+    #[arg(long)]
+    pub(crate) verify_crc: bool,
+    /// Wire format of version 2: a for drafts -00 to -02, b for -03 to -07. By default, the first message that can be
+    /// in only one of them decides for its connection
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) v2_family: Option<Family>,
+}
+
+/// An implementation whose deviations are known.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum KnownSet {
+    /// The NFS server of the Linux kernel
+    Linux,
+}
+
+impl From<KnownSet> for Implementation {
+    fn from(known: KnownSet) -> Self {
+        match known {
+            KnownSet::Linux => Self::LinuxNfsd,
+        }
+    }
+}
+
+/// Form and zone of times.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct TimeArguments {
+    /// Form of times: seconds since the first frame, the time of day, or both. JSON has nanoseconds since 1970
+    #[arg(long, value_name = "FORM", default_value = "since")]
+    time: TimeChoice,
+    /// The zone of times of day, ahead of UTC (+02:00)
+    #[arg(long, value_name = "ZONE", default_value = "Z", value_parser = zone_alone, allow_hyphen_values = true)]
+    zone: i64,
+}
+
+/// A form of times.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TimeChoice {
+    /// Seconds since the first frame
+    Since,
+    /// The time of day; the date too, if it is another than that of the first frame
+    Clock,
+    /// Both
+    Both,
+}
+
+impl TimeArguments {
+    /// Their form and zone.
+    pub(crate) const fn shown(self) -> ShownTimes {
+        let form = match self.time {
+            TimeChoice::Since => TimeForm::Since,
+            TimeChoice::Clock => TimeForm::Clock,
+            TimeChoice::Both => TimeForm::Both,
+        };
+        ShownTimes::new(form, self.zone)
+    }
+}
+
+impl InputArguments {
+    /// The name of the capture: that of its file, or of the first of several.
+    pub(crate) fn name(&self) -> String {
+        let name = |file: &PathBuf| file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+        match &self.files[..] {
+            [file] if file == Path::new("-") => "standard input".to_owned(),
+            [file] => name(file),
+            [first, rest @ ..] => format!("{} and {} more", name(first), rest.len()),
+            [] => String::new(),
+        }
+    }
+}
+
+/// Where packets were captured.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum CaptureSide {
+    /// At the end that calls (for callbacks, the end that is called)
+    Requester,
+    /// At the end that is called
+    Responder,
+    /// With a network on either side
+    Between,
+}
+
+impl From<CaptureSide> for CapturedAt {
+    fn from(place: CaptureSide) -> Self {
+        match place {
+            CaptureSide::Requester => Self::Requester,
+            CaptureSide::Responder => Self::Responder,
+            CaptureSide::Between => Self::Between,
+        }
+    }
+}
+
+/// A wire format of version 2.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Family {
+    A,
+    B,
+}
+
+impl From<Family> for rpcrdma::v2::Family {
+    fn from(family: Family) -> Self {
+        match family {
+            Family::A => Self::A,
+            Family::B => Self::B,
+        }
+    }
+}
+
+fn connection(text: &str) -> Result<u32, &'static str> {
+    text.parse().map_err(|_| "not the number of a connection")
+}
+
+/// An IPv4 address, an IPv6 address or GID, or a LID.
+fn address(text: &str) -> Result<Address, &'static str> {
+    let lid = text.strip_prefix("LID ").and_then(|lid| lid.parse().ok());
+    if let Some(lid) = lid {
+        return Ok(Address::Lid(lid));
+    }
+    match text.parse() {
+        Ok(IpAddr::V4(address)) => Ok(Address::V4(address.octets())),
+        Ok(IpAddr::V6(address)) => Ok(Address::from_gid(address.octets())),
+        Err(_) => Err("not an address: 192.0.2.1, 2001:db8::1 (or a GID), or 'LID 3'"),
+    }
+}
+
+fn port(text: &str) -> Result<u16, &'static str> {
+    text.parse().map_err(|_| "not a port, 0 to 65535")
+}
+
+/// Nanoseconds.
+pub(crate) fn duration(text: &str) -> Result<u64, &'static str> {
+    const WRONG: &str = "not a time such as 50ms or 1.5s";
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(unit).ok_or(WRONG)?;
+    let nanoseconds = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return Err(WRONG),
+    };
+    let number: f64 = number.parse().map_err(|_| WRONG)?;
+    if number.is_finite() && number >= 0.0 { Ok((number * nanoseconds).round() as u64) } else { Err(WRONG) }
+}
+
+fn xid(text: &str) -> Result<u32, &'static str> {
+    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "not a number of 32 bits: 0x5a7a4583, or decimal")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_a_number_with_its_unit() {
+        for (text, expected) in [
+            ("50ms", Some(50_000_000)),
+            ("1.5s", Some(1_500_000_000)),
+            ("7us", Some(7000)),
+            ("3ns", Some(3)),
+            ("0s", Some(0)),
+            ("50", None),
+            ("ms", None),
+            ("-1s", None),
+            ("1e3s", None),
+            ("1 h", None),
+            ("infs", None),
+            ("", None),
+        ] {
+            assert_eq!(duration(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_printed_as_it_is_read() {
+        for text in ["192.0.2.1", "2001:db8::1", "fe80::1", "LID 3"] {
+            assert_eq!(address(text).unwrap().to_string(), text);
+        }
+        assert_eq!(address("::ffff:192.0.2.1"), Ok(Address::V4([192, 0, 2, 1])));
+        for text in ["", "192.0.2", "LID", "LID 65536", "host"] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_xid_is_hexadecimal_or_decimal() {
+        assert_eq!(xid("0x5a7a4583"), Ok(0x5a7a_4583));
+        assert_eq!(xid("1518028163"), Ok(0x5a7b_4583));
+        assert!(xid("5a7a4583").is_err() && xid("0x100000000").is_err() && xid("").is_err());
+    }
+}

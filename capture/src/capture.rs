@@ -1,0 +1,252 @@
+//! Opens the input.
+
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use rpcrdma_dissector::{Capture, FileError, Reader, Time};
+
+use crate::failure::{Failure, say};
+use crate::interrupt::Interrupt;
+use crate::reading::Batches;
+use crate::spool::is_spooled;
+
+/// The size from which a file gets a progress bar, in octets.
+const LONG: u64 = 64 << 20;
+/// Octets of a file that are read at a time to find its first frame.
+const BEGINNING: usize = 4 << 10;
+/// The most files that are named when their order is reported.
+const NAMED: usize = 8;
+
+/// Files that can be read, in the order of reading.
+pub(crate) struct Inputs {
+    /// Each with the time of its first frame, if that is known.
+    files: Vec<(PathBuf, Option<Time>)>,
+    /// The file, if there is only one: there may be more than a process may have open.
+    only: Option<File>,
+    /// Octets of them.
+    length: u64,
+    /// True if their order differs from the given one.
+    pub(crate) reordered: bool,
+}
+
+impl Inputs {
+    /// Looks at the beginning of each of `paths`, and puts them in the order of their first frames: a shell that sorts
+    /// names puts `nfs.pcap10` before `nfs.pcap2`. A stream is read only when its turn comes, and stays where it was
+    /// given, as does a file without frames.
+    ///
+    /// # Errors
+    /// If one of them is found to be unreadable: what is wrong with all of them but the last was printed.
+    pub(crate) fn new(paths: &[PathBuf]) -> Result<Self, Failure> {
+        let (mut files, mut length, mut failed, mut only) = (Vec::new(), 0, None, None);
+        for path in paths {
+            match look(path) {
+                Ok(Looked { octets, first, file }) => {
+                    length += octets;
+                    files.push((path.clone(), first));
+                    only = file.filter(|_| paths.len() == 1);
+                }
+                Err(reason) => {
+                    failed.replace(format!("{}: {reason}", path.display())).iter().for_each(|text| say(text))
+                }
+            }
+        }
+        if let Some(reason) = failed {
+            return Err(Failure::Said(reason));
+        }
+        let reordered = in_order(&mut files);
+        Ok(Self { files, only, length, reordered })
+    }
+
+    /// `true` if one of them is a stream.
+    pub(crate) fn are_live(&self) -> bool {
+        self.files.iter().any(|(path, _)| !path.is_file())
+    }
+
+    /// Time of the first frame, if that is known already.
+    pub(crate) fn first(&self) -> Option<Time> {
+        self.files.first().and_then(|(_, first)| *first)
+    }
+
+    /// The names of the files in their order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.files.iter().map(|(path, _)| name(path))
+    }
+
+    /// The files in their order, in words.
+    pub(crate) fn order(&self) -> String {
+        let named: Vec<String> = self.names().take(NAMED).collect();
+        let more = match self.files.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        format!("reading files in the order of their first frames: {}{more}", named.join(", "))
+    }
+
+    /// The capture in the files, and the bar that shows how far it is read.
+    ///
+    /// Of several files, each is opened only when its turn comes.
+    pub(crate) fn open(&mut self, found: &Batches, interrupt: &Interrupt, bar_wanted: bool) -> (Capture, ProgressBar) {
+        let is_shown = bar_wanted && self.length >= LONG && io::stderr().is_terminal() && !is_spooled();
+        let bar = if is_shown { bar(self.length) } else { ProgressBar::hidden() };
+        let mut only = self.only.take();
+        let streams = self.files.iter().map(|(path, _)| {
+            let (name, path) = (name(path), path.clone());
+            let opened = only.take().map(|file| OpenedInputs { file, is_live: false });
+            let input =
+                OpenedInput { path, opened, found: found.clone(), interrupt: interrupt.clone(), bar: bar.clone() };
+            (name, Box::new(input) as Box<dyn Read + Send>)
+        });
+        (Capture::from_streams(streams.collect::<Vec<_>>()), bar)
+    }
+}
+
+/// Known properties of an input before it is read.
+#[derive(Default)]
+struct Looked {
+    octets: u64,
+    first: Option<Time>,
+    /// The file itself, from its beginning; a stream is opened when it is read.
+    file: Option<File>,
+}
+
+/// Octets of a file and the time of its first frame, nothing for a stream, or why it cannot be read.
+fn look(path: &Path) -> Result<Looked, String> {
+    if is_stdin(path) {
+        return match io::stdin().is_terminal() {
+            true => Err("standard input is a terminal: pipe a capture into it".to_owned()),
+            false => Ok(Looked::default()),
+        };
+    }
+    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
+    if metadata.is_dir() {
+        return Err("is a directory".to_owned());
+    }
+    // To open a pipe and close it again would end whoever writes to it.
+    if !metadata.is_file() {
+        return Ok(Looked::default());
+    }
+    let mut file = File::open(path).map_err(|error| error.to_string())?;
+    let first = first_frame(&file).map_err(|error| error.to_string())?;
+    file.rewind().map_err(|error| error.to_string())?;
+    Ok(Looked { octets: metadata.len(), first, file: Some(file) })
+}
+
+/// Time of a file's first frame, if it has one. Damage is reported when it is read.
+fn first_frame(file: &File) -> Result<Option<Time>, FileError> {
+    let mut reader = match Reader::with_capacity(BEGINNING, file) {
+        Err(error) if error.is_damage() => return Ok(None),
+        reader => reader?,
+    };
+    Ok(reader.next().and_then(Result::ok).map(|frame| frame.time))
+}
+
+/// Sorts the files whose first frame is known among their places, and says whether that changed anything.
+fn in_order(files: &mut [(PathBuf, Option<Time>)]) -> bool {
+    let places: Vec<usize> =
+        (0..files.len()).filter(|place| files.get(*place).is_some_and(|(_, t)| t.is_some())).collect();
+    let mut known: Vec<_> = files.iter().filter(|(_, first)| first.is_some()).cloned().collect();
+    if known.is_sorted_by_key(|(_, first)| *first) {
+        return false;
+    }
+    known.sort_by_key(|(_, first)| *first);
+    for (place, file) in places.into_iter().zip(known) {
+        if let Some(slot) = files.get_mut(place) {
+            *slot = file;
+        }
+    }
+    true
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+fn name(path: &Path) -> String {
+    if is_stdin(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+fn bar(length: u64) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// A file that is opened when it is first read.
+struct OpenedInput {
+    path: PathBuf,
+    opened: Option<OpenedInputs>,
+    found: Batches,
+    interrupt: Interrupt,
+    bar: ProgressBar,
+}
+
+struct OpenedInputs {
+    file: File,
+    /// True if it may make its reader wait, like a pipe.
+    is_live: bool,
+}
+
+impl OpenedInputs {
+    fn open(path: &Path) -> io::Result<Self> {
+        let file = if is_stdin(path) { stdin()? } else { File::open(path)? };
+        let is_live = !file.metadata()?.is_file();
+        Ok(Self { file, is_live })
+    }
+}
+
+/// Standard input without the buffer in front of it, which would hide from a waiting thread that there is something to
+/// read.
+#[cfg(unix)]
+fn stdin() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(windows)]
+fn stdin() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
+}
+
+#[cfg(not(any(unix, windows)))]
+fn stdin() -> io::Result<File> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "standard input is not read on this system: name a file"))
+}
+
+impl Read for OpenedInput {
+    fn read(&mut self, octets: &mut [u8]) -> io::Result<usize> {
+        let opened = match &mut self.opened {
+            Some(opened) => opened,
+            none => none.insert(OpenedInputs::open(&self.path)?),
+        };
+        if opened.is_live {
+            self.found.hand_over()?;
+            self.interrupt.wait(&opened.file)?;
+        }
+        if self.interrupt.is_raised() {
+            return Err(io::Error::other("stopped reading"));
+        }
+        let count = opened.file.read(octets)?;
+        self.bar.inc(count as u64);
+        Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_sorted_and_streams_stay() {
+        let file = |name: &str, first: Option<u64>| (PathBuf::from(name), first.map(Time));
+        let mut files = [file("b", Some(20)), file("-", None), file("c", Some(30)), file("a", Some(10))];
+        assert!(in_order(&mut files));
+        assert_eq!(files.map(|(path, _)| path.display().to_string()), ["a", "-", "b", "c"]);
+        let mut files = [file("x", Some(1)), file("-", None), file("y", Some(1))];
+        assert!(!in_order(&mut files));
+    }
+}

@@ -1,0 +1,114 @@
+//! `anonymize`: a copy of the capture without its confidential content.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rpcrdma_dissector::output::anonymize::{Anonymizer, Key, config};
+
+use crate::arguments::InputArguments;
+use crate::destination::Destination;
+use crate::failure::{DAMAGED, Failure, say};
+use crate::filters::Filters;
+use crate::notices::Select;
+use crate::source::{Given, InputSource, Show};
+
+const ANONYMIZE_HELP: &str = "\
+Replaced, the same value by the same each time
+  addresses       IPv4, IPv6, GIDs: equal prefixes stay equal (Crypto-PAn); MAC addresses, GUIDs
+  names           files, links, owners, principals, machines: text of the same length
+  identifiers     handles, stateids, sessions, clients, users, groups, attributes
+Overwritten with zeros
+  data            files, reduced data items, RPCSEC_GSS tokens and checksums, private data
+  whatever is not understood
+Kept
+  times, lengths, order, ports, queue pairs, sequence numbers, credits, chunk lists, XIDs, program
+  and operation numbers, offsets and counts in files, status
+Left out
+  frames of no RPC-over-RDMA connection; comments and interface names of the files
+ICRCs and checksums of IP and UDP are right in the copy if they were. Lengths, times and sizes can
+identify people and files too: look at the copy before you publish it.
+Only RoCE over Ethernet without an encapsulation can be anonymized. With iWARP or InfiniBand in the
+capture the command fails.
+
+Examples:
+  rpcrdma anonymize nfs.pcap -o shared.pcap
+  rpcrdma anonymize nfs.pcap -o shared.pcapng.zst
+  key=$(od -An -v -tx1 -N32 /dev/urandom | tr -d ' \\n')
+  rpcrdma anonymize client.pcap -o client-shared.pcap --key $key
+  rpcrdma anonymize server.pcap -o server-shared.pcap --key $key";
+
+#[derive(Args, Debug)]
+#[command(after_help = ANONYMIZE_HELP)]
+pub(super) struct AnonymizeArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// The file to write: pcapng if its name ends in .pcapng, otherwise pcap, and compressed if .gz or .zst follows; - is
+    /// standard output
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+    /// Key of 64 hexadecimal digits: the same key makes the same replacements in every capture. Keep it secret: with it,
+    /// addresses can be restored and names can be guessed. By default, the key is random and not kept
+    #[arg(long, value_name = "HEX", value_parser = key)]
+    key: Option<Key>,
+}
+
+pub(super) fn run(arguments: &AnonymizeArguments, quiet: bool) -> Result<u8, Failure> {
+    let AnonymizeArguments { input, output, key } = arguments;
+    let filters = Filters::new(input, Select::Both);
+    if !filters.names().is_empty() {
+        let text = "anonymize writes all RPC-over-RDMA connections: leave out the options that select";
+        return Err(Failure::Said(text.to_owned()));
+    }
+    let key = match key {
+        Some(key) => key.clone(),
+        None => Key::random()?,
+    };
+    let destination = Destination::new(output, &input.files)?;
+    let mut source = InputSource::new(filters)?;
+    let mut write = destination.create()?;
+    let begun = match destination.is_pcapng() {
+        true => Anonymizer::pcapng(&mut write, &key),
+        false => Anonymizer::new(&mut write, &key),
+    };
+    let mut anonymizer = begun.map_err(|error| destination.failed(error))?;
+    let show = Show { all: true, frames: true, ..Show::report(quiet) };
+    let done = source.read_given(config(), show, |given, _, _| match given {
+        Given::Frame(frame) => anonymizer.frame(&frame),
+        Given::Event(event) => anonymizer.event(event),
+        Given::Late(_) | Given::Idle => Ok(()),
+    });
+    let done = done.map_err(|failure| match failure {
+        Failure::Output(error) => destination.failed(error),
+        said @ Failure::Said(_) => said,
+    })?;
+    let anonymized = anonymizer.finish().map_err(|error| destination.failed(error))?;
+    write.finish().map_err(|error| destination.failed(error))?;
+    if !quiet || anonymized.unknown > 0 || anonymized.overwritten > 0 {
+        say(&anonymized.to_string());
+    }
+    Ok(if anonymized.frames > 0 && anonymized.unknown == 0 { done.status() } else { done.status().max(DAMAGED) })
+}
+
+/// A key of 64 hexadecimal digits.
+fn key(text: &str) -> Result<Key, &'static str> {
+    const WRONG: &str = "a key is 64 hexadecimal digits";
+    let digits = text.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8));
+    let digits: Vec<u8> = digits.collect::<Option<_>>().ok_or(WRONG)?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let octets: Vec<u8> = pairs.iter().map(|[high, low]| high << 4 | low).collect();
+    octets.try_into().ok().filter(|_| rest.is_empty()).map(Key::new).ok_or(WRONG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_64_hexadecimal_digits() {
+        assert!(key(&"0a".repeat(32)).is_ok());
+        for wrong in ["", "0a", &"0a".repeat(31), &"0a".repeat(33), &"0g".repeat(32), &format!("{}0", "0a".repeat(32))]
+        {
+            assert!(key(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! `diagnose`: the causes of waiting.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rpcrdma_dissector::Config;
+use rpcrdma_dissector::output::diagnosis::Diagnoser;
+use rpcrdma_dissector::output::format::number::counted;
+
+use super::separate::{Separable, SeparateForm};
+use crate::arguments::{Color, InputArguments};
+use crate::conclusion::Conclusion;
+use crate::failure::Failure;
+use crate::filters::Filters;
+use crate::judge::Judge;
+use crate::notices::Select;
+use crate::output;
+use crate::source::{Given, InputSource, Show};
+
+const DIAGNOSE_HELP: &str = "\
+Waiting time is the latency of all RPCs, the time before calls for which there was no credit, and
+the age of calls without a reply. Each cause is printed with its part of that, with whose it is
+(the requester, the responder, the network between them, or the capture), with what shows it, and
+with the command that shows more. GUIDE.md has the rules by which causes are found.
+
+Causes:
+  nothing-found, one-direction, capture-gaps, cut, joined-late, mirror-doubled: of the capture
+  responder-silent, responder-unreachable, requester-silent: calls that are not answered
+  loss, receiver-not-ready, responder-slow, requester-slow, credits: RPCs that take long
+  small-sends, errors, protocol: what else is wrong
+
+Exit status:
+  0 if there is no cause, else 1
+
+Examples:
+  rpcrdma diagnose nfs.pcap
+  rpcrdma nfs.pcap                            the same
+  rpcrdma diagnose --client 192.0.2.7 nfs.pcap
+  rpcrdma diagnose --json --separate *.pcap   a record for each capture";
+
+#[derive(Args, Clone, Debug)]
+#[command(after_help = DIAGNOSE_HELP)]
+pub(super) struct DiagnoseArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Separable for DiagnoseArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn form(&self) -> SeparateForm {
+        SeparateForm::printed(self.json)
+    }
+}
+
+pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let DiagnoseArguments { input, json } = arguments;
+    let filters = Filters::new(input, Select::Both);
+    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let mut diagnoser = Diagnoser::new(input.name()).with_files(pasteable(&input.files));
+    let mut config = Config::default();
+    (config.operations, config.recovery) = (true, true);
+    // The diagnosis itself contains the warnings.
+    let show = Show { notices: false, all: true, between: true, ..Show::report(quiet) };
+    let done = source.read_given(config, show, |given, _, known| {
+        match given {
+            Given::Event(event) => {
+                judge.event(event, known, |found| {
+                    diagnoser.finding(found);
+                    Ok(())
+                })?;
+                if known.is_wanted {
+                    diagnoser.event(event);
+                }
+            }
+            Given::Late(event) => diagnoser.event(event),
+            Given::Frame(_) | Given::Idle => {}
+        }
+        Ok(())
+    })?;
+    judge.say_left_out();
+    done.notices.unread.iter().for_each(|_| diagnoser.unread());
+    if !quiet {
+        source.say_reasons(&done);
+    }
+    let diagnosis = diagnoser.finish(&done.summary);
+    let mut out = Vec::new();
+    if *json {
+        diagnosis.write_json(&mut out)?;
+    } else {
+        diagnosis.write_text(&mut out, output::is_coloured(color))?;
+    }
+    output::write(&out)?;
+    let mut conclusion = Conclusion::new("diagnose", *json, quiet);
+    conclusion.capture(&source, &done);
+    conclusion.judge(&judge);
+    match diagnosis.causes.len() {
+        0 => {}
+        count => conclusion.say(format!("{} found", counted(count as u64, "cause"))),
+    }
+    let is_wrong = !diagnosis.causes.is_empty() || done.status() != 0;
+    conclusion.end(done.notices.status_of(is_wrong))
+}
+
+/// The most octets of the names of files that a command repeats.
+const NAMES: usize = 200;
+
+/// The names of the files, quoted for a shell.
+fn pasteable(files: &[PathBuf]) -> String {
+    let word = |file: &PathBuf| {
+        let name = file.to_string_lossy();
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:=@%+,".contains(letter);
+        match name.as_ref() {
+            "-" => "FILE".to_owned(),
+            name if !name.is_empty() && name.chars().all(is_plain) => name.to_owned(),
+            name => format!("'{}'", name.replace('\'', r"'\''")),
+        }
+    };
+    let names = files.iter().map(word).collect::<Vec<_>>().join(" ");
+    if names.len() > NAMES { "FILE...".to_owned() } else { names }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_can_be_pasted() {
+        let pasted = |names: &[&str]| pasteable(&names.iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(pasted(&["a.pcap", "dir/b-2.pcap"]), "a.pcap dir/b-2.pcap");
+        assert_eq!(pasted(&["my mount.pcap"]), "'my mount.pcap'");
+        assert_eq!(pasted(&["it's; rm"]), r"'it'\''s; rm'");
+        assert_eq!(pasted(&["-"]), "FILE");
+        assert_eq!(pasted(&["long-name.pcap"; 20]), "FILE...");
+    }
+}

@@ -1,0 +1,90 @@
+//! `events`: what was sent again, and the other signs that packets were lost.
+
+use clap::Args;
+use rpcrdma_dissector::output::csv::CsvTable;
+use rpcrdma_dissector::output::events;
+use rpcrdma_dissector::{Config, Event};
+
+use super::headed::HeadedLines;
+use super::separate::{Separable, SeparateForm};
+use super::table::table;
+use crate::arguments::{Color, InputArguments, TimeArguments};
+use crate::conclusion::Conclusion;
+use crate::failure::Failure;
+use crate::filters::Filters;
+use crate::notices::Select;
+use crate::source::{InputSource, Show};
+
+const EVENTS_HELP: &str = "\
+Each line is one of:
+  sent again               a packet that the capture holds from before
+  sent again, lost before  a packet that the capture does not hold from before
+  time-out                 the sender of the packet in the next line got no acknowledgement for at
+                           least the local ACK timeout that the connection request announced, or
+                           30 ms (iWARP, or if the capture lacks the request)
+  implied NAK              a response to the RDMA Read request in the next line was missing
+  cause not seen           nothing in the capture says why the next line's packet was sent again
+  NAK                      the receiver misses a packet; for iWARP, a TCP acknowledgement says so
+  RNR NAK                  the receiver was not ready; the sender has to wait
+  refused                  the receiver refused an operation for good
+The XID is that of the RPC that the line is about, if that is known. If a packet is lost before it
+could be captured and is sent again before any other follows it, nothing shows that. Copies that a
+mirror or the network made of packets are left out and counted.
+A line is printed once it is known which RPC it is about, so lines of two connections may not be in
+the order of their frames.
+
+Examples:
+  rpcrdma events nfs.pcap                         what was sent again, and why
+  rpcrdma events --xid 0xc73d34c3 nfs.pcap        the same for one RPC
+  rpcrdma events --json nfs.pcap | jq -r .event | sort | uniq -c
+                                                  how many there are of each kind";
+
+#[derive(Args, Clone, Debug)]
+#[command(after_help = EVENTS_HELP)]
+pub(super) struct EventsArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    time: TimeArguments,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+    /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json
+    #[arg(long, conflicts_with_all = ["json", "separate"])]
+    csv: bool,
+}
+
+impl Separable for EventsArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn form(&self) -> SeparateForm {
+        SeparateForm::printed(self.json)
+    }
+}
+
+pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let mut text = HeadedLines::new(color, arguments.time);
+    let table = table(arguments.csv, || CsvTable::of_records("event"))?;
+    let mut count = 0_u64;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Messages))?;
+    let mut config = Config::for_messages();
+    config.recovery = true;
+    let done = source.read_all(config, Show::listing(quiet), |event, out, known| {
+        let Event::Recovery(recovered) = event else { return Ok(()) };
+        count += 1;
+        match &table {
+            Some(table) => table.record(out, |line| events::write_json(line, recovered, known.files)),
+            None if arguments.json => events::write_json(out, recovered, known.files),
+            None => text.recovered(out, recovered, known),
+        }
+    })?;
+    let mut conclusion = Conclusion::new("events", arguments.json, quiet);
+    conclusion.capture(&source, &done);
+    if count == 0 && !done.notices.selects_nothing() {
+        let found = "nothing that was captured shows that a packet was lost and sent again";
+        conclusion.say_nothing("nothing shows that a packet was lost and sent again", found, done.notices.gap());
+    }
+    conclusion.end(done.status())
+}

@@ -1,0 +1,105 @@
+//! `explain`: one RPC, with all that is known of it.
+
+use clap::Args;
+use rpcrdma_dissector::output::explain::{self, Explanations};
+use rpcrdma_dissector::output::file_names::FileNames;
+use rpcrdma_dissector::output::format::number::counted;
+use rpcrdma_dissector::{Config, Event, StepsWanted};
+
+use crate::arguments::{Color, InputArguments};
+use crate::conclusion::Conclusion;
+use crate::failure::{DAMAGED, Failure};
+use crate::filters::Filters;
+use crate::judge::Judge;
+use crate::notices::Select;
+use crate::output;
+use crate::source::{Given, InputSource, Show};
+
+const EXPLAIN_HELP: &str = "\
+The ladder has the requester on the left and the responder on the right. A line is a packet, or
+several in a row that did the same (× 63): their frames, the milliseconds since the first packet
+of the RPC, the milliseconds since the line before, and an arrow from who sent them. Then come
+where the time went, what was asked for, the rules that the RPC breaks, and the messages, field by
+field.
+An acknowledgement is shown only if it is the first of the whole call. If several RPCs have the
+XID, all are shown, at most 20; --connection, --since and --until choose among them.
+
+Examples:
+  rpcrdma slow nfs.pcap                           which RPCs to look at
+  rpcrdma explain --xid 0xc73d34c3 nfs.pcap       one of them
+  rpcrdma explain --json --xid 0xc73d34c3 nfs.pcap | jq '.steps[] | select(.recovery != null)'
+                                                  what was sent again for it";
+
+/// The columns of output that is not on a terminal.
+const WIDTH: usize = 80;
+
+#[derive(Args, Debug)]
+#[command(after_help = EXPLAIN_HELP, mut_arg("xid", |argument| argument.required(true)))]
+pub(super) struct ExplainArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let ExplainArguments { input, json } = arguments;
+    let filters = Filters::new(input, Select::Both);
+    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let mut explanations = Explanations::default();
+    // What was looked up before the RPC names its files.
+    let mut names = FileNames::default();
+    let mut config = Config::default();
+    (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::Xids(input.xid.clone()));
+    let show = Show { all: true, phases: true, ..Show::report(quiet) };
+    let done = source.read_given(config, show, |given, _, known| {
+        let event = match given {
+            Given::Event(event) => event,
+            Given::Late(event) => {
+                explanations.event(event);
+                return Ok(());
+            }
+            Given::Frame(_) | Given::Idle => return Ok(()),
+        };
+        if let Event::Transaction(transaction) = event {
+            names.learn(transaction, &transaction.arguments());
+        }
+        if known.is_wanted {
+            explanations.event(event);
+        }
+        judge.event(event, known, |found| {
+            explanations.finding(found);
+            Ok(())
+        })
+    })?;
+    let mut conclusion = Conclusion::new("explain", *json, quiet);
+    conclusion.capture(&source, &done);
+    conclusion.judge(&judge);
+    conclusion.left_out().unexplained_rpcs = explanations.left_out();
+    conclusion.left_out().unkept_findings_and_events = explanations.unkept();
+    let left_out = [(explanations.left_out(), "RPC"), (explanations.unkept(), "finding or sign of loss")];
+    for (count, what) in left_out.into_iter().filter(|(count, _)| *count > 0) {
+        conclusion.insist(format!("{} left out: choose with --connection, --since and --until", counted(count, what)));
+    }
+    let rpcs = explanations.into_rpcs();
+    if rpcs.is_empty() {
+        if !done.notices.selects_nothing() {
+            conclusion.say("no RPC has this XID: 'rpcrdma transactions' lists those there are".to_owned());
+        }
+        return conclusion.end(done.status().max(DAMAGED));
+    }
+    let (mut out, screen) = (Vec::new(), output::screen(color));
+    for (index, rpc) in rpcs.iter().enumerate() {
+        if *json {
+            explain::write_json(&mut out, rpc, &done.files, &mut names)?;
+            continue;
+        }
+        if index > 0 {
+            out.extend(b"\n\n");
+        }
+        explain::lines(&mut out, rpc, (&done.files, &names), screen.columns.unwrap_or(WIDTH), screen.colour)?;
+    }
+    output::write(&out)?;
+    conclusion.end(done.status())
+}

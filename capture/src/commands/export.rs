@@ -1,0 +1,42 @@
+//! `export`: the RPCs as RPC over TCP.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rpcrdma_dissector::output::export::Exporter;
+use rpcrdma_dissector::{Config, Event};
+
+use crate::arguments::InputArguments;
+use crate::destination::Destination;
+use crate::failure::{DAMAGED, Failure, say};
+use crate::filters::Filters;
+use crate::notices::Select;
+use crate::source::{InputSource, Show};
+
+#[derive(Args, Debug)]
+pub(super) struct ExportArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// The file to write: pcapng if its name ends in .pcapng, otherwise pcap, and compressed if .gz or .zst follows; - is
+    /// standard output
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+}
+
+pub(super) fn run(arguments: &ExportArguments, quiet: bool) -> Result<u8, Failure> {
+    let destination = Destination::new(&arguments.output, &arguments.input.files)?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
+    let mut write = destination.create()?;
+    let begun = if destination.is_pcapng() { Exporter::pcapng(&mut write) } else { Exporter::new(&mut write) };
+    let mut exporter = begun.map_err(|error| destination.failed(error))?;
+    let status = source.read(Config::default(), Show::report(quiet), |event, _, _| match event {
+        Event::Transaction(transaction) => exporter.transaction(transaction),
+        _ => Ok(()),
+    })?;
+    let exported = exporter.finish().map_err(|error| destination.failed(error))?;
+    write.finish().map_err(|error| destination.failed(error))?;
+    if !quiet || exported.left_out > 0 {
+        say(&exported.to_string());
+    }
+    Ok(if exported.calls > 0 { status } else { status.max(DAMAGED) })
+}

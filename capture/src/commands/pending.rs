@@ -1,0 +1,195 @@
+//! `pending`: the calls without a reply.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Instant;
+
+use clap::Args;
+use rpcrdma_dissector::output::format::number::counted;
+use rpcrdma_dissector::output::format::time::ShownTimes;
+use rpcrdma_dissector::output::pending::{self, Pending, PendingCall};
+use rpcrdma_dissector::{Config, Event, Files, Side, Time};
+
+use super::separate::{Separable, SeparateForm};
+use crate::arguments::{Color, InputArguments, TimeArguments, duration};
+use crate::conclusion::Conclusion;
+use crate::failure::Failure;
+use crate::filters::Filters;
+use crate::notices::Select;
+use crate::output;
+use crate::source::{Given, InputSource, Show};
+
+/// The most calls that are watched while a stream is read, more than wait at a time.
+const WATCHED: usize = 65_536;
+
+const PENDING_HELP: &str = "\
+What is owed:
+  the reply            by the responder, which has the call if the text says so
+  a credit             with the reply, if the calls that wait are as many as the credits that were
+                       granted: until then, the requester can send no other call
+  an acknowledgement   by the responder: the call was sent more than once and never acknowledged, so
+                       the responder cannot be reached, or its acknowledgements are lost
+  the call once more   by the requester: the responder refused it (NAK, RNR NAK)
+  RDMA Read responses  by the requester: the responder asked for data that did not come
+  the reply once more  by the responder: the requester refused it
+  its RDMA Read        by the requester: the responder provides the reply in its memory
+It is not known who owes what if packets may be missing from the capture, or what was moved may
+be for another call. If the capture holds no packet of the responder, it is not known whether a
+call was answered. The age is that at the last frame of the capture. Calls that wait do not make
+the exit status 1.
+
+Watching a stream:
+While standard input or a pipe is read, a call that has waited for --older-than is printed at once,
+by the clock of this machine; what each end owes is printed when the input ends, or with Ctrl-C.";
+
+#[derive(Args, Clone, Debug)]
+#[command(after_help = PENDING_HELP)]
+pub(super) struct PendingArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    time: TimeArguments,
+    /// Print only calls that have waited this long (5s; also ns, us and ms); --slower-than does the same
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "slower_than")]
+    older_than: Option<u64>,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+}
+
+/// Calls that wait while the capture is being read.
+struct Watched {
+    /// Nanoseconds after which a call is printed.
+    least: u64,
+    /// The calls that were not printed yet, by connection, requester and XID.
+    calls: BTreeMap<(u32, Side, u32), PendingCall>,
+    /// Time of the last message, and when it was read.
+    last: (Time, Instant),
+}
+
+impl Watched {
+    fn new(least: u64) -> Self {
+        Self { least, calls: BTreeMap::new(), last: (Time::default(), Instant::now()) }
+    }
+
+    /// Takes a call that begins to wait, or a message or an RPC that ends a wait.
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Message(message) => {
+                self.last = (message.stamp.time.max(self.last.0), Instant::now());
+                match PendingCall::of_message(message) {
+                    Some(call) if self.calls.len() < WATCHED => {
+                        self.calls.insert((call.connection, call.requester, call.xid), call);
+                    }
+                    _ => {
+                        self.calls.remove(&(message.connection, message.sender.other(), message.xid()));
+                    }
+                }
+            }
+            Event::Transaction(transaction) => {
+                self.calls.remove(&(transaction.connection, transaction.requester, transaction.xid));
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the calls that have waited long enough by now, the oldest first, with the time that it is in the capture.
+    fn overdue(&mut self) -> (Time, Vec<PendingCall>) {
+        let (time, read) = self.last;
+        let now = Time(time.0.saturating_add(u64::try_from(read.elapsed().as_nanos()).unwrap_or(u64::MAX)));
+        let mut overdue = Vec::new();
+        self.calls.retain(|_, call| {
+            let is_due = call.age(now) >= self.least;
+            if is_due {
+                overdue.push(call.clone());
+            }
+            !is_due
+        });
+        overdue.sort();
+        (now, overdue)
+    }
+}
+
+impl Separable for PendingArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn form(&self) -> SeparateForm {
+        SeparateForm::printed(self.json)
+    }
+}
+
+pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let (colour, times) = (output::is_coloured(color), arguments.time.shown());
+    let mut pending = Pending::default();
+    let show = Show::report(quiet);
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
+    let mut watched = arguments.older_than.filter(|_| source.is_live()).map(Watched::new);
+    let mut is_headed = false;
+    let show = Show { idle: watched.is_some(), all: watched.is_some(), ..show };
+    let done = source.read_given(Config::default(), show, |given, out, known| {
+        if let Given::Event(event) | Given::Late(event) = given {
+            if let Event::Transaction(transaction) = event
+                && known.is_wanted
+            {
+                pending.take(transaction);
+            }
+            watched.iter_mut().filter(|_| known.is_wanted).for_each(|watched| watched.event(event));
+        }
+        let Some((now, calls)) = watched.as_mut().map(Watched::overdue) else { return Ok(()) };
+        if !calls.is_empty() && !arguments.json && !core::mem::replace(&mut is_headed, true) {
+            pending::heading(out, colour)?;
+        }
+        for call in calls {
+            print(out, &call, (now, known.files), arguments.json, (colour, times.starting_at(known.first)))?;
+        }
+        Ok(())
+    })?;
+    let mut conclusion = Conclusion::new("pending", arguments.json, quiet);
+    conclusion.capture(&source, &done);
+    let (repeated, newer) = (pending.repeated(), pending.newer());
+    (conclusion.left_out().repeated_calls, conclusion.left_out().newer_calls) = (repeated, newer);
+    if repeated > 0 {
+        conclusion.say(format!("{} left out: sent again under the same XID", counted(repeated, "call")));
+    }
+    if newer > 0 {
+        conclusion.insist(format!("{} left out: only the oldest are kept", counted(newer, "call")));
+    }
+    let first = done.summary.first.unwrap_or_default();
+    let (last, files) = (done.summary.last.unwrap_or_default(), &done.files);
+    let mut calls = pending.into_calls();
+    let waiting = calls.len() as u64;
+    let least = arguments.older_than.or(arguments.input.slower_than).unwrap_or(0);
+    calls.retain(|call| call.age(last) >= least);
+    if waiting == 0 && !done.notices.selects_nothing() {
+        conclusion.say_nothing(
+            "no call is without a reply",
+            "no call without a reply was captured",
+            done.notices.gap(),
+        );
+    }
+    if waiting > 0 && calls.is_empty() {
+        conclusion.say(format!("nothing selected: none of {} has waited that long", counted(waiting, "waiting call")));
+    }
+    let mut out = Vec::new();
+    if !arguments.json && !calls.is_empty() && !is_headed {
+        pending::heading(&mut out, colour)?;
+    }
+    for call in &calls {
+        print(&mut out, call, (last, files), arguments.json, (colour, times.starting_at(first)))?;
+    }
+    output::write(&out)?;
+    conclusion.end(done.status())
+}
+
+/// Prints a call as it waits at a time of the capture.
+fn print(
+    out: &mut impl io::Write,
+    call: &PendingCall,
+    (time, files): (Time, &Files),
+    json: bool,
+    form: (bool, ShownTimes),
+) -> io::Result<()> {
+    if json { pending::write_json(out, call, time, files) } else { pending::lines(out, call, (time, files), form) }
+}

@@ -1,0 +1,124 @@
+//! `slow`: the slowest RPCs.
+
+use clap::Args;
+use rpcrdma_dissector::output::file_names::FileNames;
+use rpcrdma_dissector::output::format::number::counted;
+use rpcrdma_dissector::output::gaps::Gap;
+use rpcrdma_dissector::output::slow::{self, Slowest};
+use rpcrdma_dissector::output::transactions;
+use rpcrdma_dissector::{Config, Event};
+
+use super::separate::{Separable, SeparateForm};
+use crate::arguments::{Color, InputArguments, TimeArguments};
+use crate::conclusion::Conclusion;
+use crate::failure::{DAMAGED, Failure};
+use crate::filters::Filters;
+use crate::notices::Select;
+use crate::output;
+use crate::source::{InputSource, Show};
+
+const SLOW_HELP: &str = "\
+The phases of an RPC, as seen where the packets were captured. They add up to its latency:
+  call       the call's Send, from its first packet to its last
+  responder  no packet of the RPC, and the next was due from the responder
+  pull       RDMA Reads: data was on its way to the responder
+  push       RDMA Writes, from the first to the last
+  reply      the reply's Send, from its first packet to its last
+  requester  the same, due from the requester: the reply is in Read chunks that it has to read
+Retransmitting a captured packet does not start a new phase: time spent retransmitting a call
+counts as responder time. Packets that were lost before they were captured, or
+waited behind packets of other RPCs, make the phase before them longer.
+What was sent again for an RPC is said in the place of what happened in the phase that took
+longest, if that was most of it, and otherwise in a line of its own. Recovery lasts from the first
+copy of a packet, or from the next packet if the capture lacks that copy, until the packet is sent
+again. If the capture lacks both, it does not show when the recovery began, and that is not counted.
+Another line says for how long before the call no credit was free, if that was more than a tenth of
+the latency: as many calls of the requester waited as it had been granted credits, until the reply
+that let this call go. Whether it wanted to call earlier, the capture does not show.
+Where the capture was taken says which phases contain time in the network: at the requester,
+responder contains the way to the responder and back; at the responder, it is the responder's own
+time, and pull and requester contain the way to the requester and back. --captured-at says where;
+without it, a line below names the place if acknowledgements show it: those of one end, even the
+fastest, come much later than those of the other. Otherwise the network may be in any of them.
+Calls without a reply are left out.
+A terminal of 100 columns or more also shows when the call was sent, of 120 the name of the file,
+of 150 client and server.";
+
+#[derive(Args, Clone, Debug)]
+#[command(after_help = SLOW_HELP)]
+pub(super) struct SlowArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    #[command(flatten)]
+    time: TimeArguments,
+    /// Print at most this many RPCs
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    top: u32,
+    /// Print one JSON object per line, as 'transactions --json' does
+    #[arg(long)]
+    json: bool,
+}
+
+impl Separable for SlowArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn form(&self) -> SeparateForm {
+        SeparateForm::printed(self.json)
+    }
+}
+
+pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let screen = output::screen(color);
+    let mut slowest = Slowest::new(arguments.top as usize, arguments.input.slower_than.unwrap_or(0));
+    // What was looked up before the RPCs that were asked for names their files.
+    let mut names = FileNames::default();
+    let show = Show { all: arguments.json, phases: true, ..Show::report(quiet) };
+    // Those that are not slow enough are counted here, apart from calls without a reply.
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
+    let done = source.read_all(Config::default(), show, |event, _, known| match event {
+        Event::Transaction(transaction) => {
+            if arguments.json || slow::shows_files(screen) {
+                names.learn(transaction, &transaction.arguments());
+            }
+            let show = |out: &mut Vec<u8>| match arguments.json {
+                true => transactions::write_json(out, transaction, known.files, &mut names),
+                false => slow::lines(
+                    out,
+                    transaction,
+                    (known.files, &names),
+                    (screen, arguments.time.shown().starting_at(known.first)),
+                ),
+            };
+            if known.is_wanted { slowest.take(transaction, show) } else { Ok(()) }
+        }
+        _ => Ok(()),
+    })?;
+    let mut conclusion = Conclusion::new("slow", arguments.json, quiet);
+    conclusion.capture(&source, &done);
+    let (answered, unanswered) = (slowest.answered(), slowest.unanswered());
+    conclusion.left_out().unanswered_calls = unanswered;
+    if unanswered > 0 {
+        conclusion.say(format!(
+            "{} without a reply in the capture left out: 'rpcrdma transactions' shows them",
+            counted(unanswered, "call")
+        ));
+    }
+    if slowest.is_empty() {
+        if answered == 0 && done.notices.gap() != Some(Gap::Empty) {
+            conclusion.say("no RPC has a known latency".to_owned());
+        }
+        if answered > 0 {
+            conclusion.say(format!("nothing selected: none of {} matches --slower-than", counted(answered, "RPC")));
+        }
+        return conclusion.end(done.status().max(DAMAGED));
+    }
+    let mut out = Vec::new();
+    if !arguments.json {
+        slow::heading(&mut out, screen, arguments.time.shown())?;
+    }
+    slowest.write(&mut out)?;
+    output::write(&out)?;
+    conclusion.end(done.status())
+}

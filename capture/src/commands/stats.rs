@@ -1,0 +1,162 @@
+//! `stats`: counts and latencies.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use rpcrdma_dissector::Config;
+use rpcrdma_dissector::output::csv::CsvTable;
+use rpcrdma_dissector::output::format::screen::Screen;
+use rpcrdma_dissector::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
+
+use super::separate::{Separable, SeparateForm};
+use super::table::table;
+use crate::arguments::{Color, InputArguments, duration};
+use crate::conclusion::Conclusion;
+use crate::failure::Failure;
+use crate::filters::Filters;
+use crate::notices::Select;
+use crate::output;
+use crate::source::{Done, InputSource, Show};
+
+const STATS_HELP: &str = "\
+What each end of a connection sent:
+  packets          InfiniBand packets, or TCP segments for iWARP
+  retransmitted    packets that it sent again, and that the capture holds from before
+  replaced         packets that it sent again, and that the capture does not hold from before
+  early            packets captured before one with a lower number, and acknowledgements
+                   captured before the packet that they acknowledge
+  sequence_errors  negative acknowledgements (NAK): it missed a packet. For iWARP, holes that
+                   it reported by duplicate acknowledgements
+  not_ready        'receiver not ready' (RNR NAK): it had no Receive posted
+  failed           operations that it refused for good
+  missed           packets that it sent and the capture does not hold
+  orphans          data packets of operations whose beginning the capture does not hold
+Lines above these say if packets of one end only were captured, if the clock of the capture steps
+back, and how many InfiniBand packets belong to no reliable connection: CNP (congestion
+notifications), UC (unreliable connections), RD and UD (reliable and unreliable datagrams, except
+for connection management).
+None of these counts copies of packets, which the capture or the network made; how many there are
+is said above them, with what made the ends send packets again.
+The arrow → marks the end that requested the connection, ← the other.
+
+With --interval, the columns are:
+  seconds     from the first frame to the beginning of the interval
+  RPCs        those that ended in it, among them those without a reply, and those that failed
+  p50, p99    milliseconds that half of them, and 99 of 100, did not exceed
+  in flight   the mean number of calls that waited for a reply, and the most at a time
+  grant       the credits that the last reply granted
+  limit s     seconds during which a requester had as many calls waiting as credits
+Intervals without a message are printed as one. A terminal of fewer than 113 columns shows the
+columns up to 'failed', the latencies, the mean in flight and the grant.
+
+Examples:
+  rpcrdma stats nfs.pcap                 all of it
+  rpcrdma stats --interval 100ms nfs.pcap
+  tcpdump -i eth0 -w - udp port 4791 | rpcrdma stats --interval 1s -";
+
+#[derive(Args, Clone, Debug)]
+#[command(after_help = STATS_HELP)]
+pub(super) struct StatsArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// Print one line per interval of this length (1s; also ns, us and ms) as soon as it ends, not one
+    /// report on all of the capture
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    interval: Option<u64>,
+    /// Print one JSON object; with --interval, one per line
+    #[arg(long)]
+    json: bool,
+    /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: a row for each operation,
+    /// and with --interval for each operation in each interval. The fields are those of --json; what is in an object has the
+    /// name of the object in front (latency_p50_ns)
+    #[arg(long, conflicts_with_all = ["json", "separate"])]
+    csv: bool,
+}
+
+fn interval(text: &str) -> Result<u64, &'static str> {
+    duration(text).and_then(|length| if length > 0 { Ok(length) } else { Err("an interval is longer than nothing") })
+}
+
+impl Separable for StatsArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn form(&self) -> SeparateForm {
+        SeparateForm::printed(self.json)
+    }
+}
+
+pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    if let Some(length) = arguments.interval {
+        return intervals(arguments, length, color, quiet);
+    }
+    let table = table(arguments.csv, CsvTable::of_operations)?;
+    let mut counts = Stats::default();
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
+    // The numbers themselves contain the warnings.
+    let show = Show { notices: false, between: true, ..Show::report(quiet) };
+    let done = source.read_all(Config::default(), show, |event, _, _| {
+        counts.event(event);
+        Ok(())
+    })?;
+    if !quiet {
+        source.say_reasons(&done);
+    }
+    let statistics = counts.finish(&done.summary);
+    let mut out = Vec::new();
+    if let Some(table) = table {
+        table.record(&mut out, |line| statistics.write_json(line))?
+    } else if arguments.json {
+        statistics.write_json(&mut out)?
+    } else {
+        statistics.write_text(&mut out, output::screen(color))?
+    }
+    output::write(&out)?;
+    end(arguments, &source, &done, quiet)
+}
+
+fn end(arguments: &StatsArguments, source: &InputSource<'_>, done: &Done, quiet: bool) -> Result<u8, Failure> {
+    let mut conclusion = Conclusion::new("stats", arguments.json, quiet);
+    conclusion.capture(source, done);
+    conclusion.end(done.status())
+}
+
+/// Prints the numbers of each interval when it ends.
+fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let mut intervals = Intervals::new(length);
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
+    let show = Show { between: true, ..Show::listing(quiet) };
+    let table = table(arguments.csv, CsvTable::of_intervals)?;
+    let mut lines = IntervalLines { table, json: arguments.json, screen: output::screen(color), is_begun: false };
+    let done = source.read_all(Config::default(), show, |event, out, known| {
+        intervals.event(known.first, event, |interval| lines.write(out, interval))
+    })?;
+    let mut out = Vec::new();
+    intervals.finish(done.summary.last, |interval| lines.write(&mut out, interval))?;
+    output::write(&out)?;
+    end(arguments, &source, &done, quiet)
+}
+
+/// Lines about intervals, below a heading.
+struct IntervalLines {
+    table: Option<CsvTable>,
+    json: bool,
+    screen: Screen,
+    is_begun: bool,
+}
+
+impl IntervalLines {
+    fn write(&mut self, out: &mut impl Write, interval: &IntervalStatistics) -> io::Result<()> {
+        if let Some(table) = &self.table {
+            return table.record(out, |line| interval.write_json(line));
+        }
+        if self.json {
+            return interval.write_json(out);
+        }
+        if !core::mem::replace(&mut self.is_begun, true) {
+            interval_heading(out, self.screen)?;
+        }
+        interval.write_text(out, self.screen)
+    }
+}

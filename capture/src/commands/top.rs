@@ -1,0 +1,108 @@
+//! `top`: RPCs by what they have in common.
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use rpcrdma_dissector::output::csv::CsvTable;
+use rpcrdma_dissector::output::format::number::counted;
+use rpcrdma_dissector::output::top::{Top, TopBy};
+use rpcrdma_dissector::{Config, Event};
+
+use super::separate::{Separable, SeparateForm};
+use super::table::table;
+use crate::arguments::{Color, InputArguments};
+use crate::conclusion::Conclusion;
+use crate::failure::Failure;
+use crate::filters::Filters;
+use crate::notices::Select;
+use crate::output;
+use crate::source::{InputSource, Show};
+
+const TOP_HELP: &str = "\
+The columns:
+  calls       RPCs, among them those without a reply, and those that failed
+  read        octets of file data in results, as of READ, however they were sent
+  written     octets of file data in arguments, as of WRITE
+  p50, p99    milliseconds that half of the RPCs, and 99 of 100, did not exceed, to one in a hundred
+  time        the share of the latencies of all RPCs, added up
+A terminal of fewer than 100 columns does not show read and written.
+A COMPOUND is counted by its first operation that does not just lead up to another, as PUTFH and
+GETATTR do. Its file is the one that this operation names, or else the current one. --by handle
+shows the CRC-32 of the handle, as Wireshark does (nfs.fh.hash), and the name by which the file was
+looked up, opened or created, if the capture shows that.
+No more than 1000 keys are counted apart at a time. If there are more, those that took the least
+time are counted as others, and one of them that comes back is counted from then on.
+
+Examples:
+  rpcrdma top nfs.pcap                              operations
+  rpcrdma top --by client --op READ nfs.pcap        who reads
+  rpcrdma top --by name --rows 10 nfs.pcap          the ten files that took the most time
+  rpcrdma top --by handle --json nfs.pcap           one JSON object per file";
+
+#[derive(Args, Clone, Debug)]
+#[command(after_help = TOP_HELP)]
+pub(super) struct TopArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// Count the RPCs by this
+    #[arg(long, value_name = "WHAT", value_parser = by(), default_value = TopBy::Operation.name())]
+    by: TopBy,
+    /// Print at most this many rows, and count the rest as others
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rows: u32,
+    /// Print one JSON object per line
+    #[arg(long)]
+    json: bool,
+    /// Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json.
+    /// Fields of a nested object are prefixed with the object's name
+    #[arg(long, conflicts_with_all = ["json", "separate"])]
+    csv: bool,
+}
+
+/// The values of `--by`, with which help and completions list them.
+fn by() -> impl TypedValueParser<Value = TopBy> {
+    PossibleValuesParser::new(TopBy::ALL.map(TopBy::name))
+        .map(|name| TopBy::ALL.into_iter().find(|by| by.name() == name).unwrap_or(TopBy::Operation))
+}
+
+impl Separable for TopArguments {
+    fn input(&mut self) -> &mut InputArguments {
+        &mut self.input
+    }
+
+    fn form(&self) -> SeparateForm {
+        SeparateForm::printed(self.json)
+    }
+}
+
+pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
+    let table = table(arguments.csv, || CsvTable::of_records("top"))?;
+    let mut top = Top::new(arguments.by);
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
+    // What was looked up before the RPCs that were asked for names their files.
+    let show = Show { all: true, ..Show::report(quiet) };
+    let done = source.read_all(Config::default(), show, |event, _, known| {
+        match event {
+            Event::Transaction(transaction) if known.is_wanted => top.take(transaction),
+            Event::Transaction(transaction) => top.pass(transaction),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let report = top.finish(arguments.rows as usize);
+    let mut out = Vec::new();
+    if let Some(table) = table {
+        table.record(&mut out, |lines| report.write_json(lines))?;
+    } else if arguments.json {
+        report.write_json(&mut out)?;
+    } else if !report.rows.is_empty() {
+        report.write_text(&mut out, output::screen(color))?;
+    }
+    output::write(&out)?;
+    let mut conclusion = Conclusion::new("top", arguments.json, quiet);
+    conclusion.capture(&source, &done);
+    let lacking = report.not_rebuilt();
+    if lacking > 0 {
+        conclusion.say(format!("{} not rebuilt: file data of these is not counted", counted(lacking, "RPC")));
+    }
+    conclusion.end(done.status())
+}

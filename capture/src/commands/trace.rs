@@ -1,0 +1,52 @@
+//! `trace`: the RPCs on a time line.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rpcrdma_dissector::output::format::number::counted;
+use rpcrdma_dissector::output::trace::Tracer;
+use rpcrdma_dissector::{Config, Event, StepsWanted};
+
+use crate::arguments::InputArguments;
+use crate::destination::Destination;
+use crate::failure::{DAMAGED, Failure, say};
+use crate::filters::Filters;
+use crate::notices::Select;
+use crate::source::{InputSource, Show};
+
+const TRACE_HELP: &str = "\
+The file has the Trace Event Format of Chrome: open it in Perfetto (ui.perfetto.dev) or speedscope.
+Each connection has lanes for its calls, and others for callbacks. Each RPC is a slice, with slices
+for its phases within; its arguments say what was called, which frames it is in, and how long each
+phase took in all. If the phases of an RPC alternate more than 256 times, only its call and its
+reply have slices.
+RPCs whose latency is not known are left out.";
+
+#[derive(Args, Debug)]
+#[command(after_help = TRACE_HELP)]
+pub(super) struct TraceArguments {
+    #[command(flatten)]
+    input: InputArguments,
+    /// The JSON file to write, compressed if its name ends in .gz or .zst; - is standard output
+    #[arg(long, short, value_name = "OUT")]
+    output: PathBuf,
+}
+
+pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure> {
+    let destination = Destination::new(&arguments.output, &arguments.input.files)?;
+    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
+    let mut tracer = Tracer::new(destination.create()?).map_err(|error| destination.failed(error))?;
+    let mut config = Config::default();
+    config.steps = StepsWanted::All;
+    let status = source.read(config, Show { phases: true, ..Show::report(quiet) }, |event, _, _| match event {
+        Event::Transaction(transaction) => tracer.transaction(transaction),
+        _ => Ok(()),
+    })?;
+    let (write, traced) = tracer.finish().map_err(|error| destination.failed(error))?;
+    write.finish().map_err(|error| destination.failed(error))?;
+    if !quiet {
+        let why = if traced > 0 { "" } else { ": none has a known latency" };
+        say(&format!("{} written{why}", counted(traced, "RPC")));
+    }
+    Ok(if traced > 0 { status } else { status.max(DAMAGED) })
+}

@@ -1,0 +1,415 @@
+//! Notices to the user about an input, beside its content.
+
+use core::fmt::Display;
+use std::collections::BTreeMap;
+
+use rpcrdma_dissector::output::format::number::counted;
+use rpcrdma_dissector::output::gaps::{Gap, Gaps};
+use rpcrdma_dissector::output::stats::twice;
+use rpcrdma_dissector::output::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
+use rpcrdma_dissector::{
+    CapturedAt, ClockSteps, Event, FileError, Half, NotRebuilt, PlaceKnown, Report, Sides, Status, Summary, Time,
+    Transaction,
+};
+
+use crate::failure::{DAMAGED, UNUSABLE};
+use crate::interrupt::INTERRUPTED;
+
+/// The options that select.
+pub(crate) const CONNECTION: &str = "--connection";
+pub(crate) const XID: &str = "--xid";
+pub(crate) const SINCE: &str = "--since";
+pub(crate) const UNTIL: &str = "--until";
+pub(crate) const CLIENT: &str = "--client";
+pub(crate) const SERVER: &str = "--server";
+pub(crate) const OPERATION: &str = "--op";
+pub(crate) const STATUS: &str = "--status";
+pub(crate) const SLOWER_THAN: &str = "--slower-than";
+
+/// Items that a command shows, and that its filters select.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Select {
+    Messages,
+    Rpcs,
+    /// Everything that is known of both.
+    Both,
+}
+
+/// Kinds of frames that the line about those left alone names, at most.
+const LISTED: usize = 10;
+/// The most connections whose missing direction gets a line of its own.
+const DIRECTIONS: usize = 3;
+
+/// A line about an input.
+struct Notice {
+    text: String,
+    weight: Weight,
+}
+
+/// The effect of a notice on the exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Weight {
+    /// It is a reason for exit status 1, or 130.
+    Reason,
+    /// None.
+    Remark,
+}
+
+/// Counts what is noteworthy.
+#[derive(Debug)]
+pub(crate) struct Notices {
+    select: Select,
+    /// A file could not be read at all.
+    pub(crate) unusable: bool,
+    /// A file was damaged.
+    pub(crate) damaged: bool,
+    /// The files that could not be read to their end.
+    pub(crate) unread: Vec<UnreadFile>,
+    /// The user ended it before the input did.
+    pub(crate) interrupted: bool,
+    /// Files that begin before the one before them ends.
+    pub(crate) overlaps: u64,
+    /// Frames that were not looked at.
+    pub(crate) outside: u64,
+    /// RPCs that would be shown if it were known how long they took.
+    pub(crate) untimed: u64,
+    /// Parts of RPCs that might have been shown, if there had been room for them until the RPCs ended.
+    pub(crate) undecided: u64,
+    /// Messages that the filters let pass.
+    messages_selected: u64,
+    /// RPCs that the filters let pass.
+    rpcs_selected: u64,
+    /// The greatest number of a connection.
+    connections: u32,
+    rpcs: u64,
+    rpcs_incomplete: u64,
+    /// Gaps of the capture.
+    gaps: Gaps,
+    /// Copies that the capture holds of packets.
+    copies: u64,
+    packets: u64,
+    other_connections: u64,
+    other_packets: u64,
+    rejected: u64,
+    /// Connections by where they were captured, and how that is known.
+    places: BTreeMap<(CapturedAt, PlaceKnown), u64>,
+}
+
+impl Notices {
+    /// Nothing yet, for a command that shows this.
+    pub(crate) fn new(select: Select) -> Self {
+        Self {
+            select,
+            unusable: false,
+            damaged: false,
+            unread: Vec::new(),
+            interrupted: false,
+            overlaps: 0,
+            outside: 0,
+            untimed: 0,
+            undecided: 0,
+            messages_selected: 0,
+            rpcs_selected: 0,
+            connections: 0,
+            rpcs: 0,
+            rpcs_incomplete: 0,
+            gaps: Gaps::default(),
+            copies: 0,
+            packets: 0,
+            other_connections: 0,
+            other_packets: 0,
+            rejected: 0,
+            places: BTreeMap::new(),
+        }
+    }
+
+    /// Takes note of an event that the filters let pass.
+    pub(crate) const fn selected(&mut self, event: &Event) {
+        match event {
+            Event::Message(_) => self.messages_selected += 1,
+            Event::Transaction(_) => self.rpcs_selected += 1,
+            _ => {}
+        }
+    }
+
+    /// Takes note of an event.
+    pub(crate) fn event(&mut self, event: &Event) {
+        self.gaps.event(event);
+        match event {
+            Event::Message(message) => self.connections = self.connections.max(message.connection),
+            Event::Transaction(transaction) => {
+                self.rpcs += 1;
+                self.rpcs_incomplete += u64::from(is_incomplete(transaction));
+            }
+            Event::Connection(report) => self.connection(report),
+            Event::Rejected(_) => self.rejected += 1,
+            // The others are shown among the messages, or say nothing about the capture.
+            _ => {}
+        }
+    }
+
+    /// Takes note of a file that could not be read to its end.
+    pub(crate) fn unread(&mut self, error: &FileError) {
+        self.damaged |= error.is_damage();
+        self.unusable |= !error.is_damage();
+        self.gaps.unread();
+        self.unread.push(UnreadFile::new(error));
+    }
+
+    fn connection(&mut self, report: &Report) {
+        let Sides { active, passive } = report.counts;
+        if report.number.is_some() {
+            self.copies += active.duplicates + passive.duplicates;
+            self.packets += active.packets + passive.packets;
+            report.captured_at.iter().for_each(|place| *self.places.entry(*place).or_default() += 1);
+        } else {
+            self.other_connections += 1;
+            self.other_packets += active.packets + passive.packets;
+        }
+    }
+
+    /// Where the capture was taken, as far as that is known, and so where the network is in the phases of RPCs.
+    pub(crate) fn places(&self) -> Vec<String> {
+        let line = |(&(place, known), &count): (&(CapturedAt, PlaceKnown), &u64)| match known {
+            PlaceKnown::Given => place.to_string(),
+            PlaceKnown::Inferred => {
+                format!("{place} ({}, inferred from acknowledgements)", counted(count, "connection"))
+            }
+        };
+        self.places.iter().map(line).collect()
+    }
+
+    /// The gravest gap of the capture; `None` if an absence in it proves something.
+    pub(crate) fn gap(&self) -> Option<Gap> {
+        self.gaps.gravest()
+    }
+
+    /// The exit status.
+    pub(crate) fn status(&self, summary: &Summary) -> u8 {
+        let has_reason = self.all(summary, false, &[]).iter().any(|notice| notice.weight == Weight::Reason);
+        self.status_of(self.damaged || has_reason)
+    }
+
+    /// The exit status of a command that fails if this `is_wrong`, or if there is nothing to judge by.
+    pub(crate) fn status_of(&self, is_wrong: bool) -> u8 {
+        let is_one_sided = !self.gaps.directions().is_empty();
+        if self.interrupted {
+            INTERRUPTED
+        } else if self.unusable {
+            UNUSABLE
+        } else if is_wrong || is_one_sided || self.selects_nothing() || self.holds_nothing() {
+            DAMAGED
+        } else {
+            0
+        }
+    }
+
+    /// There are messages or frames, and the filters let nothing pass that is shown.
+    pub(crate) const fn selects_nothing(&self) -> bool {
+        let passes = match self.select {
+            Select::Messages => self.messages_selected > 0,
+            // Where there is no RPC to select, no filter is the reason.
+            Select::Rpcs if self.rpcs > 0 => self.rpcs_selected > 0,
+            Select::Rpcs | Select::Both => self.messages_selected + self.rpcs_selected > 0,
+        };
+        self.gaps.messages() + self.outside > 0 && !passes
+    }
+
+    /// There is no message, and no frame was left out.
+    const fn holds_nothing(&self) -> bool {
+        self.gaps.messages() + self.outside == 0
+    }
+
+    /// Adds what is noteworthy to what is said of a capture.
+    ///
+    /// The number of RPCs is known only `with_rpcs`.
+    pub(crate) fn describe(&self, capture: &mut CaptureSummary, with_rpcs: bool) {
+        let of_rpcs = |count| with_rpcs.then_some(count);
+        (capture.messages, capture.messages_selected) = (self.gaps.messages(), self.messages_selected);
+        (capture.rpcs, capture.rpcs_selected) = (of_rpcs(self.rpcs), of_rpcs(self.rpcs_selected));
+        let places = self.places.iter().map(|(&(place, known), &count)| PlaceCount::new(place, known, count));
+        capture.captured_at = places.collect();
+        let missing = &mut capture.missing;
+        missing.directions = self.gaps.directions().iter().map(MissingDirectionObject::new).collect();
+        missing.directions_left_out = self.gaps.directions_left_out();
+        missing.incomplete_messages = self.gaps.incomplete();
+        missing.not_rebuilt_rpcs = of_rpcs(self.rpcs_incomplete);
+        missing.untimed_rpcs = self.untimed;
+        missing.packets = self.gaps.packets();
+        capture.damaged.files.clone_from(&self.unread);
+        capture.damaged.overlapping_files = self.overlaps;
+        let ignored = &mut capture.ignored;
+        ignored.outside_frames = self.outside;
+        ignored.other_connections = self.other_connections;
+        ignored.other_packets = self.other_packets;
+        ignored.copied_packets = self.copies;
+        ignored.rejected_connections = self.rejected;
+    }
+
+    /// The lines to say, in the order of their weight; `filters` are the options that select.
+    pub(crate) fn lines(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<String> {
+        self.all(summary, verified, filters).into_iter().map(|notice| notice.text).collect()
+    }
+
+    /// Returns the lines that are reasons for the exit status.
+    pub(crate) fn reasons(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<String> {
+        let all = self.all(summary, verified, filters).into_iter();
+        all.filter(|notice| notice.weight == Weight::Reason).map(|notice| notice.text).collect()
+    }
+
+    fn all(&self, summary: &Summary, verified: bool, filters: &[&str]) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        let mut say = |count: u64, weight: Weight, text: String| {
+            if count > 0 {
+                notices.push(Notice { text, weight });
+            }
+        };
+        self.gaps.hidden(DIRECTIONS).into_iter().for_each(|text| say(1, Weight::Reason, text));
+        let interrupted = "interrupted: these are the results so far".to_owned();
+        say(self.interrupted.into(), Weight::Reason, interrupted);
+        if self.selects_nothing() {
+            say(1, Weight::Reason, self.nothing_selected(summary, filters));
+        }
+        self.wrong(summary, verified, &mut say);
+        self.missing(summary, &mut say);
+        self.ignored(summary, &mut say);
+        if self.holds_nothing() && !self.unusable {
+            say(1, Weight::Reason, self.nothing(summary));
+        }
+        notices
+    }
+
+    /// Reports problems with checksums and the order of files.
+    fn wrong(&self, summary: &Summary, verified: bool, say: &mut impl FnMut(u64, Weight, String)) {
+        let (all, bad) = (summary.verified, bad(summary));
+        let has_any = all > 0 || summary.segments == 0;
+        let weight = if bad > 0 { Weight::Reason } else { Weight::Remark };
+        let text = format!("{bad} of {} ignored: wrong checksum", counted(all, "packet"));
+        say((verified && has_any || bad > 0).into(), weight, text);
+        let overlaps = match self.overlaps {
+            1 => "1 file starts".to_owned(),
+            count => format!("{count} files start"),
+        };
+        say(
+            self.overlaps,
+            Weight::Remark,
+            format!(
+                "{overlaps} before the previous one ends, but files are read one after another: merge them first, for \
+                 example with mergecap"
+            ),
+        );
+        say(summary.clock.count, Weight::Remark, clock(summary.clock));
+        let ignored = if verified { ", ignored" } else { "" };
+        let wrong = format!("{} with a wrong CRC{ignored}", counted(summary.bad_crc, "iWARP FPDU"));
+        say(summary.bad_crc, Weight::Reason, wrong);
+    }
+
+    /// Reports data that the capture does not hold.
+    fn missing(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
+        let incomplete = self.gaps.incomplete();
+        let text = format!("{} incomplete in the capture", counted(incomplete, "message"));
+        say(incomplete, Weight::Reason, text);
+        let rpcs = counted(self.rpcs_incomplete, "RPC");
+        let text = format!("{rpcs} not rebuilt: the capture does not hold every octet");
+        say(self.rpcs_incomplete, Weight::Reason, text);
+        let untimed = counted(self.untimed, "RPC");
+        say(self.untimed, Weight::Remark, format!("{untimed} left out by --slower-than: latency not known"));
+        let undecided = counted(self.undecided, "line");
+        say(
+            self.undecided,
+            Weight::Remark,
+            format!("{undecided} left out: too many waited for their RPCs to end, to be selected by them"),
+        );
+        let missed = counted(self.gaps.packets(), "packet");
+        let text = format!("{missed} of RPC-over-RDMA connections missing from the capture");
+        say(self.gaps.packets(), Weight::Reason, text);
+        let cut = counted(summary.cut, "frame");
+        say(summary.cut, Weight::Remark, format!("{cut} truncated by the capture (snaplen)"));
+    }
+
+    /// Reports data that was ignored.
+    fn ignored(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
+        let mut say = |count, text| say(count, Weight::Remark, text);
+        say(self.copies, format!("ignored: {}", twice(self.copies, self.packets)));
+        let (packets, connections) = (self.other_packets, self.other_connections);
+        let (packets_text, connections) = (counted(packets, "packet"), counted(connections, "connection"));
+        say(packets, format!("ignored: {packets_text} on {connections} without RPC-over-RDMA"));
+        say(summary.other_services.len() as u64, services(summary));
+        let others = list(&summary.others);
+        say(summary.others.len() as u64, format!("ignored: other frames: {others}"));
+        let unreadable = counted(summary.unreadable, "InfiniBand packet");
+        say(summary.unreadable, format!("ignored: {unreadable} truncated within the headers"));
+    }
+
+    /// Returns the filters that selected nothing, and the items that they had to select from.
+    fn nothing_selected(&self, summary: &Summary, filters: &[&str]) -> String {
+        let filters_text = filters.join(" and ");
+        let mut text = match (self.select, self.gaps.messages(), self.rpcs) {
+            (_, 0, _) => format!("nothing selected: no message matches {filters_text}"),
+            (Select::Rpcs, _, rpcs @ 1..) => {
+                format!("nothing selected: none of {} matches {filters_text}", counted(rpcs, "RPC"))
+            }
+            (_, count, _) => format!("nothing selected: none of {} matches {filters_text}", counted(count, "message")),
+        };
+        if filters.contains(&CONNECTION) {
+            text.push_str(&format!("; connections are numbered 1 to {}", self.connections));
+        }
+        if let (Some(first), Some(last)) = (summary.first, summary.last)
+            && (filters.contains(&SINCE) || filters.contains(&UNTIL))
+        {
+            text.push_str(&format!(
+                "; the capture runs from {first} to {last} (+{})",
+                Time(last.0.saturating_sub(first.0))
+            ));
+        }
+        text
+    }
+
+    /// Why there may be no message, and what to try.
+    fn nothing(&self, summary: &Summary) -> String {
+        let hint = Gaps::why_empty(summary, self.other_connections);
+        format!("no RPC-over-RDMA message found: {hint}")
+    }
+}
+
+/// Returns true if the capture does not hold all of an RPC. A server that refuses a call need not pull its Read chunks.
+fn is_incomplete(transaction: &Transaction) -> bool {
+    let lacks = |half: &Option<Half>| {
+        half.as_ref().is_some_and(|half| matches!(half.message, Err(NotRebuilt::Send | NotRebuilt::Chunk { .. })))
+    };
+    lacks(&transaction.reply) || (lacks(&transaction.call) && matches!(transaction.status, Some(Status::Success(_))))
+}
+
+/// The packets that no reliable connection carries, by their service.
+fn services(summary: &Summary) -> String {
+    format!("not followed: InfiniBand packets of other services: {}", list(&summary.other_services))
+}
+
+fn clock(steps: ClockSteps) -> String {
+    let ClockSteps { count, first_frame, longest_ns, longest_frame, .. } = steps;
+    let longest = Time(longest_ns);
+    let steps = match count {
+        1 => format!("the clock steps back by {longest} s in frame {first_frame}"),
+        _ => format!(
+            "the clock steps back {count} times, first in frame {first_frame}, most in frame {longest_frame}, by {longest} s"
+        ),
+    };
+    format!("{steps}: times across that are wrong")
+}
+
+/// Names with their counts: all of them, or the most frequent.
+fn list(counts: &[(impl Display, u64)]) -> String {
+    let mut counts: Vec<_> = counts.iter().collect();
+    if counts.len() > LISTED {
+        counts.sort_by_key(|(_, count)| core::cmp::Reverse(*count));
+    }
+    let (listed, rest) = counts.split_at(counts.len().min(LISTED));
+    let mut listed: Vec<_> = listed.iter().map(|(name, count)| format!("{name} ({count})")).collect();
+    let left_out: u64 = rest.iter().map(|(_, count)| count).sum();
+    listed.extend((left_out > 0).then(|| format!("others ({left_out})")));
+    listed.join(", ")
+}
+
+fn bad(summary: &Summary) -> u64 {
+    summary.bad_icrc.max(summary.bad_vcrc)
+}

@@ -1,0 +1,181 @@
+//! Reading and dissecting on a thread of its own, so that showing what was found takes no time from it.
+
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rpcrdma_dissector::output::annotate::KeptFrame;
+use rpcrdma_dissector::{Capture, Dissector, Event, FileError, Files, Frame, Summary, Time};
+
+use crate::interrupt::Interrupt;
+
+/// Steps that go together from one thread to the other, and octets of frames and messages in them, at most.
+const STEPS: usize = 256;
+const OCTETS: usize = 1 << 20;
+/// Batches that may wait to be shown.
+const WAITING: usize = 4;
+
+/// Something that was found, or that could not be read.
+#[expect(clippy::large_enum_variant, reason = "a batch of them is moved as a whole, and a box for each costs more")]
+pub(crate) enum ReadingStep {
+    /// A frame was read, with its octets in the batch's: what was found in it follows.
+    Frame(KeptFrame),
+    /// Something was found.
+    Found(Event),
+    /// A file could not be read to its end.
+    Unread(FileError),
+    /// One of several files begins: which frames so far are in which.
+    Begun(Files),
+    /// That file begins before the one before it ends.
+    Overlaps,
+}
+
+/// Steps that go together.
+pub(crate) struct Batch {
+    /// Time of the first frame of the capture.
+    pub(crate) first: Time,
+    pub(crate) steps: Vec<ReadingStep>,
+    /// Of the frames in them.
+    pub(crate) octets: Vec<u8>,
+}
+
+/// The steps that were not handed over yet. The input has it too: before it waits for more, all is handed over.
+#[derive(Clone)]
+pub(crate) struct Batches(Arc<Mutex<Gathered>>);
+
+struct Gathered {
+    batch: Batch,
+    octets: usize,
+    sender: SyncSender<Batch>,
+}
+
+impl Batches {
+    /// Where steps are gathered, and where they come out.
+    pub(crate) fn new() -> (Self, Receiver<Batch>) {
+        let (sender, receiver) = sync_channel(WAITING);
+        let batch = Batch { first: Time::default(), steps: Vec::new(), octets: Vec::new() };
+        (Self(Arc::new(Mutex::new(Gathered { batch, octets: 0, sender }))), receiver)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Gathered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, step: ReadingStep, first: Option<Time>) -> io::Result<()> {
+        self.lock().take(step, first)
+    }
+
+    /// Hands over what was gathered.
+    ///
+    /// # Errors
+    /// A broken pipe, where nobody wants any more.
+    pub(crate) fn hand_over(&self) -> io::Result<()> {
+        self.lock().hand_over()
+    }
+
+    /// Reads and dissects `capture` to its end, or until reading is to end, or nobody wants any more; gives what its frames
+    /// were.
+    ///
+    /// Frames outside `window` are left out: it has the time of the first frame, and that of one. How many there were is
+    /// given too. `keep` is whether frames themselves are handed over.
+    pub(crate) fn fill(
+        &self,
+        mut capture: Capture,
+        mut dissector: Dissector,
+        interrupt: &Interrupt,
+        window: impl Fn(Time, Time) -> bool,
+        keep: bool,
+    ) -> (Summary, u64) {
+        let (mut ended, mut begun, mut outside) = (false, 0, 0);
+        let mut first = None;
+        while !ended {
+            let mut taken = Ok(());
+            match capture.next() {
+                Some(Ok(frame)) => {
+                    let time = *first.get_or_insert(frame.time);
+                    if keep {
+                        taken = self.lock().keep(&frame, first);
+                    }
+                    let overlaps = dissector.summary().last.is_some_and(|last| frame.time < last);
+                    if window(time, frame.time) {
+                        dissector.frame(&frame);
+                    } else {
+                        outside += 1;
+                    }
+                    if capture.files().begun() > begun {
+                        begun = capture.files().begun();
+                        taken = taken.and_then(|()| self.take(ReadingStep::Begun(capture.files().clone()), first));
+                        if overlaps {
+                            taken = taken.and_then(|()| self.take(ReadingStep::Overlaps, first));
+                        }
+                    }
+                }
+                Some(Err(_)) if interrupt.is_raised() => {
+                    ended = true;
+                    dissector.finish();
+                }
+                Some(Err(error)) => taken = self.take(ReadingStep::Unread(error), first),
+                None => {
+                    ended = true;
+                    dissector.finish();
+                }
+            }
+            if taken.and_then(|()| self.gather(&mut dissector, first)).is_err() {
+                break;
+            }
+        }
+        dissector.take_clock_steps(capture.clock_steps());
+        // Where nobody wants it, nothing is lost.
+        _ = self.hand_over();
+        (dissector.summary().clone(), outside)
+    }
+}
+
+impl Batches {
+    /// Takes what the dissector found. In most frames that is nothing.
+    fn gather(&self, dissector: &mut Dissector, first: Option<Time>) -> io::Result<()> {
+        while let Some(event) = dissector.event() {
+            self.take(ReadingStep::Found(event), first)?;
+        }
+        Ok(())
+    }
+}
+
+impl Gathered {
+    fn take(&mut self, step: ReadingStep, first: Option<Time>) -> io::Result<()> {
+        self.octets += step.octets();
+        self.batch.first = first.unwrap_or_default();
+        self.batch.steps.push(step);
+        if self.batch.steps.len() >= STEPS || self.octets >= OCTETS { self.hand_over() } else { Ok(()) }
+    }
+
+    fn keep(&mut self, frame: &Frame<'_>, first: Option<Time>) -> io::Result<()> {
+        if self.batch.octets.is_empty() {
+            self.batch.octets.reserve(OCTETS);
+        }
+        let kept = KeptFrame::keep(frame, &mut self.batch.octets);
+        self.take(ReadingStep::Frame(kept), first)
+    }
+
+    fn hand_over(&mut self) -> io::Result<()> {
+        if self.batch.steps.is_empty() {
+            return Ok(());
+        }
+        self.octets = 0;
+        let first = self.batch.first;
+        let next = Batch { first, steps: Vec::with_capacity(STEPS), octets: Vec::new() };
+        let batch = core::mem::replace(&mut self.batch, next);
+        self.sender.send(batch).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl ReadingStep {
+    /// Octets of frames and messages in it.
+    fn octets(&self) -> usize {
+        match self {
+            Self::Frame(frame) => frame.size(),
+            Self::Found(event) => event.octets(),
+            Self::Unread(_) | Self::Begun(_) | Self::Overlaps => 0,
+        }
+    }
+}

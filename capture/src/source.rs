@@ -1,0 +1,320 @@
+//! Reads the input of a command, gives it what it asked for, and prints warnings.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use indicatif::ProgressBar;
+use rpcrdma_dissector::output::summary::CaptureSummary;
+use rpcrdma_dissector::{Config, Dissector, Event, Files, Frame, Summary, Time};
+
+use crate::capture::Inputs;
+use crate::failure::{Failure, say};
+use crate::filters::{Filters, Verdict};
+use crate::interrupt::Interrupt;
+use crate::notices::Notices;
+use crate::output::Output;
+use crate::reading::{Batch, Batches, ReadingStep};
+use crate::undecided::Undecided;
+
+/// Time without input after which a command is told that nothing comes.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// Settings for what is printed besides the output.
+#[derive(Clone, Copy)]
+pub(crate) struct Show {
+    pub(crate) notices: bool,
+    pub(crate) bar: bool,
+    /// True if events that were not asked for are given too, because what was asked for follows from them.
+    pub(crate) all: bool,
+    /// True if frames before `--since` and after `--until` are ignored.
+    pub(crate) between: bool,
+    /// True if the frames themselves are given too, each before what is found in it.
+    pub(crate) frames: bool,
+    /// True if phases of RPCs are shown, so that it matters where they were captured.
+    pub(crate) phases: bool,
+    /// `true` to give [`Given::Idle`] while a stream is silent.
+    pub(crate) idle: bool,
+}
+
+/// Item that is given of a capture.
+pub(crate) enum Given<'a> {
+    Frame(Frame<'a>),
+    Event(&'a Event),
+    /// The input is a stream, and nothing has come for a moment.
+    Idle,
+    /// An event that is wanted, as is known now that its RPC has ended. If all events are given, this one was before, as not
+    /// wanted.
+    Late(&'a Event),
+}
+
+impl Show {
+    /// For a command that prints as it reads. On a terminal it has no progress bar: the lines would break it up.
+    pub(crate) fn listing(quiet: bool) -> Self {
+        Self { bar: !quiet && !io::stdout().is_terminal(), ..Self::report(quiet) }
+    }
+
+    /// For a command that prints when all is read, or writes a file.
+    pub(crate) const fn report(quiet: bool) -> Self {
+        Self { notices: !quiet, bar: !quiet, all: false, between: false, frames: false, phases: false, idle: false }
+    }
+}
+
+/// Known properties of a capture so far.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    /// Time of its first frame.
+    pub(crate) first: Time,
+    pub(crate) files: &'a Files,
+    /// True if the filters let pass what is given.
+    pub(crate) is_wanted: bool,
+}
+
+/// A capture that was read.
+pub(crate) struct Done {
+    pub(crate) notices: Notices,
+    pub(crate) summary: Summary,
+    pub(crate) files: Files,
+    /// True if RPCs were put together.
+    has_rpcs: bool,
+}
+
+impl Done {
+    /// The exit status.
+    pub(crate) fn status(&self) -> u8 {
+        self.notices.status(&self.summary)
+    }
+}
+
+/// The input to read.
+pub(crate) struct InputSource<'a> {
+    filters: Filters<'a>,
+    inputs: Inputs,
+}
+
+impl<'a> InputSource<'a> {
+    /// Examines the input, as far as that takes no time.
+    pub(crate) fn new(filters: Filters<'a>) -> Result<Self, Failure> {
+        let inputs = Inputs::new(&filters.input.files)?;
+        inputs.first().map_or(Ok(()), |first| filters.input.refuse_astray(first))?;
+        Ok(Self { filters, inputs })
+    }
+
+    /// `true` if part of the input is a stream: it may be captured while it is read.
+    pub(crate) fn is_live(&self) -> bool {
+        self.inputs.are_live()
+    }
+
+    /// Reads it and gives the wanted parts to `take`; then prints warnings. Returns the exit status.
+    pub(crate) fn read(
+        &mut self,
+        config: Config,
+        show: Show,
+        take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<u8, Failure> {
+        self.read_all(config, show, take).map(|done| done.status())
+    }
+
+    /// As [`read`](Self::read); returns the warnings, and counts of the frames.
+    pub(crate) fn read_all(
+        &mut self,
+        config: Config,
+        show: Show,
+        mut take: impl FnMut(&Event, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<Done, Failure> {
+        self.read_given(config, show, |given, out, known| match given {
+            Given::Event(event) => take(event, out, known),
+            Given::Late(event) if !show.all => take(event, out, known),
+            Given::Late(_) | Given::Frame(_) | Given::Idle => Ok(()),
+        })
+    }
+
+    /// As [`read_all`](Self::read_all); gives the frames too, if `show` asks for them, and says which events are late.
+    pub(crate) fn read_given(
+        &mut self,
+        mut config: Config,
+        show: Show,
+        take: impl FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<Done, Failure> {
+        let input = self.filters.input;
+        config.verify_crc = input.verify_crc;
+        config.v2_family = input.v2_family.map(Into::into);
+        config.captured_at = input.captured_at.map(Into::into);
+        config.ports.extend(&input.port);
+        config.transactions |= self.filters.ask_for_rpcs();
+        let has_rpcs = config.transactions;
+        let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("cannot handle signals: {error}")))?;
+        let (batches, found) = Batches::new();
+        let (capture, bar) = self.inputs.open(&batches, &interrupt, show.bar);
+        if show.notices {
+            self.order().iter().for_each(|order| say(order));
+        }
+        let filters = &self.filters;
+        let notices = Notices::new(filters.select);
+        let mut shown = Showing { filters, show, notices, files: Files::default(), undecided: Undecided::default() };
+        let (result, (summary, outside)) = thread::scope(|scope| {
+            let stop = interrupt.clone();
+            let window = |first, time| !show.between || input.is_between(time, first);
+            // It takes with it what it holds: the input has ended when nobody holds `batches` any more.
+            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, window, show.frames));
+            let result = shown.all(found, &bar, take);
+            if result.is_err() {
+                interrupt.stop();
+            }
+            (result, reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        result?;
+        bar.finish_and_clear();
+        let Showing { mut notices, files, undecided, .. } = shown;
+        notices.undecided = undecided.left_out;
+        notices.interrupted = interrupt.is_signalled();
+        notices.outside = outside;
+        if show.notices {
+            self.say(&notices, &summary);
+        }
+        if show.notices && show.phases {
+            notices.places().iter().for_each(|line| say(line));
+        }
+        Ok(Done { notices, summary, files, has_rpcs })
+    }
+
+    fn say(&self, notices: &Notices, summary: &Summary) {
+        self.notes(notices, summary).iter().for_each(|line| say(line));
+    }
+
+    /// Prints the warnings that are reasons for the exit status, for a command whose output contains the others.
+    pub(crate) fn say_reasons(&self, done: &Done) {
+        let reasons = done.notices.reasons(&done.summary, self.filters.input.verify_crc, &self.filters.names());
+        reasons.iter().for_each(|line| say(line));
+    }
+
+    /// Returns the summary of the input, as fields.
+    pub(crate) fn summary(&self, done: &Done) -> CaptureSummary {
+        let mut capture = CaptureSummary::new(&done.summary);
+        capture.files = self.inputs.names().collect();
+        capture.reordered = self.inputs.reordered;
+        capture.filters = self.filters.names();
+        done.notices.describe(&mut capture, done.has_rpcs);
+        capture
+    }
+
+    /// In which order the files were read, if they were given in another.
+    pub(crate) fn order(&self) -> Option<String> {
+        self.inputs.reordered.then(|| self.inputs.order())
+    }
+
+    /// Returns the notes on the input, in words.
+    pub(crate) fn notes(&self, notices: &Notices, summary: &Summary) -> Vec<String> {
+        notices.lines(summary, self.filters.input.verify_crc, &self.filters.names())
+    }
+}
+
+/// Waits for the next batch, and calls `idle` again and again meanwhile, if that is wanted; `None` at the end.
+fn next_batch(
+    found: &Receiver<Batch>,
+    is_idle_wanted: bool,
+    mut idle: impl FnMut() -> io::Result<()>,
+) -> io::Result<Option<Batch>> {
+    if !is_idle_wanted {
+        return Ok(found.recv().ok());
+    }
+    loop {
+        match found.recv_timeout(IDLE) {
+            Ok(batch) => return Ok(Some(batch)),
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => idle()?,
+        }
+    }
+}
+
+/// Prints what is found.
+struct Showing<'a> {
+    filters: &'a Filters<'a>,
+    show: Show,
+    notices: Notices,
+    files: Files,
+    undecided: Undecided<Event>,
+}
+
+impl Showing<'_> {
+    /// Prints what comes. When nothing is ready, everything printed so far becomes visible.
+    fn all(
+        &mut self,
+        found: Receiver<Batch>,
+        bar: &ProgressBar,
+        mut take: impl FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut output = Output::new();
+        let (mut is_first, mut first) = (true, Time::default());
+        loop {
+            let batch = match found.try_recv() {
+                Ok(batch) => batch,
+                Err(_) => {
+                    output.flush()?;
+                    let known = Known { first, files: &self.files, is_wanted: true };
+                    let idle = || take(Given::Idle, &mut output, known).and_then(|()| output.flush());
+                    let Some(batch) = next_batch(&found, self.show.idle, idle)? else { return Ok(()) };
+                    batch
+                }
+            };
+            first = batch.first;
+            if is_first && batch.first != Time::default() {
+                is_first = false;
+                self.filters.input.refuse_astray(batch.first)?;
+            }
+            for step in batch.steps {
+                match step {
+                    ReadingStep::Found(event) => {
+                        self.found(event, batch.first, |given, known| {
+                            take(given, &mut output, known)?;
+                            output.whole()
+                        })?;
+                    }
+                    ReadingStep::Frame(frame) => {
+                        let known = Known { first: batch.first, files: &self.files, is_wanted: true };
+                        take(Given::Frame(frame.frame(&batch.octets)), &mut output, known)?;
+                    }
+                    ReadingStep::Begun(files) => self.files = files,
+                    ReadingStep::Overlaps => self.notices.overlaps += 1,
+                    ReadingStep::Unread(error) => {
+                        self.notices.unread(&error);
+                        bar.suspend(|| say(&error.to_string()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives an event, if it is wanted or all are, and those that waited for it.
+    fn found(
+        &mut self,
+        event: Event,
+        first: Time,
+        mut take: impl FnMut(Given<'_>, Known<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let verdict = self.filters.judge(&event, first);
+        let is_wanted = verdict == Verdict::Wanted;
+        self.notices.event(&event);
+        self.notices.untimed += u64::from(self.filters.cannot_tell(&event, first));
+        if is_wanted {
+            self.notices.selected(&event);
+        }
+        let known = |is_wanted| Known { first, files: &self.files, is_wanted };
+        if self.show.all || is_wanted {
+            take(Given::Event(&event), known(is_wanted))?;
+        }
+        if !self.filters.ask_for_rpcs() {
+            return Ok(());
+        }
+        let mut late = self.undecided.settle(&event, is_wanted, Event::octets);
+        if let Verdict::AsItsRpc(rpc) = verdict {
+            late.extend(self.undecided.take(rpc, event.octets(), event));
+        }
+        for event in &late {
+            self.notices.selected(event);
+            take(Given::Late(event), known(true))?;
+        }
+        Ok(())
+    }
+}
