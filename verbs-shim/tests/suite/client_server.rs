@@ -172,16 +172,13 @@ fn a_protected_reply_is_not_reduced_even_if_its_call_was_taken_out() {
         let at = 24 + credential.len() + 8 + 4;
         with_server(&there, Settings::server(), echo_from_message(at), || {
             let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
-            let argument = data(3000, 2);
-            let head = header(client.xid(), 1);
-            let mut stream = Stream::from([&head[..24], &credential, &[0; 8], &3000_u32.to_be_bytes()].concat());
-            stream.push_item(argument.clone());
-            let mut call = Call::new(stream, 28 + 3000).with_result(vec![0; 3000]);
+            // Too long for a Send, so that it is the message as a whole that says how it is protected.
+            let (argument, head) = (data(6000, 2), header(client.xid(), 1));
+            let stream = Stream::from([&head[..24], &credential, &[0; 8], &6000_u32.to_be_bytes(), &argument].concat());
+            let mut call = Call::new(stream, 28 + 6000).with_result(vec![0; 6000]);
             client.call(&mut call).unwrap();
-            assert_eq!(
-                (call.result(0).is_empty(), call.reply().len()),
-                (!is_reduced, if is_reduced { 28 } else { 3028 })
-            );
+            let (inline, reduced) = (call.reply().len(), call.result(0).len());
+            assert_eq!((inline, reduced), if is_reduced { (28, 6000) } else { (6028, 0) });
         });
     }
 }

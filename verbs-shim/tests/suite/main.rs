@@ -6,6 +6,7 @@ mod client_server;
 mod credits;
 mod dissected;
 mod examples;
+mod gateway;
 mod hostile;
 mod loopback;
 mod rpc;
