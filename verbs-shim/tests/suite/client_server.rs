@@ -164,26 +164,6 @@ fn a_data_item_of_a_call_goes_into_the_reply_from_where_it_is() {
 }
 
 #[test]
-fn a_protected_reply_is_not_reduced_even_if_its_call_was_taken_out() {
-    let (_fabric, here, there) = adapters();
-    // RPCSEC_GSS with integrity (RFC 2203 section 5.3.1), of five words.
-    let credential = [6, 20, 1, 0, 1, 2, 0].iter().flat_map(|word: &u32| word.to_be_bytes()).collect::<Vec<u8>>();
-    for (credential, is_reduced) in [(vec![0; 8], true), (credential, false)] {
-        let at = 24 + credential.len() + 8 + 4;
-        with_server(&there, Settings::server(), echo_from_message(at), || {
-            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
-            // Too long for a Send, so that it is the message as a whole that says how it is protected.
-            let (argument, head) = (data(6000, 2), header(client.xid(), 1));
-            let stream = Stream::from([&head[..24], &credential, &[0; 8], &6000_u32.to_be_bytes(), &argument].concat());
-            let mut call = Call::new(stream, 28 + 6000).with_result(vec![0; 6000]);
-            client.call(&mut call).unwrap();
-            let (inline, reduced) = (call.reply().len(), call.result(0).len());
-            assert_eq!((inline, reduced), if is_reduced { (28, 6000) } else { (6028, 0) });
-        });
-    }
-}
-
-#[test]
 fn chunks_longer_than_a_message_of_the_adapter_are_moved_by_several() {
     let (_fabric, here, there) = adapters();
     let there = there.with_message_size(4096);
