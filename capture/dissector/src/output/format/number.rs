@@ -42,15 +42,24 @@ pub(in crate::output) fn push_grouped(text: &mut String, number: u64) {
     text.push(digit(1));
 }
 
+/// A number of octets in full.
+pub(in crate::output) fn octets(count: u64) -> String {
+    counted(count, "octet")
+}
+
 /// A number of octets, exact if it is small.
 pub(in crate::output) fn short(octets: u64) -> String {
-    let (unit, name) = match octets {
-        0..100_000 => return grouped(octets),
-        100_000..1_000_000 => (1e3, "kB"),
-        1_000_000..1_000_000_000 => (1e6, "MB"),
-        _ => (1e9, "GB"),
-    };
-    three_digits(octets as f64 / unit, name)
+    if octets < 100_000 { grouped(octets) } else { size(octets as f64) }
+}
+
+/// Octets, or octets per second, in a unit that suits them, in three digits.
+pub(in crate::output) fn size(octets: f64) -> String {
+    match octets {
+        1e9.. => three_digits(octets / 1e9, "GB"),
+        1e6.. => three_digits(octets / 1e6, "MB"),
+        1e3.. => three_digits(octets / 1e3, "kB"),
+        _ => format!("{octets:.0} B"),
+    }
 }
 
 /// A time of so many nanoseconds, in three digits or more.
@@ -99,12 +108,14 @@ mod tests {
     fn octets_are_short() {
         let octets = [0, 99_999, 100_000, 1_234_567, 12_345_678, 123_456_789_012].map(short);
         assert_eq!(octets, ["0", "99,999", "100 kB", "1.23 MB", "12.3 MB", "123 GB"]);
+        assert_eq!((size(65_536.0), size(7.0)), ("65.5 kB".to_owned(), "7 B".to_owned()));
     }
 
     #[test]
     fn times_have_three_digits() {
-        let times = [12, 1_234, 12_345, 123_456, 1_234_567, 2_000_000_000, 123_456_000_000].map(duration);
-        assert_eq!(times, ["12 ns", "1.23 µs", "12.3 µs", "123 µs", "1.23 ms", "2.00 s", "123 s"]);
+        let times = [0, 999, 1_234, 12_345, 123_456, 1_234_567, 2_000_000_000, 123_456_000_000, 3_600_000_000_000]
+            .map(duration);
+        assert_eq!(times, ["0 ns", "999 ns", "1.23 µs", "12.3 µs", "123 µs", "1.23 ms", "2.00 s", "123 s", "3600 s"]);
         let times = [12_345, 123_456, 1_234_567, 12_345_678, 2_412_379_000].map(milliseconds);
         assert_eq!(times, ["0.012", "0.123", "1.23", "12.3", "2,412"]);
     }

@@ -14,7 +14,7 @@ use super::fields::{Field, readable, walk};
 use crate::check::send::{Finding, findings};
 use crate::nfs;
 use crate::output::format::line::{CHUNK, DIM, FAULT, Line, NAME, PLAIN, WARNING, wrapped};
-use crate::output::format::number::counted;
+use crate::output::format::number::octets;
 use crate::rpc::header::{Dialect, PayloadPlace};
 use crate::rpc::known::{Rpc, Status};
 use crate::rpc::message::{Captured, Message};
@@ -85,7 +85,7 @@ impl<W: io::Write> Tree<'_, W> {
                     Some(value) if id == PropertyId::BRS => numbered(value, ReverseDirection(value).name()),
                     Some(value) => value.to_string(),
                     None if length == 0 => "default".to_owned(),
-                    None => octets(length),
+                    None => octets(length as u64),
                 };
                 (PLAIN, "  property", format!("{}: {value}", numbered(id.0, id.name())))
             }
@@ -114,23 +114,27 @@ impl<W: io::Write> Tree<'_, W> {
                 let length = message.length.saturating_sub(at);
                 match decoded.header.place() {
                     PayloadPlace::Inline if message.earlier_missing().is_some() => {
-                        let value = format!("{}, after earlier parts, some of which are missing", octets(length));
+                        let value =
+                            format!("{}, after earlier parts, some of which are missing", octets(length as u64));
                         self.line(Some(at), NAME, "Payload stream", &value)?;
                         self.known(message.rpc.as_ref())
                     }
                     PayloadPlace::Inline if message.earlier_length() == 0 => {
-                        self.line(Some(at), NAME, "Payload stream", &octets(length))?;
+                        self.line(Some(at), NAME, "Payload stream", &octets(length as u64))?;
                         self.rpc(at, decoded.payload, message.rpc.as_ref())?;
                         self.padding(at, message)
                     }
                     PayloadPlace::Inline => {
-                        let value =
-                            format!("{}, after {} in earlier messages", octets(length), message.earlier_length());
+                        let value = format!(
+                            "{}, after {} in earlier messages",
+                            octets(length as u64),
+                            message.earlier_length()
+                        );
                         self.line(Some(at), NAME, "Payload stream", &value)?;
                         self.known(message.rpc.as_ref())
                     }
                     PayloadPlace::Part => {
-                        self.line(Some(at), NAME, "Payload stream", &format!("{}, more follow", octets(length)))
+                        self.line(Some(at), NAME, "Payload stream", &format!("{}, more follow", octets(length as u64)))
                     }
                     PayloadPlace::Chunk | PayloadPlace::Nowhere => self.known(message.rpc.as_ref()),
                 }
@@ -145,7 +149,7 @@ impl<W: io::Write> Tree<'_, W> {
             return self.line(None, WARNING, "  padding", "in an unknown place");
         };
         for range in padding {
-            self.line(Some(at.saturating_add(range.start)), PLAIN, "  padding", &octets(range.len()))?;
+            self.line(Some(at.saturating_add(range.start)), PLAIN, "  padding", &octets(range.len() as u64))?;
         }
         Ok(())
     }
@@ -233,7 +237,7 @@ impl<W: io::Write> Tree<'_, W> {
         self.line(Some(at + 24), PLAIN, "  cred", &auth(&call.credential))?;
         self.line(Some(verifier), PLAIN, "  verf", &auth(&call.verifier))?;
         let end = verifier + auth_length(&call.verifier);
-        self.line(Some(end), PLAIN, "  arguments", &octets(arguments))?;
+        self.line(Some(end), PLAIN, "  arguments", &octets(arguments as u64))?;
         self.operations(rpc)
     }
 
@@ -256,7 +260,7 @@ impl<W: io::Write> Tree<'_, W> {
         }
         let (payload, results) = lengths;
         if results > 0 {
-            self.line(Some(at + payload - results), PLAIN, "  results", &octets(results))?;
+            self.line(Some(at + payload - results), PLAIN, "  results", &octets(results as u64))?;
         }
         self.known(rpc)
     }
@@ -316,12 +320,8 @@ fn segments(count: u32) -> String {
     if count == 1 { "1 segment".to_owned() } else { format!("{count} segments") }
 }
 
-fn octets(count: usize) -> String {
-    counted(count as u64, "octet")
-}
-
 fn auth(auth: &Auth<'_>) -> String {
-    format!("{} ({}), {}", auth.flavor.0, auth.flavor, octets(auth.body.len()))
+    format!("{} ({}), {}", auth.flavor.0, auth.flavor, octets(auth.body.len() as u64))
 }
 
 /// Octets of a credential or verifier on the wire: flavor, length, body, padding.

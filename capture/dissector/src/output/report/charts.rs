@@ -3,9 +3,8 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::series::{Interval, STEPS, TimeSeries, latency_of};
-use super::verdict::octets;
 use crate::output::format::date::time_of_day;
-use crate::output::format::number::{counted, duration, grouped};
+use crate::output::format::number::{counted, duration, grouped, size};
 use crate::output::stats::Latency;
 use crate::rpc::phases::{Phase, Phases};
 
@@ -104,11 +103,11 @@ pub(super) fn throughput(series: &TimeSeries, first: u64) -> Markup {
         path class="write" d=(area(series, |interval| scale(both(interval)))) {}
         path class="read" d=(area(series, |interval| scale(reads(interval)))) {}
         (tooltips(series, first, |interval| format!(
-            "RDMA Read {}/s, RDMA Write {}/s", octets(reads(interval)), octets(rate(interval.write_octets))
+            "RDMA Read {}/s, RDMA Write {}/s", size(reads(interval)), size(rate(interval.write_octets))
         )))
     };
-    let label = format!("Octets that RDMA moved per second over time, at most {} per second.", octets(most));
-    let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, rate)| (place, format!("{}/s", octets(rate))));
+    let label = format!("Octets that RDMA moved per second over time, at most {} per second.", size(most));
+    let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, rate)| (place, format!("{}/s", size(rate))));
     let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
     plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series)
 }

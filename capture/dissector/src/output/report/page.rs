@@ -8,14 +8,14 @@ use rpcrdma::rules::Severity;
 use super::findings::PeerFinding;
 use super::ladders;
 use super::ladders::{Drawn, Ladders};
-use super::verdict::{no_finding, no_pending, octets, sentences};
+use super::verdict::{no_finding, no_pending, sentences};
 use super::{Finished, charts};
 use crate::file::Files;
 use crate::output::called::{called_within, ended};
 use crate::output::diagnosis::Diagnosis;
 use crate::output::diagnosis::text::{falls_on, nothing_stands_out, weight};
 use crate::output::format::date::{time_of_day, utc};
-use crate::output::format::number::{duration, grouped};
+use crate::output::format::number::{duration, grouped, size};
 use crate::output::pending::PendingCall;
 use crate::output::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};
 use crate::output::top::{TopCounts, TopReport};
@@ -78,7 +78,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
         header {
             h1 { "NFS over RDMA: " (finished.name) }
             p.note {
-                (grouped(capture.frames)) " frames, " (octets(capture.octets as f64)) ", "
+                (grouped(capture.frames)) " frames, " (size(capture.octets as f64)) ", "
                 (duration(capture.duration_ns))
                 @if capture.frames > 0 { ", from " (utc(first)) }
             }
@@ -249,8 +249,8 @@ fn operation(procedure: &ProcedureStatistics, scale: (u64, u64), all: u64, ladde
             th scope="row" { (linked(&procedure.operation, ladder)) }
             (count(procedure.calls))
             (count(procedure.failed))
-            (number(procedure.moved.read_octets, octets(procedure.moved.read_octets as f64)))
-            (number(procedure.moved.write_octets, octets(procedure.moved.write_octets as f64)))
+            (number(procedure.moved.read_octets, size(procedure.moved.read_octets as f64)))
+            (number(procedure.moved.write_octets, size(procedure.moved.write_octets as f64)))
             (time(procedure.latency_sum_ns))
             (number(procedure.latency_sum_ns, format!("{share:.1} %")))
             @if let Some(latency) = &procedure.latency {
@@ -297,8 +297,8 @@ fn top_row(top: &TopReport, name: Markup, counts: &TopCounts) -> Markup {
         tr {
             th scope="row" { (name) }
             (count(counts.calls)) (count(counts.unanswered)) (count(counts.failed))
-            (number(counts.octets_read, octets(counts.octets_read as f64)))
-            (number(counts.octets_written, octets(counts.octets_written as f64)))
+            (number(counts.octets_read, size(counts.octets_read as f64)))
+            (number(counts.octets_written, size(counts.octets_written as f64)))
             (number(counts.time, duration(counts.time)))
             (number(counts.time, format!("{share:.1} %")))
             (percentile(50)) (percentile(99))

@@ -4,7 +4,7 @@ use rpcrdma::rules::Severity;
 
 use super::Finished;
 use crate::output::called::called_within;
-use crate::output::format::number::{counted, duration, grouped, three_digits};
+use crate::output::format::number::{counted, duration, grouped};
 use crate::output::gaps::Gap;
 use crate::output::slow::longest;
 use crate::output::stats::EndReport;
@@ -198,36 +198,4 @@ fn several<const N: usize>(counts: [(u64, &str, &str); N]) -> String {
     let any = counts.into_iter().filter(|(count, ..)| *count > 0);
     let any = any.map(|(count, one, many)| format!("{} {}", grouped(count), if count == 1 { one } else { many }));
     any.collect::<Vec<_>>().join(", ")
-}
-
-/// Octets in a unit that suits them, with three digits that matter.
-pub(super) fn octets(octets: f64) -> String {
-    match octets {
-        1e9.. => three_digits(octets / 1e9, "GB"),
-        1e6.. => three_digits(octets / 1e6, "MB"),
-        1e3.. => three_digits(octets / 1e3, "kB"),
-        _ => format!("{octets:.0} B"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_three_digits_that_matter_and_a_unit() {
-        for (nanoseconds, expected) in [
-            (0, "0 ns"),
-            (999, "999 ns"),
-            (1_234, "1.23 µs"),
-            (4_091_796_000, "4.09 s"),
-            (12_345_678, "12.3 ms"),
-            (812_345_678, "812 ms"),
-            (3_600_000_000_000, "3600 s"),
-        ] {
-            assert_eq!(duration(nanoseconds), expected);
-        }
-        assert_eq!((octets(65_536.0), octets(7.0)), ("65.5 kB".to_owned(), "7 B".to_owned()));
-        assert_eq!(["7", "1,000", "12,345,678"], [7, 1000, 12_345_678].map(grouped));
-    }
 }

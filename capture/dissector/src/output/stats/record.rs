@@ -167,7 +167,7 @@ pub struct ConnectionStatistics {
     pub unclaimed: u64,
 }
 
-/// One end of a connection.
+/// One end of a connection. It has fields of its own for the counts of the carriers, so that JSON stays as it is if those change.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(Serialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -6,7 +6,7 @@ use super::intervals::IntervalStatistics;
 use super::record::{ChunkTotals, ConnectionStatistics, EndReport, Forms, InlineFits, NamedCount, Range, Statistics};
 use crate::file::Time;
 use crate::output::format::line::{DIM, Line, NAME, PLAIN, wrapped};
-use crate::output::format::number::{counted, duration, grouped, milliseconds, short};
+use crate::output::format::number::{counted, duration, grouped, milliseconds, octets, short};
 use crate::output::format::screen::Screen;
 
 /// Columns of a line about an interval.
@@ -523,10 +523,6 @@ fn range(range: Range) -> String {
 
 fn frames(count: u64) -> String {
     counted(count, "frame")
-}
-
-fn octets(count: u64) -> String {
-    counted(count, "octet")
 }
 
 #[cfg(test)]
