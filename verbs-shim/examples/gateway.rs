@@ -33,7 +33,7 @@ const CALLBACKS: u32 = 4;
 pub(crate) struct Gateway<V: Provider> {
     server: SocketAddr,
     runtime: Handle,
-    /// Where the calls of each client go. They are as many as credits were granted.
+    /// Queues for the calls of each client, which are at most as long as its credits.
     links: Mutex<HashMap<SocketAddr, UnboundedSender<Request<V>>>>,
 }
 
