@@ -59,7 +59,9 @@ impl<V: Provider> Service<V> for Gateway<V> {
     fn call(&self, request: Request<V>) {
         let link = lock(&self.links).get(&request.peer()).cloned();
         // A request that cannot be passed on is dropped, and so answered with SYSTEM_ERR.
-        let _ = link.map(|link| link.send(request));
+        if let Some(link) = link {
+            let _ = link.send(request);
+        }
     }
 
     fn ended(&self, peer: SocketAddr, _why: &Ended) {

@@ -2,7 +2,7 @@
 
 #[path = "../../examples/gateway.rs"]
 #[allow(dead_code, reason = "it has a main of its own")]
-mod gateway;
+mod example;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Call, Client, Server, Settings};
 
 use crate::dissected::{File, dissect};
-use gateway::Gateway;
+use example::Gateway;
 
 const ADDRESS: &str = "192.0.2.2:20049";
 const NFS: u32 = 100_003;
