@@ -10,7 +10,7 @@ client() {
     truncate -s 300M /tmp/large
     refuses 120 nfs4-cp /tmp/large "nfs://$server/large" &
     local refused=$!
-    wait_for 60 on_server "test -s /srv/export/large"
+    wait_for 60 on_server "find /srv/export -name .nfs4-cp-\* -size +0 | grep -q ."
     power_off_server
     wait "$refused"
     ! server_is_there || fail "the server machine is still there"

@@ -46,11 +46,13 @@ use crate::trace;
 pub struct Request<V: Provider> {
     shared: Arc<OwnedConnection<V>>,
     delivered: Option<DeliveredCall>,
+    /// True if the message was taken out, and asks for protected results.
+    protected: bool,
 }
 
 impl<V: Provider> Request<V> {
     pub(crate) fn new(shared: Arc<OwnedConnection<V>>, delivered: DeliveredCall) -> Self {
-        Self { shared, delivered: Some(delivered) }
+        Self { shared, delivered: Some(delivered), protected: false }
     }
 
     /// The RPC message.
@@ -89,6 +91,13 @@ impl<V: Provider> Request<V> {
     pub fn reply(&mut self) -> &mut Stream {
         // It exists until the answer, which consumes the request.
         &mut self.delivered.get_or_insert_default().reply
+    }
+
+    /// Takes the message out, to pass it on without a copy. Its memory is then not used for later calls, and
+    /// [`message`](Self::message) is empty.
+    pub fn take_message(&mut self) -> Vec<u8> {
+        self.protected |= self.is_protected();
+        self.delivered.as_mut().map(|delivered| std::mem::take(&mut delivered.message)).unwrap_or_default()
     }
 
     /// The message and the reply together, to build one from the other.
@@ -144,8 +153,13 @@ impl<V: Provider> Request<V> {
         self.send()
     }
 
+    /// Returns true if the call asks for results that must not be reduced (RPCSEC_GSS).
+    fn is_protected(&self) -> bool {
+        rpc::RpcCall::decode(self.message()).is_ok_and(|(call, _)| is_protected(&call))
+    }
+
     fn send(&mut self) -> Result<Form, ReplyFault> {
-        let protected = rpc::RpcCall::decode(self.message()).is_ok_and(|(call, _)| is_protected(&call));
+        let protected = self.protected || self.is_protected();
         let Some(delivered) = &mut self.delivered else { return Err(ReplyFault::NoCall) };
         let done = self.shared.reply(delivered, protected);
         self.given_back(done)

@@ -37,9 +37,26 @@ pub struct Stream {
 struct Data {
     /// Its offset in `octets`.
     before: usize,
+    /// The buffer, part of which is the item.
     octets: Vec<u8>,
+    /// Start of the item in its buffer.
+    start: usize,
     /// Length of the item, even while its buffer is taken.
     length: usize,
+    /// Length of the buffer, even while it is taken.
+    buffer_length: usize,
+}
+
+impl Data {
+    /// The place of the item in its buffer.
+    const fn within(&self) -> Range<usize> {
+        self.start..self.start + self.length
+    }
+
+    /// The item; empty while its buffer is taken.
+    fn octets(&self) -> &[u8] {
+        self.octets.get(self.within()).unwrap_or_default()
+    }
 }
 
 /// A buffer of a stream.
@@ -64,7 +81,21 @@ impl Stream {
     /// Appends a data item that may be reduced. Do not append its padding, which is implied. It has to begin at a
     /// multiple of four, after its count.
     pub fn push_item(&mut self, data: Vec<u8>) {
-        self.items.push(Data { before: self.length, length: data.len(), octets: data });
+        let length = data.len();
+        self.items.push(Data { before: self.length, octets: data, start: 0, length, buffer_length: length });
+    }
+
+    /// Appends a data item that is a part of a buffer, such as a received message, and otherwise like that of
+    /// [`push_item`](Self::push_item). In a reply, the item is moved by RDMA from where it is. In a call, only a whole buffer
+    /// is: the other side may read all of a buffer that is advertised to it, so a part is copied first.
+    ///
+    /// # Errors
+    /// Returns the buffer if the range is not in it. The stream is unchanged.
+    pub fn push_part(&mut self, buffer: Vec<u8>, range: Range<usize>) -> Result<(), Vec<u8>> {
+        let Some(part) = buffer.get(range.clone()) else { return Err(buffer) };
+        let (length, buffer_length) = (part.len(), buffer.len());
+        self.items.push(Data { before: self.length, octets: buffer, start: range.start, length, buffer_length });
+        Ok(())
     }
 
     /// Appends a data item that is a copy of these octets. Uses the buffer of an earlier item if there is one.
@@ -95,7 +126,7 @@ impl Stream {
 
     /// The data items.
     pub fn items(&self) -> impl Iterator<Item = &[u8]> {
-        self.items.iter().map(|item| &item.octets[..])
+        self.items.iter().map(Data::octets)
     }
 
     /// Empties the stream except for the RPC header that [`Call::rpc`](crate::Call::rpc) or
@@ -175,7 +206,7 @@ impl Stream {
         let mut done = 0;
         for (number, item) in self.items.iter().enumerate() {
             piece(Some(Part::Octets), done..item.before);
-            piece(Some(Part::Item(number)), 0..item.length);
+            piece(Some(Part::Item(number)), item.within());
             piece(None, 0..room(item.length) - item.length);
             done = item.before;
         }
@@ -207,7 +238,7 @@ impl Stream {
                 break;
             }
             if start >= at && end <= at + item.length {
-                return Some((Part::Item(number), start - at..end - at));
+                return Some((Part::Item(number), item.start + (start - at)..item.start + (end - at)));
             }
             if start < at + room(item.length) {
                 return None;
@@ -222,7 +253,7 @@ impl Stream {
     pub(crate) fn part_len(&self, part: Part) -> usize {
         match part {
             Part::Octets => self.length,
-            Part::Item(number) => self.items.get(number).map_or(0, |item| item.length),
+            Part::Item(number) => self.items.get(number).map_or(0, |item| item.buffer_length),
         }
     }
 
@@ -325,6 +356,36 @@ mod tests {
         for range in [0..9, 8..14, 12..16, 13..16, 16..24, 20..28, 24..32] {
             assert_eq!(stream.part(&range), None, "{range:?}");
         }
+    }
+
+    #[test]
+    fn an_item_may_be_a_part_of_its_buffer() {
+        let mut stream = Stream::from(b"coun".to_vec());
+        let buffer = b"before12345after".to_vec();
+        let address = buffer.as_ptr();
+        stream.push_part(buffer, 6..11).unwrap();
+        stream.push(b"tail");
+        assert_eq!(stream.items().collect::<Vec<_>>(), [b"12345"]);
+        let whole = b"coun12345\0\0\0tail";
+        assert_eq!(stream.len(), whole.len());
+        for start in 0..whole.len() {
+            for end in start..=whole.len() {
+                assert_eq!(gathered(&stream, start as u32..end as u32), whole[start..end]);
+            }
+        }
+        assert_eq!(stream.part(&(4..9)), Some((Part::Item(0), 6..11)));
+        assert_eq!((stream.part(&(5..8)), stream.part(&(4..10))), (Some((Part::Item(0), 7..10)), None));
+        // The whole buffer is registered, and comes back.
+        assert_eq!(stream.part_len(Part::Item(0)), 16);
+        let taken = stream.take(Part::Item(0));
+        assert_eq!((taken.as_ptr(), stream.part_len(Part::Item(0)), stream.len()), (address, 16, 16));
+        stream.put_back(Part::Item(0), taken);
+        stream.clear();
+        assert_eq!(stream.buffer(), b"before12345after");
+        for range in [0..5, 4..5, 5..6] {
+            assert_eq!(stream.push_part(b"four".to_vec(), range), Err(b"four".to_vec()));
+        }
+        assert!(stream.is_empty());
     }
 
     #[test]

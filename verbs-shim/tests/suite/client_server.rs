@@ -131,6 +131,39 @@ fn every_way_of_carrying_the_argument_and_the_result() {
     });
 }
 
+/// Echoes the argument, which begins at `at` in the message, from where it is.
+fn echo_from_message(at: usize) -> impl Fn(Request<Adapter>) + Sync {
+    move |mut request: Request<Adapter>| {
+        let message = request.take_message();
+        assert_eq!(request.message(), b"");
+        let (count, argument) = (message[at - 4..at].to_vec(), message[at..].as_ptr());
+        let length = u32::from_be_bytes(*count.first_chunk().unwrap()) as usize;
+        let reply = request.accept();
+        reply.push(&count);
+        reply.push_part(message, at..at + length).unwrap();
+        assert_eq!(reply.items().next().unwrap().as_ptr(), argument);
+        request.answer().unwrap();
+    }
+}
+
+#[test]
+fn a_data_item_of_a_call_goes_into_the_reply_from_where_it_is() {
+    let (fabric, here, there) = adapters();
+    with_server(&there, Settings::server(), echo_from_message(44), || {
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+        for (length, reducible) in SIZES.iter().flat_map(|length| [(*length, false), (*length, true)]) {
+            let argument = data(length, 9);
+            let stream = echo_call(client.xid(), 1, &argument, reducible);
+            let mut call = Call::new(stream, 28).with_result(vec![0; length]);
+            let before = fabric.copies();
+            client.call(&mut call).unwrap();
+            let after = fabric.copies();
+            assert!(call.result(0) == argument, "{length} {reducible}");
+            assert_eq!(after.moved - before.moved, after.copied - before.copied, "one copy of each octet");
+        }
+    });
+}
+
 #[test]
 fn chunks_longer_than_a_message_of_the_adapter_are_moved_by_several() {
     let (_fabric, here, there) = adapters();

@@ -7,6 +7,7 @@ mod credits;
 mod dissected;
 mod examples;
 mod faults;
+mod gateway;
 mod hostile;
 mod loopback;
 mod reconnecting;

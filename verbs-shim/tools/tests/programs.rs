@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+const COPY: &str = env!("CARGO_BIN_EXE_nfs4-cp");
 const PING: &str = env!("CARGO_BIN_EXE_rpcrdma-ping");
 const PROBE: &str = env!("CARGO_BIN_EXE_rpcrdma-probe");
 const SERVE: &str = env!("CARGO_BIN_EXE_rpcrdma-serve");
@@ -17,7 +18,7 @@ fn run(program: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
 
 #[test]
 fn help_has_examples() {
-    for program in [PING, PROBE, SERVE] {
+    for program in [COPY, PING, PROBE, SERVE] {
         let (status, out, err) = run(program, &["--help"]);
         assert_eq!((status, err.as_str()), (Some(0), ""));
         assert!(out.contains("Examples:\n") && out.contains("Exit status"), "{out}");
@@ -36,6 +37,8 @@ fn wrong_usage_is_one_line_and_status_2() {
         (PING, &["--program", "nothing", "192.0.2.1"], "a number, or nfs, mount, nfsacl, echo"),
         (PING, &["192.0.2.1:70000"], "no such host"),
         (PING, &[], "<HOST[:PORT]>"),
+        (COPY, &["--timeout", "0s", "nfs://192.0.2.1/file", "/tmp/file"], "must be above 0"),
+        (COPY, &["--timeout", "60", "nfs://192.0.2.1/file", "/tmp/file"], "not a time such as 50ms or 1.5s"),
         (PROBE, &["--rpcrdma-version", "auto", "192.0.2.1"], "1, 2a or 2b"),
         (PROBE, &["--silence", "50", "192.0.2.1"], "not a time such as 50ms or 1.5s"),
         (SERVE, &["192.0.2.1"], "192.0.2.1"),

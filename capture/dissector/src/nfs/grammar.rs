@@ -45,6 +45,8 @@ pub(super) enum Item {
 pub(super) const OFFSET: Item = Item::Marked(Mark::Offset, &HYPER);
 /// A count of octets of a file.
 pub(super) const COUNT: Item = Item::Marked(Mark::Count, &WORD);
+/// Maximum length of a listing in octets.
+pub(super) const LISTING: Item = Item::Marked(Mark::Listing, &Item::Number);
 /// The name of a file in its directory.
 pub(super) const NAME: Item = Item::Marked(Mark::Name, &Item::Opaque);
 

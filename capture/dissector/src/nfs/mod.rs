@@ -26,7 +26,7 @@ use core::ops::{Range, RangeInclusive};
 use grammar::Row;
 #[cfg(feature = "anonymize")]
 pub(crate) use walk::{BodyPiece, PieceKind};
-pub use walk::{CompoundOperation, DataItem, Reduced, Walk, WalkError};
+pub use walk::{CompoundOperation, DataItem, Reduced, ResultRoom, Walk, WalkError};
 pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;
 
@@ -159,6 +159,39 @@ pub fn results(procedure: Procedure, callback: bool, body: &[u8], reduced: Reduc
         Some(row) => walker.results(row),
         None => walker.unknown_procedure(),
     }
+}
+
+/// The room that the results of a call may need, so that a requester provides no more of it. `body` begins after the
+/// verifier of the call header, and is not reduced. `None` if the call is not understood.
+///
+/// ```
+/// use rpcrdma_dissector::nfs::{self, Procedure};
+///
+/// // NFSv3 READ of 4096 octets: a handle of four octets, offset, count.
+/// let read = Procedure { program: Procedure::NFS, version: 3, procedure: 6 };
+/// let body: Vec<u8> = [4, 0x68616e64, 0, 0, 4096_u32].iter().flat_map(|word| word.to_be_bytes()).collect();
+/// let room = nfs::result_room(read, false, &body).unwrap();
+/// assert_eq!((room.data, room.listings), (vec![Some(4096)], 0));
+/// ```
+#[must_use]
+pub fn result_room(procedure: Procedure, callback: bool, body: &[u8]) -> Option<ResultRoom> {
+    let row = procedure.row(callback)?;
+    arguments(procedure, callback, body, 0, Reduced::Call(&[])).end.ok()?;
+    let (operations, marked) = marked_arguments(procedure, callback, body);
+    let number = |item: &MarkedItem<'_>| item.octets.first_chunk().map(|word| u32::from_be_bytes(*word));
+    let count =
+        |operation| marked.iter().find(|item| (item.operation, item.mark) == (operation, Mark::Count)).and_then(number);
+    let data = match row.results.operations() {
+        Some(table) => {
+            let is_data = |code| grammar::find(table, code).is_some_and(|row| row.results.may_be_reduced());
+            let numbered = (0..).zip(&operations).filter(|(_, operation)| is_data(operation.code));
+            numbered.map(|(index, _)| count(index)).collect()
+        }
+        None if row.results.may_be_reduced() => vec![count(0)],
+        None => Vec::new(),
+    };
+    let listings = marked.iter().filter(|item| item.mark == Mark::Listing).filter_map(number).map(u64::from).sum();
+    Some(ResultRoom { data, listings })
 }
 
 /// The operations and the marked items of the arguments of a call that is not reduced, as far as they can be read.

@@ -27,6 +27,34 @@ fn a_huge_count_does_not_spin() {
     assert_eq!(walk.end.unwrap_err().to_string(), "NFSv4 COMPOUND: ends inside (octet 20)");
 }
 
+#[test]
+fn the_arguments_tell_how_long_the_results_may_be() {
+    let handle = [4, 0x6861_6e64];
+    let version_3 = |procedure, arguments: &[u32]| {
+        let procedure = Procedure { program: Procedure::NFS, version: 3, procedure };
+        result_room(procedure, false, &words(&[&handle, arguments].concat()))
+    };
+    let room = |data: &[Option<u32>], listings| Some(ResultRoom { data: data.to_vec(), listings });
+    assert_eq!(version_3(6, &[0, 7, 5000]), room(&[Some(5000)], 0));
+    assert_eq!(version_3(5, &[]), room(&[None], 0));
+    assert_eq!(version_3(16, &[0, 0, 0, 0, 4096]), room(&[], 4096));
+    assert_eq!(version_3(17, &[0, 0, 0, 0, 512, u32::MAX]), room(&[], u64::from(u32::MAX)));
+    assert_eq!(version_3(1, &[]), room(&[], 0));
+    assert_eq!(version_3(6, &[0, 7]), None);
+    assert_eq!(version_3(99, &[]), None);
+
+    let read = |count| [25, 0, 0, 0, 0, 0, 0, count];
+    let list = |most| [26, 0, 0, 0, 0, 512, most, 0];
+    let (one, other) = (read(1), read(1 << 20));
+    let operations = [&[24][..], &one, &[27], &list(100), &other, &list(u32::MAX)].concat();
+    let compound =
+        |count, operations: &[u32]| result_room(COMPOUND, false, &words(&[&[0, 1, count], operations].concat()));
+    assert_eq!(compound(6, &operations), room(&[Some(1), None, Some(1 << 20)], 100 + u64::from(u32::MAX)));
+    assert_eq!(compound(1, &[24]), room(&[], 0));
+    // The second READ is cut.
+    assert_eq!(compound(2, &[&one[..], &other[..7]].concat()), None);
+}
+
 /// A COMPOUND reply of operations, each given by its words.
 fn reply(operations: &[&[u32]]) -> Vec<u8> {
     let mut body = words(&[0, 0, operations.len() as u32]);

@@ -1,7 +1,7 @@
 //! NFS version 3 (RFC 1813 section 3).
 
 use super::grammar::Item::{Data, Fixed, List, Marked, Number, Opaque, Optional, Structure, Union};
-use super::grammar::{BOOL, COUNT, HYPER, Item, NAME, OFFSET, Results, Row, WORD, ok, ok_else, plain, row};
+use super::grammar::{BOOL, COUNT, HYPER, Item, LISTING, NAME, OFFSET, Results, Row, WORD, ok, ok_else, plain, row};
 use super::walk::Mark;
 
 /// `nfs_fh3` (section 2.3.3).
@@ -50,13 +50,13 @@ pub(super) const PROCEDURES: &[Row] = &[
     row(
         16,
         "NFSv3 READDIR",
-        &[NFS_FH3, HYPER, Fixed(8), Number],
+        &[NFS_FH3, HYPER, Fixed(8), LISTING],
         ok_else(&[POST_OP_ATTR, Fixed(8), List(&[HYPER, Opaque, HYPER]), BOOL], &[POST_OP_ATTR]),
     ),
     row(
         17,
         "NFSv3 READDIRPLUS",
-        &[NFS_FH3, HYPER, Fixed(8), Number, Number],
+        &[NFS_FH3, HYPER, Fixed(8), Number, LISTING],
         ok_else(
             &[POST_OP_ATTR, Fixed(8), List(&[HYPER, Opaque, HYPER, POST_OP_ATTR, POST_OP_FH3]), BOOL],
             &[POST_OP_ATTR],

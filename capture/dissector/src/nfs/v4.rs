@@ -6,7 +6,7 @@
 use super::grammar::Item::{Array, CallbackProgram, Data, Fixed, List, Opaque, OperationResults, Operations};
 use super::grammar::Item::{Marked, Number, Optional, Structure, Union, Words};
 use super::grammar::{
-    Arm, BOOL, COUNT, HYPER, Item, NAME, OFFSET, Results, Row, WORD, Xdr, ok, ok_else, ok_or, plain, row,
+    Arm, BOOL, COUNT, HYPER, Item, LISTING, NAME, OFFSET, Results, Row, WORD, Xdr, ok, ok_else, ok_or, plain, row,
 };
 use super::walk::Mark;
 
@@ -156,7 +156,7 @@ const OPERATIONS: &[Row] = &[
     row(
         26,
         "READDIR",
-        &[HYPER, VERIFIER, Number, Number, BITMAP],
+        &[HYPER, VERIFIER, Number, LISTING, BITMAP],
         ok(&[VERIFIER, List(&[HYPER, COMPONENT, FATTR]), Number]),
     ),
     row(27, "READLINK", &[], ok(&[Data])),

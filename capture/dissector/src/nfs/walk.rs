@@ -79,6 +79,19 @@ pub(crate) enum Mark {
     Count,
     /// A `stateid4`.
     Stateid,
+    /// Maximum length of a listing: a word.
+    Listing,
+}
+
+/// Room that the results of a call may need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResultRoom {
+    /// Maximum length of each result that may be reduced, in octets and in their order: the count of a READ. `None` for the
+    /// text of a link, which the arguments do not limit.
+    pub data: Vec<Option<u32>>,
+    /// Maximum length of all listings together, in octets: what each READDIR allows.
+    pub listings: u64,
 }
 
 /// An item that means something.

@@ -28,6 +28,8 @@ Examples:
   rpcrdma-ping --program echo --carry write --size 65537 192.0.2.1
                                                calls it
   rpcrdma-serve 0.0.0.0:20049 --nfs            a folder in memory too
+  mount -t nfs -o rdma,port=20049,vers=4.1 192.0.2.1:/ /mnt
+                                               mounts it
   rpcrdma-probe --file file --link link --scratch scratch --delegate delegated 192.0.2.1
                                                judges its data and its callbacks
   rpcrdma-serve 0.0.0.0:20049 --delay 50ms     answers each call 50 ms later
@@ -61,9 +63,10 @@ struct Arguments {
     /// Version of the program
     #[arg(long, value_name = "N")]
     version: Vec<u32>,
-    /// Serve a folder in memory over NFSv3, NFSv4.0 and NFSv4.1, with the files `file` and `scratch` and the symbolic link `link`:
-    /// as much of NFS as rpcrdma-probe calls. Clients of NFSv4.1 can create up to 64 empty files there, and are called back when
-    /// one that is delegated to them is removed
+    /// Serve a folder in memory, with the files `file` and `scratch` and the symbolic link `link`. Linux mounts it over NFSv3 and
+    /// NFSv4.1, and lists and reads it. NFSv4.0 is there for rpcrdma-probe only, and NFSv4.2 not at all: mounts of these
+    /// are refused. Clients of NFSv4.1 can create up to 64 empty files, and are called back when one that is delegated to
+    /// them is removed
     #[arg(long, conflicts_with = "misbehave")]
     nfs: bool,
     /// Version of RPC-over-RDMA to accept: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07; auto

@@ -3,14 +3,19 @@
 //! from it.
 //!
 //! The root holds the files `file` and `scratch` and the symbolic link `link`. `scratch` is empty at first; NFSv4
-//! writes to it. The file handles are the same in all versions, and an unknown handle stands for the root. Files have
+//! writes to it. The file handles are the same in all versions, and an unknown handle stands for the root, except in a
+//! session. Files have
 //! no owner: every caller may read all of the folder, overwrite `scratch`, and remove files that others have created.
+//!
+//! Linux mounts the folder over NFSv3 and NFSv4.1, lists it and reads it. Of NFSv4.0 there are only the operations that need
+//! no client ID, so SETCLIENTID is answered `NFS4ERR_MINOR_VERS_MISMATCH`, as is every COMPOUND of NFSv4.2: a client then
+//! knows that it has to use NFSv4.1.
 //!
 //! A client of NFSv4.1 can create empty files, at most 64, with names of at most 255 octets. If it can be called back,
 //! it is granted a read delegation of each. When any client removes such a file, the server answers `NFS4ERR_DELAY`,
 //! recalls the delegation on the connection that the client's session was created on, and removes the file once the
-//! delegation has been returned. All state of a client is removed when its connections end: there are no leases. At
-//! most 64 clients and 64 sessions are kept, each session with one slot and a reply of up to 4096 octets.
+//! delegation has been returned. All state of a client is removed when its connections end: no lease expires earlier. At
+//! most 64 clients, 64 sessions and 256 open files are kept, each session with one slot and a reply of up to 4096 octets.
 //!
 //! READ data and the text of a link are DDP-eligible (RFC 8267 sections 4 and 6.1).
 //!
@@ -44,6 +49,7 @@
 //! # }
 //! ```
 
+mod attributes;
 mod backchannel;
 mod clients;
 mod files;
@@ -54,6 +60,7 @@ mod session_tests;
 mod v3;
 mod v4;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rpcrdma::rpc::{AcceptStatus, RpcCall};
@@ -85,6 +92,8 @@ const INVALID: Failure = 22;
 const TOO_LARGE: Failure = 27;
 const READ_ONLY: Failure = 30;
 const TOO_SMALL: Failure = 10_005;
+/// Access that ACCESS grants: READ, LOOKUP, EXECUTE.
+const PERMITTED: u32 = 0x23;
 
 /// A node of the folder, or the folder itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +124,26 @@ impl Node {
         }
     }
 
+    /// Type of file, the same number in all versions.
+    const fn kind(self) -> u32 {
+        match self {
+            Self::Root => 2,
+            Self::Link => 5,
+            Self::File | Self::Scratch | Self::Created(_) => 1,
+        }
+    }
+
+    /// Its permissions.
+    const fn mode(self) -> u32 {
+        match self {
+            Self::Root => 0o755,
+            Self::File => 0o444,
+            Self::Link => 0o777,
+            Self::Scratch => 0o666,
+            Self::Created(_) => 0o644,
+        }
+    }
+
     /// Its handle as XDR has it.
     const fn handle(self) -> [u32; 3] {
         [8, u32::from_be_bytes(*b"rpcr"), self.number()]
@@ -125,6 +154,7 @@ impl Node {
 #[derive(Debug, Default)]
 struct State {
     files: files::Files,
+    opens: open::Opens,
     clients: clients::KnownClients,
 }
 
@@ -134,6 +164,8 @@ pub struct Folder {
     file: Vec<u8>,
     link: String,
     scratch: Mutex<Vec<u8>>,
+    /// Number of writes to `scratch`.
+    writes: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -147,7 +179,13 @@ impl Default for Folder {
 impl Folder {
     /// A folder with these octets in `file`, and a link to this path.
     pub fn new(file: impl Into<Vec<u8>>, link: impl Into<String>) -> Self {
-        Self { file: file.into(), link: link.into(), scratch: Mutex::default(), state: Mutex::default() }
+        Self {
+            file: file.into(),
+            link: link.into(),
+            scratch: Mutex::default(),
+            writes: AtomicU64::new(0),
+            state: Mutex::default(),
+        }
     }
 
     /// Adds the folder to the programs of a server, which makes [`CALLS`] too.
@@ -185,18 +223,24 @@ impl Folder {
     /// Returns the clients' state, after removing the state of clients that are gone.
     fn state(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { files, clients } = &mut *state;
+        let State { files, opens, clients } = &mut *state;
         clients.forget_gone();
         files.keep_delegations(|client| clients.is_known(client));
+        opens.keep(|client| clients.is_known(client));
         state
     }
 
-    /// Returns the node with this handle, given without its length.
+    /// Returns the node with this handle, given without its length; the root if there is none.
     fn with_handle(&self, handle: &[u8]) -> Node {
+        self.find_handle(handle).unwrap_or(Node::Root)
+    }
+
+    /// Returns the node with this handle, given without its length.
+    fn find_handle(&self, handle: &[u8]) -> Option<Node> {
         let is = |node: &Node| node.handle().into_iter().skip(1).flat_map(u32::to_be_bytes).eq(handle.iter().copied());
-        let always = Node::ALWAYS.into_iter().map(|(node, _)| node).find(is);
+        let always = Node::ALWAYS.into_iter().map(|(node, _)| node).chain([Node::Root]).find(is);
         let created = || self.state().files.iter().map(|(node, _)| node).find(is);
-        always.or_else(created).unwrap_or(Node::Root)
+        always.or_else(created)
     }
 
     /// Returns the node with this name in a node.
@@ -215,9 +259,13 @@ impl Folder {
         always.into_iter().chain(state.files.iter().map(|(node, name)| (node, name.to_vec()))).collect()
     }
 
-    /// Returns the number of changes of the root.
-    fn changes(&self) -> u64 {
-        self.state().files.changes()
+    /// Returns the number of changes of a node.
+    fn changes_of(&self, node: Node) -> u64 {
+        match node {
+            Node::Root => self.state().files.changes(),
+            Node::Scratch => self.writes.load(Ordering::Relaxed),
+            Node::File | Node::Link | Node::Created(_) => 0,
+        }
     }
 
     /// Returns the length of a file or link in octets.
@@ -264,6 +312,7 @@ impl Folder {
         let length = scratch.len().max(end);
         scratch.resize(length, 0);
         scratch.get_mut(end - data.len()..end).ok_or(TOO_LARGE)?.copy_from_slice(data);
+        self.writes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 

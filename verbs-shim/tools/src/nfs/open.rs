@@ -1,22 +1,25 @@
 //! OPEN, CLOSE and DELEGRETURN of NFSv4.1, and REMOVE, which recalls (RFC 8881 sections 18.16, 18.2, 18.6 and 18.25).
 //!
-//! Open files have no state: a stateid says which file and client it belongs to, and CLOSE of it is always valid. So no
-//! access can be denied.
+//! No access can be denied to others, so of an open file only its stateid is kept.
 
 use std::sync::Arc;
 
 use super::clients::InSession;
 use super::files::Delegation;
 use super::operation::{
-    ACCESS_DENIED, ATTRIBUTE_NOT_SUPPORTED, Answer, BAD_STATEID, BAD_XDR, DELAY, EXISTS, GRACE, NOT_SUPPORTED,
-    SYMBOLIC_LINK,
+    ACCESS_DENIED, ATTRIBUTE_NOT_SUPPORTED, Answer, BAD_STATEID, BAD_XDR, DELAY, EXISTS, GRACE, NO_GRACE, NO_SPACE,
+    NOT_SUPPORTED, OLD_STATEID, SYMBOLIC_LINK,
 };
 use super::{Failure, Folder, INVALID, IS_DIRECTORY, NO_DIRECTORY, NO_ENTRY, Node, State};
 use crate::xdr::{hyper, opaque, word};
 
-/// Kind of a stateid.
-const OF_OPEN: u32 = 1;
+/// Second word of a stateid: a delegation, or the number of an open file with this bit set.
 const OF_DELEGATION: u32 = 2;
+const OF_OPEN: u32 = 1 << 31;
+/// Maximum number of open files.
+const MOST_OPENS: usize = 256;
+/// Maximum length of an owner: `NFS4_OPAQUE_LIMIT`.
+const MOST_OF_OWNER: usize = 1024;
 
 const READ: u32 = 1;
 const WRITE: u32 = 2;
@@ -36,9 +39,73 @@ fn take(arguments: &mut &[u8], current: Option<Stateid>) -> Result<Stateid, Fail
     let mut words = || Some([word(arguments)?, word(arguments)?, word(arguments)?, word(arguments)?]);
     match words().ok_or(BAD_XDR)? {
         CURRENT => current.ok_or(BAD_STATEID),
-        // The latest sequence number.
-        [0, of, number, client] => Ok([1, of, number, client]),
         given => Ok(given),
+    }
+}
+
+/// Checks that a given stateid is a known one. Its sequence number may be 0 for the latest (RFC 8881 section 8.2.2).
+fn check([sequence, given @ ..]: Stateid, [latest, known @ ..]: Stateid) -> Result<(), Failure> {
+    match sequence {
+        _ if given != known => Err(BAD_STATEID),
+        0 => Ok(()),
+        _ if sequence == latest => Ok(()),
+        _ if sequence < latest => Err(OLD_STATEID),
+        _ => Err(BAD_STATEID),
+    }
+}
+
+/// Open files. Each OPEN by the same owner of the same file has the stateid before with the next sequence number (RFC 8881
+/// section 9.9), because clients put OPENs in order by it.
+#[derive(Debug, Default)]
+pub(super) struct Opens {
+    opens: Vec<OpenFile>,
+    /// Number of the last one.
+    last: u32,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    stateid: Stateid,
+    node: Node,
+    client: u64,
+    owner: Vec<u8>,
+}
+
+impl Opens {
+    /// Returns the stateid of another OPEN.
+    fn open(&mut self, node: Node, client: u64, owner: &[u8]) -> Result<Stateid, Failure> {
+        let is_it = |open: &&mut OpenFile| (open.node, open.client, open.owner.as_slice()) == (node, client, owner);
+        if let Some(OpenFile { stateid, .. }) = self.opens.iter_mut().find(is_it) {
+            let [sequence, ..] = stateid;
+            *sequence = sequence.checked_add(1).unwrap_or(1);
+            return Ok(*stateid);
+        }
+        if self.opens.len() >= MOST_OPENS {
+            return Err(NO_SPACE);
+        }
+        self.last = self.last.wrapping_add(1);
+        let stateid = stateid(OF_OPEN | self.last, node, client);
+        self.opens.push(OpenFile { stateid, node, client, owner: owner.to_vec() });
+        Ok(stateid)
+    }
+
+    /// Forgets an open file.
+    fn close(&mut self, given: Stateid, node: Node, client: u64) -> Result<(), Failure> {
+        let [_, of, ..] = given;
+        let is_it = |open: &OpenFile| (open.node, open.client, open.stateid[1]) == (node, client, of);
+        let index = self.opens.iter().position(is_it).ok_or(BAD_STATEID)?;
+        check(given, self.opens.get(index).ok_or(BAD_STATEID)?.stateid)?;
+        self.opens.remove(index);
+        Ok(())
+    }
+
+    pub(super) fn has(&self, client: u64) -> bool {
+        self.opens.iter().any(|open| open.client == client)
+    }
+
+    /// Closes the files of other clients.
+    pub(super) fn keep(&mut self, is_known: impl Fn(u64) -> bool) {
+        self.opens.retain(|open| is_known(open.client));
     }
 }
 
@@ -48,7 +115,17 @@ struct OpenArguments<'a> {
     /// Flags about the wanted delegation.
     wants: u32,
     create: Create,
-    name: &'a [u8],
+    owner: &'a [u8],
+    claim: Claim<'a>,
+}
+
+/// `open_claim4`.
+#[derive(Clone, Copy)]
+enum Claim<'a> {
+    /// The file with this name in the current folder.
+    Name(&'a [u8]),
+    /// The current file.
+    Current,
 }
 
 /// `openflag4`.
@@ -66,23 +143,28 @@ fn opening<'a>(arguments: &mut &'a [u8]) -> Result<OpenArguments<'a>, Failure> {
     let mut share = || {
         let (_sequence, access, deny) = (word(arguments)?, word(arguments)?, word(arguments)?);
         // The session identifies the client.
-        let (_client, _owner) = (hyper(arguments)?, opaque(arguments)?);
-        Some((access, deny, word(arguments)?))
+        let (_client, owner) = (hyper(arguments)?, opaque(arguments).filter(|owner| owner.len() <= MOST_OF_OWNER)?);
+        Some((access, deny, owner, word(arguments)?))
     };
-    let (access, deny, creates) = share().ok_or(BAD_XDR)?;
+    let (access, deny, owner, creates) = share().ok_or(BAD_XDR)?;
     let create = match creates {
         0 => Create::No,
         1 => created(arguments)?,
         _ => return Err(BAD_XDR),
     };
-    let claim = word(arguments).ok_or(BAD_XDR)?;
-    // Only by name (CLAIM_NULL).
-    let name = if claim == 0 { opaque(arguments).ok_or(BAD_XDR)? } else { return Err(NOT_SUPPORTED) };
+    let claim = match word(arguments).ok_or(BAD_XDR)? {
+        0 => Claim::Name(opaque(arguments).ok_or(BAD_XDR)?),
+        // CLAIM_PREVIOUS: no state survives this server.
+        1 => return Err(NO_GRACE),
+        4 if create == Create::No => Claim::Current,
+        4 => return Err(INVALID),
+        _ => return Err(NOT_SUPPORTED),
+    };
     let (access, wants) = (access & 0xff, access & !0xff);
     if !(READ..=READ | WRITE).contains(&access) || deny > READ | WRITE {
         return Err(INVALID);
     }
-    if deny != 0 { Err(NOT_SUPPORTED) } else { Ok(OpenArguments { access, wants, create, name }) }
+    if deny != 0 { Err(NOT_SUPPORTED) } else { Ok(OpenArguments { access, wants, create, owner, claim }) }
 }
 
 /// Decodes `createhow4`. Files have mode 0644, and no other attribute can be set.
@@ -107,7 +189,7 @@ fn created(arguments: &mut &[u8]) -> Result<Create, Failure> {
     }
 }
 
-/// OPEN in the root: the file, its stateid, and the results.
+/// OPEN: the file, its stateid, and the results.
 pub(super) fn open(
     folder: &Folder,
     node: Node,
@@ -116,14 +198,15 @@ pub(super) fn open(
 ) -> Result<(Node, Stateid, Answer), Failure> {
     let opening = opening(arguments)?;
     let mut state = folder.state();
-    if node != Node::Root {
-        return Err(NO_DIRECTORY);
-    }
     if !state.clients.is_complete(session.client) {
         return Err(GRACE);
     }
     let before = state.files.changes();
-    let (file, is_new) = find_or_create(&mut state, &opening)?;
+    let (file, is_new) = match opening.claim {
+        Claim::Current => (node, false),
+        Claim::Name(_) if node != Node::Root => return Err(NO_DIRECTORY),
+        Claim::Name(name) => find_or_create(&mut state, &opening, name)?,
+    };
     match file {
         Node::Scratch => {}
         Node::Link => return Err(SYMBOLIC_LINK),
@@ -131,7 +214,7 @@ pub(super) fn open(
         Node::File | Node::Created(_) if opening.access & WRITE != 0 => return Err(ACCESS_DENIED),
         Node::File | Node::Created(_) => {}
     }
-    let stateid = stateid(OF_OPEN, file, session.client);
+    let stateid = state.opens.open(file, session.client, opening.owner)?;
     let changes = [before, state.files.changes()].map(|changes| [(changes >> 32) as u32, changes as u32]).concat();
     // The mode was set.
     let attributes: &[u32] = if is_new { &[2, 0, 2] } else { &[0] };
@@ -141,15 +224,15 @@ pub(super) fn open(
 }
 
 /// Returns the file with a name, and true if it is new.
-fn find_or_create(state: &mut State, opening: &OpenArguments<'_>) -> Result<(Node, bool), Failure> {
-    let always = Node::ALWAYS.iter().find(|(_, name)| *name == opening.name).map(|(node, _)| *node);
-    match (always.or_else(|| state.files.find(opening.name)), opening.create) {
+fn find_or_create(state: &mut State, opening: &OpenArguments<'_>, name: &[u8]) -> Result<(Node, bool), Failure> {
+    let always = Node::ALWAYS.iter().find(|(_, other)| *other == name).map(|(node, _)| *node);
+    match (always.or_else(|| state.files.find(name)), opening.create) {
         (Some(_), Create::Guarded) => Err(EXISTS),
         (Some(file), Create::No | Create::Unchecked) => Ok((file, false)),
         (None, Create::No) => Err(NO_ENTRY),
         // Nothing can be written to it.
         (None, _) if opening.access & WRITE != 0 => Err(ACCESS_DENIED),
-        (None, _) => state.files.create(opening.name).map(|file| (file, true)),
+        (None, _) => state.files.create(name).map(|file| (file, true)),
     }
 }
 
@@ -181,15 +264,15 @@ fn delegate(state: &mut State, file: Node, opening: &OpenArguments<'_>, client: 
 
 /// CLOSE: the stateid that it returns is invalid.
 pub(super) fn close(
+    folder: &Folder,
     node: Node,
     session: InSession,
     current: Option<Stateid>,
     arguments: &mut &[u8],
 ) -> Result<Answer, Failure> {
     let _sequence = word(arguments).ok_or(BAD_XDR)?;
-    if take(arguments, current)? != stateid(OF_OPEN, node, session.client) {
-        return Err(BAD_STATEID);
-    }
+    let given = take(arguments, current)?;
+    folder.state().opens.close(given, node, session.client)?;
     Ok([u32::MAX, 0, 0, 0].as_slice().into())
 }
 
@@ -205,10 +288,8 @@ pub(super) fn give_back(
     let mut state = folder.state();
     let delegation = state.files.delegation(node).ok_or(BAD_STATEID)?;
     let is_its = |delegation: &mut Delegation| delegation.client == session.client;
-    if given != stateid(OF_DELEGATION, node, session.client) || delegation.take_if(is_its).is_none() {
-        return Err(BAD_STATEID);
-    }
-    Ok(Answer::default())
+    check(given, stateid(OF_DELEGATION, node, session.client))?;
+    delegation.take_if(is_its).map(|_| Answer::default()).ok_or(BAD_STATEID)
 }
 
 /// REMOVE from the root. A delegated file is recalled, and stays until the delegation is returned, or its client is
@@ -219,7 +300,7 @@ pub(super) fn remove(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Resu
         return Err(ACCESS_DENIED);
     }
     let mut state = folder.state();
-    let State { files, clients } = &mut *state;
+    let State { files, clients, .. } = &mut *state;
     let file = files.find(name).filter(|_| node == Node::Root).ok_or(NO_ENTRY)?;
     if let Some(Some(delegation)) = files.delegation(file) {
         if let Some(backchannel) = clients.backchannel(delegation.client) {

@@ -59,6 +59,7 @@ struct Peer {
 }
 
 const PROGRAM: u32 = 0x4000_0001;
+const FILE: u32 = u32::from_be_bytes(*b"file");
 /// Header padding, octets of calls, replies and replies to keep, operations, calls, no RDMA Reads.
 const LIMITS: [u32; 7] = [0, 8192, 8192, 1024, 16, 4, 0];
 
@@ -417,7 +418,10 @@ fn what_open_and_close_cannot_do_fails() {
         (shared(3, 0, "one"), 13),
         (shared(2, 0, "file"), 13),
         // CLAIM_FH.
-        ([18, 0, 1, 0, 0, 0, 0, 0, 4].to_vec(), 10_004),
+        ([18, 0, 1, 0, 0, 0, 0, 0, 4].to_vec(), 21),
+        // CLAIM_PREVIOUS, CLAIM_DELEGATE_CUR.
+        ([18, 0, 1, 0, 0, 0, 0, 0, 1, 0].to_vec(), 10_033),
+        ([18, 0, 1, 0, 0, 0, 0, 0, 2].to_vec(), 10_004),
         ([4, 0, 1, 0, 0, 0].to_vec(), 10_025),
         ([8, 1, 2, 5, 1].to_vec(), 10_025),
         (remove("file"), 13),
@@ -436,6 +440,70 @@ fn what_open_and_close_cannot_do_fails() {
     let look_up = [&[15], &name("file")[..]].concat();
     let again = client.call(&folder, &[ROOT, &open(&[0], "file"), ROOT, &look_up, CLOSE]);
     assert_eq!(again[again.len() - 2..], [4, 10_025]);
+}
+
+#[test]
+fn each_open_by_an_owner_has_the_next_sequence_number() {
+    let folder = Folder::default();
+    let mut client = Peer::new(&folder, "a");
+    let open_by = |owner: &str| [&[18, 0, 1, 0, 0, 0][..], &name(owner), &[0, 0], &name("file")].concat();
+    let close = |stateid: [u32; 4]| [&[4, 0][..], &stateid].concat();
+    let look_up = [&[15], &name("file")[..]].concat();
+    let mut opened =
+        |owner: &str| -> [u32; 4] { client.call(&folder, &[ROOT, &open_by(owner)])[4..8].try_into().unwrap() };
+    let [first, second, other] = [opened("one"), opened("one"), opened("more")];
+    assert_eq!((first[0], second[0], &first[1..]), (1, 2, &second[1..]));
+    assert_eq!(other[0], 1);
+    assert_ne!(first[1..], other[1..]);
+    let mut closed = |stateid| client.call(&folder, &[ROOT, &look_up, &close(stateid)])[5];
+    assert_eq!(closed(first), 10_024);
+    assert_eq!(closed([3, second[1], second[2], second[3]]), 10_025);
+    assert_eq!([closed(second), closed(second)], [0, 10_025]);
+    // The latest, whatever its number.
+    assert_eq!(closed([0, other[1], other[2], other[3]]), 0);
+    // A client with an open file is not forgotten.
+    let again: [u32; 4] = client.call(&folder, &[ROOT, &open_by("one")])[4..8].try_into().unwrap();
+    assert_eq!(again[0], 1);
+    assert_ne!(again[1], first[1]);
+    assert_eq!(client.compound(&folder, 1, &[&[&[44][..], &client.session].concat()])[0], 0);
+    assert_eq!(client.compound(&folder, 1, &[&[57, client.id[0], client.id[1]]])[0], 10_074);
+}
+
+#[test]
+fn the_number_of_open_files_is_bounded() {
+    let folder = Folder::default();
+    let mut client = Peer::new(&folder, "a");
+    let mut open_by = |owner: u32| client.call(&folder, &[ROOT, &[18, 0, 1, 0, 0, 0, 4, owner, 0, 0, 4, FILE]])[3];
+    assert!((0..256).all(|owner| open_by(owner) == 0));
+    assert_eq!([open_by(256), open_by(0)], [28, 0]);
+}
+
+#[test]
+fn a_client_finds_its_way_as_linux_does() {
+    let folder = Folder::default();
+    let mut client = Peer::new(&folder, "a");
+    let handle = [22, 8, u32::from_be_bytes(*b"rpcr")];
+    // SECINFO_NO_NAME of the current file, which leaves none; of the parent. SECINFO of a name.
+    assert_eq!(client.call(&folder, &[ROOT, &[52, 0]]), [24, 0, 52, 0, 2, 1, 0]);
+    assert_eq!(client.call(&folder, &[ROOT, &[52, 0], &[10]])[7..], [10, 10_020]);
+    assert_eq!(client.call(&folder, &[ROOT, &[52, 1]])[2..], [52, 2]);
+    assert_eq!(client.call(&folder, &[ROOT, &[33, 4, FILE]])[2..], [33, 0, 2, 1, 0]);
+    assert_eq!(client.call(&folder, &[ROOT, &[33, 4, 0]])[2..], [33, 2]);
+    // By handle: a file, OPEN of it (CLAIM_FH), what may be done with it, its type; and a file that is not there.
+    let file = [&handle[..], &[2]].concat();
+    let open = [18, 0, 1, 0, 0, 0, 0, 0, 4];
+    let found = client.call(&folder, &[&file, &open, &[3, 0x3f], &[9, 1, 2]]);
+    assert_eq!((&found[..4], found[4]), (&[22, 0, 18, 0][..], 1));
+    assert_eq!(found[found.len() - 10..], [3, 0, 0x3f, 0x23, 9, 0, 1, 2, 4, 1]);
+    assert_eq!(client.call(&folder, &[&[&handle[..], &[99]].concat()]), [22, 70]);
+    // READDIR after the second entry: number, type and handle of the third.
+    let list = [26, 0, 4, 0, 0, 4096, 4096, 1, 0x8_0002];
+    let third =
+        [1, 0, 5, 7, u32::from_be_bytes(*b"scra"), u32::from_be_bytes(*b"tch\0"), 1, 0x8_0002, 16, 1, 8, handle[2], 4];
+    let whole = [&[26, 0, 0, 0][..], &third, &[0, 1]].concat();
+    assert_eq!(client.call(&folder, &[ROOT, &list])[2..], whole);
+    // They can only be set.
+    assert_eq!(client.call(&folder, &[ROOT, &[9, 2, 0, 1 << 22]])[2..], [9, 22]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use rpcrdma_verbs::Stream;
 
-use super::{Failure, Folder, Node};
+use super::{Failure, Folder, Node, PERMITTED};
 use crate::xdr::{hyper, opaque, push, word};
 
 /// Appends the results. Returns `None` for invalid arguments.
@@ -33,17 +33,11 @@ fn handle(folder: &Folder, arguments: &mut &[u8]) -> Option<Node> {
 
 /// Appends `fattr3`: type, mode, links, owner, group, size, used, device, file system, number, three times.
 fn push_attributes(folder: &Folder, node: Node, results: &mut Stream) {
-    let (kind, mode) = match node {
-        Node::Root => (2, 0o755),
-        Node::File => (1, 0o444),
-        Node::Link => (5, 0o777),
-        Node::Scratch => (1, 0o666),
-        Node::Created(_) => (1, 0o644),
-    };
+    let (kind, mode) = (node.kind(), node.mode());
     let size = folder.size(node);
     push(results, &[kind, mode, 1, 0, 0, 0, size, 0, size, 0, 0, 0, 1, 0, node.number(), 1, 0]);
-    // A second for each change of the root, so that clients list it again.
-    let time = if node == Node::Root { 1 + folder.changes() as u32 } else { 1 };
+    // A second for each change, so that clients list or read it again.
+    let time = 1 + folder.changes_of(node) as u32;
     push(results, &[time, 0, time, 0]);
 }
 
@@ -78,8 +72,7 @@ fn look_up(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Optio
 fn access(folder: &Folder, mut arguments: &[u8], results: &mut Stream) -> Option<()> {
     let (node, wanted) = (handle(folder, &mut arguments)?, word(&mut arguments)?);
     begin(folder, node, 0, results);
-    // READ, LOOKUP, EXECUTE.
-    push(results, &[wanted & 0x23]);
+    push(results, &[wanted & PERMITTED]);
     Some(())
 }
 

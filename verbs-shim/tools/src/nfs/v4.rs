@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use rpcrdma_verbs::Stream;
 
+use super::attributes::{Bitmap, attributes, get_attributes};
 use super::backchannel::ClientConnection;
 use super::clients::{InSession, MOST_OPERATIONS, Sequenced};
 use super::open::{self, Stateid};
 use super::operation::{
     Answer, BAD_XDR, CompoundReply, Done, ILLEGAL, MINOR_VERSION_MISMATCH, NO_FILE_HANDLE, NOT_IN_SESSION,
-    NOT_ONLY_OPERATION, NOT_SUPPORTED, RESOURCE, SEQUENCE_POSITION, TOO_MANY_OPERATIONS,
+    NOT_ONLY_OPERATION, NOT_SUPPORTED, RESOURCE, SEQUENCE_POSITION, STALE, TOO_MANY_OPERATIONS,
 };
-use super::{Failure, Folder, Node};
+use super::{Failure, Folder, NO_DIRECTORY, NO_ENTRY, Node, PERMITTED};
 use crate::xdr::{hyper, opaque, push, word};
 
 pub(super) const COMPOUND: u32 = 1;
@@ -22,14 +23,20 @@ const BIND_CONN_TO_SESSION: u32 = 41;
 const EXCHANGE_ID: u32 = 42;
 const CREATE_SESSION: u32 = 43;
 const DESTROY_SESSION: u32 = 44;
+const SECINFO_NO_NAME: u32 = 52;
 const SEQUENCE: u32 = 53;
 const DESTROY_CLIENTID: u32 = 57;
 const RECLAIM_COMPLETE: u32 = 58;
-/// Operations of both minor versions that open or change something.
+/// Operations of both minor versions.
+const ACCESS: u32 = 3;
 const CLOSE: u32 = 4;
 const DELEGRETURN: u32 = 8;
+const GETATTR: u32 = 9;
 const OPEN: u32 = 18;
 const REMOVE: u32 = 28;
+const SECINFO: u32 = 33;
+/// The operation that a client of NFSv4.0 begins with if it wants to open files.
+const SETCLIENTID: u32 = 35;
 const WRITE: u32 = 38;
 
 /// State shared by the operations of a COMPOUND.
@@ -83,6 +90,10 @@ impl Context<'_> {
     fn carry_out(&mut self, mut arguments: &[u8], reply: &mut CompoundReply) -> Option<()> {
         for _ in 0..self.count {
             let number = word(&mut arguments)?;
+            if self.minor == 0 && number == SETCLIENTID && reply.done.is_empty() {
+                reply.status = MINOR_VERSION_MISMATCH;
+                return Some(());
+            }
             let step = match self.has_room(number, reply) {
                 Ok(()) => self.operation(number, reply.done.len(), &mut arguments),
                 Err(failure) => Err(failure),
@@ -158,21 +169,37 @@ impl Context<'_> {
 
     fn destroy_client(&self, arguments: &mut &[u8]) -> Result<Answer, Failure> {
         let mut state = self.folder.state();
-        let super::State { files, clients } = &mut *state;
-        clients.destroy_client(arguments, |client| files.has_delegation(client))
+        let super::State { files, opens, clients } = &mut *state;
+        clients.destroy_client(arguments, |client| files.has_delegation(client) || opens.has(client))
     }
 
     /// An operation of NFSv4.1 in a session.
     fn of_session(&mut self, number: u32, session: InSession, arguments: &mut &[u8]) -> Result<Answer, Failure> {
         let (folder, current) = (self.folder, self.node.ok_or(NO_FILE_HANDLE));
         match number {
-            CLOSE => open::close(current?, session, self.stateid, arguments),
+            CLOSE => open::close(folder, current?, session, self.stateid, arguments),
             DELEGRETURN => open::give_back(folder, current?, session, self.stateid, arguments),
             OPEN => {
                 let (file, stateid, answer) = open::open(folder, current?, session, arguments)?;
                 (self.node, self.stateid) = (Some(file), Some(stateid));
                 Ok(answer)
             }
+            22 => {
+                let found = folder.find_handle(opaque(arguments).ok_or(BAD_XDR)?);
+                self.go_to(found.ok_or(STALE)?);
+                Ok(Answer::default())
+            }
+            SECINFO => {
+                folder.look_up(current?, opaque(arguments).ok_or(BAD_XDR)?)?;
+                Ok(self.security())
+            }
+            SECINFO_NO_NAME => match (word(arguments).ok_or(BAD_XDR)?, current?) {
+                (0, _) => Ok(self.security()),
+                // The parent.
+                (1, Node::Root) => Err(NO_ENTRY),
+                (1, _) => Err(NO_DIRECTORY),
+                _ => Err(BAD_XDR),
+            },
             RECLAIM_COMPLETE => folder.state().clients.reclaim_complete(session.client, arguments),
             FIRST_OF_V41..RECLAIM_COMPLETE => Err(NOT_SUPPORTED),
             _ => self.of_any(number, arguments),
@@ -183,6 +210,12 @@ impl Context<'_> {
     fn of_any(&mut self, number: u32, arguments: &mut &[u8]) -> Result<Answer, Failure> {
         let (folder, current) = (self.folder, self.node.ok_or(NO_FILE_HANDLE));
         match number {
+            ACCESS => {
+                let (_, wanted) = (current?, word(arguments).ok_or(BAD_XDR)?);
+                // Supported, granted.
+                Ok([wanted & 0x3f, wanted & PERMITTED].as_slice().into())
+            }
+            GETATTR => get_attributes(folder, current?, arguments),
             10 => Ok(current?.handle().as_slice().into()),
             15 => {
                 let found = folder.look_up(current?, opaque(arguments).ok_or(BAD_XDR)?)?;
@@ -193,7 +226,8 @@ impl Context<'_> {
                 self.go_to(folder.with_handle(opaque(arguments).ok_or(BAD_XDR)?));
                 Ok(Answer::default())
             }
-            24 => {
+            // PUTPUBFH and PUTROOTFH.
+            23 | 24 => {
                 self.go_to(Node::Root);
                 Ok(Answer::default())
             }
@@ -206,9 +240,15 @@ impl Context<'_> {
             }
             REMOVE => open::remove(folder, current?, arguments),
             WRITE => write(folder, current?, arguments),
-            3..FIRST_OF_V41 => Err(NOT_SUPPORTED),
+            4..FIRST_OF_V41 => Err(NOT_SUPPORTED),
             _ => Err(ILLEGAL),
         }
+    }
+
+    /// Results of SECINFO and SECINFO_NO_NAME, which leave no file handle: AUTH_SYS and AUTH_NONE.
+    fn security(&mut self) -> Answer {
+        (self.node, self.stateid) = (None, None);
+        [2, 1, 0].as_slice().into()
     }
 
     /// Changes the current file handle; the new file has no stateid yet.
@@ -230,21 +270,21 @@ fn read(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Fa
     Ok(Answer { item: Some(data), ..head })
 }
 
-/// The names of a folder. No attributes are returned, whatever was requested.
+/// The names of a folder with the requested attributes.
 fn read_directory(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
     /// Octets of the results before the entries, and behind them.
     const AROUND: usize = 8 + 8;
     let mut what = || {
         let (from, _verifier, _names, most) =
             (hyper(arguments)?, hyper(arguments)?, word(arguments)?, word(arguments)?);
-        let words = word(arguments)?;
-        *arguments = arguments.get((words as usize).checked_mul(4)?..)?;
         Some((from, most))
     };
     let (from, most) = what().ok_or(BAD_XDR)?;
+    let requested = Bitmap::take(arguments)?;
     let room = (most as usize).saturating_sub(AROUND);
     // 1 and 2 are not used as cookies.
-    let (page, is_all) = folder.list(node, from.saturating_sub(2), room, |_, cookie| (cookie + 2, vec![0, 0]))?;
+    let (page, is_all) = folder
+        .list(node, from.saturating_sub(2), room, |entry, cookie| (cookie + 2, attributes(folder, entry, requested)))?;
     let mut results: Answer = [0, 0].as_slice().into();
     results.head.push(page.head());
     push(&mut results.head, &[0, is_all.into()]);
@@ -290,7 +330,8 @@ mod tests {
         let twice = [24, 15, 4, FILE, 15, 4, FILE, 24];
         assert_eq!(words(0, 4, &twice).unwrap(), [20, 0, 3, 24, 0, 15, 0, 15, 20]);
         assert_eq!(words(0, 1, &[10]).unwrap(), [10_020, 0, 1, 10, 10_020]);
-        assert_eq!(words(0, 2, &[24, 3, 0]).unwrap(), [10_004, 0, 2, 24, 0, 3, 10_004]);
+        assert_eq!(words(0, 2, &[24, 5, 0]).unwrap(), [10_004, 0, 2, 24, 0, 5, 10_004]);
+        assert_eq!(words(0, 1, &[35, 0, 0]).unwrap(), [10_021, 0, 0]);
         assert_eq!(words(0, 1, &[99]).unwrap(), [10_044, 0, 1, 10_044, 10_044]);
         assert_eq!(words(0, 2, &[24, 15, 400]).unwrap(), [10_036, 0, 2, 24, 0, 15, 10_036]);
         assert_eq!(words(2, 1, &[24]).unwrap(), [10_021, 0, 0]);

@@ -4,25 +4,32 @@
 //! nfs4-cp nfs://192.0.2.1/file /tmp/file
 //! ```
 
+mod destination;
 mod nfs4;
+mod progress;
 
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, say, usage};
 use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Version, Versions};
 
+use self::destination::Destination;
 use self::nfs4::list::Entry;
 use self::nfs4::{Error, Location, Nfs4, Options};
+use self::progress::Watch;
 
 const PROGRAM: &str = "nfs4-cp";
+/// Exit status after SIGINT, as shells report it.
+const INTERRUPTED: u8 = 130;
 
 /// The command line.
 #[derive(Parser)]
@@ -31,10 +38,14 @@ const PROGRAM: &str = "nfs4-cp";
     version,
     about = "Copies a file to or from an NFSv4.0 server over RPC-over-RDMA",
     long_about = "Copies a file to or from an NFSv4.0 server over RPC-over-RDMA.\n\nOne of SOURCE and TARGET is \
-                  nfs://HOST[:PORT]/PATH (the default port is 20049), the other a local file. An existing target is \
-                  overwritten.",
+                  nfs://HOST[:PORT]/PATH (the default port is 20049), the other a local file. The data goes into \
+                  a temporary file beside TARGET, .nfs4-cp- and 16 digits, which replaces TARGET when it is complete. If the \
+                  copy fails, TARGET is as it was, and the temporary file is removed, unless a server that holds it no longer \
+                  answers.\n\nNothing waits longer than --timeout \
+                  for a reply, and at most 10 s for a connection. While the server asks to try again later, calls are \
+                  repeated for up to 2 minutes. On a terminal, standard error shows the progress.",
     styles = STYLES,
-    override_usage = "nfs4-cp [--depth N] SOURCE TARGET\n       nfs4-cp --list nfs://HOST[:PORT]/DIRECTORY",
+    override_usage = "nfs4-cp [--depth N] [--timeout TIME] SOURCE TARGET\n       nfs4-cp --list nfs://HOST[:PORT]/DIRECTORY",
     after_help = "\
 Examples:
   nfs4-cp /tmp/file nfs://192.0.2.1/dir/file
@@ -42,7 +53,7 @@ Examples:
   nfs4-cp --list nfs://192.0.2.1/dir
   nfs4-cp --rpcrdma-version auto /tmp/file nfs://192.0.2.1/dir/file
 
-Exit status: 0; 1 if it failed; 2 for wrong usage."
+Exit status: 0; 1 if it failed; 2 for wrong usage; 130 after Ctrl-C or SIGTERM, which a\nsecond one ends at once."
 )]
 struct Arguments {
     /// File to copy, or with --list the directory.
@@ -53,6 +64,9 @@ struct Arguments {
     /// READs or WRITEs of up to 1 MiB in flight at once
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=32))]
     depth: u32,
+    /// Time after which a call without a reply ends the copy, such as 500ms or 30s
+    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = timeout)]
+    timeout: Duration,
     /// Version of RPC-over-RDMA: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07; auto for 2b,
     /// or 1 if the server refuses that
     #[arg(long, default_value = "1", value_name = "VERSION", value_parser = command_line::versions)]
@@ -60,6 +74,12 @@ struct Arguments {
     /// Print the entries of a directory: size, name
     #[arg(long)]
     list: bool,
+}
+
+/// Parses a limit.
+fn timeout(text: &str) -> Result<Duration, &'static str> {
+    let limit = command_line::duration(text)?;
+    if limit.is_zero() { Err("must be above 0") } else { Ok(limit) }
 }
 
 /// Task of the command line.
@@ -74,23 +94,35 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(PROGRAM, &error),
     };
-    let (depth, versions) = (arguments.depth, arguments.rpcrdma_version);
-    let options = Options { user: user(), depth, versions, ..Options::default() };
+    let Arguments { depth, timeout, rpcrdma_version: versions, .. } = arguments;
+    let options = Options { user: user(), depth, timeout, versions, ..Options::default() };
     let done = match task(arguments) {
         Err(wrong) => {
             say(PROGRAM, format_args!("{wrong}; try '{PROGRAM} --help'"));
             return ExitCode::from(UNUSABLE);
         }
-        Ok(Task::List(location)) => list(&location, &options),
+        Ok(Task::List(location)) => list(&location, &options).map_err(Failed::from),
         Ok(Task::From(location, target)) => copy(|| from(&location, &target, &options)),
         Ok(Task::To(source, location)) => copy(|| to(&source, &location, &options)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failed) => {
-            say(PROGRAM, failed);
-            ExitCode::FAILURE
+            say(PROGRAM, failed.text);
+            ExitCode::from(failed.status)
         }
+    }
+}
+
+/// A failure to report, and the exit status.
+struct Failed {
+    text: String,
+    status: u8,
+}
+
+impl From<String> for Failed {
+    fn from(text: String) -> Self {
+        Self { text, status: 1 }
     }
 }
 
@@ -127,20 +159,32 @@ fn of<E: Display>(subject: &str) -> impl Fn(E) -> String + use<E> {
     move |error| format!("{subject}: {error}")
 }
 
-fn from(location: &Location, target: &str, options: &Options) -> Result<Copied, String> {
+fn from(location: &Location, target: &str, options: &Options) -> Result<Copied, Failed> {
     let nfs = connect(location, options)?;
     let source = location.to_string();
     let file = nfs.look_up(&location.path).map_err(of(&source))?;
-    let mut sink = File::create(target).map_err(of(target))?;
-    let octets = nfs.read(&file, &mut sink).map_err(of(&format!("{source} to {target}")))?;
+    let destination = Destination::new(Path::new(target)).map_err(of(target))?;
+    let watch = Watch::new(file.attributes.size, options.timeout).map_err(of(PROGRAM))?;
+    let mut sink = watch.over(destination);
+    let read = nfs.read(&file, &mut sink);
+    let octets = read.map_err(of(&format!("{source} to {target}"))).map_err(|text| failed(text, &watch))?;
+    sink.into_inner().complete().map_err(of(target))?;
     Ok(Copied { octets, version: nfs.version() })
 }
 
-fn to(source: &str, location: &Location, options: &Options) -> Result<Copied, String> {
-    let mut file = File::open(source).map_err(of(source))?;
+fn to(source: &str, location: &Location, options: &Options) -> Result<Copied, Failed> {
+    let file = File::open(source).map_err(of(source))?;
+    let length = file.metadata().ok().filter(Metadata::is_file).map(|metadata| metadata.len());
     let nfs = connect(location, options)?;
-    let octets = nfs.write(&location.path, &mut file).map_err(of(&format!("{source} to {location}")))?;
+    let watch = Watch::new(length, options.timeout).map_err(of(PROGRAM))?;
+    let written = nfs.write(&location.path, &mut watch.over(file));
+    let octets = written.map_err(of(&format!("{source} to {location}"))).map_err(|text| failed(text, &watch))?;
     Ok(Copied { octets, version: nfs.version() })
+}
+
+/// A copy that failed, or was stopped by a signal.
+fn failed(text: String, watch: &Watch) -> Failed {
+    Failed { text, status: if watch.is_interrupted() { INTERRUPTED } else { 1 } }
 }
 
 /// Length of the copied data, and the version of RPC-over-RDMA.
@@ -150,13 +194,14 @@ struct Copied {
 }
 
 /// Copies, and reports throughput and version.
-fn copy(copy: impl FnOnce() -> Result<Copied, String>) -> Result<(), String> {
+fn copy(copy: impl FnOnce() -> Result<Copied, Failed>) -> Result<(), Failed> {
     let start = Instant::now();
     let Copied { octets, version } = copy()?;
     let seconds = start.elapsed().as_secs_f64();
     let speed = octets as f64 / f64::from(1 << 20) / seconds;
     let version = version.unwrap_or_default();
-    said(&format!("{octets} octets in {seconds:.3} s, {speed:.1} MiB/s, RPC-over-RDMA version {version}\n"))
+    said(&format!("{octets} octets in {seconds:.3} s, {speed:.1} MiB/s, RPC-over-RDMA version {version}\n"))?;
+    Ok(())
 }
 
 fn list(location: &Location, options: &Options) -> Result<(), String> {

@@ -1,11 +1,17 @@
 //! The program `nfs4-cp` against a server of NFSv4.0 over the loopback.
 
+#[path = "../../../src/bin/nfs4-cp/destination.rs"]
+mod destination;
 #[path = "../../../src/bin/nfs4-cp/nfs4/mod.rs"]
 mod nfs4;
 mod server;
 
+use std::fs::{self, Permissions};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rpcrdma::v2::Family;
 use rpcrdma_dissector::Form;
@@ -13,10 +19,13 @@ use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Server, Settings, Version, Versions};
 
 use crate::dissected::{File, dissect};
+use destination::Destination;
 use nfs4::{Error, Location, Nfs4, Options};
 use server::{Nfsd, Whims};
 
 const ADDRESS: &str = "192.0.2.2:20049";
+/// Time-out of a client whose server falls silent.
+const SHORT: Duration = Duration::from_millis(200);
 const SIZES: [usize; 10] = [0, 1, 3, 4, 1023, 1024, 4096, 65_537, 1_048_576, 3_000_001];
 
 fn path(text: &str) -> Vec<String> {
@@ -46,7 +55,9 @@ fn within_versions<T>(
     let stop = server.stopper();
     thread::scope(|scope| {
         let served = scope.spawn(|| server.serve(&|request| nfsd.answer(request)));
-        let options = Options { patience: Duration::from_millis(500), versions: offered, ..Options::default() };
+        let timeout = if nfsd.falls_silent() { SHORT } else { Duration::from_secs(60) };
+        let options =
+            Options { patience: Duration::from_millis(500), timeout, versions: offered, ..Options::default() };
         let nfs = Nfs4::connect(&here, ADDRESS.parse().unwrap(), &options).unwrap();
         // A test that fails stops it too.
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&nfs)));
@@ -105,9 +116,9 @@ fn a_file_is_copied_in_the_version_that_was_agreed() {
 #[test]
 fn files_of_all_sizes_are_copied_both_ways() {
     let compounds = copies(Whims { wary: false, ..Whims::default() });
-    // For each file two COMPOUNDs for the client ID, OPEN, CLOSE and a look-up; 11 READs and 12 WRITEs; a COMMIT for each
-    // file except the empty one.
-    assert_eq!(compounds, 10 * 5 + 9 + 12 + 11);
+    // For each file two COMPOUNDs for the client ID, OPEN, CLOSE, RENAME and two look-ups; 11 READs and 12 WRITEs; a
+    // COMMIT for each file except the empty one.
+    assert_eq!(compounds, 10 * 7 + 9 + 12 + 11);
     copies(Whims::default());
 }
 
@@ -130,7 +141,7 @@ fn what_fails_is_named_with_the_operation() {
         let told = |error: Error| error.to_string();
         assert_eq!(told(nfs.look_up(&path("dir/none/x")).unwrap_err()), "LOOKUP \"none\": NFS4ERR_NOENT");
         assert_eq!(told(nfs.look_up(&path("dir/file/x")).unwrap_err()), "LOOKUP \"x\": NFS4ERR_NOTDIR");
-        assert_eq!(told(nfs.write(&path("dir"), &mut &b""[..]).unwrap_err()), "OPEN \"dir\": NFS4ERR_ISDIR");
+        assert_eq!(told(nfs.write(&path("dir"), &mut &b""[..]).unwrap_err()), "it is not a file, but a directory");
         let (directory, file) = (nfs.look_up(&path("dir")).unwrap(), nfs.look_up(&path("dir/file")).unwrap());
         assert_eq!(told(nfs.read(&directory, &mut Vec::new()).unwrap_err()), "it is not a file, but a directory");
         assert_eq!(told(nfs.list(&file, |_| Ok(())).unwrap_err()), "READDIR: NFS4ERR_NOTDIR");
@@ -155,6 +166,117 @@ fn a_copy_that_is_not_whole_is_no_success() {
     let nfsd = Nfsd::new(Whims { restarts: true, ..Whims::default() });
     let error = with(&nfsd, |nfs| nfs.write(&path("file"), &mut &data(100)[..]).unwrap_err());
     assert!(matches!(error, Error::Restarted), "{error}");
+}
+
+/// Names of the files beside the target and the target's permissions, after a copy to the server.
+#[allow(clippy::type_complexity, reason = "the outcomes that a test compares")]
+fn directory_after(whims: Whims, source: &mut impl std::io::Read) -> (Result<u64, Error>, Vec<(String, u32)>, Vec<u8>) {
+    let nfsd = Nfsd::new(whims);
+    nfsd.put(&path("dir/file"), b"before".to_vec());
+    let written = with(&nfsd, |nfs| nfs.write(&path("dir/file"), source));
+    let names = nfsd.names(&path("dir"));
+    (written, names, nfsd.octets(&path("dir/file")))
+}
+
+#[test]
+fn a_copy_to_the_server_replaces_its_target_at_the_end_or_not_at_all() {
+    let old = || vec![("file".to_owned(), 0o600)];
+    let (written, names, octets) = directory_after(Whims::default(), &mut &b"after"[..]);
+    assert_eq!((written.unwrap(), names, octets), (5, old(), b"after".to_vec()));
+
+    // The source fails after 3 MB, when WRITEs are in flight.
+    let mut source = std::io::Read::chain(std::io::repeat(7).take(3_000_000), Torn);
+    let (written, names, octets) = directory_after(Whims::default(), &mut source);
+    assert_eq!((written.unwrap_err().to_string(), names, octets), ("torn".to_owned(), old(), b"before".to_vec()));
+    let (written, names, octets) = directory_after(Whims { restarts: true, ..Whims::default() }, &mut &b"x"[..]);
+    assert!(matches!(written, Err(Error::Restarted)));
+    assert_eq!((names, octets), (old(), b"before".to_vec()));
+}
+
+/// A source that cannot be read.
+struct Torn;
+
+impl std::io::Read for Torn {
+    fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+        Err(std::io::Error::other("torn"))
+    }
+}
+
+#[test]
+fn a_server_that_falls_silent_ends_a_copy_after_the_limit() {
+    let limit = || "no reply within 200ms (--timeout): the server or the network to it may be gone".to_owned();
+    // Client ID, look-up, OPEN and its confirmation, and one WRITE are answered.
+    let silent = Whims { silent_after: Some(7), ..Whims::default() };
+    let start = Instant::now();
+    let (written, names, octets) = directory_after(silent.clone(), &mut &data(3_000_000)[..]);
+    let [_, (temporary, _)] = &names[..] else { panic!("{names:?}") };
+    let remains = format!("; the temporary file {temporary:?} may remain in that directory of the server");
+    assert_eq!((written.unwrap_err().to_string(), octets), (limit() + &remains, b"before".to_vec()));
+
+    let nfsd = Nfsd::new(Whims { silent_after: Some(2), ..silent });
+    nfsd.put(&path("file"), data(3_000_000));
+    let read = with(&nfsd, |nfs| nfs.read(&nfs.look_up(&path("file")).unwrap(), &mut Vec::new()).unwrap_err());
+    assert_eq!(read.to_string(), limit());
+    assert!(start.elapsed() >= 2 * SHORT && start.elapsed() < 50 * SHORT, "{:?}", start.elapsed());
+}
+
+/// A directory of its own for a test, which is removed afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("rpcrdma-tools-{name}-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+
+    /// The names in it.
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn a_local_target_is_replaced_at_the_end_or_not_at_all() {
+    let folder = Folder::new("target");
+    let (target, link) = (folder.0.join("file"), folder.0.join("link"));
+    fs::write(&target, "before").unwrap();
+    fs::set_permissions(&target, Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink("file", &link).unwrap();
+
+    let mut failed = Destination::new(&link).unwrap();
+    failed.write_all(b"part").unwrap();
+    assert_eq!((fs::read(&target).unwrap(), folder.names().len()), (b"before".to_vec(), 3));
+    drop(failed);
+    assert_eq!((fs::read(&target).unwrap(), folder.names()), (b"before".to_vec(), vec!["file".into(), "link".into()]));
+
+    let mut whole = Destination::new(&link).unwrap();
+    whole.write_all(b"whole").unwrap();
+    whole.complete().unwrap();
+    assert_eq!((fs::read(&target).unwrap(), folder.names()), (b"whole".to_vec(), vec!["file".into(), "link".into()]));
+    assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
+#[test]
+fn a_local_target_that_cannot_be_replaced_is_refused_and_a_device_is_written_to() {
+    let folder = Folder::new("refused");
+    assert!(Destination::new(&folder.0).is_err());
+    let said = Destination::new(&folder.0.join("none/file")).err().unwrap().to_string();
+    assert!(said.starts_with("no file beside it: "), "{said}");
+    let mut device = Destination::new(Path::new("/dev/null")).unwrap();
+    device.write_all(b"octets").unwrap();
+    device.complete().unwrap();
+    assert_eq!(folder.names(), [""; 0]);
 }
 
 fn names(directory: &str, number: usize) -> Vec<String> {
@@ -230,8 +352,8 @@ fn on_the_wire_it_is_what_the_binding_says() {
         long += usize::from(names.len() > 16);
     }
     assert!(there == data(3_000_001) && back == there);
-    // Four full pages, and OPEN and LOOKUP.
-    assert_eq!((listed, long), (4, 2));
+    // Four full pages; OPEN, RENAME and two look-ups.
+    assert_eq!((listed, long), (4, 4));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use rpcrdma_verbs::loopback::Adapter;
 use rpcrdma_verbs::{Request, Stream};
 
 const NOENT: u32 = 2;
+const EXIST: u32 = 17;
 const NOTDIR: u32 = 20;
 const ISDIR: u32 = 21;
 const INVAL: u32 = 22;
@@ -16,6 +17,8 @@ const GRACE: u32 = 10_013;
 const BAD_STATEID: u32 = 10_025;
 const BAD_SEQID: u32 = 10_026;
 const CONFIRM: u32 = 2;
+/// Parent of what was removed.
+const REMOVED: usize = usize::MAX;
 
 /// What is special about it.
 #[derive(Clone, Debug)]
@@ -38,6 +41,8 @@ pub(crate) struct Whims {
     pub(crate) restarts: bool,
     /// It wants new owners to confirm an OPEN, and gives delegations.
     pub(crate) wary: bool,
+    /// COMPOUNDs after which it no longer answers.
+    pub(crate) silent_after: Option<usize>,
 }
 
 impl Default for Whims {
@@ -52,6 +57,7 @@ impl Default for Whims {
             ends_at: None,
             restarts: false,
             wary: true,
+            silent_after: None,
         }
     }
 }
@@ -62,6 +68,7 @@ struct Node {
     name: Vec<u8>,
     /// None of a directory.
     data: Option<Vec<u8>>,
+    mode: u32,
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +81,7 @@ struct State {
     open: Option<(u32, bool)>,
     delegated: bool,
     confirmed: bool,
+    saved: Option<usize>,
     /// Octets that were not committed.
     uncommitted: usize,
 }
@@ -139,7 +147,8 @@ const VERIFIER: u64 = 0x7665_7269_6669_6572;
 
 impl Nfsd {
     pub(crate) fn new(whims: Whims) -> Self {
-        let state = State { nodes: vec![Node { parent: 0, name: Vec::new(), data: None }], ..State::default() };
+        let state =
+            State { nodes: vec![Node { parent: 0, name: Vec::new(), data: None, mode: 0o755 }], ..State::default() };
         Self { whims, state: Mutex::new(state) }
     }
 
@@ -149,17 +158,39 @@ impl Nfsd {
         let (name, directories) = path.split_last().unwrap();
         let mut at = 0;
         for directory in directories {
-            at = state.child(at, directory.as_bytes()).unwrap_or_else(|| state.add(at, directory.as_bytes(), None));
+            at = state
+                .child(at, directory.as_bytes())
+                .unwrap_or_else(|| state.add(at, directory.as_bytes(), None, 0o755));
         }
-        state.add(at, name.as_bytes(), Some(data));
+        state.add(at, name.as_bytes(), Some(data), 0o600);
+    }
+
+    /// The names and permissions of the files in a directory.
+    pub(crate) fn names(&self, path: &[String]) -> Vec<(String, u32)> {
+        let state = self.state.lock().unwrap();
+        let at = path.iter().fold(0, |at, name| state.child(at, name.as_bytes()).unwrap());
+        let inside = state.nodes.iter().skip(1).filter(|node| node.parent == at);
+        inside.map(|node| (String::from_utf8(node.name.clone()).unwrap(), node.mode)).collect()
     }
 
     /// The data of a file that is on stable storage, where all files are closed.
     pub(crate) fn get(&self, path: &[String]) -> Vec<u8> {
         let state = self.state.lock().unwrap();
         assert_eq!((state.open, state.delegated, state.uncommitted), (None, false, 0));
+        drop(state);
+        self.octets(path)
+    }
+
+    /// The data of a file, whatever is open.
+    pub(crate) fn octets(&self, path: &[String]) -> Vec<u8> {
+        let state = self.state.lock().unwrap();
         let node = path.iter().fold(0, |at, name| state.child(at, name.as_bytes()).unwrap());
         state.nodes[node].data.clone().unwrap()
+    }
+
+    /// Returns true if it stops answering.
+    pub(crate) fn falls_silent(&self) -> bool {
+        self.whims.silent_after.is_some()
     }
 
     pub(crate) fn compounds(&self) -> usize {
@@ -175,6 +206,14 @@ impl Nfsd {
         assert_eq!((arguments.opaque(), arguments.word()), (&b""[..], 0));
         let mut state = self.state.lock().unwrap();
         state.compounds += 1;
+        if self.whims.silent_after.is_some_and(|most| state.compounds > most) {
+            drop(state);
+            // A request that is dropped is answered with an error.
+            while request.connection().ended().is_none() {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+            return;
+        }
         let delayed = self.whims.delays > 0 && state.compounds.is_multiple_of(self.whims.delays);
         let (mut handle, mut status, mut all) = (None, 0, Vec::new());
         for number in 0..arguments.word() {
@@ -218,9 +257,12 @@ impl Nfsd {
                 results.opaque(&[&b"a handle"[..], &(handle.unwrap() as u64).to_be_bytes()].concat());
             }
             9 => {
-                let mask = (arguments.word(), arguments.word());
-                assert_eq!(mask.0, 1);
-                self.attributes(&state.nodes[handle.unwrap()], mask.1, results);
+                let mask = match arguments.word() {
+                    1 => [arguments.word(), 0],
+                    2 => [arguments.word(), arguments.word()],
+                    many => panic!("{many} words"),
+                };
+                self.attributes(&state.nodes[handle.unwrap()], mask, results);
             }
             25 => return self.read(&state.nodes[handle.unwrap()], arguments, results),
             38 => return self.write(state, handle.unwrap(), arguments, results),
@@ -241,6 +283,22 @@ impl Nfsd {
                 assert_eq!((arguments.hyper(), arguments.hyper()), (77, 88));
                 state.confirmed = true;
             }
+            28 => {
+                let Some(child) = state.child(handle.unwrap(), arguments.opaque()) else { return NOENT };
+                state.nodes[child].parent = REMOVED;
+                results.words(&[1]).hyper(1).hyper(2);
+            }
+            29 => {
+                let Some(child) = state.child(state.saved.unwrap(), arguments.opaque()) else { return NOENT };
+                assert_eq!(state.open, None, "it is renamed when it is closed");
+                let name = arguments.opaque().to_vec();
+                if let Some(replaced) = state.child(handle.unwrap(), &name) {
+                    state.nodes[replaced].parent = REMOVED;
+                }
+                (state.nodes[child].parent, state.nodes[child].name) = (handle.unwrap(), name);
+                results.words(&[1]).hyper(1).hyper(2).words(&[1]).hyper(1).hyper(2);
+            }
+            32 => state.saved = *handle,
             18 => return self.open(state, handle, arguments, results),
             8 => {
                 assert!(state.delegated && arguments.octets(16)[4..] == *b"delegation!!");
@@ -252,18 +310,20 @@ impl Nfsd {
         0
     }
 
-    fn attributes(&self, node: &Node, mask: u32, results: &mut Results) {
+    fn attributes(&self, node: &Node, masks: [u32; 2], results: &mut Results) {
         let mut values = Results::default();
-        for number in (0..32).filter(|number| mask & 1 << number != 0) {
+        for number in (0..64).filter(|number| masks[number / 32] & 1 << (number % 32) != 0) {
             match number {
                 1 => values.words(&[if node.data.is_some() { 1 } else { 2 }]),
                 4 => values.hyper(node.data.as_ref().map_or(4096, Vec::len) as u64),
                 11 => values.words(&[0]),
                 30 | 31 => values.hyper(self.whims.said),
+                33 => values.words(&[node.mode]),
                 _ => panic!("attribute {number}"),
             };
         }
-        results.words(&[1, mask]).opaque(&values.octets);
+        let words = if masks[1] == 0 { 1 } else { 2 };
+        results.words(&[words]).words(&masks[..words as usize]).opaque(&values.octets);
     }
 
     fn read(&self, node: &Node, arguments: &mut Arguments<'_>, results: &mut Results) -> u32 {
@@ -312,7 +372,7 @@ impl Nfsd {
         for (number, node) in all.iter().take(self.whims.page) {
             let mut entry = Results::default();
             entry.words(&[1]).hyper(*number as u64 + 11).opaque(&node.name);
-            self.attributes(node, mask.1, &mut entry);
+            self.attributes(node, [mask.1, 0], &mut entry);
             if results.octets.len() + entry.octets.len() + 8 > maxcount as usize {
                 break;
             }
@@ -332,9 +392,10 @@ impl Nfsd {
     ) -> u32 {
         let (sequence, access_and_denial, client) = (arguments.word(), words(arguments, 2), arguments.hyper());
         let (_owner, how) = (arguments.opaque(), words(arguments, 2));
-        assert_eq!((access_and_denial, client, how), (vec![2, 0], 77, vec![1, 0]));
+        assert_eq!((access_and_denial, client, how), (vec![2, 0], 77, vec![1, 1]));
         // Size 0 and a mode.
-        assert_eq!(words(arguments, 7), [2, 0x10, 0x2, 12, 0, 0, 0o644]);
+        assert_eq!(words(arguments, 6), [2, 0x10, 0x2, 12, 0, 0]);
+        let mode = arguments.word();
         let (claim, name) = (arguments.word(), arguments.opaque());
         assert!(claim == 0 && state.confirmed);
         if sequence != state.sequence {
@@ -348,10 +409,10 @@ impl Nfsd {
         if name.is_empty() {
             return INVAL;
         }
-        let child = state.child(handle.unwrap(), name);
-        let child = child.unwrap_or_else(|| state.add(handle.unwrap(), name, Some(Vec::new())));
-        let Some(data) = &mut state.nodes[child].data else { return ISDIR };
-        data.clear();
+        if state.child(handle.unwrap(), name).is_some() {
+            return EXIST;
+        }
+        let child = state.add(handle.unwrap(), name, Some(Vec::new()), mode);
         *handle = Some(child);
         state.open = Some((1, !self.whims.wary));
         results.words(&[1]).words(STATEID_REST).words(&[1]).hyper(5).hyper(6);
@@ -374,8 +435,8 @@ impl State {
         (0..self.nodes.len()).find(|&number| is((number, &self.nodes[number])))
     }
 
-    fn add(&mut self, parent: usize, name: &[u8], data: Option<Vec<u8>>) -> usize {
-        self.nodes.push(Node { parent, name: name.to_vec(), data });
+    fn add(&mut self, parent: usize, name: &[u8], data: Option<Vec<u8>>, mode: u32) -> usize {
+        self.nodes.push(Node { parent, name: name.to_vec(), data, mode });
         self.nodes.len() - 1
     }
 

@@ -23,6 +23,8 @@ pub(super) struct Operation {
 const HANDLE: u32 = 4 + 128;
 const STATEID: u32 = 16;
 const VERIFIER: u32 = 8;
+/// Change of a directory: `change_info4`.
+const CHANGE: u32 = 4 + 8 + 8;
 /// A bitmap of the attributes of version 4.0, with its count; one additional word is allowed.
 const BITMAP: u32 = 4 + 3 * 4;
 /// Strings that the protocol does not limit: a name of a user, an address.
@@ -42,6 +44,9 @@ pub(super) const PUTFH: Operation = Operation { code: 22, name: "PUTFH", results
 pub(super) const PUTROOTFH: Operation = Operation { code: 24, name: "PUTROOTFH", results: 0 };
 pub(super) const READ: Operation = Operation { code: 25, name: "READ", results: 4 + 4 };
 pub(super) const READDIR: Operation = Operation { code: 26, name: "READDIR", results: 0 };
+pub(super) const REMOVE: Operation = Operation { code: 28, name: "REMOVE", results: CHANGE };
+pub(super) const RENAME: Operation = Operation { code: 29, name: "RENAME", results: 2 * CHANGE };
+pub(super) const SAVEFH: Operation = Operation { code: 32, name: "SAVEFH", results: 0 };
 // NFS4ERR_CLID_INUSE says in two strings who uses it.
 pub(super) const SETCLIENTID: Operation = Operation { code: 35, name: "SETCLIENTID", results: 2 * STRING };
 pub(super) const SETCLIENTID_CONFIRM: Operation = Operation { code: 36, name: "SETCLIENTID_CONFIRM", results: 0 };
@@ -69,6 +74,8 @@ pub(crate) struct Attributes {
     pub(crate) max_read: Option<u64>,
     /// Maximum number of octets written by a WRITE.
     pub(crate) max_write: Option<u64>,
+    /// Permissions.
+    pub(crate) mode: Option<u32>,
 }
 
 impl Attributes {
@@ -77,10 +84,13 @@ impl Attributes {
     const ERROR: u32 = 11;
     const MAX_READ: u32 = 30;
     const MAX_WRITE: u32 = 31;
+    const MODE: u32 = 33;
     /// Length of all values together, in octets.
-    const OCTETS: u32 = 4 + 8 + 4 + 8 + 8;
+    const OCTETS: u32 = 4 + 8 + 4 + 8 + 8 + 4;
     /// Attributes of a file or directory.
     pub(super) const OF_FILE: u32 = 1 << Self::KIND | 1 << Self::SIZE | 1 << Self::MAX_READ | 1 << Self::MAX_WRITE;
+    /// Attributes of a file that is to be replaced.
+    pub(super) const OF_TARGET: [u32; 2] = [1 << Self::KIND, 1 << (Self::MODE - 32)];
     /// Attributes of a directory entry.
     pub(super) const OF_ENTRY: u32 = 1 << Self::KIND | 1 << Self::SIZE | 1 << Self::ERROR;
 
@@ -92,20 +102,22 @@ impl Attributes {
             *mask = results.u32()?;
         }
         let mut values = Reader::new(results.opaque()?);
-        let [first, others @ ..] = masks;
+        let [first, second, third] = masks;
+        let wanted = u128::from(third) << 64 | u128::from(second) << 32 | u128::from(first);
         let mut attributes = Self::default();
-        for number in (0..32).filter(|number| first & 1 << number != 0) {
+        for number in (0..96).filter(|number| wanted & 1 << number != 0) {
             match number {
                 Self::KIND => attributes.kind = Some(values.u32()?),
                 Self::SIZE => attributes.size = Some(values.u64()?),
                 Self::ERROR => attributes.error = Some(values.u32()?),
                 Self::MAX_READ => attributes.max_read = Some(values.u64()?),
                 Self::MAX_WRITE => attributes.max_write = Some(values.u64()?),
+                Self::MODE => attributes.mode = Some(values.u32()?),
                 // Never requested.
                 _ => return Err(Error::Results(at)),
             }
         }
-        if others == [0; 2] { Ok(attributes) } else { Err(Error::Results(at)) }
+        Ok(attributes)
     }
 
     /// Returns the kind of file in words.
@@ -164,11 +176,11 @@ impl Compound {
         &mut self.octets
     }
 
-    /// Adds GETATTR for these of the first 32 attributes.
-    pub(super) fn attributes(&mut self, mask: u32) {
+    /// Adds GETATTR for the attributes of a bitmap.
+    pub(super) fn attributes(&mut self, bitmap: &[u32]) {
         let arguments = self.add(GETATTR, "");
-        put_u32(arguments, 1);
-        put_u32(arguments, mask);
+        put_u32(arguments, bitmap.len() as u32);
+        bitmap.iter().for_each(|word| put_u32(arguments, *word));
     }
 
     /// Adds READ; its data comes into a Write chunk.

@@ -1,5 +1,6 @@
 //! Errors of a copy.
 
+use std::time::Duration;
 use std::{fmt, io};
 
 use rpcrdma::reader::EndOfInput;
@@ -14,6 +15,8 @@ pub(crate) enum Error {
     Connect(rpcrdma_verbs::Error),
     /// A call has no reply.
     Call(CallError),
+    /// A call has no reply after this time.
+    TimedOut(Duration),
     /// The RPC was not carried out.
     Reply(ReplyError),
     /// There is no such user.
@@ -39,6 +42,13 @@ pub(crate) enum Error {
     Restarted,
     /// A local file could not be read or written.
     Local(io::Error),
+    /// The copy failed, and the temporary file of this name could not be removed from the server.
+    NotRemoved {
+        /// Its name.
+        name: String,
+        /// The failure of the copy.
+        error: Box<Error>,
+    },
 }
 
 /// An operation that failed.
@@ -55,6 +65,8 @@ pub(crate) struct Status {
 impl Status {
     /// The server's lease time is not over since it started (RFC 7530 section 9.6.2).
     pub(crate) const GRACE: u32 = 10_013;
+    /// There is no such file.
+    pub(crate) const NO_ENTRY: u32 = 2;
     /// The server asks to try again later (RFC 7530 section 13.1.1.3).
     pub(crate) const DELAY: u32 = 10_008;
 
@@ -91,6 +103,9 @@ impl fmt::Display for Error {
         match self {
             Self::Connect(error) => write!(f, "no connection: {error}"),
             Self::Call(error) => write!(f, "{error}"),
+            Self::TimedOut(limit) => {
+                write!(f, "no reply within {limit:?} (--timeout): the server or the network to it may be gone")
+            }
             Self::Reply(error) => write!(f, "{error}"),
             Self::User(error) => write!(f, "{error}"),
             Self::Settings(error) => write!(f, "{error}"),
@@ -103,17 +118,14 @@ impl fmt::Display for Error {
             }
             Self::Restarted => f.write_str("the server was restarted meanwhile, and uncommitted data may be lost"),
             Self::Local(error) => write!(f, "{error}"),
+            Self::NotRemoved { name, error } => {
+                write!(f, "{error}; the temporary file {name:?} may remain in that directory of the server")
+            }
         }
     }
 }
 
 impl std::error::Error for Error {}
-
-impl From<CallError> for Error {
-    fn from(error: CallError) -> Self {
-        Self::Call(error)
-    }
-}
 
 impl From<EndOfInput> for Error {
     fn from(end: EndOfInput) -> Self {

@@ -33,13 +33,21 @@ pub(crate) struct Options {
     pub(crate) user: (u32, u32),
     /// Time during which a call is repeated if the server asks to try again later.
     pub(crate) patience: Duration,
+    /// Time after which a call without a reply ends the copy. Also limits the connection set-up, which has 10 s at most.
+    pub(crate) timeout: Duration,
     /// Versions of RPC-over-RDMA to use.
     pub(crate) versions: Versions,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { depth: 4, user: (0, 0), patience: Duration::from_secs(120), versions: Versions::ONE }
+        Self {
+            depth: 4,
+            user: (0, 0),
+            patience: Duration::from_secs(120),
+            timeout: Duration::from_secs(60),
+            versions: Versions::ONE,
+        }
     }
 }
 
@@ -49,6 +57,7 @@ pub(crate) struct Nfs4<V: Provider> {
     user: AuthSys<'static>,
     depth: usize,
     patience: Duration,
+    timeout: Duration,
 }
 
 /// A file or directory on the server.
@@ -61,15 +70,19 @@ pub(crate) struct Found {
 
 /// Maximum length of the data of one READ or WRITE.
 const MOST_DATA: u64 = 1 << 20;
+/// Maximum time for setting up a connection.
+const LONGEST_SET_UP: Duration = Duration::from_secs(10);
 
 impl<V: Provider> Nfs4<V> {
     pub(crate) fn connect(verbs: &V, address: SocketAddr, options: &Options) -> Result<Self, Error> {
         let depth = options.depth.clamp(1, Settings::client().calls());
+        let timeout = options.timeout;
         let builder = Settings::client().to_builder().calls(depth).versions(options.versions);
+        let builder = builder.timeout(Some(timeout)).connect_timeout(LONGEST_SET_UP.min(timeout));
         let settings = builder.build().map_err(Error::Settings)?;
         let client = Client::connect(verbs, address, &settings).map_err(Error::Connect)?;
         let user = AuthSys::new(b"nfs4-cp", options.user.0, options.user.1, &[]).map_err(Error::User)?;
-        Ok(Self { client, user, depth: depth as usize, patience: options.patience })
+        Ok(Self { client, user, depth: depth as usize, patience: options.patience, timeout })
     }
 
     /// The version of RPC-over-RDMA of the connection.
@@ -81,7 +94,7 @@ impl<V: Provider> Nfs4<V> {
     pub(crate) fn look_up(&self, path: &[String]) -> Result<Found, Error> {
         let mut compound = Compound::walk(path);
         compound.add(GETFH, "");
-        compound.attributes(Attributes::OF_FILE);
+        compound.attributes(&[Attributes::OF_FILE]);
         let call = self.run(&compound)?;
         let mut results = compound.results(&call)?;
         let handle = results.of(GETFH)?.opaque()?.to_vec();
@@ -122,7 +135,7 @@ impl<V: Provider> Nfs4<V> {
         let mut patience = Patience::new(self.patience);
         loop {
             let (call, outcome) = pending.wait();
-            outcome?;
+            outcome.map_err(|error| self.unanswered(error))?;
             match compound.results(&call) {
                 Ok(_) => return Ok(call),
                 // Its sequence number has been used.
@@ -133,10 +146,18 @@ impl<V: Provider> Nfs4<V> {
         }
     }
 
+    /// Names the limit of a call that timed out.
+    fn unanswered(&self, error: CallError) -> Error {
+        match error {
+            CallError::TimedOut(_) => Error::TimedOut(self.timeout),
+            error => Error::Call(error),
+        }
+    }
+
     /// Waits for everything in flight, whatever the outcome: if a call were given up, its memory would be gone when the
     /// server accesses it. If a call had no reply, no other reply will come on this connection.
     fn abandon<T>(&self, done: &Result<T, Error>, flights: &mut VecDeque<Transfer<V>>) {
-        if matches!(done, Err(Error::Call(_))) {
+        if matches!(done, Err(Error::Call(_) | Error::TimedOut(_))) {
             self.client.connection().disconnect();
         }
         for transfer in flights.drain(..) {

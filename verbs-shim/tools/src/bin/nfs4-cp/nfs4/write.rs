@@ -1,4 +1,6 @@
-//! Copying to the server: OPEN, WRITEs (RFC 7530 section 16.36) from Read chunks, COMMIT, CLOSE.
+//! Copying to the server: OPEN, WRITEs (RFC 7530 section 16.36) from Read chunks, COMMIT, CLOSE, RENAME.
+//!
+//! The data goes into a temporary file beside the target, so a copy that fails leaves the target as it was.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, RandomState};
@@ -9,11 +11,14 @@ use rpcrdma::Reader;
 use rpcrdma_verbs::{Call, Provider};
 
 use super::compound::{
-    Attributes, CLOSE, COMMIT, Compound, DELEGRETURN, GETATTR, GETFH, OPEN, OPEN_CONFIRM, SETCLIENTID,
-    SETCLIENTID_CONFIRM, StateId, WRITE,
+    Attributes, CLOSE, COMMIT, Compound, DELEGRETURN, GETATTR, GETFH, OPEN, OPEN_CONFIRM, REMOVE, RENAME, SAVEFH,
+    SETCLIENTID, SETCLIENTID_CONFIRM, StateId, WRITE,
 };
 use super::xdr::{put_opaque, put_u32, put_u64};
-use super::{Error, Found, MOST_DATA, Nfs4, Patience, Transfer};
+use super::{Error, Found, MOST_DATA, Nfs4, Patience, Status, Transfer};
+
+/// Permissions of a new file.
+const NEW_FILE: u32 = 0o644;
 
 /// A file that is open for writing, and empty.
 struct Open {
@@ -36,10 +41,56 @@ struct Opened {
 type Verifier = [u8; 8];
 
 impl<V: Provider> Nfs4<V> {
-    /// Creates or empties a file, and writes the source to it, up to its end.
+    /// Creates or replaces a file with the octets of the source, up to its end. A file that is replaced keeps its
+    /// permissions.
     pub(crate) fn write(&self, path: &[String], source: &mut impl Read) -> Result<u64, Error> {
+        let mode = self.replaceable(path)?;
         let client = self.identify()?;
-        let mut open = self.open(client, path)?;
+        let (name, directory) = path.split_last().map_or(("", path), |(name, directory)| (name.as_str(), directory));
+        let temporary = format!(".nfs4-cp-{:016x}", RandomState::new().hash_one(0));
+        let written = self.write_file(client, &[directory, std::slice::from_ref(&temporary)].concat(), mode, source);
+        let renamed = written.and_then(|octets| self.rename(directory, &temporary, name).map(|()| octets));
+        renamed.map_err(|error| self.remove(directory, temporary, error))
+    }
+
+    /// Returns the permissions for the file at the path: of the file that is there, if there is one.
+    fn replaceable(&self, path: &[String]) -> Result<u32, Error> {
+        let mut compound = Compound::walk(path);
+        compound.attributes(&Attributes::OF_TARGET);
+        let call = match self.run(&compound) {
+            Err(Error::Status(status)) if status.number == Status::NO_ENTRY => return Ok(NEW_FILE),
+            call => call?,
+        };
+        let attributes = Attributes::decode(compound.results(&call)?.of(GETATTR)?)?;
+        match attributes.kind {
+            Some(1) => Ok(attributes.mode.unwrap_or(NEW_FILE)),
+            _ => Err(Error::NotAFile(attributes.kind_name())),
+        }
+    }
+
+    fn rename(&self, directory: &[String], from: &str, to: &str) -> Result<(), Error> {
+        let mut compound = Compound::walk(directory);
+        compound.add(SAVEFH, "");
+        let arguments = compound.add(RENAME, to);
+        put_opaque(arguments, from.as_bytes());
+        put_opaque(arguments, to.as_bytes());
+        self.run(&compound).map(drop)
+    }
+
+    /// Removes the temporary file of a copy that failed. Returns the error to report.
+    fn remove(&self, directory: &[String], name: String, error: Error) -> Error {
+        let mut compound = Compound::walk(directory);
+        put_opaque(compound.add(REMOVE, &name), name.as_bytes());
+        match self.run(&compound) {
+            Ok(_) => error,
+            Err(Error::Status(status)) if status.number == Status::NO_ENTRY => error,
+            Err(_) => Error::NotRemoved { name, error: Box::new(error) },
+        }
+    }
+
+    /// Creates a file, and writes the source to it.
+    fn write_file(&self, client: u64, path: &[String], mode: u32, source: &mut impl Read) -> Result<u64, Error> {
+        let mut open = self.open(client, path, mode)?;
         let mut flights = VecDeque::new();
         let written = self.write_all(&open, source, &mut flights);
         self.abandon(&written, &mut flights);
@@ -72,11 +123,11 @@ impl<V: Provider> Nfs4<V> {
         Ok(client)
     }
 
-    fn open(&self, client: u64, path: &[String]) -> Result<Open, Error> {
+    fn open(&self, client: u64, path: &[String], mode: u32) -> Result<Open, Error> {
         let mut patience = Patience::new(self.patience);
         let mut sequence = 0;
         let (compound, call) = loop {
-            let compound = open_compound(client, sequence, path);
+            let compound = open_compound(client, sequence, path, mode);
             match self.run(&compound) {
                 Ok(call) => break (compound, call),
                 Err(Error::Status(status)) if patience.is_left(&status) => {
@@ -225,12 +276,12 @@ fn same(verifier: &mut Option<Verifier>, other: Verifier) -> Result<(), Error> {
     if *verifier.get_or_insert(other) == other { Ok(()) } else { Err(Error::Restarted) }
 }
 
-/// COMPOUND that opens a file in the directory at the path, creating or emptying it.
-fn open_compound(client: u64, sequence: u32, path: &[String]) -> Compound {
+/// COMPOUND that creates and opens the file at the path.
+fn open_compound(client: u64, sequence: u32, path: &[String], mode: u32) -> Compound {
     const WRITE_ONLY: u32 = 2;
     const DENY_NOTHING: u32 = 0;
     const CREATE: u32 = 1;
-    const UNCHECKED: u32 = 0;
+    const GUARDED: u32 = 1;
     const CLAIM_NULL: u32 = 0;
     let (name, directory) = path.split_last().map_or(("", path), |(name, directory)| (name.as_str(), directory));
     let mut compound = Compound::walk(directory);
@@ -241,17 +292,17 @@ fn open_compound(client: u64, sequence: u32, path: &[String]) -> Compound {
     put_u64(arguments, client);
     put_opaque(arguments, b"nfs4-cp");
     put_u32(arguments, CREATE);
-    put_u32(arguments, UNCHECKED);
+    put_u32(arguments, GUARDED);
     // The attributes size, 0, and mode.
     for word in [2, 1 << 4, 1 << (33 - 32), 12] {
         put_u32(arguments, word);
     }
     put_u64(arguments, 0);
-    put_u32(arguments, 0o644);
+    put_u32(arguments, mode & 0o777);
     put_u32(arguments, CLAIM_NULL);
     put_opaque(arguments, name.as_bytes());
     compound.add(GETFH, "");
-    compound.attributes(Attributes::OF_FILE);
+    compound.attributes(&[Attributes::OF_FILE]);
     compound
 }
 

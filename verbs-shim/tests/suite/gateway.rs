@@ -1,0 +1,167 @@
+//! The example gateway, between a client over the loopback and a small server over TCP.
+
+#[path = "../../examples/gateway.rs"]
+#[allow(dead_code, reason = "it has a main of its own")]
+mod example;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use rpcrdma_dissector::Form;
+use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
+use rpcrdma_verbs::{Call, Client, Server, Settings};
+
+use crate::dissected::{File, dissect};
+use example::Gateway;
+
+const ADDRESS: &str = "192.0.2.2:20049";
+const NFS: u32 = 100_003;
+const CALLBACK: u32 = 0x4000_0001;
+const NULL: u32 = 0;
+const READ: u32 = 6;
+const WRITE: u32 = 7;
+
+fn octets(words: &[u32]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_be_bytes()).collect()
+}
+
+fn word(octets: &[u8], index: usize) -> u32 {
+    u32::from_be_bytes(octets[4 * index..4 * index + 4].try_into().unwrap())
+}
+
+fn data(length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8).collect()
+}
+
+/// Receives a record, or nothing at the end of the connection.
+fn receive(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut header = [0; 4];
+    stream.read_exact(&mut header).ok()?;
+    let mut message = vec![0; (u32::from_be_bytes(header) & !(1 << 31)) as usize];
+    stream.read_exact(&mut message).unwrap();
+    Some(message)
+}
+
+/// Sends a record in two fragments.
+fn send(stream: &mut TcpStream, message: &[u8]) {
+    let (first, last) = message.split_at(message.len() / 3);
+    stream.write_all(&[&octets(&[first.len() as u32]), first].concat()).unwrap();
+    stream.write_all(&[&octets(&[1 << 31 | last.len() as u32]), last].concat()).unwrap();
+}
+
+/// Serves a connection: READ of any file, WRITE, whose data comes back in READ's place, and NULL, which calls back first.
+fn serve(mut stream: TcpStream) {
+    while let Some(call) = receive(&mut stream) {
+        assert_eq!((word(&call, 1), word(&call, 3)), (0, NFS));
+        let accepted = [word(&call, 0), 1, 0, 0, 0, 0];
+        // The arguments follow a header without credentials: a handle of four octets, offset, count.
+        let results = match word(&call, 5) {
+            NULL => {
+                send(&mut stream, &octets(&[77, 0, 2, CALLBACK, 1, 0, 0, 0, 0, 0]));
+                let answer = receive(&mut stream).unwrap();
+                assert_eq!(answer, octets(&[77, 1, 0, 0, 0, 0]));
+                Vec::new()
+            }
+            READ => {
+                let count = word(&call, 14);
+                let data = data(count as usize);
+                let padding = vec![0; data.len().next_multiple_of(4) - data.len()];
+                [octets(&[0, 0, count, 1, count]), data, padding].concat()
+            }
+            WRITE => {
+                let count = word(&call, 14);
+                assert_eq!(call[4 * 17..][..count as usize], data(count as usize));
+                octets(&[0, 0, 0, count, 2, 0, 0])
+            }
+            procedure => panic!("procedure {procedure}"),
+        };
+        send(&mut stream, &[octets(&accepted), results].concat());
+    }
+}
+
+/// Starts a server at a TCP address of this computer.
+fn serve_tcp() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || listener.incoming().for_each(|stream| drop(thread::spawn(|| serve(stream.unwrap())))));
+    address
+}
+
+/// Runs a test with a gateway to a server.
+fn with_gateway(fabric: &Fabric, server: SocketAddr, test: impl FnOnce(&Adapter)) {
+    let [here, there] = [1, 2].map(|last| fabric.adapter([192, 0, 2, last].into()).unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_io().build().unwrap();
+    let settings = Gateway::<Adapter>::settings().unwrap();
+    let listening = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
+    let (stop, gateway) = (listening.stopper(), Gateway::new(server, runtime.handle().clone()));
+    thread::scope(|scope| {
+        let served = scope.spawn(|| listening.serve(&gateway));
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| test(&here)));
+        stop.stop();
+        served.join().unwrap().unwrap();
+        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    });
+}
+
+fn client(here: &Adapter) -> Client<Adapter> {
+    let settings = Settings::client().to_builder().served(2).timeout(Some(Duration::from_secs(20))).build().unwrap();
+    Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap()
+}
+
+fn read(client: &Client<Adapter>, count: u32) -> Vec<u8> {
+    let mut call = Call::rpc(NFS, 3, READ).with_results_length(20).with_result(vec![0; count as usize]);
+    call.message().push(&octets(&[4, 1, 0, 0, count]));
+    client.call(&mut call).unwrap();
+    assert_eq!(call.accepted().unwrap(), octets(&[0, 0, count, 1, count]));
+    call.result(0).to_vec()
+}
+
+#[test]
+fn a_gateway_passes_calls_to_tcp_and_the_data_of_replies_to_rdma_and_callbacks_back() {
+    const COUNTS: [u32; 5] = [0, 1, 1000, 65_537, 1 << 20];
+    let file = File::default();
+    let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
+    with_gateway(&fabric, serve_tcp(), |here| {
+        let client = client(here);
+        for count in COUNTS {
+            assert!(read(&client, count) == data(count as usize), "{count}");
+            let mut call = Call::rpc(NFS, 3, WRITE).with_results_length(28);
+            call.message().push(&octets(&[4, 1, 0, 0, count, 0, count]));
+            call.message().push_item(data(count as usize));
+            client.call(&mut call).unwrap();
+            assert_eq!(call.accepted().unwrap(), octets(&[0, 0, 0, count, 2, 0, 0]));
+        }
+        let called = client.connection().clone();
+        let callback = thread::spawn(move || {
+            let mut request = called.request(Duration::from_secs(20)).unwrap().unwrap();
+            assert_eq!(request.decode().unwrap().0.program, CALLBACK);
+            request.accept();
+            request.answer().unwrap();
+        });
+        client.call(&mut Call::rpc(NFS, 3, NULL)).unwrap();
+        callback.join().unwrap();
+    });
+    fabric.end_capture().unwrap();
+    let found = dissect(&file.octets());
+    assert!(found.broken.is_empty(), "{:?}", found.broken);
+    let is_read =
+        |called: Option<rpcrdma_dissector::nfs::Procedure>| called.is_some_and(|known| known.procedure == READ);
+    let reads = found.transactions.iter().filter(|transaction| is_read(transaction.procedure));
+    let forms: Vec<_> = reads.map(|read| read.reply.as_ref().unwrap().form).collect();
+    assert_eq!(forms[1..], [Form::Chunked; 4], "the data went by RDMA Write");
+}
+
+#[test]
+fn a_client_of_a_gateway_loses_its_connection_with_the_server() {
+    // A server that takes a call and closes the connection.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || drop(receive(&mut listener.accept().unwrap().0)));
+    with_gateway(&Fabric::new(), address, |here| {
+        let client = client(here);
+        let lost = client.call(&mut Call::rpc(NFS, 3, READ)).unwrap_err();
+        assert!(matches!(lost, rpcrdma_verbs::CallError::Lost(..)), "{lost}");
+    });
+}
