@@ -193,7 +193,8 @@ struct OpenedInputs {
 impl OpenedInputs {
     fn open(path: &Path) -> io::Result<Self> {
         let file = if is_stdin(path) { stdin()? } else { File::open(path)? };
-        let is_live = !file.metadata()?.is_file();
+        // Windows has no metadata of pipes.
+        let is_live = !file.metadata().is_ok_and(|metadata| metadata.is_file());
         Ok(Self { file, is_live })
     }
 }
