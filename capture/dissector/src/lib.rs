@@ -84,6 +84,7 @@ pub use events::Events;
 pub use file::{Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, Reader, Time};
 pub use input::hexdump::{HexDump, HexError};
 pub use input::send::lone_message;
+pub use input::values;
 pub use link::{Address, Carrier, MirrorEncapsulation, MirrorSession, Other};
 pub use rpc::arguments::OperationArguments;
 pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};

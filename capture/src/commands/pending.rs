@@ -8,10 +8,11 @@ use clap::Args;
 use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::format::time::ShownTimes;
 use rpcrdma_dissector::output::pending::{self, Pending, PendingCall};
+use rpcrdma_dissector::values::duration;
 use rpcrdma_dissector::{Config, Event, Files, Side, Time};
 
 use super::separate::{Separable, SeparateForm};
-use crate::arguments::{Color, InputArguments, TimeArguments, duration};
+use crate::arguments::{Color, InputArguments, TimeArguments};
 use crate::conclusion::Conclusion;
 use crate::failure::Failure;
 use crate::filters::Filters;
@@ -84,7 +85,8 @@ impl Watched {
                         self.calls.insert((call.connection, call.requester, call.xid), call);
                     }
                     _ => {
-                        let replied = (message.connection, message.sender.other(), message.xid());
+                        let replied =
+                            (message.connection, message.sender.other(), message.rdma_xid().unwrap_or_default());
                         if self.calls.contains_key(&replied) {
                             self.replied.insert(replied);
                         }

@@ -7,10 +7,11 @@ use rpcrdma_dissector::Config;
 use rpcrdma_dissector::output::csv::CsvTable;
 use rpcrdma_dissector::output::format::screen::Screen;
 use rpcrdma_dissector::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
+use rpcrdma_dissector::values::duration;
 
 use super::separate::{Separable, SeparateForm};
 use super::table::table;
-use crate::arguments::{Color, InputArguments, duration};
+use crate::arguments::{Color, InputArguments};
 use crate::conclusion::Conclusion;
 use crate::failure::Failure;
 use crate::filters::Filters;

@@ -2,14 +2,14 @@
 
 use std::io;
 
-use dissector::output::explain::{self, ExplainedRpc, Explanations};
+use dissector::output::explain::{self, Explanations};
 use dissector::output::file_names::FileNames;
 use dissector::output::report;
 use dissector::{Checker, Event, StepsWanted};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::row::Row;
+use crate::row::{Row, key, record};
 use crate::source::Source;
 
 /// Columns of the text.
@@ -68,13 +68,13 @@ impl Explaining {
     /// The RPC, once the capture was read.
     pub(crate) fn finish(mut self) -> io::Result<Option<Explained>> {
         let rpcs = core::mem::take(&mut self.explanations).into_rpcs();
-        let Some(rpc) = rpcs.iter().find(|rpc| is_same(&self.row, rpc)) else { return Ok(None) };
+        let Some(rpc) = rpcs.iter().find(|rpc| key(&rpc.transaction) == self.row.key()) else { return Ok(None) };
         let files = self.source.files();
-        let (mut record, mut text) = (Vec::new(), Vec::new());
-        explain::write_json(&mut record, rpc, files, &mut self.names)?;
+        let record = record(|line| explain::write_json(line, rpc, files, &mut self.names))?;
+        let mut text = Vec::new();
         explain::lines(&mut text, rpc, (files, &self.names), WIDTH, false)?;
         Ok(Some(Explained {
-            record: RawValue::from_string(String::from_utf8_lossy(&record).trim_end().to_owned())?,
+            record,
             text: String::from_utf8_lossy(&text).into_owned(),
             ladder: report::ladder(&rpc.transaction, files),
         }))
@@ -88,10 +88,4 @@ fn is_of(row: &Row, event: &Event) -> bool {
         Event::Recovery(recovered) => (recovered.connection, recovered.xid) == (row.connection, Some(row.xid)),
         _ => false,
     }
-}
-
-fn is_same(row: &Row, rpc: &ExplainedRpc) -> bool {
-    let frame = |half: &Option<dissector::Half>| half.as_ref().map(|half| half.stamp.frame);
-    let transaction = &rpc.transaction;
-    (frame(&transaction.call), frame(&transaction.reply)) == (row.call.map(u64::from), row.reply.map(u64::from))
 }

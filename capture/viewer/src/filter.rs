@@ -2,6 +2,8 @@
 //!
 //! Words are joined by "and"; the same word several times, or values with commas, by "or", as options of the command line are.
 
+use dissector::values::{duration, xid};
+
 use crate::names::Names;
 use crate::row::Row;
 
@@ -28,7 +30,7 @@ pub(crate) const KEYS: [(&str, &str); 11] = [
     ("frame", ""),
 ];
 
-/// What a row has to be.
+/// Condition that a row meets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     op: Vec<String>,
@@ -81,7 +83,7 @@ impl Filter {
             "status" => self.status.extend(values(value)),
             "file" => self.file.push(value.to_owned()),
             "connection" => self.connection.extend(numbers(value, |text| text.parse::<u32>().ok()).map_err(wrong)?),
-            "xid" => self.xid.extend(numbers(value, xid).map_err(wrong)?),
+            "xid" => self.xid.extend(numbers(value, |text| xid(text).ok()).map_err(wrong)?),
             "frame" => self.frame.extend(numbers(value, |text| text.parse::<u64>().ok()).map_err(wrong)?),
             "slower" | "slower-than" => self.slower = Some(duration(value).map_err(wrong)?),
             "since" => self.since = Some(after_first(value).map_err(wrong)?),
@@ -173,30 +175,6 @@ fn values(text: &str) -> impl Iterator<Item = String> {
 
 fn numbers<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, &'static str> {
     text.split(',').map(|text| parse(text).ok_or("not a number")).collect()
-}
-
-/// An XID: hexadecimal with `0x`, otherwise decimal.
-pub(crate) fn xid(text: &str) -> Option<u32> {
-    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => u32::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    }
-}
-
-/// Nanoseconds of `50ms`.
-fn duration(text: &str) -> Result<u64, &'static str> {
-    const WRONG: &str = "not a time such as 50ms or 1.5s";
-    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).ok_or(WRONG)?;
-    let (number, unit) = text.split_at_checked(unit).ok_or(WRONG)?;
-    let scale = match unit {
-        "ns" => 1.0,
-        "us" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => return Err(WRONG),
-    };
-    let number: f64 = number.parse().map_err(|_| WRONG)?;
-    if number.is_finite() && number >= 0.0 { Ok((number * scale).round() as u64) } else { Err(WRONG) }
 }
 
 /// Nanoseconds of `+12.5`, seconds after the first frame.

@@ -218,7 +218,7 @@ impl RpcPass {
         self.0.as_mut().map_or(Ok(false), |explaining| explaining.step(frames)).map_err(text)
     }
 
-    /// What was found; `null` without the RPC.
+    /// The RPC with all that is known of it; `null` if it was not found.
     ///
     /// # Errors
     /// A text for the user.

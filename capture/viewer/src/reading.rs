@@ -6,11 +6,11 @@ use dissector::output::diagnosis::{Diagnoser, Diagnosis};
 use dissector::output::file_names::FileNames;
 use dissector::output::findings::Findings;
 use dissector::output::transactions;
-use dissector::{Checker, Config, Event, Files, Found, RecoveryKind, StepsWanted, Transaction};
+use dissector::{Checker, Config, Event, Files, RecoveryKind, StepsWanted, Transaction};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::row::{Row, TransactionRecord};
+use crate::row::{Row, TransactionRecord, record};
 use crate::source::Source;
 use crate::table::Table;
 
@@ -93,7 +93,7 @@ impl Reading {
             while let Some(found) = checker.finding() {
                 diagnoser.finding(&found);
                 match findings.len() < FINDINGS {
-                    true => findings.push(finding(&found, files)?),
+                    true => findings.push(record(|line| Findings::json().finding(line, &found, files))?),
                     false => *findings_left_out += 1,
                 }
             }
@@ -177,10 +177,4 @@ fn row(
     let row = Row::new(&record, &file, &mut table.names);
     table.push(row);
     Ok(())
-}
-
-fn finding(found: &Found, files: &Files) -> io::Result<Box<RawValue>> {
-    let mut line = Vec::new();
-    Findings::json().finding(&mut line, found, files)?;
-    Ok(RawValue::from_string(String::from_utf8_lossy(&line).trim_end().to_owned())?)
 }

@@ -1,9 +1,12 @@
 //! An RPC in the table. Its numbers are read from the record that `rpcrdma transactions --json` prints.
 
 use std::borrow::Cow;
+use std::io;
 use std::num::NonZeroU64;
 
+use dissector::{Half, Transaction};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::names::{Name, Names};
 
@@ -68,6 +71,22 @@ struct StatusRecord<'a> {
     number: Option<u32>,
 }
 
+/// Connection, XID, and the frames of call and reply.
+pub(crate) type RpcKey = (u32, u32, Option<u64>, Option<u64>);
+
+/// The [key](Row::key) of an RPC that was read again.
+pub(crate) fn key(transaction: &Transaction) -> RpcKey {
+    let frame = |half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame);
+    (transaction.connection, transaction.xid, frame(&transaction.call), frame(&transaction.reply))
+}
+
+/// The record that `write` writes, as the program prints it.
+pub(crate) fn record(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<Box<RawValue>> {
+    let mut line = Vec::new();
+    write(&mut line)?;
+    Ok(RawValue::from_string(String::from_utf8_lossy(&line).trim_end().to_owned())?)
+}
+
 /// An RPC in the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
@@ -110,7 +129,7 @@ impl Row {
         let recovery = record.recovery.as_ref();
         Self {
             connection: record.connection,
-            xid: crate::filter::xid(&record.rdma_xid).unwrap_or_default(),
+            xid: dissector::values::xid(&record.rdma_xid).unwrap_or_default(),
             time: record.time_ns.unwrap_or_default(),
             latency: record.latency_ns,
             phases: record.phases,
@@ -130,6 +149,11 @@ impl Row {
             written: record.rdma_write_octets,
             has_failed,
         }
+    }
+
+    /// Properties that tell the RPC from all others of the capture.
+    pub(crate) fn key(&self) -> RpcKey {
+        (self.connection, self.xid, self.call.map(u64::from), self.reply.map(u64::from))
     }
 
     /// `true` for a call without a reply.

@@ -13,7 +13,7 @@ use dissector::output::transactions;
 use dissector::{Checker, Event, Files, Frame, StepsWanted, Transaction};
 use serde::Deserialize;
 
-use crate::row::Row;
+use crate::row::{Row, RpcKey, key};
 use crate::source::Source;
 
 /// Format of a file to save.
@@ -28,13 +28,10 @@ pub(crate) enum Format {
     Annotated,
 }
 
-/// Properties that tell an RPC from all others of a capture.
-type Key = (u32, u32, Option<u64>, Option<u64>);
-
 /// Writes the selected RPCs.
 pub(crate) struct Saving {
     source: Source,
-    selected: HashSet<Key>,
+    selected: HashSet<RpcKey>,
     /// The first and the last frame of the selected RPCs.
     frames: (u64, u64),
     writer: Option<Writer>,
@@ -68,8 +65,8 @@ impl Saving {
     pub(crate) fn new<'a>(source: Source, format: Format, rows: impl Iterator<Item = &'a Row>) -> io::Result<Self> {
         let (mut selected, mut frames) = (HashSet::new(), (u64::MAX, 0));
         for row in rows {
-            let (call, reply) = (row.call.map(u64::from), row.reply.map(u64::from));
-            selected.insert((row.connection, row.xid, call, reply));
+            let (.., call, reply) = row.key();
+            selected.insert(row.key());
             for frame in [call, reply].into_iter().flatten() {
                 frames = (frames.0.min(frame), frames.1.max(frame));
             }
@@ -141,11 +138,6 @@ impl Saving {
     pub(crate) fn take(&self) -> Vec<u8> {
         core::mem::take(&mut *self.written.0.borrow_mut())
     }
-}
-
-fn key(transaction: &Transaction) -> Key {
-    let frame = |half: &Option<dissector::Half>| half.as_ref().map(|half| half.stamp.frame);
-    (transaction.connection, transaction.xid, frame(&transaction.call), frame(&transaction.reply))
 }
 
 fn csv(

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::filter::KEYS;
+use crate::row::record;
 
 /// The diagnosis: the record, and the words of the report.
 #[derive(Serialize)]
@@ -14,7 +15,7 @@ pub(crate) struct ShownDiagnosis<'a> {
     /// As `rpcrdma diagnose --json` prints it.
     record: Box<RawValue>,
     summary: Vec<String>,
-    /// What is said without a cause.
+    /// Sentence for a diagnosis without a cause.
     sound: Option<String>,
     causes: Vec<ShownCause<'a>>,
     limits: &'a [String],
@@ -36,10 +37,8 @@ struct ShownCause<'a> {
 
 impl<'a> ShownDiagnosis<'a> {
     pub(crate) fn new(diagnosis: &'a Diagnosis) -> io::Result<Self> {
-        let mut record = Vec::new();
-        diagnosis.write_json(&mut record)?;
         Ok(Self {
-            record: RawValue::from_string(String::from_utf8_lossy(&record).trim_end().to_owned())?,
+            record: record(|line| diagnosis.write_json(line))?,
             summary: diagnosis.summary(),
             sound: diagnosis.causes.is_empty().then(|| diagnosis.nothing_stands_out()),
             causes: diagnosis.causes.iter().map(ShownCause::new).collect(),

@@ -1,4 +1,5 @@
-//! One Send by itself, as people copy it from other tools.
+//! Input that people write: one Send by itself, as they copy it from other tools, and values of options.
 
 pub(crate) mod hexdump;
 pub(crate) mod send;
+pub mod values;

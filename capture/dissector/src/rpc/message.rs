@@ -292,8 +292,7 @@ impl Message {
     }
 
     /// `rdma_xid`; 0 where that cannot be read.
-    #[must_use]
-    pub fn xid(&self) -> u32 {
+    pub(crate) fn xid(&self) -> u32 {
         self.rdma_xid().unwrap_or(0)
     }
 

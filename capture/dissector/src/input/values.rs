@@ -1,0 +1,64 @@
+//! Values as people write them in options and filters.
+
+/// Nanoseconds of a time with its unit, such as `50ms` or `1.5s`.
+///
+/// # Errors
+/// A text that says what is expected.
+pub fn duration(text: &str) -> Result<u64, &'static str> {
+    const WRONG: &str = "not a time such as 50ms or 1.5s";
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(unit).ok_or(WRONG)?;
+    let nanoseconds = match unit {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return Err(WRONG),
+    };
+    let number: f64 = number.parse().map_err(|_| WRONG)?;
+    if number.is_finite() && number >= 0.0 { Ok((number * nanoseconds).round() as u64) } else { Err(WRONG) }
+}
+
+/// An XID: hexadecimal after `0x`, otherwise decimal.
+///
+/// # Errors
+/// A text that says what is expected.
+pub fn xid(text: &str) -> Result<u32, &'static str> {
+    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "not a number of 32 bits: 0x5a7a4583, or decimal")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_duration_is_a_number_with_its_unit() {
+        for (text, expected) in [
+            ("50ms", Some(50_000_000)),
+            ("1.5s", Some(1_500_000_000)),
+            ("7us", Some(7000)),
+            ("3ns", Some(3)),
+            ("0s", Some(0)),
+            ("50", None),
+            ("ms", None),
+            ("-1s", None),
+            ("1e3s", None),
+            ("1 h", None),
+            ("infs", None),
+            ("", None),
+        ] {
+            assert_eq!(duration(text).ok(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_xid_is_hexadecimal_or_decimal() {
+        assert_eq!(xid("0x5a7a4583"), Ok(0x5a7a_4583));
+        assert_eq!(xid("1518028163"), Ok(0x5a7b_4583));
+        assert!(xid("5a7a4583").is_err() && xid("0x100000000").is_err() && xid("").is_err());
+    }
+}
