@@ -6,15 +6,6 @@ server() {
     server_ours --nfs
 }
 
-# The first 64 KiB of the echo program's pattern: word number n is n times 0x9e3779b1.
-pattern() {
-    local number word
-    for ((number = 0; number < 16384; number++)); do
-        printf -v word '%08x' $((number * 0x9e3779b1 & 0xffffffff))
-        printf '%b' "\\x${word:0:2}\\x${word:2:2}\\x${word:4:2}\\x${word:6:2}"
-    done
-}
-
 # mount_folder OPTIONS
 mount_folder() {
     limit 60 mount -t nfs -o "rdma,port=$port,soft,timeo=50,retrans=1,retry=0,$1" "$server:/" /mnt

@@ -9,15 +9,6 @@ server() {
     kill -0 "$!" 2>/dev/null || fail "rpcrdma-serve does not stay"
 }
 
-# The first 64 KiB of the echo program's pattern: word number n is n times 0x9e3779b1.
-pattern() {
-    local number word
-    for ((number = 0; number < 16384; number++)); do
-        printf -v word '%08x' $((number * 0x9e3779b1 & 0xffffffff))
-        printf '%b' "\\x${word:0:2}\\x${word:2:2}\\x${word:4:2}\\x${word:6:2}"
-    done
-}
-
 client() {
     limit 60 mount -t nfs -o "rdma,port=$((port + 1)),vers=3,nolock,soft,timeo=50,retrans=1,retry=0" "$server:/srv/export" /mnt
     [ "$(limit 60 ls /mnt | tr '\n' ' ')" = "file link scratch " ] || fail "listed wrong"
