@@ -17,7 +17,7 @@ use super::buffers::Buffers;
 use super::call_queue::{QueuePosition, WaitMode};
 use super::resources::{Provider, Resources};
 use super::settings::Settings;
-use super::state::{ConnectionState, Poller};
+use super::state::{ConnectionState, EndReport, Poller};
 use super::thread;
 use super::thread::{Driven, DroppedConnection};
 use crate::message::call::{Call, CallError, Progress};
@@ -97,9 +97,15 @@ impl<V: Provider> SharedConnection<V> {
         self.lock().calling.returned()
     }
 
-    /// Returns the reason for the end of the connection.
+    /// Returns the reason for the end of the connection, as soon as it cannot change any more.
     pub(crate) fn ended(&self) -> Option<Ended> {
-        self.lock().ended.clone()
+        let state = self.lock();
+        state.ended.clone().filter(|_| state.report != EndReport::Open)
+    }
+
+    /// Returns true if the connection is over, even if the reason is not known yet.
+    pub(crate) fn is_over(&self) -> bool {
+        self.lock().ended.is_some()
     }
 
     /// Returns the terms for the calls that this end makes.

@@ -241,10 +241,16 @@ impl<V: Provider> Connection<V> {
         self.shared.host_authentication()
     }
 
-    /// The reason for the end of the connection. `None` while it is open.
+    /// The reason for the end of the connection. `None` while it is open, and for the short time in which it has ended
+    /// and the adapter has not said why: a reason never changes.
     #[must_use]
     pub fn ended(&self) -> Option<Ended> {
         self.shared.ended()
+    }
+
+    /// Returns true if the connection is over, even if the reason is not known yet.
+    pub(crate) fn is_over(&self) -> bool {
+        self.shared.is_over()
     }
 
     /// Returns true if this end has calls of the other side to answer.

@@ -220,7 +220,7 @@ impl<V: Provider> CurrentClient<V> {
     /// Returns the connection, if it has not ended.
     fn client(&self) -> Option<Client<V>> {
         match self {
-            Self::Connected(client) if client.connection().ended().is_none() => Some(client.clone()),
+            Self::Connected(client) if !client.connection().is_over() => Some(client.clone()),
             _ => None,
         }
     }
@@ -349,7 +349,7 @@ impl<V: Provider> Shared<V> {
     fn lost_if_ended(&self) {
         let state = self.lock();
         let CurrentClient::Connected(client) = &state.link else { return };
-        if client.connection().ended().is_some() {
+        if client.connection().is_over() {
             let client = client.clone();
             drop(state);
             self.lost(&client);
