@@ -2,8 +2,8 @@
 //! times, in microseconds.
 
 use rpcrdma_dissector::{
-    Config, Delivery, Dissector, Event, Frame, LinkType, NotTimed, Owed, PacketRun, Reader, RecoveryKind, Side, Step,
-    StepsWanted, Time, Transaction,
+    Config, CreditWaitUnknown, Delivery, Dissector, Event, Frame, LinkType, NotTimed, Owed, PacketRun, Reader,
+    RecoveryKind, Side, Step, StepsWanted, Time, Transaction,
 };
 
 use crate::synthetic::By::{Client, Server};
@@ -234,6 +234,8 @@ fn a_latency_across_a_clock_that_was_set_back_is_unknown() {
     assert_eq!(transactions.iter().map(microseconds).collect::<Vec<_>>(), [None, Some(100)]);
     assert_eq!(transactions[0].phases, Err(NotTimed::ClockSetBack));
     assert!(transactions[0].recovery.is_err() && transactions[0].reply.is_some());
+    let waits: Vec<_> = transactions.iter().map(|transaction| transaction.credit_wait).collect();
+    assert_eq!(waits, [Ok(0), Err(CreditWaitUnknown::ClockSetBack)], "there was one credit before the first reply");
 }
 
 #[test]
