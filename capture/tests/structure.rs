@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each package's folders and files, in the order in which a frame or a call goes through them: each may import those before it.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     (
         "core",
         &[
