@@ -73,6 +73,7 @@ const LAYERS: [(&str, &[&str]); 9] = [
             "moment",
             "manual",
             "interrupt",
+            "live",
             "wireshark",
             "destination",
             "arguments",
