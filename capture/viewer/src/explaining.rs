@@ -57,7 +57,7 @@ impl Explaining {
             }
             checker.event(event);
             while let Some(found) = checker.finding() {
-                if found.connection == row.connection && found.xid == Some(row.xid) {
+                if found.connection == row.kind.connection && found.xid == Some(row.xid) {
                     explanations.finding(&found);
                 }
             }
@@ -83,9 +83,9 @@ impl Explaining {
 
 fn is_of(row: &Row, event: &Event) -> bool {
     match event {
-        Event::Message(message) => (message.connection, message.rdma_xid()) == (row.connection, Some(row.xid)),
-        Event::Transaction(transaction) => (transaction.connection, transaction.xid) == (row.connection, row.xid),
-        Event::Recovery(recovered) => (recovered.connection, recovered.xid) == (row.connection, Some(row.xid)),
+        Event::Message(message) => (message.connection, message.rdma_xid()) == (row.kind.connection, Some(row.xid)),
+        Event::Transaction(transaction) => (transaction.connection, transaction.xid) == (row.kind.connection, row.xid),
+        Event::Recovery(recovered) => (recovered.connection, recovered.xid) == (row.kind.connection, Some(row.xid)),
         _ => false,
     }
 }

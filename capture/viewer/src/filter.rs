@@ -104,10 +104,10 @@ impl Filter {
         self.since.is_none_or(|since| after >= since)
             && self.until.is_none_or(|until| after <= until)
             && self.slower.is_none_or(|least| row.latency.is_some_and(|latency| latency >= least))
-            && is_any(&self.connection, &row.connection)
+            && is_any(&self.connection, &row.kind.connection)
             && is_any(&self.xid, &row.xid)
             && (self.frame.is_empty() || self.frame.iter().any(|frame| spans(row, *frame)))
-            && (!self.is_failed || row.has_failed)
+            && (!self.is_failed || row.kind.has_failed)
             && (!self.is_waiting || row.is_waiting())
             && (!self.is_resent || row.resent > 0 || row.recovery > 0)
             && self.matches_names(row, names)
@@ -115,8 +115,8 @@ impl Filter {
 
     fn matches_names(&self, row: &Row, names: &Names) -> bool {
         let is_named = |wanted: &[String], own: &str| wanted.is_empty() || wanted.iter().any(|name| name == own);
-        is_named(&self.client, names.text(row.client))
-            && is_named(&self.server, names.text(row.server))
+        is_named(&self.client, names.text(row.kind.client))
+            && is_named(&self.server, names.text(row.kind.server))
             && is_named(&self.file, names.text(row.file))
             && (self.op.is_empty() || self.op.iter().any(|name| calls(row, name, names)))
             && (self.status.is_empty() || self.status.iter().any(|name| ended_with(row, name, names)))
@@ -128,24 +128,23 @@ fn calls(row: &Row, name: &str, names: &Names) -> bool {
     let is_named = |own: &str| {
         own.eq_ignore_ascii_case(name) || own.rsplit(' ').next().is_some_and(|own| own.eq_ignore_ascii_case(name))
     };
-    is_named(names.text(row.procedure))
-        || is_named(names.text(row.operation))
-        || names.text(row.operations).split(' ').any(|own| own.eq_ignore_ascii_case(name))
+    is_named(names.text(row.kind.procedure))
+        || is_named(names.text(row.kind.operation))
+        || names.text(row.kind.operations).split(' ').any(|own| own.eq_ignore_ascii_case(name))
 }
 
 /// True if an RPC ended with a status of this name or number.
 fn ended_with(row: &Row, name: &str, names: &Names) -> bool {
-    let own = names.text(row.status);
-    let is_number = row.status_number.is_some_and(|own| name.parse() == Ok(own));
-    let is_success = row.status_number == Some(0) && name.eq_ignore_ascii_case("SUCCESS");
+    let own = names.text(row.kind.status);
+    let is_number = row.kind.status_number.is_some_and(|own| name.parse() == Ok(own));
+    let is_success = row.kind.status_number == Some(0) && name.eq_ignore_ascii_case("SUCCESS");
     (!own.is_empty() && own.eq_ignore_ascii_case(name)) || is_number || is_success
 }
 
 /// True if a frame is between the call and the reply.
 fn spans(row: &Row, frame: u64) -> bool {
-    let (call, reply) = (row.call.map(u64::from), row.reply.map(u64::from));
-    let first = call.or(reply).unwrap_or(u64::MAX);
-    (first..=reply.unwrap_or(first)).contains(&frame)
+    let first = row.call.or(row.reply).unwrap_or(u64::MAX);
+    (first..=row.reply.unwrap_or(first)).contains(&frame)
 }
 
 fn is_any<T: PartialEq>(wanted: &[T], own: &T) -> bool {

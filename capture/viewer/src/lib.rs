@@ -6,8 +6,8 @@
 //!                                                └→ saving       CSV, pcapng
 //! questions ── filter ──→ table, groups, timeline ──→ JSON
 //! ```
-//! Every pass is made of steps, between which the page can ask, show and cancel. Rows are read from the records that the program
-//! prints, so their numbers are the same.
+//! Every pass is made of steps, between which the page can ask, show and cancel. Rows are made of the same `Transaction`s as the records
+//! that the program prints, and `tests/records.rs` compares the two.
 #![forbid(unsafe_code)]
 
 mod capture_files;
@@ -16,6 +16,7 @@ mod filter;
 mod groups;
 mod names;
 mod notable;
+mod packed;
 mod reading;
 mod row;
 mod saving;
@@ -122,11 +123,13 @@ impl Viewer {
     /// The row of the RPC on a connection with an XID whose call or reply is in a frame.
     #[must_use]
     pub fn find(&self, connection: u32, xid: u32, frame: f64) -> Option<u32> {
-        let is_it = |half: Option<core::num::NonZeroU64>| half.is_some_and(|own| u64::from(own) as f64 == frame);
+        let is_it = |half: Option<u64>| half.is_some_and(|own| own as f64 == frame);
         self.reading
             .table
             .rows()
-            .find(|(_, row)| (row.connection, row.xid) == (connection, xid) && (is_it(row.call) || is_it(row.reply)))
+            .find(|(_, row)| {
+                (row.kind.connection, row.xid) == (connection, xid) && (is_it(row.call) || is_it(row.reply))
+            })
             .map(|(index, _)| index)
     }
 
@@ -171,8 +174,8 @@ impl Viewer {
     /// If there is no such row.
     pub fn explain(&self, index: u32) -> Result<RpcPass, String> {
         let row = self.reading.table.row(index).ok_or("there is no such RPC")?;
-        let source = self.again(Explaining::wanted(row));
-        Ok(RpcPass(Some(Explaining::new(source, *row))))
+        let source = self.again(Explaining::wanted(&row));
+        Ok(RpcPass(Some(Explaining::new(source, row))))
     }
 
     /// Begins a pass that saves the selected rows.

@@ -62,7 +62,7 @@ impl io::Write for Written {
 }
 
 impl Saving {
-    pub(crate) fn new<'a>(source: Source, format: Format, rows: impl Iterator<Item = &'a Row>) -> io::Result<Self> {
+    pub(crate) fn new(source: Source, format: Format, rows: impl Iterator<Item = Row>) -> io::Result<Self> {
         let (mut selected, mut frames) = (HashSet::new(), (u64::MAX, 0));
         for row in rows {
             let (.., call, reply) = row.key();

@@ -33,7 +33,7 @@ pub(crate) struct Timeline {
 pub(crate) fn timeline(table: &Table, signs: &Signs, filter: &Filter, intervals: usize) -> Timeline {
     let mut line = Line::new(table, intervals.clamp(1, INTERVALS));
     for (_, row) in table.matching(&filter.of_any_time()) {
-        line.row(row);
+        line.row(&row);
     }
     signs.resent.iter().for_each(|time| line.resent(*time));
     signs.credits.iter().for_each(|(time, credits)| line.granted(*time, *credits));
