@@ -12,7 +12,6 @@ mod filters;
 mod interrupt;
 mod judge;
 mod manual;
-mod moment;
 mod notices;
 mod output;
 mod reading;

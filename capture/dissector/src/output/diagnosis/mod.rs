@@ -92,11 +92,7 @@ impl Diagnoser {
 
     /// Takes an RPC with its [arguments](Transaction::arguments), for a caller that needs them too. Returns the causes that it is the
     /// greatest instance of so far.
-    pub fn transaction(
-        &mut self,
-        transaction: &Transaction,
-        arguments: &[OperationArguments<'_>],
-    ) -> Vec<Cause> {
+    pub fn transaction(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Vec<Cause> {
         let mut greatest = Vec::new();
         self.facts.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
