@@ -23,7 +23,8 @@ async function bundle(entry, define = {}) {
 /** A source of the Content-Security-Policy that permits exactly this text. */
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-const worker = await bundle("web/worker.ts");
+const reader = await bundle("web/reader.ts");
+const worker = await bundle("web/worker.ts", { READER_SOURCE: JSON.stringify(reader) });
 const script = (await bundle("web/main.ts", { WORKER_SOURCE: JSON.stringify(worker) })).replaceAll("</script", "<\\/script");
 const sheets = ["../dissector/src/output/report/page.css", "node_modules/uplot/dist/uPlot.min.css", "web/style.css"];
 const style = (await Promise.all(sheets.map((sheet) => readFile(sheet, "utf8")))).join("\n");

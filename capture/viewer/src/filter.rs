@@ -2,7 +2,8 @@
 //!
 //! Words are joined by "and"; the same word several times, or values with commas, by "or", as options of the command line are.
 
-use dissector::values::{duration, xid};
+use dissector::Time;
+use dissector::values::{Moment, duration, xid};
 
 use crate::names::Names;
 use crate::row::Row;
@@ -42,9 +43,8 @@ pub(crate) struct Filter {
     xid: Vec<u32>,
     frame: Vec<u64>,
     slower: Option<u64>,
-    /// Nanoseconds since the first frame.
-    since: Option<u64>,
-    until: Option<u64>,
+    since: Option<Moment>,
+    until: Option<Moment>,
     is_failed: bool,
     is_waiting: bool,
     is_resent: bool,
@@ -86,11 +86,29 @@ impl Filter {
             "xid" => self.xid.extend(numbers(value, |text| xid(text).ok()).map_err(wrong)?),
             "frame" => self.frame.extend(numbers(value, |text| text.parse::<u64>().ok()).map_err(wrong)?),
             "slower" | "slower-than" => self.slower = Some(duration(value).map_err(wrong)?),
-            "since" => self.since = Some(after_first(value).map_err(wrong)?),
-            "until" => self.until = Some(after_first(value).map_err(wrong)?),
+            "since" => self.since = Some(value.parse().map_err(wrong)?),
+            "until" => self.until = Some(value.parse().map_err(wrong)?),
             _ => return Err(format!("'{key}' is no filter")),
         }
         Ok(())
+    }
+
+    /// Refuses a time that cannot be meant, as the command line does: one without a date that is before the first frame.
+    pub(crate) fn refuse_astray(&self, first: u64) -> Result<(), String> {
+        for (name, moment, what) in [("since", self.since, "all"), ("until", self.until, "nothing")] {
+            if moment.is_some_and(|moment| moment.is_astray(Time(first))) {
+                return Err(format!(
+                    "{name}: this time is before the first frame and selects {what}; write seconds after the first frame as +12.5, \
+                     and a time on another day as 2025-11-21T10:00"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The selected time in nanoseconds since the first frame; `None` where it has no end.
+    pub(crate) fn times(&self, first: u64) -> [Option<u64>; 2] {
+        [self.since, self.until].map(|moment| moment.map(|moment| moment.at(Time(first)).0.saturating_sub(first)))
     }
 
     /// The same at any time.
@@ -100,9 +118,9 @@ impl Filter {
 
     /// True if a row passes. `first` is the time of the first frame.
     pub(crate) fn matches(&self, row: &Row, names: &Names, first: u64) -> bool {
-        let after = row.time.saturating_sub(first);
-        self.since.is_none_or(|since| after >= since)
-            && self.until.is_none_or(|until| after <= until)
+        let (first, time) = (Time(first), Time(row.time));
+        self.since.is_none_or(|since| time >= since.at(first))
+            && self.until.is_none_or(|until| time <= until.at(first))
             && self.slower.is_none_or(|least| row.latency.is_some_and(|latency| latency >= least))
             && is_any(&self.connection, &row.kind.connection)
             && is_any(&self.xid, &row.xid)
@@ -176,13 +194,6 @@ fn numbers<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, &
     text.split(',').map(|text| parse(text).ok_or("not a number")).collect()
 }
 
-/// Nanoseconds of `+12.5`, seconds after the first frame.
-fn after_first(text: &str) -> Result<u64, &'static str> {
-    const WRONG: &str = "not seconds after the first frame, such as +12.5";
-    let number: f64 = text.strip_prefix('+').unwrap_or(text).parse().map_err(|_| WRONG)?;
-    if number.is_finite() && number >= 0.0 { Ok((number * 1e9).round() as u64) } else { Err(WRONG) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,8 +220,21 @@ mod tests {
 
     #[test]
     fn times_are_those_of_the_command_line() {
-        assert_eq!((duration("1.5ms"), duration("0s"), duration("7us")), (Ok(1_500_000), Ok(0), Ok(7000)));
-        assert_eq!((after_first("+12.5"), after_first("0.000000001")), (Ok(12_500_000_000), Ok(1)));
-        assert!(duration("-1s").is_err() && after_first("x").is_err());
+        // 2025-11-21T09:30:00Z
+        let first = 1_763_717_400_000_000_000;
+        let second = 1_000_000_000;
+        let times = |text: &str| Filter::parse(text).map(|filter| filter.times(first));
+        assert_eq!(times("since=+12.5 until=09:31"), Ok([Some(12 * second + second / 2), Some(60 * second)]));
+        assert_eq!(
+            times("since=2025-11-21T10:30:01+01:00 until=\"2025-11-21 09:30:02\""),
+            Ok([Some(second), Some(2 * second)])
+        );
+        assert_eq!(times("until=1763717403.5"), Ok([None, Some(3 * second + second / 2)]));
+        assert!(times("since=soon").is_err_and(|error| error.starts_with("since=soon: not a time")));
+        for (text, is_refused) in
+            [("since=09:29", true), ("until=5", true), ("since=2025-11-20", false), ("since=+0", false)]
+        {
+            assert_eq!(Filter::parse(text).unwrap().refuse_astray(first).is_err(), is_refused, "{text}");
+        }
     }
 }

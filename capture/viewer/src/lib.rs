@@ -33,7 +33,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
 use explaining::Explaining;
-use filter::{FLAGS, Filter, KEYS};
+use filter::{FLAGS, KEYS};
 use reading::Reading;
 use saving::{Format, Saving};
 use shown::ShownDiagnosis;
@@ -148,7 +148,8 @@ impl Viewer {
     /// The word of the filter that is wrong.
     pub fn groups(&self, filter: &str, by: &str) -> Result<String, String> {
         let by = parse(&format!("\"{by}\""))?;
-        json(&groups::groups(&self.reading.table, &Filter::parse(filter)?, by))
+        let table = &self.reading.table;
+        json(&groups::groups(table, &table.filter(filter)?, by))
     }
 
     /// The findings.
@@ -164,7 +165,7 @@ impl Viewer {
     /// # Errors
     /// The word of the filter that is wrong.
     pub fn timeline(&self, filter: &str, intervals: usize) -> Result<String, String> {
-        let filter = Filter::parse(filter)?;
+        let filter = self.reading.table.filter(filter)?;
         json(&timeline::timeline(&self.reading.table, &self.reading.signs, &filter, intervals))
     }
 
@@ -260,6 +261,13 @@ impl SavePass {
 #[wasm_bindgen]
 pub fn filter_words() -> Result<String, String> {
     json(&(KEYS, FLAGS))
+}
+
+/// The places of the page's files in the order of their first frames.
+#[wasm_bindgen]
+#[must_use]
+pub fn order_of_files(count: u32) -> Vec<u32> {
+    capture_files::order(count)
 }
 
 fn text(error: io::Error) -> String {

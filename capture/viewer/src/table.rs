@@ -123,6 +123,13 @@ impl Table {
         (0..).map_while(|index| Some((index, self.row(index)?)))
     }
 
+    /// Reads a filter of this capture; an error names the word.
+    pub(crate) fn filter(&self, text: &str) -> Result<Filter, String> {
+        let filter = Filter::parse(text)?;
+        filter.refuse_astray(self.first)?;
+        Ok(filter)
+    }
+
     /// The rows that pass a filter, in the order of the capture.
     pub(crate) fn matching<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = (u32, Row)> + 'a {
         self.rows().filter(move |(_, row)| filter.matches(row, &self.names, self.first))
@@ -130,7 +137,7 @@ impl Table {
 
     /// The places of the rows that a query selects, in its order.
     pub(crate) fn select(&self, query: &Query) -> Result<Vec<u32>, String> {
-        let filter = Filter::parse(&query.filter)?;
+        let filter = self.filter(&query.filter)?;
         let ranks = self.names.ranks();
         let rank = |name: Name| u64::from(Names::rank(name, &ranks));
         let (mut keys, mut without) = (Vec::new(), Vec::new());

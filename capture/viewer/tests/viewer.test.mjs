@@ -85,6 +85,23 @@ tabbed("a filter selects what the command line selects", async (tab) => {
   assert.match(await tab.textContent("#filter-note"), /'colour' is no filter/);
 });
 
+tabbed("since and until take every time that the command line takes", async (tab) => {
+  await choose(tab, lossy);
+  const all = records("transactions", "--json", lossy);
+  const first = Number(records("diagnose", "--json", lossy)[0].first_ns) / 1e6;
+  const iso = (after) => new Date(first + after * 1000).toISOString().slice(0, -1);
+  for (const [since, until] of [[iso(10).slice(11), iso(15).slice(11)], [iso(10), iso(15).replace("T", " ")], [String((first / 1000 + 10).toFixed(3)), "+15"]]) {
+    await filter(tab, `since=${since} until="${until}"`);
+    const expected = records("transactions", "--json", "--since", since, "--until", until, lossy).length;
+    assert.ok(expected > 0 && expected < all.length, `${since}: ${expected}`);
+    await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${expected} of`);
+    // The brush shows the time that was typed.
+    await tab.waitForFunction(() => document.querySelector(".u-select").getBoundingClientRect().width > 20);
+  }
+  await filter(tab, "since=00:00");
+  assert.match(await tab.textContent("#filter-note"), /before the first frame/);
+});
+
 tabbed("a filter is completed by its words and the names in the capture", async (tab) => {
   await choose(tab, lossy);
   const suggested = async (text) => {
@@ -179,18 +196,33 @@ tabbed("what is saved is what the program writes", async (tab) => {
   assert.equal(records("transactions", "--json", "--op", "READ", await save("annotated")).length, reads);
 });
 
-tabbed("files are one capture in the order of their names, compressed or not", async (tab) => {
-  const parts = [join(folder, "a.pcap"), join(folder, "b.pcap.gz")];
-  copyFileSync(lossy, parts[0]);
-  writeFileSync(parts[1], gzipSync(readFileSync(hangs)));
-  await choose(tab, parts[1], parts[0]);
+tabbed("files are one capture in the order of their first frames, compressed or not", async (tab) => {
+  const [whole, , length] = [readFileSync(lossy), 0, 24];
+  const cut = frameAfter(whole, 700_000);
+  // The second half has the name that comes first.
+  const parts = [join(folder, "a.pcap.gz"), join(folder, "b.pcap")];
+  writeFileSync(parts[0], gzipSync(Buffer.concat([whole.subarray(0, length), whole.subarray(cut)])));
+  writeFileSync(parts[1], whole.subarray(0, cut));
+  await choose(tab, ...parts);
   assert.equal(await tab.textContent("h1"), "NFS over RDMA: 2 files");
-  assert.match(await count(tab), /^146 of 146/);
+  assert.match(await count(tab), /^62 of 62/);
+  await tab.keyboard.press("s");
+  await tab.waitForSelector("#rpc pre");
+  const copied = await tab.$$eval("[data-copy]", (buttons) => buttons.map((button) => button.dataset.copy));
+  assert.ok(copied[1].endsWith(" b.pcap a.pcap.gz"), copied[1]);
+  // As the program reads them.
+  const frames = records("transactions", "--json", ...parts).map(({ call_frame, reply_frame }) => call_frame ?? reply_frame);
   await tab.evaluate(() => { location.hash = "sort=frame&order=ascending"; });
   await tab.waitForSelector("[data-column=frame][aria-sort=ascending]");
-  const frames = records("transactions", "--json", lossy).map(({ call_frame, reply_frame }) => call_frame ?? reply_frame);
   await tab.waitForFunction((first) => document.querySelector(".spacer .row").lastElementChild.textContent === first, String(Math.min(...frames)));
 });
+
+/** Where the first frame after an offset of a pcap begins. */
+function frameAfter(capture, offset) {
+  let at = 24;
+  while (at < offset) at += 16 + capture.readUInt32LE(at + 8);
+  return at;
+}
 
 tabbed("a dropped file is read", async (tab) => {
   const content = readFileSync(lossy).toString("base64");

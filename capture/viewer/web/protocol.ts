@@ -8,9 +8,18 @@ export type Reply =
   | { readonly id: number; readonly error: string }
   | { readonly progress: Progress };
 
+/** A question to the worker that reads ahead: the files, or a buffer to be filled from an offset on. */
+export type ReaderQuestion = { readonly files: readonly File[] } | Wanted;
+export interface Wanted { readonly file: number; readonly offset: number; readonly buffer: ArrayBuffer }
+/** The buffer with what was read; null if it could not be read. */
+export interface Filled { readonly file: number; readonly offset: number; readonly octets: Uint8Array<ArrayBuffer> | null }
+
 /** Questions and their answers. */
 export interface Answers {
-  open(module: Uint8Array<ArrayBuffer>, files: readonly File[]): void;
+  /** Takes files, and says in which order they are read: that of their first frames. */
+  order(module: Uint8Array<ArrayBuffer>, files: readonly File[]): number[];
+  /** Reads the files. */
+  open(): void;
   cancel(): void;
   words(): FilterWords;
   diagnosis(): Diagnosis;
@@ -124,6 +133,9 @@ export interface Finding {
 type Series = readonly (number | null)[];
 export interface Timeline {
   readonly length_ns: number;
+  /** The selected time, since the first frame; null where it has no end. */
+  readonly since_ns: number | null;
+  readonly until_ns: number | null;
   readonly max_ns: Series;
   readonly p50_ns: Series;
   readonly read_octets: Series;
