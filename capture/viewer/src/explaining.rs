@@ -9,6 +9,7 @@ use dissector::{Checker, Event, StepsWanted};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::fields::ShownMessage;
 use crate::row::{Row, key, record};
 use crate::source::Source;
 
@@ -31,6 +32,8 @@ pub(crate) struct Explained {
     record: Box<RawValue>,
     /// As `rpcrdma explain` prints it.
     text: String,
+    /// The messages, field by field.
+    messages: Vec<ShownMessage>,
     /// HTML of the report; null if the capture holds no packet of the RPC.
     ladder: Option<String>,
 }
@@ -68,7 +71,10 @@ impl Explaining {
     /// The RPC, once the capture was read.
     pub(crate) fn finish(mut self) -> io::Result<Option<Explained>> {
         let rpcs = core::mem::take(&mut self.explanations).into_rpcs();
-        let Some(rpc) = rpcs.iter().find(|rpc| key(&rpc.transaction) == self.row.key()) else { return Ok(None) };
+        let Some(rpc) = rpcs.iter().find(|rpc| key(&rpc.transaction) == self.row.key()) else {
+            // A file that has changed since the first pass shows other RPCs, or none.
+            return self.source.errors().last().map_or(Ok(None), |error| Err(io::Error::other(error.clone())));
+        };
         let files = self.source.files();
         let record = record(|line| explain::write_json(line, rpc, files, &mut self.names))?;
         let mut text = Vec::new();
@@ -76,6 +82,7 @@ impl Explaining {
         Ok(Some(Explained {
             record,
             text: String::from_utf8_lossy(&text).into_owned(),
+            messages: rpc.messages.iter().map(ShownMessage::new).collect::<io::Result<_>>()?,
             ladder: report::ladder(&rpc.transaction, files),
         }))
     }

@@ -12,6 +12,7 @@
 
 mod capture_files;
 mod explaining;
+mod fields;
 mod filter;
 mod groups;
 mod names;
@@ -186,7 +187,8 @@ impl Viewer {
     pub fn save(&self, format: &str) -> Result<SavePass, String> {
         let format: Format = parse(&format!("\"{format}\""))?;
         let rows = self.selected.iter().filter_map(|index| self.reading.table.row(*index));
-        Saving::new(self.again(Saving::wanted(format)), format, rows).map(SavePass).map_err(text)
+        let errors = self.reading.errors();
+        Saving::new(self.again(Saving::wanted(format)), errors, format, rows).map(SavePass).map_err(text)
     }
 }
 

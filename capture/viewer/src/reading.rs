@@ -115,6 +115,11 @@ impl Reading {
         self.is_ended = true;
     }
 
+    /// Number of files that could not be read to their end.
+    pub(crate) fn errors(&self) -> usize {
+        self.source.errors().len()
+    }
+
     /// The diagnosis of what was read so far.
     pub(crate) fn diagnosis(&self) -> Diagnosis {
         self.diagnoser.clone().finish(self.source.summary())

@@ -131,3 +131,47 @@ fn a_wrong_filter_changes_nothing() {
     assert!(viewer.select(r#"{"filter":"slower=soon"}"#).unwrap_err().contains("slower=soon"));
     assert_eq!(serde_json::from_str::<Vec<Value>>(&viewer.rows(0, 100).unwrap()).unwrap().len(), before);
 }
+
+/// The RPC in each row of a capture, with all that is known of it.
+fn explained(path: &str) -> Vec<Value> {
+    let viewer = read(path);
+    let count = serde_json::from_str::<Value>(&viewer.progress().unwrap()).unwrap()["rpcs"].as_u64().unwrap();
+    let explain = |index| {
+        let mut pass = viewer.explain(index).unwrap();
+        while pass.step(10_000).unwrap() {}
+        serde_json::from_str(&pass.finish().unwrap()).unwrap()
+    };
+    (0..u32::try_from(count).unwrap().min(40)).map(explain).collect()
+}
+
+#[test]
+fn the_fields_of_a_header_cover_each_of_its_octets_once() {
+    let mut messages = 0;
+    for name in ["nfs41.pcap", "nfs3.pcap", "hangs.pcap"] {
+        for rpc in explained(&format!("{CAPTURES}{name}")) {
+            for message in rpc["messages"].as_array().unwrap() {
+                covers_its_octets(message);
+                messages += 1;
+            }
+        }
+    }
+    assert!(messages > 100, "{messages}");
+}
+
+fn covers_its_octets(message: &Value) {
+    let octets = message["octets"].as_str().unwrap();
+    let fields = message["fields"].as_array().unwrap();
+    let length = octets.len() / 2 + usize::try_from(message["octets_left_out"].as_u64().unwrap()).unwrap();
+    let mut covered = vec![0; length];
+    let is_of_header = |field: &&Value| field["name"] != "Payload stream" && field["is_fault"] == false;
+    for field in fields.iter().filter(is_of_header) {
+        let Some(range) = field["octets"].as_array() else { continue };
+        let at = |place: usize| usize::try_from(range[place].as_u64().unwrap()).unwrap();
+        covered[at(0)..at(1)].iter_mut().for_each(|count| *count += 1);
+        // Octets and value say the same.
+        if field["name"] == "rdma_xid" {
+            assert_eq!(field["value"], format!("0x{}", &octets[2 * at(0)..2 * at(1)]));
+        }
+    }
+    assert!(covered.iter().all(|count| *count == 1), "{}: {covered:?}", message["title"]);
+}

@@ -1,6 +1,6 @@
 // The viewer against the program, as a user meets it.
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -163,6 +163,36 @@ tabbed("one RPC is what explain says of it, and its buttons copy", async (tab) =
   await tab.waitForSelector("#rpc", { state: "hidden" });
 });
 
+tabbed("a field and its octets mark each other, under the pointer and from the keyboard", async (tab) => {
+  await choose(tab, lossy);
+  await tab.keyboard.press("s");
+  await tab.waitForSelector("#rpc .dissected");
+  const message = tab.locator("#rpc .dissected").first();
+  const marked = () => message.evaluate((message) => ({
+    field: [...message.querySelectorAll("[aria-selected=true] .name")].map((name) => name.textContent),
+    octets: [...message.querySelectorAll(".marked")].map((cell) => cell.textContent).join(""),
+    from: Number(message.querySelector(".marked")?.dataset.octet ?? -1),
+  }));
+  const xid = (await tab.textContent("#rpc h2")).match(/0x([0-9a-f]{8})/)[1];
+  // The header of a Send begins with rdma_xid, rdma_vers, rdma_credit and rdma_proc (RFC 8166 section 4.1).
+  await message.locator("[role=option]", { hasText: "rdma_vers" }).hover();
+  assert.deepEqual(await marked(), { field: ["rdma_vers"], octets: "00000001", from: 4 });
+  await message.locator("[data-octet='2']").hover();
+  assert.deepEqual(await marked(), { field: ["rdma_xid"], octets: xid, from: 0 });
+  await message.locator(".fields").focus();
+  for (const [key, from] of [["ArrowDown", 4], ["ArrowDown", 8], ["ArrowUp", 4], ["Home", 0]]) {
+    await tab.keyboard.press(key);
+    assert.equal((await marked()).from, from, key);
+  }
+  await message.locator(".octets").focus();
+  for (const [key, field] of [["ArrowRight", "rdma_xid"], ["ArrowDown", "Read list ends"], ["ArrowUp", "rdma_xid"], ["End", "arguments"]]) {
+    await tab.keyboard.press(key);
+    assert.match((await marked()).field.join(), new RegExp(`${field}|Read segment`), key);
+  }
+  const label = await message.evaluate((message) => document.getElementById(message.querySelector(".octets").getAttribute("aria-activedescendant")).ariaLabel);
+  assert.match(label, /: arguments /);
+});
+
 tabbed("keys step to waiting and failed RPCs", async (tab) => {
   await choose(tab, hangs);
   const waiting = records("pending", "--json", hangs).map(({ rdma_xid }) => rdma_xid);
@@ -311,6 +341,80 @@ for (const width of [360, 2560]) {
     assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   });
 }
+
+tabbed("on paper, everything can be read: all that the screen scrolls, in the colours of paper", async (tab) => {
+  const drawn = async (colorScheme) => {
+    await tab.emulateMedia({ media: "print", colorScheme });
+    return tab.evaluate(async () => {
+      for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+      return [...document.querySelectorAll(".uplot canvas")].map((canvas) => canvas.toDataURL());
+    });
+  };
+  await choose(tab, lossy);
+  await tab.keyboard.press("s");
+  await tab.waitForSelector("#rpc .dissected");
+  const light = await drawn("light");
+  assert.ok(light.length === 4 && light.every((picture) => picture.length > 2000));
+  const dark = await drawn("dark");
+  assert.deepEqual(dark.map((picture, chart) => picture === light[chart]), [true, true, true, true]);
+  assert.equal((await rows(tab)).length, 62);
+  const unread = await tab.evaluate(() => {
+    const isClipped = (element) => !["visible", "clip"].includes(getComputedStyle(element).overflowY) && element.scrollHeight > element.clientHeight + 1;
+    const isCut = (element) => getComputedStyle(element).overflowX !== "visible" && element.scrollWidth > element.clientWidth + 1;
+    return [...document.querySelectorAll("body *:not(.unseen, svg *)")].filter((element) => element.checkVisibility() && (isClipped(element) || isCut(element))).map((element) => element.outerHTML.slice(0, 100));
+  });
+  assert.deepEqual(unread, []);
+  assert.equal(await tab.locator("button:visible:not(.link, .head button)").count(), 0);
+  await picture(tab, "print");
+  const pdf = await tab.pdf({ format: "A4" });
+  assert.ok(pdf.length > 20_000 && pdf.subarray(0, 5).toString() === "%PDF-");
+});
+
+/** Keeps a picture for somebody to look at. */
+async function picture(tab, name) {
+  await tab.screenshot({ path: join(import.meta.dirname, `../build-output/${name}.png`), fullPage: true });
+}
+
+/** A capture of 160 MB that changes at the moment when something of it is shown. */
+async function changing(tab, change) {
+  const path = join(folder, "changing.pcap");
+  const frames = readFileSync(join(captures, "nfs42_mtu9000.pcap")).subarray(24);
+  writeFileSync(path, Buffer.concat([readFileSync(lossy), ...Array.from({ length: 60 }, () => frames)]));
+  const whole = records("transactions", "--json", path).length;
+  await tab.exposeFunction("change", () => change(path));
+  await tab.evaluate(() => {
+    new MutationObserver(() => {
+      if (window.changed || !(Number(/, (\d+) RPCs/.exec(document.getElementById("status").textContent)?.[1]) >= 60)) return;
+      window.changed = true;
+      void window.change();
+    }).observe(document.getElementById("status"), { childList: true, characterData: true, subtree: true });
+  });
+  await choose(tab, path);
+  assert.equal(await tab.evaluate(() => window.changed), true);
+  const known = Number((await count(tab)).split(" ")[0]);
+  assert.ok((await rows(tab)).length > 5 && (await tab.locator(".causes li, .sound").count()) > 0);
+  return { known, whole };
+}
+
+const CHANGED = /changing\.pcap.*(was cut while it was read|cannot be read any more, or has changed)/;
+
+tabbed("a file that grows is read as far as it was, and is an error when it is read again", async (tab) => {
+  const { known, whole } = await changing(tab, (path) => appendFileSync(path, readFileSync(hangs).subarray(24)));
+  assert.equal(known, whole);
+  for (const act of [() => tab.keyboard.press("s"), () => tab.click("[data-save=csv]")]) {
+    await tab.evaluate(() => { document.getElementById("errors").textContent = ""; });
+    await act();
+    await tab.waitForFunction((error) => new RegExp(error).test(document.getElementById("errors").textContent), CHANGED.source);
+    assert.equal(Number((await count(tab)).split(" ")[0]), known);
+    assert.ok((await rows(tab)).length > 5);
+  }
+});
+
+tabbed("a file that is cut while it is read is an error, and what was shown stays", async (tab) => {
+  const { known, whole } = await changing(tab, (path) => truncateSync(path, 2_000_000));
+  assert.match(await tab.textContent("#errors"), CHANGED);
+  assert.ok(known >= 60 && known <= whole, `${known} of ${whole}`);
+});
 
 test("a page with a capture inside shows it at once, and its address holds the view", async () => {
   const written = join(folder, "inside.html");

@@ -14,17 +14,20 @@ const BUFFERS = 3;
 /** Octets that are read at once if no buffer holds them, for example to find the first frame. */
 const PIECE_AT_ONCE = 256 << 10;
 
+/** A file with the octets that it had when it was chosen: one that grows is read as far as it then was. */
+export interface SizedFile { readonly file: File; readonly size: number }
+
 interface Piece { readonly file: number; readonly offset: number; readonly octets: Uint8Array<ArrayBuffer> }
 
 const reader = new FileReaderSync();
-let files: readonly File[] = [];
+let files: readonly SizedFile[] = [];
 let furthest: number[] = [];
 /** The buffers of the pass that makes a step. */
 let ahead: Ahead | undefined;
 let atOnce: Piece | undefined;
 
 export function setFiles(given: readonly File[]): void {
-  files = given;
+  files = given.map((file) => ({ file, size: file.size }));
   furthest = given.map(() => 0);
   atOnce = undefined;
 }
@@ -40,7 +43,7 @@ export function readFrom(buffers: Ahead): void {
 /** Octets that the first pass has read of all files. */
 export const octetsRead = (): number => furthest.reduce((sum, octets) => sum + octets, 0);
 
-export const octetsInAll = (): number => files.reduce((sum, file) => sum + file.size, 0);
+export const octetsInAll = (): number => files.reduce((sum, { size }) => sum + size, 0);
 
 /** Octets that all passes have read. */
 let taken = 0;
@@ -66,13 +69,17 @@ function readAtOnce(file: number, offset: number): Uint8Array<ArrayBuffer> {
   return atOnce.octets.subarray(offset - atOnce.offset);
 }
 
-function read(file: number, offset: number): Uint8Array<ArrayBuffer> {
-  const chosen = files[file];
+function read(place: number, offset: number): Uint8Array<ArrayBuffer> {
+  const chosen = files[place];
   if (chosen === undefined) throw "there is no such file";
+  const until = Math.min(chosen.size, offset + PIECE_AT_ONCE);
+  if (offset >= until) return new Uint8Array();
   try {
-    return new Uint8Array(reader.readAsArrayBuffer(chosen.slice(offset, offset + PIECE_AT_ONCE)));
+    const octets = new Uint8Array(reader.readAsArrayBuffer(chosen.file.slice(offset, until)));
+    if (octets.length === 0) throw `the file was cut while it was read: it had ${chosen.size} octets`;
+    return octets;
   } catch (error) {
-    throw error instanceof DOMException ? `the file cannot be read any more: ${error.message}` : String(error);
+    throw error instanceof DOMException ? `the file cannot be read any more, or has changed: open it again (${error.name})` : String(error);
   }
 }
 
@@ -86,7 +93,7 @@ export class Ahead {
   private next = { file: 0, offset: 0 };
   private onFilled = (): void => {};
 
-  constructor(private readonly files: readonly File[]) {
+  constructor(private readonly files: readonly SizedFile[]) {
     const address = URL.createObjectURL(new Blob([READER_SOURCE], { type: "text/javascript" }));
     this.worker = new Worker(address);
     URL.revokeObjectURL(address);

@@ -182,8 +182,7 @@ class Page {
       this.openRow = index;
       section.hidden = false;
       section.setAttribute("aria-busy", "true");
-      const explained = await this.ask().ask("explain", index);
-      section.removeAttribute("aria-busy");
+      const explained = await this.ask().ask("explain", index).finally(() => section.removeAttribute("aria-busy"));
       if (this.openRow !== index) return;
       if (explained === null) throw new Error("the capture does not hold this RPC any more");
       showRpc(section, explained, this.files.map((file) => file.name), {
@@ -193,6 +192,7 @@ class Page {
       section.focus({ preventScroll: true });
       section.scrollIntoView({ block: "nearest" });
     } catch (error) {
+      section.hidden = true;
       this.fail(error);
     }
   }

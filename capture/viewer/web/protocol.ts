@@ -1,5 +1,7 @@
 // What the page and its worker say to each other, and the records of the dissector that the page reads.
 
+import type { SizedFile } from "./capture-files";
+
 /** A question to the worker. Answers carry its number. */
 export interface Question { readonly id: number; readonly call: keyof Answers; readonly arguments: readonly unknown[] }
 
@@ -9,7 +11,7 @@ export type Reply =
   | { readonly progress: Progress };
 
 /** A question to the worker that reads ahead: the files, or a buffer to be filled from an offset on. */
-export type ReaderQuestion = { readonly files: readonly File[] } | Wanted;
+export type ReaderQuestion = { readonly files: readonly SizedFile[] } | Wanted;
 export interface Wanted { readonly file: number; readonly offset: number; readonly buffer: ArrayBuffer }
 /** The buffer with what was read; null if it could not be read. */
 export interface Filled { readonly file: number; readonly offset: number; readonly octets: Uint8Array<ArrayBuffer> | null }
@@ -151,7 +153,22 @@ export interface Explained {
   /** The record as the program prints it: numbers of more than 53 bits are exact here alone. */
   readonly json: string;
   readonly text: string;
+  readonly messages: readonly ShownMessage[];
   readonly ladder: string | null;
+}
+
+/** A message with its octets in hexadecimal digits; a field has the first of its octets and the one after the last. */
+export interface ShownMessage {
+  readonly title: string;
+  readonly octets: string;
+  readonly octets_left_out: number;
+  readonly fields: readonly {
+    readonly octets: readonly [number, number] | null;
+    readonly depth: number;
+    readonly name: string;
+    readonly value: string;
+    readonly is_fault: boolean;
+  }[];
 }
 
 export interface ExplainRecord {

@@ -1,8 +1,12 @@
-// One RPC: ladder, phases, findings, everything that `rpcrdma explain` prints, and buttons that copy.
+// One RPC: ladder, phases, findings, fields with their octets, everything that `rpcrdma explain` prints, and buttons that copy.
 import { button, download, element } from "./dom";
+import { messageFields } from "./fields";
 import { duration } from "./format";
 import { phaseBar } from "./grid";
-import { PHASES, type Explained, type ExplainRecord, type Phases } from "./protocol";
+import { PHASES, type Explained, type ExplainRecord, type Phases, type ShownMessage } from "./protocol";
+
+/** Messages that are open at first: a call and its reply. */
+const OPEN_MESSAGES = 2;
 
 export interface RpcHandlers { close(): void; said(text: string): void }
 
@@ -39,7 +43,8 @@ export function showRpc(parent: HTMLElement, explained: Explained, files: readon
     ...phases(transaction.phases),
     ...findings(record),
     ...ladder(explained.ladder),
-    element("details", { open: "" }, element("summary", {}, "As rpcrdma explain prints it: arguments, results, header fields and their offsets"),
+    ...messages(explained.messages),
+    element("details", { open: "" }, element("summary", {}, "As rpcrdma explain prints it"),
       element("pre", { tabindex: "0", "aria-label": "Text of the RPC" }, explained.text)),
   );
   parent.hidden = false;
@@ -59,6 +64,19 @@ function findings(record: ExplainRecord): HTMLElement[] {
   if (record.findings.length === 0) return [];
   const items = record.findings.map(({ rule, severity, section, message }) => element("li", {}, element("b", {}, rule), ` (${severity}, ${section}): ${message}`));
   return [element("h3", {}, "Rules that it breaks"), element("ul", {}, ...items)];
+}
+
+/** The messages, of which those that are open are made: an RPC may have many. */
+function messages(messages: readonly ShownMessage[]): HTMLElement[] {
+  const parts = messages.map((message, index) => {
+    const part = element("details", {}, element("summary", {}, message.title));
+    const fill = (): void => { if (part.open && part.childElementCount === 1) part.append(messageFields(message)); };
+    part.addEventListener("toggle", fill);
+    part.open = index < OPEN_MESSAGES;
+    fill();
+    return part;
+  });
+  return parts.length === 0 ? [] : [element("h3", {}, "Messages"), ...parts];
 }
 
 /** The drawing of the report: the dissector escapes all text of the capture in it, and the page runs no script but its own. */
