@@ -5,7 +5,7 @@ use std::io;
 use dissector::output::explain::{self, Explanations};
 use dissector::output::file_names::FileNames;
 use dissector::output::report;
-use dissector::{Checker, Event, StepsWanted};
+use dissector::{Checker, Event, Found, StepsWanted};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -34,8 +34,19 @@ pub(crate) struct Explained {
     text: String,
     /// The messages, field by field.
     messages: Vec<ShownMessage>,
+    /// The rules that it breaks, in the order of their findings.
+    rules: Vec<ShownRule>,
     /// HTML of the report; null if the capture holds no packet of the RPC.
     ladder: Option<String>,
+}
+
+/// A rule, as `rpcrdma check --explain` explains it.
+#[derive(Debug, Serialize)]
+struct ShownRule {
+    rule: &'static str,
+    summary: &'static str,
+    reason: &'static str,
+    correct: &'static str,
 }
 
 impl Explaining {
@@ -83,9 +94,22 @@ impl Explaining {
             record,
             text: String::from_utf8_lossy(&text).into_owned(),
             messages: rpc.messages.iter().map(ShownMessage::new).collect::<io::Result<_>>()?,
+            rules: rules(&rpc.findings),
             ladder: report::ladder(&rpc.transaction, files),
         }))
     }
+}
+
+/// The rules of findings, each once.
+fn rules(findings: &[Found]) -> Vec<ShownRule> {
+    let mut rules: Vec<ShownRule> = Vec::new();
+    for Found { rule, .. } in findings {
+        if !rules.iter().any(|shown| shown.rule == rule.slug) {
+            let (summary, reason, correct) = (rule.summary, rule.reason, rule.correct);
+            rules.push(ShownRule { rule: rule.slug, summary, reason, correct });
+        }
+    }
+    rules
 }
 
 fn is_of(row: &Row, event: &Event) -> bool {

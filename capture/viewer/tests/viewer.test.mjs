@@ -193,6 +193,24 @@ tabbed("a field and its octets mark each other, under the pointer and from the k
   assert.match(label, /: arguments /);
 });
 
+tabbed("the rules that an RPC breaks are explained as check explains them", async (tab) => {
+  const deviations = join(captures, "nfsd_deviations.pcap");
+  await choose(tab, deviations);
+  await tab.click("[data-view=findings]");
+  const rpcs = new Set(records("transactions", "--json", deviations).map(({ rdma_xid }) => rdma_xid));
+  const found = records("check", "--json", deviations).find(({ type, rdma_xid }) => type === "finding" && rpcs.has(rdma_xid));
+  await tab.locator(`#groups button:text-is("${found.rdma_xid}")`).first().click();
+  await tab.waitForSelector("[data-view=rpcs][aria-selected=true]");
+  await rows(tab);
+  await tab.locator(".spacer .row").first().click();
+  const rules = await tab.waitForSelector("#rpc .rules");
+  const said = (await rules.textContent()).replace(/\s+/g, " ");
+  assert.ok(said.includes(found.rule) && said.includes(found.message), said);
+  const explained = run("check", "--explain", found.rule).replace(/\s+/g, " ");
+  const [, why, correct] = /Why (.*) Correct (.*?)(?: Answer .*)? ?$/.exec(explained);
+  for (const sentence of [`Why: ${why}`, `Correct: ${correct}`]) assert.ok(said.includes(sentence), `${sentence} is not in ${said}`);
+});
+
 tabbed("keys step to waiting and failed RPCs", async (tab) => {
   await choose(tab, hangs);
   const waiting = records("pending", "--json", hangs).map(({ rdma_xid }) => rdma_xid);

@@ -154,8 +154,12 @@ export interface Explained {
   readonly json: string;
   readonly text: string;
   readonly messages: readonly ShownMessage[];
+  readonly rules: readonly Rule[];
   readonly ladder: string | null;
 }
+
+/** A rule, as `rpcrdma check --explain` explains it. */
+export interface Rule { readonly rule: string; readonly summary: string; readonly reason: string; readonly correct: string }
 
 /** A message with its octets in hexadecimal digits; a field has the first of its octets and the one after the last. */
 export interface ShownMessage {

@@ -3,7 +3,7 @@ import { button, download, element } from "./dom";
 import { messageFields } from "./fields";
 import { duration } from "./format";
 import { phaseBar } from "./grid";
-import { PHASES, type Explained, type ExplainRecord, type Phases, type ShownMessage } from "./protocol";
+import { PHASES, type Explained, type ExplainRecord, type Phases, type Rule, type ShownMessage } from "./protocol";
 
 /** Messages that are open at first: a call and its reply. */
 const OPEN_MESSAGES = 2;
@@ -41,7 +41,7 @@ export function showRpc(parent: HTMLElement, explained: Explained, files: readon
       button("Save JSON", () => download(new Blob([explained.json, "\n"]), `${record.rdma_xid}.json`)), " ",
       button("Close", () => handlers.close()), ""),
     ...phases(transaction.phases),
-    ...findings(record),
+    ...findings(record, explained.rules),
     ...ladder(explained.ladder),
     ...messages(explained.messages),
     element("details", { open: "" }, element("summary", {}, "As rpcrdma explain prints it"),
@@ -60,10 +60,16 @@ function phases(phases: Phases | null): HTMLElement[] {
   return [element("h3", {}, "Phases"), phaseBar(phases), legend];
 }
 
-function findings(record: ExplainRecord): HTMLElement[] {
-  if (record.findings.length === 0) return [];
-  const items = record.findings.map(({ rule, severity, section, message }) => element("li", {}, element("b", {}, rule), ` (${severity}, ${section}): ${message}`));
-  return [element("h3", {}, "Rules that it breaks"), element("ul", {}, ...items)];
+function findings(record: ExplainRecord, rules: readonly Rule[]): HTMLElement[] {
+  if (rules.length === 0) return [];
+  const items = rules.map(({ rule, summary, reason, correct }) => {
+    const found = record.findings.filter((finding) => finding.rule === rule);
+    const { severity, section } = found[0]!;
+    return element("li", {}, element("b", {}, rule), ` (${severity}, ${section}): ${summary}`,
+      ...found.map(({ message, frame, sender }) => element("p", {}, `${message}, by ${sender} in frame ${frame}`)),
+      element("p", { class: "note" }, `Why: ${reason}`), element("p", { class: "note" }, `Correct: ${correct}`));
+  });
+  return [element("h3", {}, "Rules that it breaks"), element("ul", { class: "rules" }, ...items)];
 }
 
 /** The messages, of which those that are open are made: an RPC may have many. */
