@@ -362,7 +362,9 @@ for (const width of [360, 2560]) {
 
 tabbed("on paper, everything can be read: all that the screen scrolls, in the colours of paper", async (tab) => {
   const drawn = async (colorScheme) => {
-    await tab.emulateMedia({ media: "print", colorScheme });
+    await tab.emulateMedia({ media: "screen", colorScheme });
+    await tab.evaluate(() => new Promise(requestAnimationFrame));
+    await tab.emulateMedia({ media: "print" });
     return tab.evaluate(async () => {
       for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
       return [...document.querySelectorAll(".uplot canvas")].map((canvas) => canvas.toDataURL());
