@@ -59,6 +59,16 @@ fn frames() {
     replay("frames", rpcrdma_fuzz::frames);
 }
 
+/// Captures of loss, hangs and bad mirrors.
+#[test]
+fn situations() {
+    let captures = files("captures/situations");
+    assert!(captures.len() > 30);
+    for target in [rpcrdma_fuzz::frames, rpcrdma_fuzz::files, rpcrdma_fuzz::anonymize] {
+        captures.iter().for_each(|(_, octets)| target(octets));
+    }
+}
+
 #[test]
 fn anonymized() {
     replay("anonymize", rpcrdma_fuzz::anonymize);

@@ -7,7 +7,7 @@ use crate::carrier::recovery::RecoveryKind;
 use crate::carrier::terminate::Terminate;
 use crate::file::Time;
 use crate::link::Address;
-use crate::rpc::credits::CreditTimes;
+use crate::rpc::credits::{CreditTimes, CreditUse};
 use crate::rpc::message::Message;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::transaction::{Half, Rebuilt, Transaction};
@@ -29,6 +29,8 @@ pub enum Event {
     /// Something was lost on its way, or seemed to be. Given if [`Config::recovery`](crate::dissector::Config::recovery) asks
     /// for it.
     Recovery(Recovered),
+    /// A sign of loss changed the number of calls that wait.
+    Recounted(Recounted),
     /// A connection was found to carry RPC-over-RDMA. Given if
     /// [`Config::operations`](crate::dissector::Config::operations) asks for it, as are those below.
     Opened(Box<Opened>),
@@ -114,6 +116,26 @@ pub struct Recovered {
     pub requester: Option<Address>,
     /// The end that is the client, if that is known.
     pub client: Option<Address>,
+}
+
+/// Calls of a requester that wait after all, because their replies were refused, or wait no longer.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Recounted {
+    /// Number of the connection.
+    pub connection: u32,
+    /// The end that called.
+    pub requester: Side,
+    /// The packet that showed it.
+    pub stamp: Stamp,
+    /// The time since which it is so; [`Message::credit_use`] of messages since then has other numbers.
+    pub since: Time,
+    /// Nanoseconds that all calls waited longer since then than those numbers say; less than 0 if shorter.
+    pub waited_ns: i64,
+    /// Nanoseconds that the requester was longer at its limit.
+    pub at_limit_ns: i64,
+    /// The numbers now.
+    pub credit_use: CreditUse,
 }
 
 /// Something that the capture lacks.

@@ -2,55 +2,17 @@
 //! times, in microseconds.
 
 use rpcrdma_dissector::{
-    Config, Delivery, Dissector, Event, Frame, LinkType, NotTimed, Owed, PacketRun, Reader, RecoveryKind, Side, Step,
-    StepsWanted, Time, Transaction,
+    Config, CreditWaitUnknown, Delivery, Dissector, Event, Frame, LinkType, NotTimed, Owed, PacketRun, Reader,
+    RecoveryKind, Side, Step, StepsWanted, Time, Transaction,
 };
 
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, call, message, null, octets, reply};
+use crate::synthetic::trace::Trace;
 use crate::synthetic::{Packet, Wire, v2};
 use crate::transcode::{self, Pcap};
 
-/// A connection and its packets so far.
-struct Trace {
-    wire: Wire,
-    packets: Vec<(u64, Packet)>,
-}
-
 impl Trace {
-    fn new() -> Self {
-        let mut trace = Self { wire: Wire::default(), packets: Vec::new() };
-        let packets = trace.wire.connect();
-        trace.at(0, &packets);
-        trace
-    }
-
-    /// Adds packets, one microsecond apart.
-    fn at(&mut self, time: u64, packets: &[Packet]) -> &mut Self {
-        self.packets.extend((time..).zip(packets.iter().cloned()));
-        self
-    }
-
-    fn call(&mut self, xid: u32) -> Vec<Packet> {
-        self.wire.send(Client, &message(MSG, xid, &Lists::default(), &null(xid)))
-    }
-
-    fn reply(&mut self, xid: u32) -> Vec<Packet> {
-        self.wire.send(Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[])))
-    }
-
-    /// The client acknowledges all that the server sent.
-    fn acknowledge(&mut self, time: u64) -> &mut Self {
-        let packet = self.wire.ack_all(Client);
-        self.at(time, &[packet])
-    }
-
-    /// The server acknowledges all that the client sent.
-    fn accept(&mut self, time: u64) -> &mut Self {
-        let packet = self.wire.ack_all(Server);
-        self.at(time, &[packet])
-    }
-
     fn transactions(&self) -> Vec<Transaction> {
         of_packets(&self.packets)
     }
@@ -93,14 +55,6 @@ fn of_capture(name: &str) -> Vec<Transaction> {
     transactions(&mut dissector)
 }
 
-/// The call at 100 and the reply at 200, acknowledged at 210.
-fn exchange() -> (Trace, Vec<Packet>) {
-    let mut trace = Trace::new();
-    let (call, reply) = (trace.call(1), trace.reply(1));
-    trace.at(100, &call).accept(110).at(200, &reply);
-    (trace, reply)
-}
-
 fn microseconds(transaction: &Transaction) -> Option<u64> {
     transaction.latency().map(|latency| latency / 1000)
 }
@@ -113,16 +67,16 @@ fn owed(transaction: &Transaction) -> (Owed, Delivery) {
 
 #[test]
 fn a_reply_that_was_sent_once_ends_its_rpc_whether_or_not_the_capture_holds_its_acknowledgement() {
-    let (trace, _) = exchange();
+    let (trace, _) = Trace::exchange();
     assert_eq!(microseconds(&trace.only()), Some(100));
-    let (mut trace, _) = exchange();
+    let (mut trace, _) = Trace::exchange();
     assert_eq!(microseconds(&trace.acknowledge(210).only()), Some(100));
 }
 
 #[test]
 fn a_reply_that_was_refused_ends_its_rpc_when_the_accepted_copy_comes() {
     for refuse in [Wire::nak, Wire::not_ready] {
-        let (mut trace, reply) = exchange();
+        let (mut trace, reply) = Trace::exchange();
         let number = trace.wire.server.next - 1;
         let nak = refuse(&mut trace.wire, Client, number);
         trace.at(210, &[nak]).at(500_200, &reply).acknowledge(500_210);
@@ -157,7 +111,7 @@ fn a_reply_behind_a_write_that_was_refused_ends_its_rpc_when_it_comes_again() {
 
 #[test]
 fn a_reply_that_was_refused_and_never_came_again_is_owed_by_the_responder() {
-    let (mut trace, _) = exchange();
+    let (mut trace, _) = Trace::exchange();
     let number = trace.wire.server.next - 1;
     let nak = trace.wire.nak(Client, number);
     trace.at(210, &[nak]);
@@ -170,7 +124,7 @@ fn a_reply_that_was_refused_and_never_came_again_is_owed_by_the_responder() {
 
 #[test]
 fn a_reply_that_was_sent_again_and_never_acknowledged_may_not_have_arrived() {
-    let (mut trace, reply) = exchange();
+    let (mut trace, reply) = Trace::exchange();
     for time in 1..5 {
         trace.at(200 + time * 500_000, &reply);
     }
@@ -179,7 +133,7 @@ fn a_reply_that_was_sent_again_and_never_acknowledged_may_not_have_arrived() {
 
 #[test]
 fn after_a_time_out_alone_the_end_of_an_rpc_is_unknown() {
-    let (mut trace, reply) = exchange();
+    let (mut trace, reply) = Trace::exchange();
     trace.at(500_200, &reply).acknowledge(500_210);
     let rpc = trace.only();
     assert_eq!((microseconds(&rpc), rpc.phases), (None, Err(NotTimed::ArrivalUnknown)));
@@ -188,7 +142,7 @@ fn after_a_time_out_alone_the_end_of_an_rpc_is_unknown() {
 
 #[test]
 fn a_copy_after_the_acknowledgement_changes_nothing() {
-    let (mut trace, reply) = exchange();
+    let (mut trace, reply) = Trace::exchange();
     trace.acknowledge(210).at(500_200, &reply);
     assert_eq!(microseconds(&trace.only()), Some(100));
 }
@@ -280,6 +234,8 @@ fn a_latency_across_a_clock_that_was_set_back_is_unknown() {
     assert_eq!(transactions.iter().map(microseconds).collect::<Vec<_>>(), [None, Some(100)]);
     assert_eq!(transactions[0].phases, Err(NotTimed::ClockSetBack));
     assert!(transactions[0].recovery.is_err() && transactions[0].reply.is_some());
+    let waits: Vec<_> = transactions.iter().map(|transaction| transaction.credit_wait).collect();
+    assert_eq!(waits, [Ok(0), Err(CreditWaitUnknown::ClockSetBack)], "there was one credit before the first reply");
 }
 
 #[test]
@@ -319,7 +275,7 @@ fn data_that_was_asked_for_is_owed_by_the_requester() {
 #[test]
 fn a_connection_that_ends_does_not_hide_that_the_reply_was_sent() {
     for refused in [false, true] {
-        let (mut trace, reply) = exchange();
+        let (mut trace, reply) = Trace::exchange();
         let number = trace.wire.server.next - 1;
         let (nak, end) = (trace.wire.nak(Client, number), trace.wire.disconnect(Server));
         if refused {
@@ -410,135 +366,64 @@ fn a_part_of_a_message_that_was_sent_again_counts_for_its_rpc() {
 
 /// iWARP: segments of a TCP connection.
 mod iwarp {
-    use std::sync::atomic::{AtomicU16, Ordering};
-
     use super::*;
+    use crate::synthetic::tcp::{CLIENT, Iwarp, SERVER, fpdu, null_call};
 
-    const PORTS: [u16; 2] = [40_000, 20049];
-    const BEGIN: [u32; 2] = [1000, 5000];
-
-    /// The identification of the next IPv4 packet: packets with the same one are copies that the capture made.
-    static IDENTIFICATION: AtomicU16 = AtomicU16::new(1);
-
-    /// A segment of one end: 0 is the client, 1 the server.
-    fn segment(from: usize, sequence: u32, acknowledges: u32, flags: u8, octets: &[u8]) -> Packet {
-        let to = 1 - from;
-        let mut packet = vec![0x45, 0];
-        packet.extend(((40 + octets.len()) as u16).to_be_bytes());
-        packet.extend(IDENTIFICATION.fetch_add(1, Ordering::Relaxed).to_be_bytes());
-        packet.extend([0x40, 0, 64, 6, 0, 0, 192, 0, 2, from as u8 + 1, 192, 0, 2, to as u8 + 1]);
-        packet.extend([PORTS[from].to_be_bytes(), PORTS[to].to_be_bytes()].concat());
-        packet.extend([sequence.to_be_bytes(), acknowledges.to_be_bytes()].concat());
-        packet.extend([0x50, flags, 1, 0, 0, 0, 0, 0]);
-        packet.extend(octets);
-        packet
-    }
-
-    /// Both ends' set-up, and the places after it.
-    fn open() -> (Vec<Packet>, [u32; 2]) {
-        let frame = |key: &[u8; 16]| [&key[..], &[0, 1, 0, 0]].concat();
-        let (request, answer) = (frame(b"MPA ID Req Frame"), frame(b"MPA ID Rep Frame"));
-        let [client, server] = BEGIN;
-        let packets = vec![
-            segment(0, client - 1, 0, 0x02, &[]),
-            segment(1, server - 1, client, 0x12, &[]),
-            segment(0, client, server, 0x10, &request),
-            segment(1, server, client + 20, 0x10, &answer),
-        ];
-        (packets, [client + 20, server + 20])
-    }
-
-    fn send(number: u32, data: &[u8]) -> Vec<u8> {
-        let header = [&[0x41, 0x43, 0, 0, 0, 0][..], &[0; 4], &number.to_be_bytes(), &[0; 4]].concat();
-        let ulpdu = [&header[..], data].concat();
-        let mut octets = [&(ulpdu.len() as u16).to_be_bytes()[..], &ulpdu].concat();
-        octets.resize(octets.len().next_multiple_of(4) + 4, 0);
-        octets
-    }
-
-    /// A call at 100 and its reply at 200; `rest` is given the place of the client, that of the reply, and the reply.
-    fn exchange(rest: impl FnOnce(u32, u32, &[u8]) -> Vec<(u64, Packet)>) -> Vec<Transaction> {
-        let (packets, [client, server]) = open();
-        let call = send(1, &message(MSG, 1, &Lists::default(), &null(1)));
-        let reply = send(1, &message(MSG, 1, &Lists::default(), &reply(1, &[])));
-        let asked = client + call.len() as u32;
-        let mut trace: Vec<_> = (0..).zip(packets).collect();
-        trace.push((100, segment(0, client, server, 0x10, &call)));
-        trace.push((200, segment(1, server, asked, 0x10, &reply)));
-        trace.extend(rest(asked, server, &reply));
-        of_packets(&trace)
+    fn only(trace: &Iwarp) -> Transaction {
+        let [transaction] = &of_packets(&trace.packets)[..] else { panic!("one RPC") };
+        transaction.clone()
     }
 
     #[test]
     fn a_reply_ends_its_rpc_with_the_segment_that_fills_the_hole() {
-        // An acknowledgement that stays below the reply, 20 ms after it, and the reply again half a second later.
-        let found = exchange(|client, server, reply| {
-            let end = server + reply.len() as u32;
-            vec![
-                (20_000, segment(0, client, server, 0x10, &[])),
-                (500_200, segment(1, server, client, 0x10, reply)),
-                (500_210, segment(0, client, end, 0x10, &[])),
-            ]
-        });
-        assert_eq!(microseconds(&found[0]), Some(500_100));
-        // Three duplicate acknowledgements at once, which is how TCP refuses.
-        let found = exchange(|client, server, reply| {
-            let end = server + reply.len() as u32;
-            let low = || segment(0, client, server, 0x10, &[]);
-            vec![
-                (210, low()),
-                (211, low()),
-                (212, low()),
-                (213, low()),
-                (500_200, segment(1, server, client, 0x10, reply)),
-                (500_210, segment(0, client, end, 0x10, &[])),
-            ]
-        });
-        assert_eq!(microseconds(&found[0]), Some(500_100));
+        // An acknowledgement that stays below the reply, 20 ms after it, or three at once that say the same, which is how TCP
+        // refuses; and the reply again half a second later.
+        for acknowledgements in [&[20_000][..], &[210, 211, 212, 213]] {
+            let (mut trace, reply) = Iwarp::exchange();
+            for time in acknowledgements {
+                trace.acknowledge(*time, CLIENT, reply.len() as u32);
+            }
+            trace.again(500_200, SERVER, &reply);
+            trace.acknowledge(500_210, CLIENT, 0);
+            assert_eq!(microseconds(&only(&trace)), Some(500_100));
+        }
     }
 
     #[test]
     fn after_a_time_out_alone_the_end_of_an_rpc_is_unknown() {
-        let found = exchange(|client, server, reply| {
-            let end = server + reply.len() as u32;
-            let again = segment(1, server, client, 0x10, reply);
-            vec![(500_200, again), (500_210, segment(0, client, end, 0x10, &[]))]
-        });
-        assert_eq!((found[0].latency(), found[0].phases), (None, Err(NotTimed::ArrivalUnknown)));
+        let (mut trace, reply) = Iwarp::exchange();
+        trace.again(500_200, SERVER, &reply);
+        trace.acknowledge(500_210, CLIENT, 0);
+        let rpc = only(&trace);
+        assert_eq!((rpc.latency(), rpc.phases), (None, Err(NotTimed::ArrivalUnknown)));
     }
 
     #[test]
     fn a_reply_that_was_refused_and_never_came_again_is_owed_by_the_responder() {
-        let found = exchange(|client, server, _| {
-            let low = || segment(0, client, server, 0x10, &[]);
-            (210..214).map(|time| (time, low())).collect()
-        });
-        assert!(matches!(owed(&found[0]).0, Owed::ReplyAgain(_)));
+        let (mut trace, reply) = Iwarp::exchange();
+        (210..214).for_each(|time| trace.acknowledge(time, CLIENT, reply.len() as u32));
+        assert!(matches!(owed(&only(&trace)).0, Owed::ReplyAgain(_)));
     }
 
     #[test]
     fn a_reply_that_was_sent_again_and_never_acknowledged_may_not_have_arrived() {
-        let found = exchange(|client, server, reply| {
-            (1..5).map(|time| (200 + time * 500_000, segment(1, server, client, 0x10, reply))).collect()
-        });
-        assert_eq!(owed(&found[0]).0, Owed::ReplyArrival(5));
+        let (mut trace, reply) = Iwarp::exchange();
+        (1..5).for_each(|time| trace.again(200 + time * 500_000, SERVER, &reply));
+        assert_eq!(owed(&only(&trace)).0, Owed::ReplyArrival(5));
     }
 
     /// The FPDU of the call spans three segments, which are captured at 100, 1,000 and 2,000.
     #[test]
     fn a_call_begins_with_the_first_segment_of_its_fpdu() {
-        let (packets, [client, server]) = open();
-        let call = send(1, &message(MSG, 1, &Lists::default(), &null(1)));
-        let reply = send(1, &message(MSG, 1, &Lists::default(), &reply(1, &[])));
-        let mut trace: Vec<_> = (0..).zip(packets).collect();
+        let mut trace = Iwarp::default();
+        let call = null_call();
         for (time, range) in [(100, 0..30), (1000, 30..60), (2000, 60..call.len())] {
-            trace.push((time, segment(0, client + range.start as u32, server, 0x10, &call[range])));
+            trace.send(time, CLIENT, &call[range]);
         }
-        let asked = client + call.len() as u32;
-        trace.push((3000, segment(1, server, asked, 0x10, &reply)));
-        let found = of_packets(&trace);
-        assert_eq!((microseconds(&found[0]), found[0].began.unwrap().frame), (Some(2900), 5));
-        assert_eq!(found[0].phases.unwrap().call, 1_900_000);
-        assert_eq!(found[0].requester, Side::Active);
+        trace.send(3000, SERVER, &fpdu(1, &message(MSG, 1, &Lists::default(), &reply(1, &[]))));
+        let rpc = only(&trace);
+        assert_eq!((microseconds(&rpc), rpc.began.unwrap().frame), (Some(2900), 5));
+        assert_eq!(rpc.phases.unwrap().call, 1_900_000);
+        assert_eq!(rpc.requester, Side::Active);
     }
 }

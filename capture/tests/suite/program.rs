@@ -263,9 +263,9 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
     let text = stdout(&run(&["transactions", &capture("withdrawn")])).to_owned();
     assert!(text.contains(&format!("Position 124: {refused}\n")), "not cut: {text}");
     assert_eq!((&unanswered["latency_ns"], &unanswered["phases"]), (&Value::Null, &Value::Null));
-    assert_eq!(unanswered["phases_missing"], "the reply is not all in the capture");
+    assert_eq!(unanswered["phases_missing"], "the capture holds no complete reply");
     assert_eq!(unanswered["recovery"], Value::Null);
-    assert_eq!(unanswered["recovery_missing"], "the reply is not all in the capture");
+    assert_eq!(unanswered["recovery_missing"], "the capture holds no complete reply");
     let recovered = object("transactions", "nfs41_lossy", "rdma_xid", "0xcf3d34c3");
     assert_eq!(
         recovered["recovery"],

@@ -154,8 +154,9 @@ impl Copies {
         }
     }
 
-    /// `true` if most of its packets are there twice.
+    /// `true` if most of its packets are there twice, or, of the first few, all before the last.
     const fn is_doubled(&self) -> bool {
-        self.copies >= ENOUGH && self.copies >= self.packets / 2
+        let is_most = self.copies >= ENOUGH && self.copies >= self.packets / 2;
+        is_most || self.copies > 0 && self.copies.saturating_add(1) >= self.packets
     }
 }

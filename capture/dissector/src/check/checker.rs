@@ -14,7 +14,6 @@ use super::book::{Book, Count};
 use super::catalogue::grouped;
 use super::found::Found;
 use super::history::History;
-use super::setup;
 use crate::carrier::table::Map;
 use crate::event::Event;
 
@@ -60,12 +59,14 @@ impl Checker {
             Event::Connection(report) => {
                 let Some(number) = report.number else { return };
                 let Some(connection) = connections.remove(&number) else { return };
-                if connection.owes_set_up() {
-                    setup::judge(&report.connection.announced, &connection.ends, number, book);
-                }
+                connection.end_set_up(&report.connection.announced, number, book);
                 connection.end(report, book);
             }
-            Event::Transaction(_) | Event::Rejected(_) | Event::Terminated(_) | Event::Recovery(_) => {}
+            Event::Transaction(_)
+            | Event::Rejected(_)
+            | Event::Terminated(_)
+            | Event::Recovery(_)
+            | Event::Recounted(_) => {}
         }
     }
 

@@ -50,6 +50,8 @@ pub enum CreditWaitUnknown {
     Missed,
     /// A reply was sent more than once, and the capture does not show which copy the requester accepted.
     ReplyArrival,
+    /// The clock of the capture was set back after the call before it.
+    ClockSetBack,
     /// No reply that was seen says how many credits there are.
     NotGranted,
     /// The call is of version 2, or follows one that was refused. A credit of version 2 is for one message, not for one call.
@@ -63,6 +65,7 @@ impl fmt::Display for CreditWaitUnknown {
             Self::JoinedLate => "calls from before the capture may still have waited",
             Self::Missed => "calls or replies may be missing from the capture",
             Self::ReplyArrival => "it is not known which copy of a reply arrived",
+            Self::ClockSetBack => "the clock of the capture was set back after the call before it",
             Self::NotGranted => "how many credits were granted is not known",
             Self::Version2 => "the credits of version 2 are for messages and not for calls",
         })

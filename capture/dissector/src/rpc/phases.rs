@@ -97,8 +97,10 @@ impl Phases {
 pub enum NotTimed {
     /// The capture does not hold the call.
     CallMissing,
-    /// The capture does not hold the reply, or not all of it.
+    /// The capture holds no complete reply.
     ReplyMissing,
+    /// The responder sent the reply, and no copy of it arrived, as far as the capture shows.
+    ReplyNotAccepted,
     /// Packets that belong to the RPC may be missing, or an RDMA operation may be one of it and is for no known memory.
     Missed,
     /// Frames are in another order than their times, or packets of the responder before the call that they belong to.
@@ -117,7 +119,8 @@ impl fmt::Display for NotTimed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::CallMissing => "the call is not in the capture",
-            Self::ReplyMissing => "the reply is not all in the capture",
+            Self::ReplyMissing => "the capture holds no complete reply",
+            Self::ReplyNotAccepted => "the capture does not show that the requester accepted the reply",
             Self::Missed => "packets between call and reply may be missing from the capture",
             Self::OutOfOrder => "frames of the RPC are out of order in the capture",
             Self::ClockSetBack => "the clock of the capture was set back between call and reply",

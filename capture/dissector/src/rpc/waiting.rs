@@ -174,6 +174,7 @@ impl From<NotTimed> for OwedUnknown {
             NotTimed::SameXid => Self::SameXid,
             NotTimed::CallMissing
             | NotTimed::ReplyMissing
+            | NotTimed::ReplyNotAccepted
             | NotTimed::Missed
             | NotTimed::OutOfOrder
             | NotTimed::ClockSetBack

@@ -50,6 +50,16 @@ pub(super) enum Acceptance {
     Between(Stamp, Stamp),
 }
 
+impl Acceptance {
+    /// The first copy that may have been accepted.
+    pub(super) const fn first(self) -> Option<Stamp> {
+        match self {
+            Self::None => None,
+            Self::At(stamp) | Self::Between(stamp, _) => Some(stamp),
+        }
+    }
+}
+
 /// A message that was not acknowledged yet.
 #[derive(Debug)]
 pub(super) struct Unacknowledged {

@@ -10,6 +10,7 @@ use super::timeline::Timeline;
 use crate::carrier::connection::Connection;
 use crate::carrier::operation::Sides;
 use crate::nfs::Procedure;
+use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::describe::{self, Described};
 use crate::rpc::header::{Dialect, read_chunks, write_lengths};
 use crate::rpc::known::Direction;
@@ -130,6 +131,12 @@ impl Session {
                 Dialect::Version1 => account.call(began, sent),
                 Dialect::Version2(_) | Dialect::Version2Unknown => account.call_v2(sent),
             };
+            // What a call waited for came after the call before it.
+            let frame = call.message.stamp.frame;
+            let before = core::mem::replace(self.last_call_frame.get_mut(requester), frame);
+            if call.credit_wait.is_ok() && context.set_backs.is_between(before, frame) {
+                call.credit_wait = Err(CreditWaitUnknown::ClockSetBack);
+            }
         }
         self.held += call.held();
         self.calls.insert(id, call);

@@ -142,8 +142,8 @@ impl Transaction {
         self.status = None;
         self.operations.iter_mut().for_each(|operation| operation.status = None);
         self.steps = timeline.steps();
-        self.phases = Err(NotTimed::ReplyMissing);
-        self.recovery = Err(RecoveryUnknown::NotTimed(NotTimed::ReplyMissing));
+        self.phases = Err(NotTimed::ReplyNotAccepted);
+        self.recovery = Err(RecoveryUnknown::NotTimed(NotTimed::ReplyNotAccepted));
     }
 
     fn take_call(&mut self, mut call: Call) -> Timeline {

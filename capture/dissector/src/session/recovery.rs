@@ -61,12 +61,12 @@ impl Session {
             return;
         }
         if of == from {
-            self.copied(from, places, stamp, sign);
+            self.copied((from, stamp), places, sign, context);
         } else if let Sign::Recovery(kind) = sign
             && kind.is_refusal()
         {
             self.arrivals.get_mut(of).refuse(place, Refusal { kind, stamp });
-            self.recount_credits(of.other());
+            self.recount_credits(of.other(), stamp, context);
         }
         let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
         let times = (is_again && context.recovery).then(|| self.recoveries.send_again(from, of, place));
@@ -164,12 +164,12 @@ impl Session {
     }
 
     /// Packets of an end are sent again.
-    fn copied(&mut self, from: Side, places: Places, stamp: Stamp, sign: Sign) {
+    fn copied(&mut self, (from, stamp): (Side, Stamp), places: Places, sign: Sign, context: &mut Context<'_>) {
         let is_filling = sign == Sign::Recovery(RecoveryKind::Replaced);
         if is_filling || sign == Sign::Recovery(RecoveryKind::SentAgain) {
             let keeps = self.keeps;
             self.arrivals.get_mut(from).again(places, stamp, (keeps, is_filling && keeps));
-            self.recount_credits(from.other());
+            self.recount_credits(from.other(), stamp, context);
         }
     }
 
@@ -206,7 +206,7 @@ impl Session {
     fn await_arrival(&mut self, sender: Side, message: Unacknowledged, context: &mut Context<'_>) {
         let keeps = self.keeps;
         match self.arrivals.get_mut(sender).send(message, keeps) {
-            Added::Waits => self.recount_credits(sender.other()),
+            Added::Waits => self.recount_credits(sender.other(), self.span.ended, context),
             Added::Arrived(message) => self.arrived(message, context),
             Added::GivenUp(Unacknowledged { copies, ended, .. }) => {
                 if let Some(ended) = ended {

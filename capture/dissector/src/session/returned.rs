@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use super::arrivals::{Acceptance, EndedRpc, ReturnedCredit};
+use super::arrivals::{Acceptance, ReturnedCredit};
 use super::credits::CreditAccount;
-use super::state::Session;
+use super::state::{Context, Session};
 use crate::carrier::operation::{Side, Stamp};
+use crate::event::{Event, Recounted};
 use crate::file::Time;
 use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::message::Message;
@@ -46,12 +47,31 @@ impl Session {
     }
 
     /// Counts the credits of an end again if replies to it were not accepted when the account counted them.
-    pub(super) fn recount_credits(&mut self, requester: Side) {
+    pub(super) fn recount_credits(&mut self, requester: Side, stamp: Stamp, context: &mut Context<'_>) {
+        let (now, mut before) = (stamp.time, *self.credits.get(requester));
         let arrivals = self.arrivals.get_mut(requester.other());
-        let is_other = |(_, accepted, ended): (u64, Acceptance, &mut EndedRpc)| accepted != ended.credit.counted;
-        if !arrivals.replies().any(is_other) {
-            return;
+        let changed = arrivals.replies().filter(|(_, accepted, ended)| *accepted != ended.credit.counted);
+        let end = |accepted: Acceptance| accepted.first().map_or(now, |first| first.time);
+        let ends = changed.map(|(_, accepted, ended)| (end(ended.credit.counted), end(accepted)));
+        let (mut since, mut waited_ns) = (None, 0_i64);
+        for (counted, is) in ends {
+            since = Some(since.unwrap_or(now).min(counted).min(is));
+            waited_ns = waited_ns.saturating_add(difference(is, counted));
         }
+        let Some(since) = since else { return };
+        self.recount(requester);
+        let mut after = *self.credits.get(requester);
+        let credit_use = after.usage();
+        let reached = [&mut after, &mut before].map(|account| Time(account.finish(now).reached));
+        let at_limit_ns = difference(reached[0], reached[1]);
+        if let Some(connection) = self.number {
+            let recounted = Recounted { connection, requester, stamp, since, waited_ns, at_limit_ns, credit_use };
+            context.events.push_back(Event::Recounted(recounted));
+        }
+    }
+
+    fn recount(&mut self, requester: Side) {
+        let arrivals = self.arrivals.get_mut(requester.other());
         let Some(oldest) = arrivals.replies().next().map(|(_, _, ended)| ended.credit) else { return };
         let account = self.credits.get_mut(requester);
         if account.can_repeat(&oldest.before) {
@@ -143,6 +163,11 @@ impl Session {
             ended.transaction.credit_wait = waited;
         }
     }
+}
+
+/// Returns the nanoseconds from `start` to `end`, less than 0 if that is earlier.
+fn difference(end: Time, start: Time) -> i64 {
+    i64::try_from(i128::from(end.0) - i128::from(start.0)).unwrap_or_default()
 }
 
 /// Returns the later of two packets.

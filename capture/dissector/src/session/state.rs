@@ -106,6 +106,8 @@ pub(crate) struct Session {
     /// Octets of memory that the calls take.
     pub(super) held: usize,
     pub(super) last_call: u64,
+    /// The frame that completed the last call of each end.
+    pub(super) last_call_frame: Sides<u64>,
     pub(super) xids: Sides<Map<u32, u64>>,
     /// Replies in memory that the requester reads, by the end that sent them.
     pub(super) provided: Sides<Map<u32, u64>>,

@@ -57,9 +57,9 @@ fn private_data_that_is_too_short_or_of_another_version_is_told_apart() {
 }
 
 #[test]
-fn private_data_is_judged_where_no_message_of_its_connection_is_read() {
+fn private_data_is_judged_unless_there_are_no_messages() {
     let mut trace = Trace::connected(&[], &PRIVATE_DATA);
-    assert_eq!(slugs(&trace.packets), BTreeSet::from(["private-data-absent"]));
+    assert_eq!(slugs(&trace.packets), BTreeSet::new(), "it may be of version 2");
     // Nothing in this says which version it is of.
     trace.send(Client, &null_message()[..12]);
     assert_eq!(slugs(&trace.packets), BTreeSet::from(["private-data-absent", "header-short"]));

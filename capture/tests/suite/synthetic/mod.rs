@@ -6,6 +6,8 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 pub mod rpc;
+pub mod tcp;
+pub mod trace;
 pub mod v2;
 
 use rpcrdma_dissector::Config;

@@ -73,6 +73,20 @@ impl Record {
     }
 }
 
+/// The names of all captures: those of real traffic, and the situations made by hand.
+pub fn shipped() -> Vec<String> {
+    let mut names = Vec::new();
+    for folder in ["", "situations/"] {
+        let path = path(&format!("{folder}any"));
+        let files = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
+        let captures = files.filter(|path| path.extension().is_some_and(|extension| extension == "pcap"));
+        names.extend(captures.map(|path| format!("{folder}{}", path.file_stem().unwrap().to_str().unwrap())));
+    }
+    names.sort();
+    assert!(names.len() > 60, "{names:?}");
+    names
+}
+
 /// Where the capture of that name is.
 pub fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name).with_extension("pcap")

@@ -201,6 +201,18 @@ impl Ordering {
 
     /// Gives everything that is still held, at the end of the connection or of the capture.
     pub(super) fn finish<S: OperationSink>(&mut self, sink: &mut S) {
+        let unseen = [Side::Active, Side::Passive].map(|side| (side, self.streams.get(side).unseen()));
+        self.give_all(sink);
+        for (side, number) in unseen {
+            // What is only held was counted above.
+            if number.is_some() && self.streams.get(side).unseen() == number {
+                self.counts.get_mut(side).missed += 1;
+            }
+        }
+    }
+
+    /// Gives everything that is held.
+    fn give_all<S: OperationSink>(&mut self, sink: &mut S) {
         self.drain(sink);
         while !self.queue.packets.is_empty() {
             self.give_up(sink);
@@ -252,7 +264,7 @@ impl Ordering {
         for side in [Side::Active, Side::Passive] {
             _ = self.streams.get_mut(side).take_unaccepted();
         }
-        self.finish(sink);
+        self.give_all(sink);
         for stream in [&mut self.streams.active, &mut self.streams.passive] {
             stream.reads.clear();
             stream.ranges = 0;

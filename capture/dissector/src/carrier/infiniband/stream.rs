@@ -91,6 +91,11 @@ pub(super) struct RequestStream {
 }
 
 impl RequestStream {
+    /// The number that the receiver refused, if no packet with it was captured: its sender sent it all the same.
+    pub(super) fn unseen(&self) -> Option<u64> {
+        self.asked.filter(|asked| self.next == Some(*asked))
+    }
+
     /// Responses to Read requests before the last number that was acknowledged or refused, which were sent before that,
     /// and that were not seen. 0 if that is not known.
     pub(super) fn missed_responses(&self, mtu: Option<u32>) -> u64 {

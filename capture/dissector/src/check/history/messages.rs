@@ -12,7 +12,6 @@ use super::state::History;
 use crate::carrier::operation::Side;
 use crate::check::book::{Book, Group};
 use crate::check::found::About;
-use crate::check::setup;
 use crate::rpc::header::{AnyErrorBody, Dialect};
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Detail, Message};
@@ -32,6 +31,10 @@ impl History {
         self.is_disordered |= message.stamp.frame < self.last.get(message.sender.other()).frame;
         self.learn(message);
         match message.dialect {
+            // What was missed before may show that the ends agreed on version 2.
+            _ if self.version_1 && is_of_version_2(message) && !self.misses_nothing() => {
+                return book.unknown_group(Group::Send);
+            }
             _ if self.version_1 => {}
             Dialect::Version2(family) => return self.version_2(message, (Some(family), began), about, book),
             Dialect::Version2Unknown => return self.version_2(message, (None, began), about, book),
@@ -46,10 +49,8 @@ impl History {
                 return self.changed_version(message, about, book);
             }
             Dialect::Version1 => {
-                if is_of_version_1(message)
-                    && let Some(announced) = self.announced.take()
-                {
-                    setup::judge(&announced, &self.ends, message.connection, book);
+                if is_of_version_1(message) {
+                    self.judge_set_up(message.connection, book);
                 }
             }
         }
@@ -163,6 +164,11 @@ impl History {
 pub(super) fn is_of_version_1(message: &Message) -> bool {
     let is_of_1 = |prefix: Prefix| prefix.version == v1::VERSION && prefix.procedure != Procedure::RDMA_ERROR;
     message.prefix().is_some_and(is_of_1)
+}
+
+/// Returns true if it names version 2 and is no RDMA_ERROR of version 1.
+fn is_of_version_2(message: &Message) -> bool {
+    message.prefix().is_some_and(|prefix| prefix.version == v2::VERSION) && !is_refusal(message)
 }
 
 /// Returns true if it refuses version 2, in the layout of version 1.

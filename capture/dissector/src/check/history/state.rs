@@ -9,6 +9,8 @@ use super::requests::Requests;
 use super::version_2::Version2;
 use crate::carrier::connection::{Announced, Connection};
 use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::check::book::Book;
+use crate::check::setup;
 use crate::event::Opened;
 use crate::link::Address;
 use crate::rpc::known::Direction;
@@ -42,6 +44,8 @@ pub(crate) struct History {
     pub(super) spoke: bool,
     /// True if a message of version 1 was read: whatever follows is then judged by its rules.
     pub(super) version_1: bool,
+    /// A message of version 1 came before anything was missed.
+    begins_in_version_1: bool,
     pub(super) version_2: Version2,
     /// True if it was reported that remote invalidation was not agreed.
     pub(super) told: bool,
@@ -67,6 +71,9 @@ pub(super) fn invalidation(connection: &Connection) -> Option<Sides<bool>> {
     Some(Sides { active: said(Side::Active)?, passive: said(Side::Passive)? })
 }
 
+/// No announcement was captured, or none that could be judged.
+const NONE: Sides<Option<Announced>> = Sides { active: None, passive: None };
+
 impl History {
     pub(crate) fn new(opened: &Opened) -> Self {
         let Opened { connection, whole, .. } = opened;
@@ -87,6 +94,7 @@ impl History {
             forgotten: false,
             spoke: false,
             version_1: false,
+            begins_in_version_1: false,
             version_2: Version2::new(*whole),
             told: false,
             interrupted: Sides::default(),
@@ -100,15 +108,36 @@ impl History {
         }
     }
 
-    /// Returns true if the set-up is still to be judged now that the connection has ended. Version 2 has transport
-    /// properties instead of private data.
-    pub(crate) const fn owes_set_up(&self) -> bool {
-        (self.announced.is_some() || !self.set_up) && (self.version_1 || !self.version_2.spoken)
+    /// Judges the set-up when a message shows that the connection is of version 1: version 2 has transport properties instead of
+    /// private data. Messages that were missed before may have been of version 2.
+    pub(super) fn judge_set_up(&mut self, number: u32, book: &mut Book) {
+        self.begins_in_version_1 |= self.misses_nothing();
+        if self.begins_in_version_1
+            && let Some(announced) = self.announced.take()
+        {
+            setup::judge(&announced, &self.ends, number, book);
+        }
     }
 
-    /// Returns true if nothing of the connection was missed.
+    /// Judges a set-up that was not judged by the end of the connection, unless that is of version 2. A connection without
+    /// messages may be.
+    pub(crate) fn end_set_up(&self, announced: &Sides<Option<Announced>>, number: u32, book: &mut Book) {
+        if (self.announced.is_none() && self.set_up) || (self.version_2.spoken && !self.version_1) {
+            return;
+        }
+        let has_messages = self.last.active.frame > 0 || self.last.passive.frame > 0;
+        let is_judged = self.begins_in_version_1 || has_messages && self.misses_nothing();
+        setup::judge(if is_judged { announced } else { &NONE }, &self.ends, number, book);
+    }
+
+    /// Returns true if nothing of the connection was missed, and the dissector has given nothing up.
     pub(super) fn is_whole(&self) -> bool {
-        self.whole && self.lost == Sides::default() && !self.forgotten
+        self.whole && self.misses_nothing() && !self.forgotten
+    }
+
+    /// Returns true if nothing of the connection was missed since its first packet in the capture.
+    pub(super) fn misses_nothing(&self) -> bool {
+        self.lost == Sides::default()
     }
 
     /// Records whether a message could be read.

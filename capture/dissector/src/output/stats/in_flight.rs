@@ -27,6 +27,10 @@ impl InFlight {
                 self.change(message.connection, requester, after);
                 after.granted.filter(|_| requester != message.sender).map(NonZeroU32::get)
             }
+            Event::Recounted(recounted) if self.knows(recounted.connection) => {
+                self.change(recounted.connection, recounted.requester, recounted.credit_use);
+                None
+            }
             Event::Connection(report) => {
                 let number = report.number?;
                 for side in [Side::Active, Side::Passive] {
@@ -37,6 +41,11 @@ impl InFlight {
             }
             _ => None,
         }
+    }
+
+    /// Returns true if messages of a connection were counted: all or none are, as they were asked for.
+    pub(super) fn knows(&self, connection: u32) -> bool {
+        self.connections.contains_key(&connection)
     }
 
     fn change(&mut self, connection: u32, requester: Side, after: CreditUse) {

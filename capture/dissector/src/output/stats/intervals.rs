@@ -12,7 +12,7 @@ use super::record::{
 };
 use super::{Statistics, Stats};
 use crate::dissector::Summary;
-use crate::event::Event;
+use crate::event::{Event, Recounted};
 use crate::file::Time;
 #[cfg(feature = "json")]
 use crate::output::record::{Record, write_record};
@@ -69,14 +69,14 @@ pub struct IntervalStatistics {
 #[non_exhaustive]
 pub struct CallsInFlight {
     /// Sum of the time that each call waited during the interval, in nanoseconds. Divided by the interval's length, it gives the
-    /// mean number of waiting calls.
+    /// mean number of waiting calls. As far as was known when the interval ended.
     pub latency_sum_ns: u64,
     /// The most at a time.
     pub max: u64,
     /// The last number of credits that a reply granted.
     pub granted: Option<u32>,
-    /// Nanoseconds during which a requester had as many calls waiting as it had credits, as far as was known by then: that a
-    /// reply was missed or refused may show later.
+    /// Nanoseconds during which a requester had as many calls waiting as it had credits, as far as was known when the interval
+    /// ended: that a reply was missed or refused may show later.
     pub at_limit_ns: u64,
 }
 
@@ -111,6 +111,7 @@ impl Intervals {
             Event::Message(message) => Some(message.stamp.time),
             Event::Transaction(transaction) => transaction.reply.as_ref().map(|reply| reply.stamp.time),
             Event::Connection(report) => report.number.map(|_| report.until),
+            Event::Recounted(recounted) => Some(recounted.stamp.time),
             _ => None,
         };
         if let Some(time) = time {
@@ -119,6 +120,11 @@ impl Intervals {
         self.stats.event(event);
         if let Event::Transaction(transaction) = event {
             transaction.latency().iter().for_each(|latency| self.latency.record(*latency));
+        }
+        if let Event::Recounted(recounted) = event
+            && self.in_flight.knows(recounted.connection)
+        {
+            self.recount(recounted, first);
         }
         self.calls.granted = self.in_flight.event(event).or(self.calls.granted);
         self.calls.max = self.calls.max.max(self.in_flight.waiting());
@@ -156,6 +162,19 @@ impl Intervals {
         self.calls.latency_sum_ns =
             self.calls.latency_sum_ns.saturating_add(elapsed.saturating_mul(self.in_flight.waiting()));
         self.calls.at_limit_ns += if self.in_flight.is_at_limit() { elapsed } else { 0 };
+    }
+
+    /// Corrects what was counted, by the part of the correction that is for this interval.
+    fn recount(&mut self, recounted: &Recounted, first: Time) {
+        let since = recounted.since.0.saturating_sub(first.0);
+        let whole = self.reached.saturating_sub(since);
+        let part = self.reached.saturating_sub(since.max(self.number.saturating_mul(self.length)));
+        let correct = |counted: &mut u64, by: i64| {
+            let by = i128::from(by) * i128::from(part) / i128::from(whole.max(1));
+            *counted = u64::try_from(i128::from(*counted).saturating_add(by)).unwrap_or_default();
+        };
+        correct(&mut self.calls.latency_sum_ns, recounted.waited_ns);
+        correct(&mut self.calls.at_limit_ns, recounted.at_limit_ns);
     }
 
     /// The numbers of the interval that ends there; begins the next one.

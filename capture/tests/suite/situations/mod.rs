@@ -1,0 +1,284 @@
+//! Situations that users bring, one capture each in `testdata/captures/situations`, with their truth in the README.md there: every
+//! command that reports a matter reports it as the truth has it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+mod made;
+
+use serde_json::{Value, json};
+
+use crate::command::{run, stderr, stdout};
+use crate::gaps::ALL_CLEAR;
+use crate::transcode::{self, Pcap};
+
+/// The XID of the RPC in question.
+const XID: &str = "0x00000001";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures/situations")
+}
+
+/// With the environment variable `UPDATE_EXPECT` set, this test writes the captures.
+#[test]
+fn the_captures_are_made_of_the_frames_in_this_folder() {
+    let made: BTreeMap<_, _> = made::ALL
+        .into_iter()
+        .map(|(name, made)| (format!("{name}.pcap"), transcode::write_pcap(&made(), Pcap::default())))
+        .collect();
+    if env::var_os("UPDATE_EXPECT").is_some() {
+        for (name, octets) in &made {
+            fs::write(folder().join(name), octets).unwrap();
+        }
+    }
+    let there = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let there: BTreeMap<_, _> = there
+        .filter(|path| path.extension().is_some_and(|extension| extension == "pcap"))
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read(path).unwrap()))
+        .collect();
+    assert_eq!(there.keys().collect::<Vec<_>>(), made.keys().collect::<Vec<_>>());
+    assert!(there == made, "the captures are out of date: run this test with UPDATE_EXPECT=1 and commit the result");
+}
+
+/// A row of the table of RPCs: the truth about one.
+#[derive(Debug)]
+struct Truth {
+    file: String,
+    latency: Latency,
+    sent_again: u64,
+    refused: u64,
+    timeouts: u64,
+    owed: Option<(String, Option<String>)>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Latency {
+    Nanoseconds(u64),
+    Unknown(String),
+    /// The call has no reply that was accepted.
+    Waits,
+}
+
+impl Truth {
+    fn of(row: &str) -> Option<Self> {
+        let cells: Vec<_> = row.trim().strip_prefix('|')?.split('|').map(str::trim).collect();
+        let [file, _, latency, sent_again, refused, timeouts, owed, _] = cells[..] else { return None };
+        let number = |cell: &str| cell.replace(',', "").parse::<u64>();
+        let latency = match (number(latency), latency) {
+            (Ok(microseconds), _) => Latency::Nanoseconds(microseconds * 1000),
+            (_, "waits") => Latency::Waits,
+            (_, reason) => Latency::Unknown(reason.to_owned()),
+        };
+        let owed = (!owed.is_empty()).then(|| match owed.split_once(" by ") {
+            Some((step, end)) => (step.to_owned(), Some(end.to_owned())),
+            None => (owed.to_owned(), None),
+        });
+        let file = file.strip_prefix('`')?.strip_suffix('`')?.to_owned();
+        let [sent_again, refused, timeouts] = [sent_again, refused, timeouts].map(|cell| number(cell).unwrap());
+        Some(Self { file, latency, sent_again, refused, timeouts, owed })
+    }
+
+    fn all() -> Vec<Self> {
+        fs::read_to_string(folder().join("README.md")).unwrap().lines().filter_map(Self::of).collect()
+    }
+
+    fn nanoseconds(&self) -> Option<u64> {
+        if let Latency::Nanoseconds(nanoseconds) = self.latency { Some(nanoseconds) } else { None }
+    }
+
+    fn path(&self) -> String {
+        path(&self.file)
+    }
+
+    /// The records of this type that a command writes.
+    fn records(&self, command: &[&str], of: &str) -> Vec<Value> {
+        let path = self.path();
+        let output = run(&[command, &["--json", &path]].concat());
+        let records = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap());
+        records.filter(|record: &Value| record["type"] == of).collect()
+    }
+}
+
+fn path(name: &str) -> String {
+    folder().join(format!("{name}.pcap")).display().to_string()
+}
+
+/// The RPC in question among the records.
+fn rpc(records: Vec<Value>) -> Option<Value> {
+    records.into_iter().find(|record| record["rdma_xid"] == XID)
+}
+
+fn sum(record: &Value, fields: &[&str]) -> u64 {
+    fields.iter().map(|field| record[field].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn every_capture_is_in_a_table() {
+    let readme = fs::read_to_string(folder().join("README.md")).unwrap();
+    for (name, _) in made::ALL {
+        assert!(readme.contains(&format!("`{name}`")), "{name}");
+    }
+    assert_eq!(Truth::all().len() + 7, made::ALL.len());
+}
+
+#[test]
+fn transactions_slow_and_explain_have_the_latency_of_the_truth() {
+    for truth in Truth::all() {
+        let name = &truth.file;
+        let found = rpc(truth.records(&["transactions"], "transaction")).unwrap();
+        let reason = found["phases_missing"].as_str();
+        match &truth.latency {
+            Latency::Nanoseconds(latency) => {
+                assert_eq!((&found["latency_ns"], reason), (&json!(latency), None), "{name}")
+            }
+            Latency::Unknown(expected) => {
+                assert_eq!((&found["latency_ns"], reason), (&Value::Null, Some(&expected[..])))
+            }
+            Latency::Waits => {
+                assert!(found["latency_ns"].is_null() && found["status"].is_null(), "{name}");
+                let expected = [
+                    "the capture holds no complete reply",
+                    "the capture does not show that the requester accepted the reply",
+                ];
+                assert!(expected.contains(&reason.unwrap()), "{name}: {reason:?}");
+            }
+        }
+        // The others have the same record, the slowest only of RPCs whose latency is known.
+        let explained = truth.records(&["explain", "--xid", XID], "explain").remove(0);
+        assert_eq!(explained["transaction"], found, "{name}");
+        let slowest = rpc(truth.records(&["slow", "--top", "100"], "transaction"));
+        assert_eq!(slowest, truth.nanoseconds().map(|_| found.clone()), "{name}");
+    }
+}
+
+#[test]
+fn tables_and_traces_have_the_latency_of_the_truth() {
+    for truth in Truth::all() {
+        let (name, path) = (&truth.file, truth.path());
+        let output = run(&["transactions", "--csv", &path]);
+        let mut lines = stdout(&output).lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let place = lines.next().unwrap().iter().position(|title| *title == "latency_ns").unwrap();
+        let row = lines.find(|row| row[1] == XID).unwrap();
+        assert_eq!(row[place], truth.nanoseconds().map_or(String::new(), |latency| latency.to_string()), "{name}");
+
+        let trace: Value = serde_json::from_slice(&run(&["trace", "-o", "-", &path]).stdout).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap().iter();
+        let event = events.filter(|event| event["args"]["rdma_xid"] == XID).map(|event| &event["dur"]).next();
+        assert_eq!(event.cloned(), truth.nanoseconds().map(|latency| json!(latency as f64 / 1000.0)), "{name}");
+    }
+}
+
+#[test]
+fn annotations_name_the_latency_or_that_it_is_unknown() {
+    for truth in Truth::all() {
+        let octets = run(&["annotate", "-o", "-", &truth.path()]).stdout;
+        let octets = String::from_utf8_lossy(&octets);
+        let call = octets.split(&format!("call {XID}: ")).nth(1).unwrap().split('\0').next().unwrap();
+        let expected = match truth.latency {
+            Latency::Nanoseconds(latency) => format!("latency {}.{:03} ms", latency / 1_000_000, latency / 1000 % 1000),
+            Latency::Unknown(_) => "; reply in frame".to_owned(),
+            Latency::Waits => "no reply".to_owned(),
+        };
+        assert!(call.contains(&expected), "{}: {call}", truth.file);
+        assert_eq!(call.contains("latency"), truth.nanoseconds().is_some(), "{}: {call}", truth.file);
+    }
+}
+
+#[test]
+fn pending_names_the_debtor_of_the_truth() {
+    for truth in Truth::all() {
+        let found = rpc(truth.records(&["pending"], "pending"));
+        let owed = found
+            .map(|found| (found["owed"].as_str().unwrap().to_owned(), found["owed_by"].as_str().map(str::to_owned)));
+        assert_eq!(owed, truth.owed, "{}", truth.file);
+        let by_operation = truth.records(&["top", "--by", "operation"], "top");
+        let unanswered: u64 = by_operation.iter().map(|row| sum(row, &["unanswered"])).sum();
+        assert_eq!(unanswered, u64::from(truth.owed.is_some()), "{}", truth.file);
+    }
+}
+
+#[test]
+fn events_statistics_and_rpcs_count_what_was_sent_again() {
+    for truth in Truth::all() {
+        let name = &truth.file;
+        let expected = [truth.sent_again, truth.refused, truth.timeouts];
+
+        let events = truth.records(&["events"], "event");
+        let count =
+            |names: &[&str]| events.iter().filter(|event| names.contains(&event["event"].as_str().unwrap())).count();
+        let counted = [&["sent again", "sent again, lost before"][..], &["NAK", "RNR NAK"], &["time-out"]].map(count);
+        assert_eq!(counted.map(|count| count as u64), expected, "{name}: events");
+
+        let statistics = truth.records(&["stats"], "stats").remove(0);
+        let ends = ["active", "passive"].map(|end| &statistics["connections"][0][end]);
+        let of_ends = |fields: &[&str]| ends.iter().map(|end| sum(end, fields)).sum::<u64>();
+        let counted =
+            [&["retransmitted", "replaced"][..], &["sequence_errors", "not_ready"], &["timeouts"]].map(of_ends);
+        assert_eq!(counted, expected, "{name}: stats");
+
+        let found = rpc(truth.records(&["transactions"], "transaction")).unwrap();
+        let recovery = &found["recovery"];
+        assert_eq!(recovery.is_null(), truth.nanoseconds().is_none(), "{name}");
+        if !recovery.is_null() {
+            let counted =
+                [&["resent_packets"][..], &["naks", "rnr_naks"], &["timeouts"]].map(|fields| sum(recovery, fields));
+            assert_eq!(counted, expected, "{name}: transactions");
+        }
+
+        let page = run(&["report", "-o", "-", &truth.path()]);
+        let nothing = stdout(&page).contains("No captured packet was sent again");
+        assert!(!nothing || truth.sent_again == 0, "{name}: report");
+    }
+}
+
+/// A call waits from its last packet to the copy of the Send with its reply that was accepted. Version 2 counts no calls against
+/// credits, and a reply that the responder provides is read after its Send.
+#[test]
+fn intervals_count_the_time_that_calls_waited() {
+    for truth in Truth::all() {
+        let found = rpc(truth.records(&["transactions"], "transaction")).unwrap();
+        let is_counted = !truth.file.starts_with("v2") && truth.file != "reply_provided_and_read";
+        let Some(latency) = truth.nanoseconds().filter(|_| is_counted) else { continue };
+        let waited = latency - found["phases"]["call_ns"].as_u64().unwrap();
+        let [interval] = &truth.records(&["stats", "--interval", "100s"], "interval")[..] else {
+            panic!("one interval")
+        };
+        let calls = &interval["calls"];
+        assert_eq!((sum(calls, &["latency_sum_ns"]), sum(calls, &["max"])), (waited, 1), "{}", truth.file);
+        let statistics = truth.records(&["stats"], "stats").remove(0);
+        let at_limit = sum(&statistics["connections"][0]["active"], &["at_limit_ns"]);
+        assert_eq!(sum(calls, &["at_limit_ns"]), at_limit, "{}", truth.file);
+    }
+}
+
+#[test]
+fn with_one_direction_or_no_rpc_there_is_no_all_clear() {
+    for (name, said) in
+        [("calls_only", "none of 192.0.2.2"), ("replies_only", "none of 192.0.2.1"), ("no_rpc", "no RPC-over-RDMA")]
+    {
+        for command in
+            [&["pending"][..], &["check"], &["events"], &["report", "-o", "-"], &["transactions"], &["diagnose"]]
+        {
+            let path = path(name);
+            let output = run(&[command, &[&path]].concat());
+            assert!(stderr(&output).contains(said), "{name} {command:?}: {}", stderr(&output));
+            assert!(name != "no_rpc" || output.status.code() == Some(1), "{command:?}");
+            for words in ALL_CLEAR {
+                assert!(
+                    !stdout(&output).contains(words) && !stderr(&output).contains(words),
+                    "{name} {command:?}: {words}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_fails_hangs_or_is_sent_again_is_a_regression() {
+    for (name, status) in [("calls_answered", 0), ("calls_unanswered", 1), ("calls_failed", 1), ("calls_sent_again", 1)]
+    {
+        let output = run(&["compare", &path("calls_answered"), &path(name)]);
+        assert_eq!(output.status.code(), Some(status), "{name}: {}", stdout(&output));
+    }
+}

@@ -1,0 +1,99 @@
+//! A connection of iWARP: TCP segments over IPv4 (RFC 9293), MPA without markers and CRC (RFC 5044), DDP and RDMAP (RFC 5041,
+//! RFC 5040). Times are in microseconds.
+
+use super::Packet;
+use super::rpc::{Lists, MSG, message, null, reply};
+
+const PORTS: [u16; 2] = [40_000, 20049];
+
+/// Who sends a segment.
+pub const CLIENT: usize = 0;
+pub const SERVER: usize = 1;
+
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+
+pub struct Iwarp {
+    pub packets: Vec<(u64, Packet)>,
+    /// The sequence number of the next octet of each end.
+    pub next: [u32; 2],
+    /// The identification of the next IPv4 packet: packets with the same one are copies that the capture made.
+    identification: u16,
+}
+
+impl Default for Iwarp {
+    /// A connection whose set-up was captured.
+    fn default() -> Self {
+        let mut trace = Self { packets: Vec::new(), next: [999, 4999], identification: 1 };
+        trace.segment(0, CLIENT, 0, SYN, &[]);
+        trace.next[CLIENT] += 1;
+        trace.segment(10, SERVER, 0, SYN | ACK, &[]);
+        trace.next[SERVER] += 1;
+        for (end, key) in [b"MPA ID Req Frame", b"MPA ID Rep Frame"].into_iter().enumerate() {
+            trace.send(20 + 10 * end as u64, end, &[&key[..], &[0, 1, 0, 0]].concat());
+        }
+        trace
+    }
+}
+
+impl Iwarp {
+    /// A segment whose octets begin so many before the next of its end, and which acknowledges all that the other end sent.
+    fn segment(&mut self, time: u64, from: usize, back: u32, flags: u8, octets: &[u8]) {
+        let acknowledges = if flags & ACK == 0 { 0 } else { self.next[1 - from] };
+        self.acknowledging(time, from, back, flags, octets, acknowledges);
+    }
+
+    fn acknowledging(&mut self, time: u64, from: usize, back: u32, flags: u8, octets: &[u8], acknowledges: u32) {
+        let to = 1 - from;
+        let mut packet = vec![0x45, 0];
+        packet.extend(((40 + octets.len()) as u16).to_be_bytes());
+        packet.extend(self.identification.to_be_bytes());
+        packet.extend([0x40, 0, 64, 6, 0, 0, 192, 0, 2, from as u8 + 1, 192, 0, 2, to as u8 + 1]);
+        packet.extend([PORTS[from].to_be_bytes(), PORTS[to].to_be_bytes()].concat());
+        packet.extend([(self.next[from] - back).to_be_bytes(), acknowledges.to_be_bytes()].concat());
+        packet.extend([0x50, flags, 1, 0, 0, 0, 0, 0]);
+        packet.extend(octets);
+        self.identification += 1;
+        self.packets.push((time, packet));
+    }
+
+    /// The next octets of an end, in one segment.
+    pub fn send(&mut self, time: u64, from: usize, octets: &[u8]) {
+        self.segment(time, from, 0, ACK, octets);
+        self.next[from] += octets.len() as u32;
+    }
+
+    /// The last octets of an end once more.
+    pub fn again(&mut self, time: u64, from: usize, octets: &[u8]) {
+        self.segment(time, from, octets.len() as u32, ACK, octets);
+    }
+
+    /// An end acknowledges all but the last `missing` octets of the other.
+    pub fn acknowledge(&mut self, time: u64, from: usize, missing: u32) {
+        let acknowledges = self.next[1 - from] - missing;
+        self.acknowledging(time, from, 0, ACK, &[], acknowledges);
+    }
+
+    /// The call at 100 and the reply at 200, whose octets are returned.
+    pub fn exchange() -> (Self, Vec<u8>) {
+        let mut trace = Self::default();
+        let reply = fpdu(1, &message(MSG, 1, &Lists::default(), &reply(1, &[])));
+        trace.send(100, CLIENT, &null_call());
+        trace.send(200, SERVER, &reply);
+        (trace, reply)
+    }
+}
+
+/// The FPDU of a NULL call.
+pub fn null_call() -> Vec<u8> {
+    fpdu(1, &message(MSG, 1, &Lists::default(), &null(1)))
+}
+
+/// An FPDU with an untagged segment: the Send of this number.
+pub fn fpdu(number: u32, data: &[u8]) -> Vec<u8> {
+    let header = [&[0x41, 0x43, 0, 0, 0, 0][..], &[0; 4], &number.to_be_bytes(), &[0; 4]].concat();
+    let ulpdu = [&header[..], data].concat();
+    let mut octets = [&(ulpdu.len() as u16).to_be_bytes()[..], &ulpdu].concat();
+    octets.resize(octets.len().next_multiple_of(4) + 4, 0);
+    octets
+}
