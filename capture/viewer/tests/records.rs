@@ -9,8 +9,11 @@ use serde_json::{Value, json};
 
 const CAPTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/captures/");
 
+/// All captures of the repository: those of real peers, and those of single situations.
 fn captures() -> Vec<String> {
-    let names = std::fs::read_dir(CAPTURES).unwrap().map(|entry| entry.unwrap().path().display().to_string());
+    let folders = [CAPTURES.to_owned(), format!("{CAPTURES}situations/")];
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let names = entries.map(|entry| entry.unwrap().path().display().to_string());
     names.filter(|name| name.ends_with(".pcap")).collect()
 }
 
@@ -42,7 +45,7 @@ fn records(path: &str) -> Vec<Value> {
 #[test]
 fn every_number_of_a_row_is_that_of_its_record() {
     let captures = captures();
-    assert!(captures.len() > 25);
+    assert!(captures.len() > 60);
     let mut all = Vec::new();
     for path in captures {
         let (mut viewer, records) = (read(&path), records(&path));

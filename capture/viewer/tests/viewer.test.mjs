@@ -10,7 +10,7 @@ import { browser, captures, choose, filter, records, rows, run, shown, visit } f
 
 const lossy = join(captures, "nfs41_lossy.pcap");
 const hangs = join(captures, "hangs.pcap");
-const names = readdirSync(captures).filter((name) => name.endsWith(".pcap"));
+const names = readdirSync(captures, { recursive: true }).filter((name) => name.endsWith(".pcap"));
 let context;
 let folder;
 
