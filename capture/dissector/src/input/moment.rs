@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn times_are_seconds_or_dates() {
         let date = |nanoseconds| Ok(Moment::Date(Time(nanoseconds)));
-        // What `date -u -d … +%s` says.
+        // As `date -u -d … +%s` prints them.
         assert_eq!("1763683200.5".parse(), Ok(Moment::Seconds(Time(1_763_683_200_500_000_000))));
         assert_eq!("2025-11-21T00:00:00.5Z".parse(), date(1_763_683_200_500_000_000));
         assert_eq!("2025-11-21".parse(), date(1_763_683_200_000_000_000));

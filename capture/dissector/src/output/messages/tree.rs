@@ -71,7 +71,7 @@ pub fn write(out: &mut impl io::Write, message: &Message, colour: bool) -> io::R
 /// Gives the lines of the tree to `take`, until it returns an error.
 ///
 /// # Errors
-/// Those of `take`.
+/// Any error from `take`.
 pub fn lines(message: &Message, take: &mut dyn FnMut(TreeLine<'_>) -> io::Result<()>) -> io::Result<()> {
     let mut tree = Tree { take };
     let mut result = Ok(());
