@@ -98,7 +98,7 @@ export class Ahead {
     this.worker = new Worker(address);
     URL.revokeObjectURL(address);
     this.worker.onmessage = (event: MessageEvent<Filled>) => this.take(event.data);
-    this.worker.onerror = () => this.give();
+    this.worker.onerror = () => this.stop();
     this.worker.postMessage({ files } satisfies ReaderQuestion);
     this.ask();
   }
@@ -139,8 +139,8 @@ export class Ahead {
     this.onFilled();
   }
 
-  /** Stops to read ahead: this browser has no such worker. */
-  private give(): void {
+  /** Stops reading ahead: this browser has no such worker. */
+  private stop(): void {
     this.asked = 0;
     this.next = { file: this.files.length, offset: 0 };
     this.onFilled();
