@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Each package's folders and files, in the order in which a frame or a call goes through them: each may import those before it.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 8] = [
     (
         "core",
         &[
@@ -93,12 +93,8 @@ const LAYERS: [(&str, &[&str]); 9] = [
     ("verbs-shim/tools", &["xdr", "echo", "nfs", "ping", "raw", "probe", "misbehave", "command_line", "bin"]),
     (
         "fuzz/gen",
-        &[
-            "choices", "draft", "layout", "message", "case", "shapes", "defects", "read", "random", "mutate", "shrink",
-            "bin",
-        ],
+        &["choices", "draft", "layout", "message", "case", "shapes", "defects", "read", "random", "shrink", "bin"],
     ),
-    ("fuzz/mutator", &["libfuzzer", "afl"]),
     (
         "fuzz",
         &[
@@ -378,14 +374,13 @@ fn no_folder_imports_one_that_comes_after_it() {
 
 /// Each package, whose names of types are unique, with the files whose twins are told apart by their module's name: it is written
 /// wherever one of them is used.
-const NAMES: [(&str, &[&[&str]]); 8] = [
+const NAMES: [(&str, &[&[&str]]); 7] = [
     ("core", &[&["v1", "v2/family_a", "v2/family_b"], &["endpoint/requester", "endpoint/responder"]]),
     ("capture", &[]),
     ("capture/dissector", &[]),
     ("verbs-shim", &[&["loopback", "rdma"]]),
     ("verbs-shim/tools", &[&["bin/nfs4-cp/main", "bin/rpcrdma-ping", "bin/rpcrdma-probe", "bin/rpcrdma-serve"]]),
     ("fuzz/gen", &[]),
-    ("fuzz/mutator", &[]),
     ("fuzz", &[]),
 ];
 
@@ -523,7 +518,7 @@ fn what_is_proved_or_measured_is_linked_as_what_is_packaged() {
 }
 
 /// Each package, with the most of its comments that may begin with a clause. No number here may grow.
-const CLAUSES: [(&str, usize); 10] = [
+const CLAUSES: [(&str, usize); 9] = [
     ("core", 0),
     ("core/capi", 0),
     ("capture", 0),
@@ -532,7 +527,6 @@ const CLAUSES: [(&str, usize); 10] = [
     ("verbs-shim", 0),
     ("verbs-shim/tools", 0),
     ("fuzz/gen", 0),
-    ("fuzz/mutator", 0),
     ("fuzz", 0),
 ];
 

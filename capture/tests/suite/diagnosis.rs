@@ -434,13 +434,13 @@ fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static str])> {
         ("doubled, behind a router", doubled("nfs3", MirrorKind::Routed), &["mirror-doubled"]),
         ("stuck server, one call", stuck(1), &["responder-silent"]),
         ("stuck server, 30 calls", stuck(30), &["responder-silent"]),
-        ("hangs in the lab", shipped("hangs"), &["requester-silent", "responder-unreachable", "responder-silent"]),
+        ("hangs in the lab", shipped("hangs"), &["requester-unreachable", "responder-unreachable", "responder-silent"]),
         ("link down", unreachable(4), &["responder-unreachable"]),
         ("link down for long", unreachable(30), &["responder-unreachable"]),
         ("stopped client", client_that_stopped(false), &["requester-silent"]),
         ("reply not read", unread_reply(), &["requester-silent"]),
         ("stopped client, server gave up", client_that_stopped(true), &["requester-silent"]),
-        ("client gone, server gave up", client_gone(), &["requester-silent"]),
+        ("client gone, server gave up", client_gone(), &["requester-unreachable"]),
         ("loss", shipped("nfs41_lossy"), &["loss"]),
         ("loss, few", shipped("lost"), &["loss"]),
         ("loss, iWARP", shipped("iwarp_lost"), &["loss"]),
@@ -548,7 +548,7 @@ fn a_call_that_waits_for_a_moment_at_the_end_is_no_cause() {
     scene.until(SECOND + 900 * MILLISECOND);
     let diagnosis = diagnose(&scene.records());
     assert!(diagnosis.causes.is_empty(), "{}", text(&diagnosis));
-    assert_eq!(diagnosis.limits, ["1 call without a reply, but only for a moment before the end."]);
+    assert_eq!(diagnosis.limits, ["1 call without a reply, which had waited for less than 1.00 s at the end."]);
 }
 
 #[test]

@@ -66,7 +66,9 @@ impl<'a> ShownCause<'a> {
 /// The filter for the RPCs of a cause: those of its kind, and what the options of its command select.
 fn filter(cause: &DiagnosedCause) -> String {
     let kind = match cause.cause {
-        "responder-silent" | "responder-unreachable" | "requester-silent" => Some("waiting".to_owned()),
+        "responder-silent" | "responder-unreachable" | "requester-silent" | "requester-unreachable" => {
+            Some("waiting".to_owned())
+        }
         "loss" | "receiver-not-ready" => Some("resent".to_owned()),
         "errors" => Some("failed".to_owned()),
         _ => None,

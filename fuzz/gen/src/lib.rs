@@ -9,9 +9,6 @@
 //! every value at a boundary. [`random`] makes others from [`Choices`]: of a seed, or of a fuzzer. Both use the same
 //! functions, so what is in the list can also be found in any other valid message.
 //!
-//! [`mutate`] and [`cross_over`] make messages of others, without a verdict, for fuzzers. They take messages apart as
-//! far as that goes ([`Draft::read`]), which judges nothing either.
-//!
 //! ```
 //! use rpcrdma_gen::{Format, Role};
 //!
@@ -29,7 +26,6 @@ mod defects;
 mod draft;
 mod layout;
 mod message;
-mod mutate;
 mod random;
 mod read;
 mod shapes;
@@ -39,7 +35,6 @@ pub use case::{Answer, Base, Broken, Case};
 pub use choices::Choices;
 pub use draft::{At, Draft, Field, Format, Label, List, Role};
 pub use message::{Message, Read, Segment};
-pub use mutate::{cross_over, mutate};
 pub use random::{named, of, random, random_of};
 pub use read::read;
 pub use shrink::shrink;

@@ -3,7 +3,7 @@
 programs="rpcrdma-ping rpcrdma-serve"
 
 # The first cause of each connection, in their order.
-readonly causes=(none responder-silent responder-unreachable requester-silent responder-slow)
+readonly causes=(none responder-silent responder-unreachable requester-unreachable responder-slow)
 
 server() {
     server_ours

@@ -49,7 +49,7 @@ pub(super) const ALL: [(&str, Made); 38] = [
     ("iwarp_reply_timed_out", iwarp_timed_out),
     ("iwarp_call_in_segments", iwarp_call_in_segments),
     ("calls_answered", || calls(|_| Fate::Answered)),
-    ("calls_unanswered", || calls(|number| if number % 7 < 3 { Fate::Lost } else { Fate::Answered })),
+    ("calls_unanswered", || calls(|number| if number % 7 > 3 { Fate::Lost } else { Fate::Answered })),
     ("calls_failed", || calls(|_| Fate::Failed)),
     ("calls_sent_again", || calls(|_| Fate::Refused)),
 ];

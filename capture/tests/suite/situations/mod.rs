@@ -274,6 +274,25 @@ fn with_one_direction_or_no_rpc_there_is_no_all_clear() {
     }
 }
 
+/// A call or a reply that is sent and never acknowledged may be lost on its way: the end that it is for is not to blame.
+#[test]
+fn diagnose_blames_the_debtor_of_the_truth() {
+    for (name, cause, owner) in [
+        ("call_unacknowledged", "responder-unreachable", "network"),
+        ("call_accepted", "responder-silent", "responder"),
+        ("call_refused", "requester-silent", "requester"),
+        ("reply_unacknowledged", "requester-unreachable", "network"),
+        ("iwarp_reply_unacknowledged", "requester-unreachable", "network"),
+        ("reply_timed_out", "loss", "network"),
+    ] {
+        let output = run(&["diagnose", "--json", &path(name)]);
+        let found: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
+        let waits = |found: &&Value| found["owner"] != "capture";
+        let found = found["causes"].as_array().unwrap().iter().find(waits).unwrap();
+        assert_eq!((&found["cause"], &found["owner"]), (&json!(cause), &json!(owner)), "{name}");
+    }
+}
+
 #[test]
 fn what_fails_hangs_or_is_sent_again_is_a_regression() {
     for (name, status) in [("calls_answered", 0), ("calls_unanswered", 1), ("calls_failed", 1), ("calls_sent_again", 1)]

@@ -21,6 +21,8 @@ pub enum Cause {
     ResponderUnreachable,
     /// The responder waits for the requester.
     RequesterSilent,
+    /// Nothing acknowledges a reply that was sent again and again.
+    RequesterUnreachable,
     /// Lost packets were sent again.
     Loss,
     /// The receiver had no Receive posted.
@@ -104,7 +106,7 @@ pub(super) const SMALL: u64 = 20;
 pub(super) const USUAL_SEND: u32 = 4096;
 
 /// All causes, those of the capture first.
-pub static CAUSES: [CauseRule; 17] = [
+pub static CAUSES: [CauseRule; 18] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -160,8 +162,14 @@ pub static CAUSES: [CauseRule; 17] = [
         cause: Cause::RequesterSilent,
         name: "requester-silent",
         title: "The requester does not continue",
-        condition: "the responder waited as long: for data that it asked for, for a call that it refused, or for the \
-                    acknowledgement of a reply that it sent again",
+        condition: "the responder waited as long: for data that it asked for, for a call that it refused, or for a reply that \
+                    it provides to be read",
+    },
+    CauseRule {
+        cause: Cause::RequesterUnreachable,
+        name: "requester-unreachable",
+        title: "Replies do not arrive",
+        condition: "a reply was sent again, never acknowledged, and its call waited as long",
     },
     CauseRule {
         cause: Cause::Loss,

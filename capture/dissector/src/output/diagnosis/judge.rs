@@ -33,7 +33,6 @@ const fn after(step: ResponderStep) -> &'static str {
     match step {
         ResponderStep::Request => "The responder asked for data by RDMA Read, and the requester did not send it.",
         ResponderStep::Refusal => "The responder's adapter refused the call, and the requester did not send it again.",
-        ResponderStep::Reply => "The responder sent its reply, and the requester did not accept it.",
         ResponderStep::ProvidedReply => {
             "The responder provided a reply in Read chunks, and the requester did not read it."
         }
@@ -76,6 +75,7 @@ impl Judgement<'_> {
             self.responder_silent(),
             self.responder_unreachable(),
             self.requester_silent(),
+            self.requester_unreachable(),
             self.loss(),
             self.receiver_not_ready(),
             self.responder_slow(),
@@ -285,6 +285,15 @@ impl Judgement<'_> {
         let evidence = format!("{} Or its packets were lost before the place of capture.", steps.join(" "));
         let tally = &self.silence.requester_silent;
         self.unanswered(Cause::RequesterSilent, CauseOwner::Requester, tally, &evidence)
+    }
+
+    fn requester_unreachable(&self) -> Option<Weighed> {
+        let evidence =
+            "Their replies were sent again, and never acknowledged: the requester is not there, or packets are \
+                        lost on the way to it or back."
+                .to_owned();
+        let tally = &self.silence.requester_unreachable;
+        self.unanswered(Cause::RequesterUnreachable, CauseOwner::Network, tally, &evidence)
     }
 
     fn loss(&self) -> Option<Weighed> {

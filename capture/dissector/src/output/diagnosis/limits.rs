@@ -2,7 +2,7 @@
 
 use super::judge::Judgement;
 use crate::file::Time;
-use crate::output::format::number::{counted, grouped};
+use crate::output::format::number::{counted, duration, grouped};
 
 impl Judgement<'_> {
     /// The limits of the capture as sentences, except those that are a cause.
@@ -42,7 +42,11 @@ impl Judgement<'_> {
             ),
             (
                 silence.recent,
-                format!("{} without a reply, but only for a moment before the end.", counted(silence.recent, "call")),
+                format!(
+                    "{} without a reply, which had waited for less than {} at the end.",
+                    counted(silence.recent, "call"),
+                    duration(silence.least)
+                ),
             ),
             (
                 waits.unanswered_left_out,

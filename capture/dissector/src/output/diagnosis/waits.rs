@@ -28,8 +28,6 @@ pub(super) enum ResponderStep {
     Request,
     /// It refused the call.
     Refusal,
-    /// It sent its reply, which was refused or not acknowledged.
-    Reply,
     /// It sent a reply in Read chunks that the requester has to read.
     ProvidedReply,
 }
@@ -102,6 +100,7 @@ pub(super) struct Silence {
     pub(super) responder_silent: Tally,
     pub(super) responder_unreachable: Tally,
     pub(super) requester_silent: Tally,
+    pub(super) requester_unreachable: Tally,
     /// Calls of `requester_silent` by the last step of their responder.
     pub(super) steps: BTreeMap<ResponderStep, u64>,
     /// Calls that ended with their connection, on which the protocol was broken.
@@ -110,8 +109,10 @@ pub(super) struct Silence {
     pub(super) arrival_unknown: u64,
     /// Nanoseconds of all calls without a reply.
     pub(super) age: u64,
-    /// Calls that had not waited for long.
+    /// Calls that had waited for less than `least` when the capture ended.
     pub(super) recent: u64,
+    /// The least number of nanoseconds for which a call without a reply waited.
+    pub(super) least: u64,
 }
 
 impl Waits {
@@ -230,7 +231,8 @@ impl Waits {
     /// The time for which calls waited that were not answered, if the capture ends at `last`. A call whose connection ended waits
     /// no longer; `is_fatal` says that an end broke the protocol on it.
     pub(super) fn silence(&self, last: Time, is_fatal: impl Fn(u32) -> bool) -> Silence {
-        let (mut silence, least) = (Silence::default(), self.longest.saturating_mul(2).max(UNANSWERED));
+        let least = self.longest.saturating_mul(2).max(UNANSWERED);
+        let mut silence = Silence { least, ..Silence::default() };
         for UnansweredCall { cause, step, began, ended, connection, is_arrival_unknown, subject } in &self.unanswered {
             let age = ended.unwrap_or(last).0.saturating_sub(began.0);
             silence.age = silence.age.saturating_add(age);
@@ -241,6 +243,7 @@ impl Waits {
             let tally = match cause {
                 _ if ended.is_some() && is_fatal(*connection) => &mut silence.died,
                 Cause::ResponderUnreachable => &mut silence.responder_unreachable,
+                Cause::RequesterUnreachable => &mut silence.requester_unreachable,
                 Cause::RequesterSilent => {
                     step.iter().for_each(|step| *silence.steps.entry(*step).or_default() += 1);
                     &mut silence.requester_silent
@@ -295,7 +298,7 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
     let is_over = matches!(waiting.owed, Owed::Nothing);
     let asked = matches!(waiting.responder, Some((Step::ReadRequest, _)));
     if matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. })) {
-        return waits(ResponderStep::Reply);
+        return Some((Cause::RequesterUnreachable, None));
     }
     if is_over && asked {
         return waits(ResponderStep::Request);
@@ -305,7 +308,7 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
             Some((Cause::ResponderUnreachable, None))
         }
         (Owed::Call(_), _) | (Owed::Nothing, Delivery::Refused(_)) => waits(ResponderStep::Refusal),
-        (Owed::ReplyArrival(_), _) => waits(ResponderStep::Reply),
+        (Owed::ReplyArrival(_), _) => Some((Cause::RequesterUnreachable, None)),
         (Owed::ReadReply, _) => waits(ResponderStep::ProvidedReply),
         (Owed::ReadResponse(_), _) => waits(ResponderStep::Request),
         (Owed::Reply | Owed::ReplyAgain(_) | Owed::Nothing, _) => Some((Cause::ResponderSilent, None)),

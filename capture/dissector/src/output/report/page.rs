@@ -99,7 +99,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
 /// The section that shows more of a cause.
 fn shown_in(cause: &str) -> &'static str {
     match cause {
-        "responder-silent" | "responder-unreachable" | "requester-silent" => "hung",
+        "responder-silent" | "responder-unreachable" | "requester-silent" | "requester-unreachable" => "hung",
         "loss" | "receiver-not-ready" | "credits" => "load",
         "responder-slow" | "requester-slow" => "slowest",
         "small-sends" => "connections",
