@@ -40,5 +40,7 @@ for (const [mark, text] of Object.entries({ POLICY: policy, STYLE: style, MODULE
 }
 if (page.length > LIMIT) throw new Error(`the page has ${page.length} octets, more than ${LIMIT}`);
 await mkdir("dist", { recursive: true });
-await writeFile("dist/rpcrdma.html", page);
+// A program with the page in it is only linked again if the page is another one.
+const before = await readFile("dist/rpcrdma.html", "utf8").catch(() => "");
+if (page !== before) await writeFile("dist/rpcrdma.html", page);
 console.log(`dist/rpcrdma.html: ${page.length} octets`);
