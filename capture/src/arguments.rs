@@ -8,9 +8,7 @@ use rpcrdma_dissector::CapturedAt;
 use rpcrdma_dissector::check::Implementation;
 use rpcrdma_dissector::link::Address;
 use rpcrdma_dissector::output::format::time::{ShownTimes, TimeForm};
-use rpcrdma_dissector::values::{duration, xid};
-
-use crate::moment::{Moment, zone_alone};
+use rpcrdma_dissector::values::{Moment, duration, xid, zone_alone};
 
 /// When text is coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

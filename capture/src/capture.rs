@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use rpcrdma_dissector::{Capture, FileError, Reader, Time};
+use rpcrdma_dissector::{Capture, Time, first_frame, in_order};
 
 use crate::failure::{Failure, say};
 use crate::interrupt::Interrupt;
@@ -15,8 +15,6 @@ use crate::spool::is_spooled;
 
 /// The size from which a file gets a progress bar, in octets.
 const LONG: u64 = 64 << 20;
-/// Octets of a file that are read at a time to find its first frame.
-const BEGINNING: usize = 4 << 10;
 /// The most files that are named when their order is reported.
 const NAMED: usize = 8;
 
@@ -134,32 +132,6 @@ fn look(path: &Path) -> Result<Looked, String> {
     Ok(Looked { octets: metadata.len(), first, file: Some(file) })
 }
 
-/// Time of a file's first frame, if it has one. Damage is reported when it is read.
-fn first_frame(file: &File) -> Result<Option<Time>, FileError> {
-    let mut reader = match Reader::with_capacity(BEGINNING, file) {
-        Err(error) if error.is_damage() => return Ok(None),
-        reader => reader?,
-    };
-    Ok(reader.next().and_then(Result::ok).map(|frame| frame.time))
-}
-
-/// Sorts the files whose first frame is known among their places, and says whether that changed anything.
-fn in_order(files: &mut [(PathBuf, Option<Time>)]) -> bool {
-    let places: Vec<usize> =
-        (0..files.len()).filter(|place| files.get(*place).is_some_and(|(_, t)| t.is_some())).collect();
-    let mut known: Vec<_> = files.iter().filter(|(_, first)| first.is_some()).cloned().collect();
-    if known.is_sorted_by_key(|(_, first)| *first) {
-        return false;
-    }
-    known.sort_by_key(|(_, first)| *first);
-    for (place, file) in places.into_iter().zip(known) {
-        if let Some(slot) = files.get_mut(place) {
-            *slot = file;
-        }
-    }
-    true
-}
-
 fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
 }
@@ -237,20 +209,5 @@ impl Read for OpenedInput {
         };
         self.bar.inc(count as u64);
         Ok(count)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_are_sorted_and_streams_stay() {
-        let file = |name: &str, first: Option<u64>| (PathBuf::from(name), first.map(Time));
-        let mut files = [file("b", Some(20)), file("-", None), file("c", Some(30)), file("a", Some(10))];
-        assert!(in_order(&mut files));
-        assert_eq!(files.map(|(path, _)| path.display().to_string()), ["a", "-", "b", "c"]);
-        let mut files = [file("x", Some(1)), file("-", None), file("y", Some(1))];
-        assert!(!in_order(&mut files));
     }
 }

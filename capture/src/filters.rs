@@ -3,11 +3,11 @@
 use rpcrdma_dissector::check::Found;
 use rpcrdma_dissector::link::Address;
 use rpcrdma_dissector::nfs::{self, Callback, CompoundOperation, Procedure};
+use rpcrdma_dissector::values::Moment;
 use rpcrdma_dissector::{Connection, Direction, Event, Message, Recovered, Sides, Status, Time, Transaction};
 
 use crate::arguments::InputArguments;
 use crate::failure::Failure;
-use crate::moment::Moment;
 use crate::notices::{CLIENT, CONNECTION, OPERATION, SERVER, SINCE, SLOWER_THAN, STATUS, Select, UNTIL, XID};
 
 /// Text leaves this out of the names of errors of version 2.

@@ -13,7 +13,6 @@ mod interrupt;
 mod judge;
 mod live;
 mod manual;
-mod moment;
 mod notices;
 mod output;
 mod reading;

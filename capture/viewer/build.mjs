@@ -23,7 +23,8 @@ async function bundle(entry, define = {}) {
 /** A source of the Content-Security-Policy that permits exactly this text. */
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-const worker = await bundle("web/worker.ts");
+const reader = await bundle("web/reader.ts");
+const worker = await bundle("web/worker.ts", { READER_SOURCE: JSON.stringify(reader) });
 const script = (await bundle("web/main.ts", { WORKER_SOURCE: JSON.stringify(worker) })).replaceAll("</script", "<\\/script");
 const sheets = ["../dissector/src/output/report/page.css", "node_modules/uplot/dist/uPlot.min.css", "web/style.css"];
 const style = (await Promise.all(sheets.map((sheet) => readFile(sheet, "utf8")))).join("\n");
@@ -39,5 +40,7 @@ for (const [mark, text] of Object.entries({ POLICY: policy, STYLE: style, MODULE
 }
 if (page.length > LIMIT) throw new Error(`the page has ${page.length} octets, more than ${LIMIT}`);
 await mkdir("dist", { recursive: true });
-await writeFile("dist/rpcrdma.html", page);
+// A program with the page in it is only linked again if the page is another one.
+const before = await readFile("dist/rpcrdma.html", "utf8").catch(() => "");
+if (page !== before) await writeFile("dist/rpcrdma.html", page);
 console.log(`dist/rpcrdma.html: ${page.length} octets`);

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 use clap::Args;
+use rpcrdma_dissector::output::report::escaped;
 
 use crate::destination::Destination;
 use crate::failure::{Failure, say};
@@ -115,11 +116,6 @@ fn embed(out: &mut impl Write, name: &str, content: &mut impl io::Read) -> io::R
     encoder.finish()?;
     drop(encoder);
     out.write_all(b"</script>\n")
-}
-
-/// A text as the value of an attribute.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use dissector::Capture;
+use dissector::{Capture, first_frame, in_order};
 use wasm_bindgen::prelude::*;
 
 #[wasm_bindgen(raw_module = "capture-files")]
@@ -32,4 +32,13 @@ impl Read for CaptureStream {
 pub(crate) fn capture(names: &[String]) -> Capture {
     let stream = |file| Box::new(CaptureStream { file, offset: 0 }) as Box<dyn Read + Send>;
     Capture::from_streams((0..).zip(names).map(|(file, name)| (name.clone(), stream(file))))
+}
+
+/// The places of so many files in the order of their first frames. One that cannot be read stays where it is: why is said when its turn
+/// comes.
+pub(crate) fn order(count: u32) -> Vec<u32> {
+    let beginning = |file| first_frame(CaptureStream { file, offset: 0 }).ok().flatten();
+    let mut files: Vec<_> = (0..count).map(|file| (file, beginning(file))).collect();
+    in_order(&mut files);
+    files.into_iter().map(|(file, _)| file).collect()
 }

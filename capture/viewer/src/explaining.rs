@@ -5,10 +5,11 @@ use std::io;
 use dissector::output::explain::{self, Explanations};
 use dissector::output::file_names::FileNames;
 use dissector::output::report;
-use dissector::{Checker, Event, StepsWanted};
+use dissector::{Checker, Event, Found, StepsWanted};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::fields::ShownMessage;
 use crate::row::{Row, key, record};
 use crate::source::Source;
 
@@ -31,8 +32,21 @@ pub(crate) struct Explained {
     record: Box<RawValue>,
     /// As `rpcrdma explain` prints it.
     text: String,
+    /// The messages, field by field.
+    messages: Vec<ShownMessage>,
+    /// The rules that it breaks, in the order of their findings.
+    rules: Vec<ShownRule>,
     /// HTML of the report; null if the capture holds no packet of the RPC.
     ladder: Option<String>,
+}
+
+/// A rule, as `rpcrdma check --explain` explains it.
+#[derive(Debug, Serialize)]
+struct ShownRule {
+    rule: &'static str,
+    summary: &'static str,
+    reason: &'static str,
+    correct: &'static str,
 }
 
 impl Explaining {
@@ -57,7 +71,7 @@ impl Explaining {
             }
             checker.event(event);
             while let Some(found) = checker.finding() {
-                if found.connection == row.connection && found.xid == Some(row.xid) {
+                if found.connection == row.kind.connection && found.xid == Some(row.xid) {
                     explanations.finding(&found);
                 }
             }
@@ -68,7 +82,10 @@ impl Explaining {
     /// The RPC, once the capture was read.
     pub(crate) fn finish(mut self) -> io::Result<Option<Explained>> {
         let rpcs = core::mem::take(&mut self.explanations).into_rpcs();
-        let Some(rpc) = rpcs.iter().find(|rpc| key(&rpc.transaction) == self.row.key()) else { return Ok(None) };
+        let Some(rpc) = rpcs.iter().find(|rpc| key(&rpc.transaction) == self.row.key()) else {
+            // A file that has changed since the first pass shows other RPCs, or none.
+            return self.source.errors().last().map_or(Ok(None), |error| Err(io::Error::other(error.clone())));
+        };
         let files = self.source.files();
         let record = record(|line| explain::write_json(line, rpc, files, &mut self.names))?;
         let mut text = Vec::new();
@@ -76,16 +93,30 @@ impl Explaining {
         Ok(Some(Explained {
             record,
             text: String::from_utf8_lossy(&text).into_owned(),
+            messages: rpc.messages.iter().map(ShownMessage::new).collect::<io::Result<_>>()?,
+            rules: rules(&rpc.findings),
             ladder: report::ladder(&rpc.transaction, files),
         }))
     }
 }
 
+/// The rules of findings, each once.
+fn rules(findings: &[Found]) -> Vec<ShownRule> {
+    let mut rules: Vec<ShownRule> = Vec::new();
+    for Found { rule, .. } in findings {
+        if !rules.iter().any(|shown| shown.rule == rule.slug) {
+            let (summary, reason, correct) = (rule.summary, rule.reason, rule.correct);
+            rules.push(ShownRule { rule: rule.slug, summary, reason, correct });
+        }
+    }
+    rules
+}
+
 fn is_of(row: &Row, event: &Event) -> bool {
     match event {
-        Event::Message(message) => (message.connection, message.rdma_xid()) == (row.connection, Some(row.xid)),
-        Event::Transaction(transaction) => (transaction.connection, transaction.xid) == (row.connection, row.xid),
-        Event::Recovery(recovered) => (recovered.connection, recovered.xid) == (row.connection, Some(row.xid)),
+        Event::Message(message) => (message.connection, message.rdma_xid()) == (row.kind.connection, Some(row.xid)),
+        Event::Transaction(transaction) => (transaction.connection, transaction.xid) == (row.kind.connection, row.xid),
+        Event::Recovery(recovered) => (recovered.connection, recovered.xid) == (row.kind.connection, Some(row.xid)),
         _ => false,
     }
 }

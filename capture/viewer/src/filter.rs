@@ -2,7 +2,8 @@
 //!
 //! Words are joined by "and"; the same word several times, or values with commas, by "or", as options of the command line are.
 
-use dissector::values::{duration, xid};
+use dissector::Time;
+use dissector::values::{Moment, duration, xid};
 
 use crate::names::Names;
 use crate::row::Row;
@@ -42,9 +43,8 @@ pub(crate) struct Filter {
     xid: Vec<u32>,
     frame: Vec<u64>,
     slower: Option<u64>,
-    /// Nanoseconds since the first frame.
-    since: Option<u64>,
-    until: Option<u64>,
+    since: Option<Moment>,
+    until: Option<Moment>,
     is_failed: bool,
     is_waiting: bool,
     is_resent: bool,
@@ -86,11 +86,29 @@ impl Filter {
             "xid" => self.xid.extend(numbers(value, |text| xid(text).ok()).map_err(wrong)?),
             "frame" => self.frame.extend(numbers(value, |text| text.parse::<u64>().ok()).map_err(wrong)?),
             "slower" | "slower-than" => self.slower = Some(duration(value).map_err(wrong)?),
-            "since" => self.since = Some(after_first(value).map_err(wrong)?),
-            "until" => self.until = Some(after_first(value).map_err(wrong)?),
+            "since" => self.since = Some(value.parse().map_err(wrong)?),
+            "until" => self.until = Some(value.parse().map_err(wrong)?),
             _ => return Err(format!("'{key}' is no filter")),
         }
         Ok(())
+    }
+
+    /// Refuses a time that cannot be meant, as the command line does: one without a date that is before the first frame.
+    pub(crate) fn refuse_astray(&self, first: u64) -> Result<(), String> {
+        for (name, moment, what) in [("since", self.since, "all"), ("until", self.until, "nothing")] {
+            if moment.is_some_and(|moment| moment.is_astray(Time(first))) {
+                return Err(format!(
+                    "{name}: this time is before the first frame and selects {what}; write seconds after the first frame as +12.5, \
+                     and a time on another day as 2025-11-21T10:00"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The selected time in nanoseconds since the first frame; `None` where it has no end.
+    pub(crate) fn times(&self, first: u64) -> [Option<u64>; 2] {
+        [self.since, self.until].map(|moment| moment.map(|moment| moment.at(Time(first)).0.saturating_sub(first)))
     }
 
     /// The same at any time.
@@ -100,14 +118,14 @@ impl Filter {
 
     /// True if a row passes. `first` is the time of the first frame.
     pub(crate) fn matches(&self, row: &Row, names: &Names, first: u64) -> bool {
-        let after = row.time.saturating_sub(first);
-        self.since.is_none_or(|since| after >= since)
-            && self.until.is_none_or(|until| after <= until)
+        let (first, time) = (Time(first), Time(row.time));
+        self.since.is_none_or(|since| time >= since.at(first))
+            && self.until.is_none_or(|until| time <= until.at(first))
             && self.slower.is_none_or(|least| row.latency.is_some_and(|latency| latency >= least))
-            && is_any(&self.connection, &row.connection)
+            && is_any(&self.connection, &row.kind.connection)
             && is_any(&self.xid, &row.xid)
             && (self.frame.is_empty() || self.frame.iter().any(|frame| spans(row, *frame)))
-            && (!self.is_failed || row.has_failed)
+            && (!self.is_failed || row.kind.has_failed)
             && (!self.is_waiting || row.is_waiting())
             && (!self.is_resent || row.resent > 0 || row.recovery > 0)
             && self.matches_names(row, names)
@@ -115,8 +133,8 @@ impl Filter {
 
     fn matches_names(&self, row: &Row, names: &Names) -> bool {
         let is_named = |wanted: &[String], own: &str| wanted.is_empty() || wanted.iter().any(|name| name == own);
-        is_named(&self.client, names.text(row.client))
-            && is_named(&self.server, names.text(row.server))
+        is_named(&self.client, names.text(row.kind.client))
+            && is_named(&self.server, names.text(row.kind.server))
             && is_named(&self.file, names.text(row.file))
             && (self.op.is_empty() || self.op.iter().any(|name| calls(row, name, names)))
             && (self.status.is_empty() || self.status.iter().any(|name| ended_with(row, name, names)))
@@ -128,24 +146,23 @@ fn calls(row: &Row, name: &str, names: &Names) -> bool {
     let is_named = |own: &str| {
         own.eq_ignore_ascii_case(name) || own.rsplit(' ').next().is_some_and(|own| own.eq_ignore_ascii_case(name))
     };
-    is_named(names.text(row.procedure))
-        || is_named(names.text(row.operation))
-        || names.text(row.operations).split(' ').any(|own| own.eq_ignore_ascii_case(name))
+    is_named(names.text(row.kind.procedure))
+        || is_named(names.text(row.kind.operation))
+        || names.text(row.kind.operations).split(' ').any(|own| own.eq_ignore_ascii_case(name))
 }
 
 /// True if an RPC ended with a status of this name or number.
 fn ended_with(row: &Row, name: &str, names: &Names) -> bool {
-    let own = names.text(row.status);
-    let is_number = row.status_number.is_some_and(|own| name.parse() == Ok(own));
-    let is_success = row.status_number == Some(0) && name.eq_ignore_ascii_case("SUCCESS");
+    let own = names.text(row.kind.status);
+    let is_number = row.kind.status_number.is_some_and(|own| name.parse() == Ok(own));
+    let is_success = row.kind.status_number == Some(0) && name.eq_ignore_ascii_case("SUCCESS");
     (!own.is_empty() && own.eq_ignore_ascii_case(name)) || is_number || is_success
 }
 
 /// True if a frame is between the call and the reply.
 fn spans(row: &Row, frame: u64) -> bool {
-    let (call, reply) = (row.call.map(u64::from), row.reply.map(u64::from));
-    let first = call.or(reply).unwrap_or(u64::MAX);
-    (first..=reply.unwrap_or(first)).contains(&frame)
+    let first = row.call.or(row.reply).unwrap_or(u64::MAX);
+    (first..=row.reply.unwrap_or(first)).contains(&frame)
 }
 
 fn is_any<T: PartialEq>(wanted: &[T], own: &T) -> bool {
@@ -177,13 +194,6 @@ fn numbers<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, &
     text.split(',').map(|text| parse(text).ok_or("not a number")).collect()
 }
 
-/// Nanoseconds of `+12.5`, seconds after the first frame.
-fn after_first(text: &str) -> Result<u64, &'static str> {
-    const WRONG: &str = "not seconds after the first frame, such as +12.5";
-    let number: f64 = text.strip_prefix('+').unwrap_or(text).parse().map_err(|_| WRONG)?;
-    if number.is_finite() && number >= 0.0 { Ok((number * 1e9).round() as u64) } else { Err(WRONG) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,8 +220,21 @@ mod tests {
 
     #[test]
     fn times_are_those_of_the_command_line() {
-        assert_eq!((duration("1.5ms"), duration("0s"), duration("7us")), (Ok(1_500_000), Ok(0), Ok(7000)));
-        assert_eq!((after_first("+12.5"), after_first("0.000000001")), (Ok(12_500_000_000), Ok(1)));
-        assert!(duration("-1s").is_err() && after_first("x").is_err());
+        // 2025-11-21T09:30:00Z
+        let first = 1_763_717_400_000_000_000;
+        let second = 1_000_000_000;
+        let times = |text: &str| Filter::parse(text).map(|filter| filter.times(first));
+        assert_eq!(times("since=+12.5 until=09:31"), Ok([Some(12 * second + second / 2), Some(60 * second)]));
+        assert_eq!(
+            times("since=2025-11-21T10:30:01+01:00 until=\"2025-11-21 09:30:02\""),
+            Ok([Some(second), Some(2 * second)])
+        );
+        assert_eq!(times("until=1763717403.5"), Ok([None, Some(3 * second + second / 2)]));
+        assert!(times("since=soon").is_err_and(|error| error.starts_with("since=soon: not a time")));
+        for (text, is_refused) in
+            [("since=09:29", true), ("until=5", true), ("since=2025-11-20", false), ("since=+0", false)]
+        {
+            assert_eq!(Filter::parse(text).unwrap().refuse_astray(first).is_err(), is_refused, "{text}");
+        }
     }
 }

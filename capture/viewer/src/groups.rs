@@ -46,9 +46,9 @@ pub(crate) struct Group {
 pub(crate) fn groups(table: &Table, filter: &Filter, by: GroupBy) -> Vec<Group> {
     let mut groups: HashMap<u32, Group> = HashMap::new();
     for (_, row) in table.matching(filter) {
-        let (key, name) = key(table, row, by);
+        let (key, name) = key(table, &row, by);
         let group = groups.entry(key).or_insert_with(|| Group { name: name(), ..Group::default() });
-        group.take(row);
+        group.take(&row);
     }
     let mut groups: Vec<Group> = groups.into_values().map(Group::finished).collect();
     groups.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| a.name.cmp(&b.name)));
@@ -57,24 +57,25 @@ pub(crate) fn groups(table: &Table, filter: &Filter, by: GroupBy) -> Vec<Group> 
 }
 
 /// The number of a row's group, and its name.
-fn key<'a>(table: &'a Table, row: &'a Row, by: GroupBy) -> (u32, impl FnOnce() -> String + use<'a>) {
+fn key<'a>(table: &'a Table, row: &Row, by: GroupBy) -> (u32, impl FnOnce() -> String + use<'a>) {
+    let connection = row.kind.connection;
     let name = match by {
-        GroupBy::Operation => Some(row.operation),
-        GroupBy::Client => Some(row.client),
-        GroupBy::Server => Some(row.server),
+        GroupBy::Operation => Some(row.kind.operation),
+        GroupBy::Client => Some(row.kind.client),
+        GroupBy::Server => Some(row.kind.server),
         GroupBy::File => Some(row.file),
-        GroupBy::Status => Some(row.status),
+        GroupBy::Status => Some(row.kind.status),
         GroupBy::Connection => None,
     };
-    let text = move || name.map_or_else(|| row.connection.to_string(), |name| table.names.text(name).to_owned());
-    (name.map_or(row.connection, |name| name.number()), text)
+    let text = move || name.map_or_else(|| connection.to_string(), |name| table.names.text(name).to_owned());
+    (name.map_or(connection, |name| name.number()), text)
 }
 
 impl Group {
     fn take(&mut self, row: &Row) {
         self.calls += 1;
         self.without_reply += u64::from(row.is_waiting());
-        self.failed += u64::from(row.has_failed);
+        self.failed += u64::from(row.kind.has_failed);
         self.resent_packets += row.resent;
         self.read_octets += row.read;
         self.write_octets += row.written;

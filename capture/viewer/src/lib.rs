@@ -6,16 +6,18 @@
 //!                                                └→ saving       CSV, pcapng
 //! questions ── filter ──→ table, groups, timeline ──→ JSON
 //! ```
-//! Every pass is made of steps, between which the page can ask, show and cancel. Rows are read from the records that the program
-//! prints, so their numbers are the same.
+//! Every pass is made of steps, between which the page can ask, show and cancel. Rows are made of the same `Transaction`s as the records
+//! that the program prints, and `tests/records.rs` compares the two.
 #![forbid(unsafe_code)]
 
 mod capture_files;
 mod explaining;
+mod fields;
 mod filter;
 mod groups;
 mod names;
 mod notable;
+mod packed;
 mod reading;
 mod row;
 mod saving;
@@ -32,7 +34,7 @@ use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
 
 use explaining::Explaining;
-use filter::{FLAGS, Filter, KEYS};
+use filter::{FLAGS, KEYS};
 use reading::Reading;
 use saving::{Format, Saving};
 use shown::ShownDiagnosis;
@@ -122,11 +124,13 @@ impl Viewer {
     /// The row of the RPC on a connection with an XID whose call or reply is in a frame.
     #[must_use]
     pub fn find(&self, connection: u32, xid: u32, frame: f64) -> Option<u32> {
-        let is_it = |half: Option<core::num::NonZeroU64>| half.is_some_and(|own| u64::from(own) as f64 == frame);
+        let is_it = |half: Option<u64>| half.is_some_and(|own| own as f64 == frame);
         self.reading
             .table
             .rows()
-            .find(|(_, row)| (row.connection, row.xid) == (connection, xid) && (is_it(row.call) || is_it(row.reply)))
+            .find(|(_, row)| {
+                (row.kind.connection, row.xid) == (connection, xid) && (is_it(row.call) || is_it(row.reply))
+            })
             .map(|(index, _)| index)
     }
 
@@ -145,7 +149,8 @@ impl Viewer {
     /// The word of the filter that is wrong.
     pub fn groups(&self, filter: &str, by: &str) -> Result<String, String> {
         let by = parse(&format!("\"{by}\""))?;
-        json(&groups::groups(&self.reading.table, &Filter::parse(filter)?, by))
+        let table = &self.reading.table;
+        json(&groups::groups(table, &table.filter(filter)?, by))
     }
 
     /// The findings.
@@ -161,7 +166,7 @@ impl Viewer {
     /// # Errors
     /// The word of the filter that is wrong.
     pub fn timeline(&self, filter: &str, intervals: usize) -> Result<String, String> {
-        let filter = Filter::parse(filter)?;
+        let filter = self.reading.table.filter(filter)?;
         json(&timeline::timeline(&self.reading.table, &self.reading.signs, &filter, intervals))
     }
 
@@ -171,8 +176,8 @@ impl Viewer {
     /// If there is no such row.
     pub fn explain(&self, index: u32) -> Result<RpcPass, String> {
         let row = self.reading.table.row(index).ok_or("there is no such RPC")?;
-        let source = self.again(Explaining::wanted(row));
-        Ok(RpcPass(Some(Explaining::new(source, *row))))
+        let source = self.again(Explaining::wanted(&row));
+        Ok(RpcPass(Some(Explaining::new(source, row))))
     }
 
     /// Begins a pass that saves the selected rows.
@@ -182,7 +187,8 @@ impl Viewer {
     pub fn save(&self, format: &str) -> Result<SavePass, String> {
         let format: Format = parse(&format!("\"{format}\""))?;
         let rows = self.selected.iter().filter_map(|index| self.reading.table.row(*index));
-        Saving::new(self.again(Saving::wanted(format)), format, rows).map(SavePass).map_err(text)
+        let errors = self.reading.errors();
+        Saving::new(self.again(Saving::wanted(format)), errors, format, rows).map(SavePass).map_err(text)
     }
 }
 
@@ -257,6 +263,13 @@ impl SavePass {
 #[wasm_bindgen]
 pub fn filter_words() -> Result<String, String> {
     json(&(KEYS, FLAGS))
+}
+
+/// The places of the page's files in the order of their first frames.
+#[wasm_bindgen]
+#[must_use]
+pub fn order_of_files(count: u32) -> Vec<u32> {
+    capture_files::order(count)
 }
 
 fn text(error: io::Error) -> String {

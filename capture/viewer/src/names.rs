@@ -1,6 +1,7 @@
 //! Texts that many rows share, each once.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use serde::Serialize;
 
@@ -11,19 +12,29 @@ pub(crate) struct Name(u32);
 /// Texts in the order in which they were seen. The first is empty.
 #[derive(Debug)]
 pub(crate) struct Names {
-    texts: Vec<Box<str>>,
-    places: HashMap<Box<str>, Name>,
+    texts: Vec<Rc<str>>,
+    places: HashMap<Rc<str>, Name>,
+    /// Octets of the texts.
+    octets: usize,
 }
+
+/// Octets that a text takes besides its own, about: its places in both tables, and its counts.
+const OVERHEAD: usize = 64;
 
 impl Name {
     pub(crate) const fn number(self) -> u32 {
         self.0
     }
+
+    /// The name with a [`number`](Self::number).
+    pub(crate) const fn of(number: u64) -> Self {
+        Self(number as u32)
+    }
 }
 
 impl Default for Names {
     fn default() -> Self {
-        let mut names = Self { texts: Vec::new(), places: HashMap::new() };
+        let mut names = Self { texts: Vec::new(), places: HashMap::new(), octets: 0 };
         names.insert("");
         names
     }
@@ -35,9 +46,16 @@ impl Names {
             return *name;
         }
         let name = Name(u32::try_from(self.texts.len()).unwrap_or_default());
-        self.texts.push(text.into());
-        self.places.insert(text.into(), name);
+        let text: Rc<str> = text.into();
+        self.octets += text.len();
+        self.texts.push(Rc::clone(&text));
+        self.places.insert(text, name);
         name
+    }
+
+    /// Octets of memory, about.
+    pub(crate) const fn size(&self) -> usize {
+        self.octets + self.texts.len() * OVERHEAD
     }
 
     pub(crate) fn text(&self, name: Name) -> &str {

@@ -22,7 +22,7 @@ pub(crate) fn next(table: &Table, from: u32, kind: Notable, backwards: bool) -> 
     let least = slow(table);
     let is_meant = |row: &Row| match kind {
         Notable::Slow => row.latency.is_some_and(|latency| latency >= least),
-        Notable::Failed => row.has_failed,
+        Notable::Failed => row.kind.has_failed,
         Notable::Waiting => row.is_waiting(),
     };
     let mut places = table.rows().filter(|(_, row)| is_meant(row)).map(|(index, _)| index);

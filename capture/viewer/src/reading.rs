@@ -5,12 +5,11 @@ use std::io;
 use dissector::output::diagnosis::{Diagnoser, Diagnosis};
 use dissector::output::file_names::FileNames;
 use dissector::output::findings::Findings;
-use dissector::output::transactions;
-use dissector::{Checker, Config, Event, Files, RecoveryKind, StepsWanted, Transaction};
+use dissector::{Checker, Config, Event, RecoveryKind, StepsWanted, Transaction};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::row::{Row, TransactionRecord, record};
+use crate::row::{Row, record};
 use crate::source::Source;
 use crate::table::Table;
 
@@ -39,7 +38,6 @@ pub(crate) struct Reading {
     pub(crate) findings: Vec<Box<RawValue>>,
     pub(crate) findings_left_out: u64,
     names: FileNames,
-    line: Vec<u8>,
     is_ended: bool,
 }
 
@@ -70,7 +68,6 @@ impl Reading {
             findings: Vec::new(),
             findings_left_out: 0,
             names: FileNames::default(),
-            line: Vec::new(),
             is_ended: false,
         }
     }
@@ -84,11 +81,13 @@ impl Reading {
 
     /// Reads at most `frames` frames; `false` at the end.
     pub(crate) fn step(&mut self, frames: usize) -> io::Result<bool> {
-        let Self { source, table, signs, diagnoser, checker, findings, findings_left_out, names, line, is_ended } =
-            self;
+        let Self { source, table, signs, diagnoser, checker, findings, findings_left_out, names, is_ended } = self;
         let mut errors = source.errors().len();
         let is_more = source.step(frames, |event, files| {
-            diagnoser.event(event);
+            match event {
+                Event::Transaction(transaction) => take_rpc(transaction, diagnoser, names, table),
+                _ => diagnoser.event(event),
+            }
             checker.event(event);
             while let Some(found) = checker.finding() {
                 diagnoser.finding(&found);
@@ -98,10 +97,7 @@ impl Reading {
                 }
             }
             signs.event(event);
-            match event {
-                Event::Transaction(transaction) => row(transaction, files, table, (names, line)),
-                _ => Ok(()),
-            }
+            Ok(())
         })?;
         while errors < self.source.errors().len() {
             self.diagnoser.unread();
@@ -117,6 +113,11 @@ impl Reading {
     /// Ends reading here.
     pub(crate) const fn cancel(&mut self) {
         self.is_ended = true;
+    }
+
+    /// Number of files that could not be read to their end.
+    pub(crate) fn errors(&self) -> usize {
+        self.source.errors().len()
     }
 
     /// The diagnosis of what was read so far.
@@ -163,18 +164,12 @@ impl Signs {
     }
 }
 
-/// Adds an RPC to the table, by way of its record.
-fn row(
-    transaction: &Transaction,
-    files: &Files,
-    table: &mut Table,
-    (names, line): (&mut FileNames, &mut Vec<u8>),
-) -> io::Result<()> {
-    line.clear();
-    transactions::write_json(line, transaction, files, names)?;
-    let record: TransactionRecord<'_> = serde_json::from_slice(line)?;
-    let file = names.of_transaction(transaction, &transaction.arguments()).unwrap_or_default();
-    let row = Row::new(&record, &file, &mut table.names);
-    table.push(row);
-    Ok(())
+/// Takes an RPC, whose arguments are decoded once for all.
+fn take_rpc(transaction: &Transaction, diagnoser: &mut Diagnoser, names: &mut FileNames, table: &mut Table) {
+    let arguments = transaction.arguments();
+    diagnoser.transaction(transaction, &arguments);
+    names.learn(transaction, &arguments);
+    let file = names.of_transaction(transaction, &arguments).unwrap_or_default();
+    let row = Row::new(transaction, &file, &mut table.names);
+    table.push(&row);
 }

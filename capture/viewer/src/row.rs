@@ -1,74 +1,23 @@
-//! An RPC in the table. Its numbers are read from the record that `rpcrdma transactions --json` prints.
+//! An RPC in the table, made of its `Transaction`. The tests compare it with the record that `rpcrdma transactions --json` prints.
 
-use std::borrow::Cow;
 use std::io;
-use std::num::NonZeroU64;
 
-use dissector::{Half, Transaction};
-use serde::{Deserialize, Serialize};
+use dissector::output::OperationName;
+use dissector::{Half, Status, Transaction, nfs};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::names::{Name, Names};
 
-/// Fields of the record of an RPC that the table shows.
-#[derive(Debug, Deserialize)]
-pub(crate) struct TransactionRecord<'a> {
-    connection: u32,
-    #[serde(borrow)]
-    rdma_xid: Cow<'a, str>,
-    #[serde(borrow)]
-    requester: Cow<'a, str>,
-    #[serde(borrow)]
-    responder: Cow<'a, str>,
-    call_frame: Option<NonZeroU64>,
-    reply_frame: Option<NonZeroU64>,
-    time_ns: Option<u64>,
-    latency_ns: Option<u64>,
-    phases: Option<Phases>,
-    recovery: Option<RecoveryRecord>,
-    reverse: bool,
-    #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    operation: Cow<'a, str>,
-    #[serde(borrow)]
-    operations: Option<Vec<OperationRecord<'a>>>,
-    rdma_read_octets: u64,
-    rdma_write_octets: u64,
-    #[serde(borrow)]
-    status: Option<StatusRecord<'a>>,
-    #[serde(borrow)]
-    nfs_status: Option<StatusRecord<'a>>,
-}
-
 /// Where the time of an RPC went.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Phases {
-    call_ns: u64,
-    responder_ns: u64,
-    pull_ns: u64,
-    push_ns: u64,
-    reply_ns: u64,
-    requester_ns: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct RecoveryRecord {
-    ns: u64,
-    resent_packets: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct OperationRecord<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-}
-
-#[derive(Debug, Deserialize)]
-struct StatusRecord<'a> {
-    #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
-    number: Option<u32>,
+    pub(crate) call_ns: u64,
+    pub(crate) responder_ns: u64,
+    pub(crate) pull_ns: u64,
+    pub(crate) push_ns: u64,
+    pub(crate) reply_ns: u64,
+    pub(crate) requester_ns: u64,
 }
 
 /// Connection, XID, and the frames of call and reply.
@@ -76,8 +25,11 @@ pub(crate) type RpcKey = (u32, u32, Option<u64>, Option<u64>);
 
 /// The [key](Row::key) of an RPC that was read again.
 pub(crate) fn key(transaction: &Transaction) -> RpcKey {
-    let frame = |half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame);
     (transaction.connection, transaction.xid, frame(&transaction.call), frame(&transaction.reply))
+}
+
+fn frame(half: &Option<Half>) -> Option<u64> {
+    half.as_ref().map(|half| half.stamp.frame)
 }
 
 /// The record that `write` writes, as the program prints it.
@@ -88,19 +40,31 @@ pub(crate) fn record(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::
 }
 
 /// An RPC in the table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    pub(crate) connection: u32,
+    pub(crate) kind: Kind,
     pub(crate) xid: u32,
+    pub(crate) file: Name,
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     pub(crate) time: u64,
     pub(crate) latency: Option<u64>,
+    /// They add up to the latency.
     pub(crate) phases: Option<Phases>,
     /// Nanoseconds of the latency that were spent on lost packets, and packets sent again.
     pub(crate) recovery: u64,
     pub(crate) resent: u64,
-    pub(crate) call: Option<NonZeroU64>,
-    pub(crate) reply: Option<NonZeroU64>,
+    /// Frames of call and reply.
+    pub(crate) call: Option<u64>,
+    pub(crate) reply: Option<u64>,
+    /// Octets moved by RDMA Read and by RDMA Write.
+    pub(crate) read: u64,
+    pub(crate) written: u64,
+}
+
+/// Properties that many RPCs have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Kind {
+    pub(crate) connection: u32,
     pub(crate) client: Name,
     pub(crate) server: Name,
     /// The name of the procedure, such as `NFSv4 COMPOUND`.
@@ -109,51 +73,35 @@ pub(crate) struct Row {
     pub(crate) operation: Name,
     /// All operations of a COMPOUND, joined by spaces.
     pub(crate) operations: Name,
-    pub(crate) file: Name,
     pub(crate) status: Name,
     pub(crate) status_number: Option<u32>,
-    pub(crate) read: u64,
-    pub(crate) written: u64,
     pub(crate) has_failed: bool,
 }
 
 impl Row {
-    /// Takes the record of an RPC, and the name of its file.
-    pub(crate) fn new(record: &TransactionRecord<'_>, file: &str, names: &mut Names) -> Self {
-        let operations: Vec<&str> = record.operations.iter().flatten().map(|operation| &*operation.name).collect();
-        let (client, server) = match record.reverse {
-            false => (&record.requester, &record.responder),
-            true => (&record.responder, &record.requester),
-        };
-        let (status, status_number, has_failed) = record.outcome();
-        let recovery = record.recovery.as_ref();
+    /// The row of an RPC, with the name of its file.
+    pub(crate) fn new(transaction: &Transaction, file: &str, names: &mut Names) -> Self {
+        let Transaction { call, reply, phases, recovery, .. } = transaction;
+        let recovery = recovery.as_ref().ok();
         Self {
-            connection: record.connection,
-            xid: dissector::values::xid(&record.rdma_xid).unwrap_or_default(),
-            time: record.time_ns.unwrap_or_default(),
-            latency: record.latency_ns,
-            phases: record.phases,
-            recovery: recovery.map_or(0, |recovery| recovery.ns),
-            resent: recovery.map_or(0, |recovery| recovery.resent_packets),
-            call: record.call_frame,
-            reply: record.reply_frame,
-            client: names.insert(client),
-            server: names.insert(server),
-            procedure: names.insert(record.name.as_deref().unwrap_or_default()),
-            operation: names.insert(&record.operation),
-            operations: names.insert(&operations.join(" ")),
+            kind: Kind::new(transaction, names),
+            xid: transaction.xid,
             file: names.insert(file),
-            status: names.insert(status),
-            status_number,
-            read: record.rdma_read_octets,
-            written: record.rdma_write_octets,
-            has_failed,
+            time: call.as_ref().or(reply.as_ref()).map_or(0, |half| half.stamp.time.0),
+            latency: transaction.latency(),
+            phases: phases.ok().map(Phases::from),
+            recovery: recovery.map_or(0, |recovery| recovery.phases.total()),
+            resent: recovery.map_or(0, |recovery| recovery.resent_packets),
+            call: frame(call),
+            reply: frame(reply),
+            read: transaction.read_octets,
+            written: transaction.write_octets,
         }
     }
 
     /// Properties that tell the RPC from all others of the capture.
-    pub(crate) fn key(&self) -> RpcKey {
-        (self.connection, self.xid, self.call.map(u64::from), self.reply.map(u64::from))
+    pub(crate) const fn key(&self) -> RpcKey {
+        (self.kind.connection, self.xid, self.call, self.reply)
     }
 
     /// `true` for a call without a reply.
@@ -171,16 +119,58 @@ impl Row {
     }
 }
 
-impl TransactionRecord<'_> {
-    /// Name and number of the status, and `true` if it is a failure. The status of NFS says more than that of RPC.
-    fn outcome(&self) -> (&str, Option<u32>, bool) {
-        let is_success = |status: &StatusRecord<'_>| status.name.as_deref() == Some("SUCCESS");
-        match (&self.status, &self.nfs_status) {
-            (Some(status), Some(nfs)) if is_success(status) => {
-                (nfs.name.as_deref().unwrap_or("unknown"), nfs.number, nfs.number.is_some_and(|number| number != 0))
-            }
-            (Some(status), _) => (status.name.as_deref().unwrap_or("unknown"), None, !is_success(status)),
-            (None, _) => ("", None, false),
+impl Kind {
+    fn new(transaction: &Transaction, names: &mut Names) -> Self {
+        let (client, server) = match transaction.reverse {
+            false => (transaction.from, transaction.to),
+            true => (transaction.to, transaction.from),
+        };
+        let operations: Vec<&str> = transaction.operations.iter().map(|operation| operation.name).collect();
+        let (status, status_number, has_failed) = outcome(transaction);
+        Self {
+            connection: transaction.connection,
+            client: names.insert(&client.to_string()),
+            server: names.insert(&server.to_string()),
+            procedure: names.insert(transaction.name.unwrap_or_default()),
+            operation: names.insert(&OperationName::of_transaction(transaction).to_string()),
+            operations: names.insert(&operations.join(" ")),
+            status: names.insert(status),
+            status_number,
+            has_failed,
+        }
+    }
+}
+
+/// Name and number of the status, and `true` if it is a failure. The status of NFS says more than that of RPC.
+fn outcome(transaction: &Transaction) -> (&'static str, Option<u32>, bool) {
+    match transaction.status {
+        Some(Status::Success(Some(number))) => {
+            let is_callback = transaction.callback.is_callback();
+            let name = transaction.procedure.and_then(|called| nfs::status::name(&called, is_callback, number));
+            (name.unwrap_or("unknown"), Some(number), number != 0)
+        }
+        Some(status) => (status.name(), None, !matches!(status, Status::Success(_))),
+        None => ("", None, false),
+    }
+}
+
+impl Phases {
+    pub(crate) const fn total(self) -> u64 {
+        let Self { call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns } = self;
+        call_ns + responder_ns + pull_ns + push_ns + reply_ns + requester_ns
+    }
+}
+
+impl From<dissector::Phases> for Phases {
+    fn from(phases: dissector::Phases) -> Self {
+        let dissector::Phases { call, responder, pull, push, reply, requester } = phases;
+        Self {
+            call_ns: call,
+            responder_ns: responder,
+            pull_ns: pull,
+            push_ns: push,
+            reply_ns: reply,
+            requester_ns: requester,
         }
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Saving {
     selected: HashSet<RpcKey>,
     /// The first and the last frame of the selected RPCs.
     frames: (u64, u64),
+    /// Files that the first pass could not read to their end.
+    known_errors: usize,
     writer: Option<Writer>,
     checker: Checker,
     names: FileNames,
@@ -62,7 +64,12 @@ impl io::Write for Written {
 }
 
 impl Saving {
-    pub(crate) fn new<'a>(source: Source, format: Format, rows: impl Iterator<Item = &'a Row>) -> io::Result<Self> {
+    pub(crate) fn new(
+        source: Source,
+        known_errors: usize,
+        format: Format,
+        rows: impl Iterator<Item = Row>,
+    ) -> io::Result<Self> {
         let (mut selected, mut frames) = (HashSet::new(), (u64::MAX, 0));
         for row in rows {
             let (.., call, reply) = row.key();
@@ -82,7 +89,7 @@ impl Saving {
             Format::Annotated => Writer::Annotated(Box::new(Annotator::new(written.clone())?)),
         };
         let (checker, names) = (Checker::default(), FileNames::default());
-        Ok(Self { source, selected, frames, writer: Some(writer), checker, names, written })
+        Ok(Self { source, selected, frames, known_errors, writer: Some(writer), checker, names, written })
     }
 
     pub(crate) const fn wanted(format: Format) -> StepsWanted {
@@ -94,7 +101,7 @@ impl Saving {
 
     /// Reads at most `frames` frames; `false` once everything is written.
     pub(crate) fn step(&mut self, frames: usize) -> io::Result<bool> {
-        let Self { source, selected, frames: (first, last), writer, checker, names, written } = self;
+        let Self { source, selected, frames: (first, last), known_errors, writer, checker, names, written } = self;
         // Both closures write.
         let writer_cell = RefCell::new(&mut *writer);
         let see = |frame: &Frame<'_>| match &mut **writer_cell.borrow_mut() {
@@ -125,6 +132,10 @@ impl Saving {
             None => Ok(()),
         })?;
         if !is_more {
+            // Without what a changed file no longer holds, the saved file would not be the selection.
+            if let Some(error) = source.errors().get(*known_errors) {
+                return Err(io::Error::other(error.clone()));
+            }
             match writer.take() {
                 Some(Writer::Tcp(exporter)) => _ = exporter.finish()?,
                 Some(Writer::Annotated(annotator)) => _ = annotator.finish()?,

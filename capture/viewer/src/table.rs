@@ -1,28 +1,33 @@
 //! All RPCs of a capture, and those that are selected.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::filter::Filter;
 use crate::names::{Name, Names};
-use crate::row::{Phases, Row};
+use crate::packed::{self, Block};
+use crate::row::{Kind, Phases, Row};
 
-/// Rows of a block. A table grows by blocks, so that it never exists twice while it is moved.
-const BLOCK: usize = 1 << 15;
-/// The most rows: with them, the module takes about 350 MB.
-pub(crate) const ROWS: usize = 1_800_000;
+/// The most octets of rows and texts: about four million RPCs. To sort them takes a third more.
+const OCTETS: usize = 200_000_000;
 
 /// All RPCs of a capture, in the order in which they ended.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
-    blocks: Vec<Vec<Row>>,
+    /// A table grows by blocks, so that it never exists twice while it is moved.
+    blocks: Vec<Block>,
+    /// Octets of the full blocks.
+    octets: usize,
     length: usize,
+    kinds: Vec<Kind>,
+    numbers: HashMap<Kind, u32>,
     pub(crate) names: Names,
     /// Times of the first and the last frame.
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// RPCs beyond [`ROWS`].
+    /// RPCs beyond [`OCTETS`].
     pub(crate) left_out: u64,
 }
 
@@ -79,73 +84,93 @@ pub(crate) struct ShownRow<'a> {
 }
 
 impl Table {
-    pub(crate) fn push(&mut self, row: Row) {
-        if self.length >= ROWS {
+    pub(crate) fn push(&mut self, row: &Row) {
+        if self.octets + self.names.size() > OCTETS {
             self.left_out += 1;
             return;
         }
-        match self.blocks.last_mut().filter(|block| block.len() < BLOCK) {
-            Some(block) => block.push(row),
-            None => {
-                let mut block = Vec::with_capacity(BLOCK.min(self.length.max(64)));
-                block.push(row);
-                self.blocks.push(block);
-            }
+        let kind = self.number(&row.kind);
+        let is_in = self.blocks.last_mut().is_some_and(|block| block.push(row, kind));
+        if !is_in {
+            self.octets += self.blocks.last().map_or(0, Block::size);
+            let mut block = Block::default();
+            block.push(row, kind);
+            self.blocks.push(block);
         }
         self.length += 1;
+    }
+
+    fn number(&mut self, kind: &Kind) -> u32 {
+        if let Some(number) = self.numbers.get(kind) {
+            return *number;
+        }
+        let number = u32::try_from(self.kinds.len()).unwrap_or_default();
+        self.kinds.push(*kind);
+        self.numbers.insert(*kind, number);
+        number
     }
 
     pub(crate) const fn len(&self) -> usize {
         self.length
     }
 
-    pub(crate) fn row(&self, index: u32) -> Option<&Row> {
-        self.blocks.get(index as usize / BLOCK)?.get(index as usize % BLOCK)
+    pub(crate) fn row(&self, index: u32) -> Option<Row> {
+        let index = index as usize;
+        self.blocks.get(index / packed::ROWS)?.row(index % packed::ROWS, &self.kinds)
     }
 
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, &Row)> {
-        (0..).zip(self.blocks.iter().flatten())
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, Row)> {
+        (0..).map_while(|index| Some((index, self.row(index)?)))
+    }
+
+    /// Reads a filter of this capture; an error names the word.
+    pub(crate) fn filter(&self, text: &str) -> Result<Filter, String> {
+        let filter = Filter::parse(text)?;
+        filter.refuse_astray(self.first)?;
+        Ok(filter)
     }
 
     /// The rows that pass a filter, in the order of the capture.
-    pub(crate) fn matching<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = (u32, &'a Row)> {
+    pub(crate) fn matching<'a>(&'a self, filter: &'a Filter) -> impl Iterator<Item = (u32, Row)> + 'a {
         self.rows().filter(move |(_, row)| filter.matches(row, &self.names, self.first))
     }
 
     /// The places of the rows that a query selects, in its order.
     pub(crate) fn select(&self, query: &Query) -> Result<Vec<u32>, String> {
-        let filter = Filter::parse(&query.filter)?;
-        let mut selected: Vec<u32> = self.matching(&filter).map(|(index, _)| index).collect();
+        let filter = self.filter(&query.filter)?;
         let ranks = self.names.ranks();
         let rank = |name: Name| u64::from(Names::rank(name, &ranks));
-        let key = |index: &u32| self.row(*index).map_or((true, 0), |row| self.key(row, query.sort, rank));
-        // Rows without a value come last either way, and rows with the same one in the order of the capture.
-        let order = |a: &u32, b: &u32| -> Ordering {
-            let ((a_lacks, a_key), (b_lacks, b_key)) = (key(a), key(b));
-            let by_value = if query.descending { Reverse(a_key).cmp(&Reverse(b_key)) } else { a_key.cmp(&b_key) };
-            a_lacks.cmp(&b_lacks).then(by_value)
-        };
-        selected.sort_by(order);
-        Ok(selected)
+        let (mut keys, mut without) = (Vec::new(), Vec::new());
+        for (index, row) in self.matching(&filter) {
+            match self.key(&row, query.sort, rank) {
+                Some(key) => keys.push((key, index)),
+                None => without.push(index),
+            }
+        }
+        // Rows with the same value are in the order of the capture, and rows without one come last, either way.
+        match query.descending {
+            true => keys.sort_unstable_by_key(|(key, index)| (Reverse(*key), *index)),
+            false => keys.sort_unstable(),
+        }
+        Ok(keys.into_iter().map(|(_, index)| index).chain(without).collect())
     }
 
-    /// The value of a row in a column, and `true` if it has none. A call without a reply has its age for a latency.
-    fn key(&self, row: &Row, column: Column, rank: impl Fn(Name) -> u64) -> (bool, u64) {
-        let text = |name: Name| (name == Name::default(), rank(name));
+    /// The value of a row in a column, if it has one. A call without a reply has its age for a latency.
+    fn key(&self, row: &Row, column: Column, rank: impl Fn(Name) -> u64) -> Option<u64> {
+        let text = |name: Name| (name != Name::default()).then(|| rank(name));
         let age = || row.is_waiting().then(|| self.last.saturating_sub(row.time));
-        let latency = || row.latency.or_else(age);
         match column {
-            Column::Time => (false, row.time),
-            Column::Client => text(row.client),
-            Column::Server => text(row.server),
-            Column::Operation => text(row.operation),
+            Column::Time => Some(row.time),
+            Column::Client => text(row.kind.client),
+            Column::Server => text(row.kind.server),
+            Column::Operation => text(row.kind.operation),
             Column::File => text(row.file),
-            Column::Status => text(row.status),
-            Column::Read => (false, row.read),
-            Column::Written => (false, row.written),
-            Column::Latency => (latency().is_none(), latency().unwrap_or_default()),
-            Column::Recovery => (false, row.recovery),
-            Column::Frame => (false, row.call.or(row.reply).map_or(0, u64::from)),
+            Column::Status => text(row.kind.status),
+            Column::Read => Some(row.read),
+            Column::Written => Some(row.written),
+            Column::Latency => row.latency.or_else(age),
+            Column::Recovery => Some(row.recovery),
+            Column::Frame => Some(row.call.or(row.reply).unwrap_or_default()),
         }
     }
 
@@ -155,22 +180,22 @@ impl Table {
         let text = |name| self.names.text(name);
         Some(ShownRow {
             index,
-            connection: row.connection,
+            connection: row.kind.connection,
             xid: format!("{:#010x}", row.xid),
             time_ns: row.time.saturating_sub(self.first),
             latency_ns: row.latency,
             phases: row.phases,
             recovery_ns: row.recovery,
             resent_packets: row.resent,
-            call_frame: row.call.map(u64::from),
-            reply_frame: row.reply.map(u64::from),
-            client: text(row.client),
-            server: text(row.server),
-            operation: text(row.operation),
-            operations: text(row.operations),
+            call_frame: row.call,
+            reply_frame: row.reply,
+            client: text(row.kind.client),
+            server: text(row.kind.server),
+            operation: text(row.kind.operation),
+            operations: text(row.kind.operations),
             file: text(row.file),
-            status: text(row.status),
-            failed: row.has_failed,
+            status: text(row.kind.status),
+            failed: row.kind.has_failed,
             waiting: row.is_waiting(),
             read_octets: row.read,
             write_octets: row.written,

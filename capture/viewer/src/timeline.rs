@@ -15,6 +15,9 @@ const INTERVALS: usize = 2000;
 pub(crate) struct Timeline {
     /// Nanoseconds of an interval.
     length_ns: f64,
+    /// The time that the filter selects, in nanoseconds since the first frame; null where it has no end.
+    since_ns: Option<u64>,
+    until_ns: Option<u64>,
     /// Greatest latency of the RPCs that ended in it, and of half of them the greatest.
     max_ns: Vec<Option<u64>>,
     p50_ns: Vec<Option<u64>>,
@@ -33,11 +36,12 @@ pub(crate) struct Timeline {
 pub(crate) fn timeline(table: &Table, signs: &Signs, filter: &Filter, intervals: usize) -> Timeline {
     let mut line = Line::new(table, intervals.clamp(1, INTERVALS));
     for (_, row) in table.matching(&filter.of_any_time()) {
-        line.row(row);
+        line.row(&row);
     }
     signs.resent.iter().for_each(|time| line.resent(*time));
     signs.credits.iter().for_each(|(time, credits)| line.granted(*time, *credits));
-    line.finished()
+    let [since_ns, until_ns] = filter.times(table.first);
+    Timeline { since_ns, until_ns, ..line.finished() }
 }
 
 struct Line {

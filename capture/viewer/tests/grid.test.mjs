@@ -6,8 +6,11 @@ import { build } from "esbuild";
 import { browser, viewer } from "./page.mjs";
 
 const ROWS = 1_000_000;
+/** The share of frames that scrolling may not lose, and rounds to reach it. */
+const WANTED = 5 / 6;
+const ROUNDS = 5;
 
-test("a million rows scroll to the last, and only the rows in view exist", async () => {
+test("a million rows scroll to the last, and only the rows in view exist", async (t) => {
   const { outputFiles } = await build({
     entryPoints: [join(viewer, "web/grid.ts")], bundle: true, write: false, format: "iife", globalName: "grid",
     loader: { ".css": "text" },
@@ -19,8 +22,7 @@ test("a million rows scroll to the last, and only the rows in view exist", async
     await tab.addStyleTag({ path: join(viewer, "web/style.css") });
     await tab.addScriptTag({ content: outputFiles[0].text });
     await tab.evaluate((count) => {
-      window.asked = 0;
-      window.most = 0;
+      [window.asked, window.most, window.made] = [0, 0, 0];
       const row = (index) => ({
         index, connection: 1, xid: "0x00000001", time_ns: index, latency_ns: 1000, phases: null, recovery_ns: 0, resent_packets: 0,
         call_frame: index + 1, reply_frame: null, client: "", server: "", operation: "", operations: "", file: "", status: "",
@@ -32,23 +34,39 @@ test("a million rows scroll to the last, and only the rows in view exist", async
       };
       window.table = new window.grid.Grid(document.getElementById("grid"), { rows, sort() {}, open() {} });
       window.table.show(count, 0n, false);
+      new MutationObserver((changes) => {
+        for (const { addedNodes } of changes) window.made += addedNodes.length;
+      }).observe(document.querySelector(".spacer"), { childList: true });
       new MutationObserver(() => { window.most = Math.max(window.most, document.querySelectorAll(".spacer .row").length); })
         .observe(document.querySelector(".spacer"), { childList: true });
     }, ROWS);
     const visible = () => tab.$$eval(".spacer .row", (rows) => rows.map((row) => Number(row.lastElementChild.textContent)));
-    // A frame of the screen for each step, as a wheel makes them.
-    const frames = await tab.evaluate(async () => {
+    // Frames of the screen in a second: of a page that does nothing, and while a wheel turns.
+    const framesOf = (act) => tab.evaluate(async (act) => {
       const viewport = document.querySelector(".viewport");
+      const until = performance.now() + 1000;
       let frames = 0;
-      for (let top = 0; top < 100_000; top += 500, frames++) {
-        viewport.scrollTop = top;
+      for (; performance.now() < until; frames++) {
+        if (act === "scroll") viewport.scrollTop += 500;
         await new Promise(requestAnimationFrame);
       }
       return frames;
-    });
-    assert.equal(frames, 200);
-    const asked = await tab.evaluate(() => window.asked);
-    assert.ok(asked <= 200, `${asked} questions`);
+    }, act);
+    // 50 of 60 are wanted, of which a busy machine gives none: so the ratio is asserted, of the best of a few rounds.
+    let best = 0;
+    for (let round = 0; round < ROUNDS && best < WANTED; round++) {
+      const idle = await framesOf("idle");
+      const begun = await tab.evaluate(() => { window.made = 0; window.asked = 0; return document.querySelector(".viewport").scrollTop; });
+      const frames = await framesOf("scroll");
+      const { made, asked, top } = await tab.evaluate(() => ({ made: window.made, asked: window.asked, top: document.querySelector(".viewport").scrollTop }));
+      assert.equal(top - begun, 500 * frames);
+      // Each frame makes the rows in view, and when rows have come, once more.
+      assert.ok(made / frames > 10 && made / frames < 2 * 25, `${made / frames} rows for each frame`);
+      assert.ok(asked <= frames, `${asked} questions`);
+      best = Math.max(best, frames / idle);
+    }
+    t.diagnostic(`frames while scrolling: ${best.toFixed(2)} of those without`);
+    assert.ok(best >= WANTED, `${best} of the frames without scrolling`);
     await tab.focus(".viewport");
     await tab.keyboard.press("End");
     await tab.waitForFunction((last) => [...document.querySelectorAll(".spacer .row")].some((row) => row.lastElementChild.textContent === last), String(ROWS));

@@ -5,12 +5,15 @@ use dissector::output::file_names::FileNames;
 use dissector::output::transactions;
 use dissector::{Capture, Config, Events, Files};
 use rpcrdma_viewer::Viewer;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const CAPTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/captures/");
 
+/// All captures of the repository: those of real peers, and those of single situations.
 fn captures() -> Vec<String> {
-    let names = std::fs::read_dir(CAPTURES).unwrap().map(|entry| entry.unwrap().path().display().to_string());
+    let folders = [CAPTURES.to_owned(), format!("{CAPTURES}situations/")];
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let names = entries.map(|entry| entry.unwrap().path().display().to_string());
     names.filter(|name| name.ends_with(".pcap")).collect()
 }
 
@@ -42,22 +45,71 @@ fn records(path: &str) -> Vec<Value> {
 #[test]
 fn every_number_of_a_row_is_that_of_its_record() {
     let captures = captures();
-    assert!(captures.len() > 25);
+    assert!(captures.len() > 60);
+    let mut all = Vec::new();
     for path in captures {
         let (mut viewer, records) = (read(&path), records(&path));
         let mut rows = rows(&mut viewer, "{}");
         rows.sort_by_key(|row| row["index"].as_u64());
         assert_eq!(rows.len(), records.len(), "{path}");
+        let first = viewer.progress().unwrap();
+        let first: u64 = serde_json::from_str::<Value>(&first).unwrap()["first_ns"].as_str().unwrap().parse().unwrap();
         for (row, record) in rows.iter().zip(&records) {
-            for field in ["connection", "latency_ns", "phases", "call_frame", "reply_frame", "operation"] {
-                assert_eq!(row[field], record[field], "{path}: {field}");
-            }
-            assert_eq!(row["xid"], record["rdma_xid"], "{path}");
-            assert_eq!(row["read_octets"], record["rdma_read_octets"], "{path}");
-            assert_eq!(row["write_octets"], record["rdma_write_octets"], "{path}");
-            assert_eq!(row["resent_packets"], record["recovery"]["resent_packets"].as_u64().unwrap_or(0), "{path}");
+            compare(row, record, first, &path);
         }
+        all.append(&mut rows);
     }
+    for (field, nothing) in
+        [("file", json!("")), ("failed", json!(false)), ("waiting", json!(false)), ("recovery_ns", json!(0))]
+    {
+        assert!(all.iter().filter(|row| row[field] != nothing).count() > 10, "no row shows {field}");
+    }
+}
+
+fn compare(row: &Value, record: &Value, first: u64, path: &str) {
+    for field in ["connection", "latency_ns", "phases", "call_frame", "reply_frame", "operation"] {
+        assert_eq!(row[field], record[field], "{path}: {field}");
+    }
+    let (client, server) = match record["reverse"] == true {
+        false => ("requester", "responder"),
+        true => ("responder", "requester"),
+    };
+    let succeeded = record["status"]["name"] == "SUCCESS";
+    let status = if succeeded && !record["nfs_status"].is_null() { &record["nfs_status"] } else { &record["status"] };
+    let status_name = if status.is_null() { "" } else { status["name"].as_str().unwrap_or("unknown") };
+    let has_failed = if status["number"] == 0 { !succeeded } else { !status.is_null() };
+    let operations = record["operations"].as_array().into_iter().flatten();
+    let operations: Vec<&str> = operations.map(|operation| operation["name"].as_str().unwrap()).collect();
+    let since_first = record["time_ns"].as_u64().unwrap_or_default().saturating_sub(first);
+    for (own, expected) in [
+        ("xid", record["rdma_xid"].clone()),
+        ("client", record[client].clone()),
+        ("server", record[server].clone()),
+        ("time_ns", since_first.into()),
+        ("recovery_ns", record["recovery"]["ns"].as_u64().unwrap_or(0).into()),
+        ("resent_packets", record["recovery"]["resent_packets"].as_u64().unwrap_or(0).into()),
+        ("read_octets", record["rdma_read_octets"].clone()),
+        ("write_octets", record["rdma_write_octets"].clone()),
+        ("operations", operations.join(" ").into()),
+        ("status", status_name.into()),
+        ("failed", has_failed.into()),
+        ("waiting", (!record["call"].is_null() && record["reply"].is_null()).into()),
+    ] {
+        assert_eq!(row[own], expected, "{path}: {own}");
+    }
+    let file = row["file"].as_str().unwrap();
+    let named = names_of_files(record);
+    // A terminal's form, without control characters; no file of these captures has any.
+    assert!(file.is_empty() || named.contains(&file), "{path}: {file} is not one of {named:?}");
+}
+
+/// All names of files in the arguments of a record.
+fn names_of_files(record: &Value) -> Vec<&str> {
+    let arguments = record["arguments"].as_array().into_iter().flatten();
+    let names = arguments.flat_map(|of| {
+        [&of["file_name"], &of["handle"]["file_name"], &of["named_handle"]["file_name"]].map(Value::as_str)
+    });
+    names.flatten().collect()
 }
 
 #[test]
@@ -81,4 +133,48 @@ fn a_wrong_filter_changes_nothing() {
     assert_eq!(before, 3);
     assert!(viewer.select(r#"{"filter":"slower=soon"}"#).unwrap_err().contains("slower=soon"));
     assert_eq!(serde_json::from_str::<Vec<Value>>(&viewer.rows(0, 100).unwrap()).unwrap().len(), before);
+}
+
+/// The RPC in each row of a capture, with all that is known of it.
+fn explained(path: &str) -> Vec<Value> {
+    let viewer = read(path);
+    let count = serde_json::from_str::<Value>(&viewer.progress().unwrap()).unwrap()["rpcs"].as_u64().unwrap();
+    let explain = |index| {
+        let mut pass = viewer.explain(index).unwrap();
+        while pass.step(10_000).unwrap() {}
+        serde_json::from_str(&pass.finish().unwrap()).unwrap()
+    };
+    (0..u32::try_from(count).unwrap().min(40)).map(explain).collect()
+}
+
+#[test]
+fn the_fields_of_a_header_cover_each_of_its_octets_once() {
+    let mut messages = 0;
+    for name in ["nfs41.pcap", "nfs3.pcap", "hangs.pcap"] {
+        for rpc in explained(&format!("{CAPTURES}{name}")) {
+            for message in rpc["messages"].as_array().unwrap() {
+                covers_its_octets(message);
+                messages += 1;
+            }
+        }
+    }
+    assert!(messages > 100, "{messages}");
+}
+
+fn covers_its_octets(message: &Value) {
+    let octets = message["octets"].as_str().unwrap();
+    let fields = message["fields"].as_array().unwrap();
+    let length = octets.len() / 2 + usize::try_from(message["octets_left_out"].as_u64().unwrap()).unwrap();
+    let mut covered = vec![0; length];
+    let is_of_header = |field: &&Value| field["name"] != "Payload stream" && field["is_fault"] == false;
+    for field in fields.iter().filter(is_of_header) {
+        let Some(range) = field["octets"].as_array() else { continue };
+        let at = |place: usize| usize::try_from(range[place].as_u64().unwrap()).unwrap();
+        covered[at(0)..at(1)].iter_mut().for_each(|count| *count += 1);
+        // Octets and value say the same.
+        if field["name"] == "rdma_xid" {
+            assert_eq!(field["value"], format!("0x{}", &octets[2 * at(0)..2 * at(1)]));
+        }
+    }
+    assert!(covered.iter().all(|count| *count == 1), "{}: {covered:?}", message["title"]);
 }

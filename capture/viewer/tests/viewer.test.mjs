@@ -1,6 +1,6 @@
 // The viewer against the program, as a user meets it.
 import assert from "node:assert/strict";
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -10,7 +10,7 @@ import { browser, captures, choose, filter, records, rows, run, shown, visit } f
 
 const lossy = join(captures, "nfs41_lossy.pcap");
 const hangs = join(captures, "hangs.pcap");
-const names = readdirSync(captures).filter((name) => name.endsWith(".pcap"));
+const names = readdirSync(captures, { recursive: true }).filter((name) => name.endsWith(".pcap"));
 let context;
 let folder;
 
@@ -85,6 +85,23 @@ tabbed("a filter selects what the command line selects", async (tab) => {
   assert.match(await tab.textContent("#filter-note"), /'colour' is no filter/);
 });
 
+tabbed("since and until take every time that the command line takes", async (tab) => {
+  await choose(tab, lossy);
+  const all = records("transactions", "--json", lossy);
+  const first = Number(records("diagnose", "--json", lossy)[0].first_ns) / 1e6;
+  const iso = (after) => new Date(first + after * 1000).toISOString().slice(0, -1);
+  for (const [since, until] of [[iso(10).slice(11), iso(15).slice(11)], [iso(10), iso(15).replace("T", " ")], [String((first / 1000 + 10).toFixed(3)), "+15"]]) {
+    await filter(tab, `since=${since} until="${until}"`);
+    const expected = records("transactions", "--json", "--since", since, "--until", until, lossy).length;
+    assert.ok(expected > 0 && expected < all.length, `${since}: ${expected}`);
+    await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${expected} of`);
+    // The brush shows the time that was typed.
+    await tab.waitForFunction(() => document.querySelector(".u-select").getBoundingClientRect().width > 20);
+  }
+  await filter(tab, "since=00:00");
+  assert.match(await tab.textContent("#filter-note"), /before the first frame/);
+});
+
 tabbed("a filter is completed by its words and the names in the capture", async (tab) => {
   await choose(tab, lossy);
   const suggested = async (text) => {
@@ -146,6 +163,54 @@ tabbed("one RPC is what explain says of it, and its buttons copy", async (tab) =
   await tab.waitForSelector("#rpc", { state: "hidden" });
 });
 
+tabbed("a field and its octets mark each other, under the pointer and from the keyboard", async (tab) => {
+  await choose(tab, lossy);
+  await tab.keyboard.press("s");
+  await tab.waitForSelector("#rpc .dissected");
+  const message = tab.locator("#rpc .dissected").first();
+  const marked = () => message.evaluate((message) => ({
+    field: [...message.querySelectorAll("[aria-selected=true] .name")].map((name) => name.textContent),
+    octets: [...message.querySelectorAll(".marked")].map((cell) => cell.textContent).join(""),
+    from: Number(message.querySelector(".marked")?.dataset.octet ?? -1),
+  }));
+  const xid = (await tab.textContent("#rpc h2")).match(/0x([0-9a-f]{8})/)[1];
+  // The header of a Send begins with rdma_xid, rdma_vers, rdma_credit and rdma_proc (RFC 8166 section 4.1).
+  await message.locator("[role=option]", { hasText: "rdma_vers" }).hover();
+  assert.deepEqual(await marked(), { field: ["rdma_vers"], octets: "00000001", from: 4 });
+  await message.locator("[data-octet='2']").hover();
+  assert.deepEqual(await marked(), { field: ["rdma_xid"], octets: xid, from: 0 });
+  await message.locator(".fields").focus();
+  for (const [key, from] of [["ArrowDown", 4], ["ArrowDown", 8], ["ArrowUp", 4], ["Home", 0]]) {
+    await tab.keyboard.press(key);
+    assert.equal((await marked()).from, from, key);
+  }
+  await message.locator(".octets").focus();
+  for (const [key, field] of [["ArrowRight", "rdma_xid"], ["ArrowDown", "Read list ends"], ["ArrowUp", "rdma_xid"], ["End", "arguments"]]) {
+    await tab.keyboard.press(key);
+    assert.match((await marked()).field.join(), new RegExp(`${field}|Read segment`), key);
+  }
+  const label = await message.evaluate((message) => document.getElementById(message.querySelector(".octets").getAttribute("aria-activedescendant")).ariaLabel);
+  assert.match(label, /: arguments /);
+});
+
+tabbed("the rules that an RPC breaks are explained as check explains them", async (tab) => {
+  const deviations = join(captures, "nfsd_deviations.pcap");
+  await choose(tab, deviations);
+  await tab.click("[data-view=findings]");
+  const rpcs = new Set(records("transactions", "--json", deviations).map(({ rdma_xid }) => rdma_xid));
+  const found = records("check", "--json", deviations).find(({ type, rdma_xid }) => type === "finding" && rpcs.has(rdma_xid));
+  await tab.locator(`#groups button:text-is("${found.rdma_xid}")`).first().click();
+  await tab.waitForSelector("[data-view=rpcs][aria-selected=true]");
+  await rows(tab);
+  await tab.locator(".spacer .row").first().click();
+  const rules = await tab.waitForSelector("#rpc .rules");
+  const said = (await rules.textContent()).replace(/\s+/g, " ");
+  assert.ok(said.includes(found.rule) && said.includes(found.message), said);
+  const explained = run("check", "--explain", found.rule).replace(/\s+/g, " ");
+  const [, why, correct] = /Why (.*) Correct (.*?)(?: Answer .*)? ?$/.exec(explained);
+  for (const sentence of [`Why: ${why}`, `Correct: ${correct}`]) assert.ok(said.includes(sentence), `${sentence} is not in ${said}`);
+});
+
 tabbed("keys step to waiting and failed RPCs", async (tab) => {
   await choose(tab, hangs);
   const waiting = records("pending", "--json", hangs).map(({ rdma_xid }) => rdma_xid);
@@ -179,18 +244,33 @@ tabbed("what is saved is what the program writes", async (tab) => {
   assert.equal(records("transactions", "--json", "--op", "READ", await save("annotated")).length, reads);
 });
 
-tabbed("files are one capture in the order of their names, compressed or not", async (tab) => {
-  const parts = [join(folder, "a.pcap"), join(folder, "b.pcap.gz")];
-  copyFileSync(lossy, parts[0]);
-  writeFileSync(parts[1], gzipSync(readFileSync(hangs)));
-  await choose(tab, parts[1], parts[0]);
+tabbed("files are one capture in the order of their first frames, compressed or not", async (tab) => {
+  const [whole, , length] = [readFileSync(lossy), 0, 24];
+  const cut = frameAfter(whole, 700_000);
+  // The second half has the name that comes first.
+  const parts = [join(folder, "a.pcap.gz"), join(folder, "b.pcap")];
+  writeFileSync(parts[0], gzipSync(Buffer.concat([whole.subarray(0, length), whole.subarray(cut)])));
+  writeFileSync(parts[1], whole.subarray(0, cut));
+  await choose(tab, ...parts);
   assert.equal(await tab.textContent("h1"), "NFS over RDMA: 2 files");
-  assert.match(await count(tab), /^146 of 146/);
+  assert.match(await count(tab), /^62 of 62/);
+  await tab.keyboard.press("s");
+  await tab.waitForSelector("#rpc pre");
+  const copied = await tab.$$eval("[data-copy]", (buttons) => buttons.map((button) => button.dataset.copy));
+  assert.ok(copied[1].endsWith(" b.pcap a.pcap.gz"), copied[1]);
+  // As the program reads them.
+  const frames = records("transactions", "--json", ...parts).map(({ call_frame, reply_frame }) => call_frame ?? reply_frame);
   await tab.evaluate(() => { location.hash = "sort=frame&order=ascending"; });
   await tab.waitForSelector("[data-column=frame][aria-sort=ascending]");
-  const frames = records("transactions", "--json", lossy).map(({ call_frame, reply_frame }) => call_frame ?? reply_frame);
   await tab.waitForFunction((first) => document.querySelector(".spacer .row").lastElementChild.textContent === first, String(Math.min(...frames)));
 });
+
+/** Where the first frame after an offset of a pcap begins. */
+function frameAfter(capture, offset) {
+  let at = 24;
+  while (at < offset) at += 16 + capture.readUInt32LE(at + 8);
+  return at;
+}
 
 tabbed("a dropped file is read", async (tab) => {
   const content = readFileSync(lossy).toString("base64");
@@ -279,6 +359,82 @@ for (const width of [360, 2560]) {
     assert.ok(await tab.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   });
 }
+
+tabbed("on paper, everything can be read: all that the screen scrolls, in the colours of paper", async (tab) => {
+  const drawn = async (colorScheme) => {
+    await tab.emulateMedia({ media: "screen", colorScheme });
+    await tab.evaluate(() => new Promise(requestAnimationFrame));
+    await tab.emulateMedia({ media: "print" });
+    return tab.evaluate(async () => {
+      for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+      return [...document.querySelectorAll(".uplot canvas")].map((canvas) => canvas.toDataURL());
+    });
+  };
+  await choose(tab, lossy);
+  await tab.keyboard.press("s");
+  await tab.waitForSelector("#rpc .dissected");
+  const light = await drawn("light");
+  assert.ok(light.length === 4 && light.every((picture) => picture.length > 2000));
+  const dark = await drawn("dark");
+  assert.deepEqual(dark.map((picture, chart) => picture === light[chart]), [true, true, true, true]);
+  assert.equal((await rows(tab)).length, 62);
+  const unread = await tab.evaluate(() => {
+    const isClipped = (element) => !["visible", "clip"].includes(getComputedStyle(element).overflowY) && element.scrollHeight > element.clientHeight + 1;
+    const isCut = (element) => getComputedStyle(element).overflowX !== "visible" && element.scrollWidth > element.clientWidth + 1;
+    return [...document.querySelectorAll("body *:not(.unseen, svg *)")].filter((element) => element.checkVisibility() && (isClipped(element) || isCut(element))).map((element) => element.outerHTML.slice(0, 100));
+  });
+  assert.deepEqual(unread, []);
+  assert.equal(await tab.locator("button:visible:not(.link, .head button)").count(), 0);
+  await picture(tab, "print");
+  const pdf = await tab.pdf({ format: "A4" });
+  assert.ok(pdf.length > 20_000 && pdf.subarray(0, 5).toString() === "%PDF-");
+});
+
+/** Keeps a picture for somebody to look at. */
+async function picture(tab, name) {
+  await tab.screenshot({ path: join(import.meta.dirname, `../build-output/${name}.png`), fullPage: true });
+}
+
+/** A capture of 160 MB that changes at the moment when something of it is shown. */
+async function changing(tab, change) {
+  const path = join(folder, "changing.pcap");
+  const frames = readFileSync(join(captures, "nfs42_mtu9000.pcap")).subarray(24);
+  writeFileSync(path, Buffer.concat([readFileSync(lossy), ...Array.from({ length: 60 }, () => frames)]));
+  const whole = records("transactions", "--json", path).length;
+  await tab.exposeFunction("change", () => change(path));
+  await tab.evaluate(() => {
+    new MutationObserver(() => {
+      if (window.changed || !(Number(/, (\d+) RPCs/.exec(document.getElementById("status").textContent)?.[1]) >= 60)) return;
+      window.changed = true;
+      void window.change();
+    }).observe(document.getElementById("status"), { childList: true, characterData: true, subtree: true });
+  });
+  await choose(tab, path);
+  assert.equal(await tab.evaluate(() => window.changed), true);
+  const known = Number((await count(tab)).split(" ")[0]);
+  assert.ok((await rows(tab)).length > 5 && (await tab.locator(".causes li, .sound").count()) > 0);
+  return { known, whole };
+}
+
+const CHANGED = /changing\.pcap.*(was cut while it was read|cannot be read any more, or has changed)/;
+
+tabbed("a file that grows is read as far as it was, and is an error when it is read again", async (tab) => {
+  const { known, whole } = await changing(tab, (path) => appendFileSync(path, readFileSync(hangs).subarray(24)));
+  assert.equal(known, whole);
+  for (const act of [() => tab.keyboard.press("s"), () => tab.click("[data-save=csv]")]) {
+    await tab.evaluate(() => { document.getElementById("errors").textContent = ""; });
+    await act();
+    await tab.waitForFunction((error) => new RegExp(error).test(document.getElementById("errors").textContent), CHANGED.source);
+    assert.equal(Number((await count(tab)).split(" ")[0]), known);
+    assert.ok((await rows(tab)).length > 5);
+  }
+});
+
+tabbed("a file that is cut while it is read is an error, and what was shown stays", async (tab) => {
+  const { known, whole } = await changing(tab, (path) => truncateSync(path, 2_000_000));
+  assert.match(await tab.textContent("#errors"), CHANGED);
+  assert.ok(known >= 60 && known <= whole, `${known} of ${whole}`);
+});
 
 test("a page with a capture inside shows it at once, and its address holds the view", async () => {
   const written = join(folder, "inside.html");

@@ -8,6 +8,8 @@ const ROW = 28;
 const HEIGHT = 15_000_000;
 /** Rows that are asked for at once. */
 const PAGE = 128;
+/** The most rows on paper. They are asked for before, because printing waits for nothing. */
+const PRINTED = 2 * PAGE;
 
 export interface GridHandlers {
   rows(from: number, count: number): Promise<Row[]>;
@@ -66,12 +68,15 @@ export class Grid {
   private generation = 0;
   private first = 0n;
   private isClock = false;
+  private readonly paper = matchMedia("print");
+  private readonly printed = element("p", { class: "note printed" });
 
   constructor(parent: HTMLElement, private readonly handlers: GridHandlers) {
     for (const column of COLUMNS) this.head.append(this.heading(column));
     const heads = element("div", { role: "rowgroup", class: "heads" }, this.head);
     this.viewport.append(heads, this.spacer);
-    parent.append(this.viewport);
+    parent.append(this.viewport, this.printed);
+    this.paper.addEventListener("change", () => this.draw());
     this.viewport.addEventListener("scroll", () => this.draw());
     this.viewport.addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.draw()).observe(this.viewport);
@@ -90,8 +95,10 @@ export class Grid {
     this.active = Math.min(this.active, Math.max(0, count - 1));
     this.viewport.setAttribute("aria-rowcount", String(count + 1));
     this.viewport.setAttribute("aria-colcount", String(COLUMNS.length));
-    this.spacer.style.height = `${Math.min(HEIGHT, count * ROW)}px`;
+    this.spacer.style.height = `${this.spacerHeight()}px`;
+    this.printed.textContent = count > PRINTED ? `The first ${PRINTED} of ${count} RPCs.` : "";
     this.draw();
+    for (let place = 0; place < Math.min(count, PRINTED); place += PAGE) this.rowAt(place);
   }
 
   sorted(name: string, descending: boolean): void {
@@ -132,6 +139,7 @@ export class Grid {
 
   /** The first row in view, and the number of them. */
   private range(): readonly [number, number] {
+    if (this.paper.matches) return [0, PRINTED];
     const room = Math.max(ROW, this.viewport.clientHeight - ROW);
     const visible = Math.ceil(room / ROW) + 1;
     const hidden = Math.max(0, this.count - Math.floor(room / ROW));

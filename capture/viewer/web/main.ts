@@ -7,7 +7,7 @@ import { captures, dissector } from "./embedded";
 import { grouped, octets } from "./format";
 import { Grid } from "./grid";
 import { findingTable, groupTable, VIEWS } from "./groups";
-import type { Notable, Progress, SaveFormat } from "./protocol";
+import type { Notable, Progress, SaveFormat, Timeline } from "./protocol";
 import { showRpc } from "./rpc";
 import { format, parse, START, withWords, type State } from "./state";
 import { INTERVALS, TimelineView } from "./timeline";
@@ -67,7 +67,9 @@ class Page {
     this.client?.close();
     this.turn++;
     delete document.body.dataset["shown"];
-    this.files = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+    // Files whose first frame is not known stay in the order of their names.
+    const named = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
+    this.files = named;
     this.progress = undefined;
     by("rpc").hidden = true;
     by("errors").textContent = "";
@@ -78,8 +80,9 @@ class Page {
     const client = new Client((progress) => this.take(progress));
     this.client = client;
     try {
-      const module = await dissector();
-      await client.ask("open", module, this.files);
+      const order = await client.ask("order", await dissector(), named);
+      this.files = order.map((place) => named[place]!);
+      await client.ask("open");
     } catch (error) {
       this.fail(error);
     }
@@ -137,7 +140,7 @@ class Page {
       const timeline = await client.ask("timeline", filter, INTERVALS);
       const diagnosis = await client.ask("diagnosis");
       if (isOvertaken()) return;
-      this.timeline.show(timeline, this.brush());
+      this.timeline.show(timeline, this.brush(timeline));
       showDiagnosis(by("diagnosis"), diagnosis, (change) => this.set(change));
       await this.showView(view);
       if (isOvertaken()) return;
@@ -160,14 +163,9 @@ class Page {
   }
 
   /** The selected time in seconds; null for all of it. */
-  private brush(): readonly [number, number] | null {
-    const word = (key: string): number | undefined => {
-      const found = new RegExp(`(?:^|\\s)${key}=\\+?([0-9.]+)`).exec(this.state.filter);
-      return found === null ? undefined : Number(found[1]);
-    };
-    const [since, until] = [word("since"), word("until")];
-    if (since === undefined && until === undefined) return null;
-    return [since ?? 0, until ?? (this.progress?.duration_ns ?? 0) / 1e9];
+  private brush({ since_ns, until_ns }: Timeline): readonly [number, number] | null {
+    if (since_ns === null && until_ns === null) return null;
+    return [(since_ns ?? 0) / 1e9, (until_ns ?? this.progress?.duration_ns ?? 0) / 1e9];
   }
 
   private async showOpenRpc(): Promise<void> {
@@ -184,8 +182,7 @@ class Page {
       this.openRow = index;
       section.hidden = false;
       section.setAttribute("aria-busy", "true");
-      const explained = await this.ask().ask("explain", index);
-      section.removeAttribute("aria-busy");
+      const explained = await this.ask().ask("explain", index).finally(() => section.removeAttribute("aria-busy"));
       if (this.openRow !== index) return;
       if (explained === null) throw new Error("the capture does not hold this RPC any more");
       showRpc(section, explained, this.files.map((file) => file.name), {
@@ -195,6 +192,7 @@ class Page {
       section.focus({ preventScroll: true });
       section.scrollIntoView({ block: "nearest" });
     } catch (error) {
+      section.hidden = true;
       this.fail(error);
     }
   }

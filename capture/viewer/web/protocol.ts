@@ -1,5 +1,7 @@
 // What the page and its worker say to each other, and the records of the dissector that the page reads.
 
+import type { SizedFile } from "./capture-files";
+
 /** A question to the worker. Answers carry its number. */
 export interface Question { readonly id: number; readonly call: keyof Answers; readonly arguments: readonly unknown[] }
 
@@ -8,9 +10,18 @@ export type Reply =
   | { readonly id: number; readonly error: string }
   | { readonly progress: Progress };
 
+/** A question to the worker that reads ahead: the files, or a buffer to be filled from an offset on. */
+export type ReaderQuestion = { readonly files: readonly SizedFile[] } | Wanted;
+export interface Wanted { readonly file: number; readonly offset: number; readonly buffer: ArrayBuffer }
+/** The buffer with what was read; null if it could not be read. */
+export interface Filled { readonly file: number; readonly offset: number; readonly octets: Uint8Array<ArrayBuffer> | null }
+
 /** Questions and their answers. */
 export interface Answers {
-  open(module: Uint8Array<ArrayBuffer>, files: readonly File[]): void;
+  /** Takes files, and says in which order they are read: that of their first frames. */
+  order(module: Uint8Array<ArrayBuffer>, files: readonly File[]): number[];
+  /** Reads the files. */
+  open(): void;
   cancel(): void;
   words(): FilterWords;
   diagnosis(): Diagnosis;
@@ -124,6 +135,9 @@ export interface Finding {
 type Series = readonly (number | null)[];
 export interface Timeline {
   readonly length_ns: number;
+  /** The selected time, since the first frame; null where it has no end. */
+  readonly since_ns: number | null;
+  readonly until_ns: number | null;
   readonly max_ns: Series;
   readonly p50_ns: Series;
   readonly read_octets: Series;
@@ -139,7 +153,26 @@ export interface Explained {
   /** The record as the program prints it: numbers of more than 53 bits are exact here alone. */
   readonly json: string;
   readonly text: string;
+  readonly messages: readonly ShownMessage[];
+  readonly rules: readonly Rule[];
   readonly ladder: string | null;
+}
+
+/** A rule, as `rpcrdma check --explain` explains it. */
+export interface Rule { readonly rule: string; readonly summary: string; readonly reason: string; readonly correct: string }
+
+/** A message with its octets in hexadecimal digits; a field has the first of its octets and the one after the last. */
+export interface ShownMessage {
+  readonly title: string;
+  readonly octets: string;
+  readonly octets_left_out: number;
+  readonly fields: readonly {
+    readonly octets: readonly [number, number] | null;
+    readonly depth: number;
+    readonly name: string;
+    readonly value: string;
+    readonly is_fault: boolean;
+  }[];
 }
 
 export interface ExplainRecord {

@@ -1,8 +1,12 @@
-// One RPC: ladder, phases, findings, everything that `rpcrdma explain` prints, and buttons that copy.
+// One RPC: ladder, phases, findings, fields with their octets, everything that `rpcrdma explain` prints, and buttons that copy.
 import { button, download, element } from "./dom";
+import { messageFields } from "./fields";
 import { duration } from "./format";
 import { phaseBar } from "./grid";
-import { PHASES, type Explained, type ExplainRecord, type Phases } from "./protocol";
+import { PHASES, type Explained, type ExplainRecord, type Phases, type Rule, type ShownMessage } from "./protocol";
+
+/** Messages that are open at first: a call and its reply. */
+const OPEN_MESSAGES = 2;
 
 export interface RpcHandlers { close(): void; said(text: string): void }
 
@@ -37,9 +41,10 @@ export function showRpc(parent: HTMLElement, explained: Explained, files: readon
       button("Save JSON", () => download(new Blob([explained.json, "\n"]), `${record.rdma_xid}.json`)), " ",
       button("Close", () => handlers.close()), ""),
     ...phases(transaction.phases),
-    ...findings(record),
+    ...findings(record, explained.rules),
     ...ladder(explained.ladder),
-    element("details", { open: "" }, element("summary", {}, "As rpcrdma explain prints it: arguments, results, header fields and their offsets"),
+    ...messages(explained.messages),
+    element("details", { open: "" }, element("summary", {}, "As rpcrdma explain prints it"),
       element("pre", { tabindex: "0", "aria-label": "Text of the RPC" }, explained.text)),
   );
   parent.hidden = false;
@@ -55,10 +60,29 @@ function phases(phases: Phases | null): HTMLElement[] {
   return [element("h3", {}, "Phases"), phaseBar(phases), legend];
 }
 
-function findings(record: ExplainRecord): HTMLElement[] {
-  if (record.findings.length === 0) return [];
-  const items = record.findings.map(({ rule, severity, section, message }) => element("li", {}, element("b", {}, rule), ` (${severity}, ${section}): ${message}`));
-  return [element("h3", {}, "Rules that it breaks"), element("ul", {}, ...items)];
+function findings(record: ExplainRecord, rules: readonly Rule[]): HTMLElement[] {
+  if (rules.length === 0) return [];
+  const items = rules.map(({ rule, summary, reason, correct }) => {
+    const found = record.findings.filter((finding) => finding.rule === rule);
+    const { severity, section } = found[0]!;
+    return element("li", {}, element("b", {}, rule), ` (${severity}, ${section}): ${summary}`,
+      ...found.map(({ message, frame, sender }) => element("p", {}, `${message}, by ${sender} in frame ${frame}`)),
+      element("p", { class: "note" }, `Why: ${reason}`), element("p", { class: "note" }, `Correct: ${correct}`));
+  });
+  return [element("h3", {}, "Rules that it breaks"), element("ul", { class: "rules" }, ...items)];
+}
+
+/** The messages, of which those that are open are made: an RPC may have many. */
+function messages(messages: readonly ShownMessage[]): HTMLElement[] {
+  const parts = messages.map((message, index) => {
+    const part = element("details", {}, element("summary", {}, message.title));
+    const fill = (): void => { if (part.open && part.childElementCount === 1) part.append(messageFields(message)); };
+    part.addEventListener("toggle", fill);
+    part.open = index < OPEN_MESSAGES;
+    fill();
+    return part;
+  });
+  return parts.length === 0 ? [] : [element("h3", {}, "Messages"), ...parts];
 }
 
 /** The drawing of the report: the dissector escapes all text of the capture in it, and the page runs no script but its own. */

@@ -70,7 +70,8 @@ export class TimelineView {
 
   /** `onBrush` is given seconds since the first frame. */
   constructor(private readonly parent: HTMLElement, private readonly onBrush: (from: number, until: number) => void) {
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+    // On paper, the colours are other ones.
+    for (const query of ["(prefers-color-scheme: dark)", "print"]) matchMedia(query).addEventListener("change", () => this.draw());
     new ResizeObserver(() => this.resize()).observe(parent);
     by("picture").addEventListener("click", () => void this.save());
   }
@@ -118,7 +119,7 @@ export class TimelineView {
       cursor: { sync: { key: "timeline" }, drag: { x: true, y: false, setScale: false }, points: { size: 5 } },
       legend: { live: true },
       axes: [
-        { ...axis, values: (_, ticks) => ticks.map((tick) => `${Number(tick.toFixed(6))} s`) },
+        { ...axis, size: 34, values: (_, ticks) => ticks.map((tick) => `${Number(tick.toFixed(6))} s`) },
         { ...axis, ...(chart.isLogarithmic ? { grid: { show: false }, ticks: { show: false } } : {}), size: 84, values: (_, ticks) => ticks.map((tick) => tick === null ? "" : chart.series[0]!.value(tick)) },
         ...(right ? [{ ...axis, scale: "right", side: 1 as const, size: RIGHT, grid: { show: false } }] : []),
       ],

@@ -1,6 +1,6 @@
 // The worker: reads captures in steps, and answers questions between them.
-import { initSync, filter_words, Viewer } from "dissector";
-import { octetsInAll, octetsRead, setFiles } from "./capture-files";
+import { initSync, filter_words, order_of_files, Viewer } from "dissector";
+import { octetsInAll, octetsRead, octetsTaken, PIECE, readAhead, readFrom, setFiles } from "./capture-files";
 import type { Answers, Progress, Question, Reply } from "./protocol";
 
 /** Milliseconds that a step may take, and those between two reports of progress. */
@@ -24,16 +24,24 @@ function pause(): Promise<void> {
   });
 }
 
-/** Makes the steps of a pass, each of as many frames as take a moment. */
+/** Makes the steps of a pass, each of as many frames as take a moment, and as are in buffers. */
 async function run(pass: Pass, between: () => boolean): Promise<void> {
-  let frames = 256;
-  for (;;) {
-    const began = performance.now();
-    const isMore = pass.step(frames);
-    const took = performance.now() - began;
-    frames = Math.max(64, Math.min(1 << 16, Math.round(frames * Math.min(2, STEP / Math.max(took, 1)))));
-    if (!between() || !isMore) return;
-    await pause();
+  const buffers = readAhead();
+  try {
+    let frames = 256;
+    for (;;) {
+      await buffers.filled();
+      readFrom(buffers);
+      const [began, before] = [performance.now(), octetsTaken()];
+      const isMore = pass.step(frames);
+      const [took, read] = [performance.now() - began, octetsTaken() - before];
+      const growth = Math.min(2, STEP / Math.max(took, 1), 0.75 * PIECE / Math.max(read, 1));
+      frames = Math.max(64, Math.min(1 << 16, Math.round(frames * growth)));
+      if (!between() || !isMore) return;
+      await pause();
+    }
+  } finally {
+    buffers.close();
   }
 }
 
@@ -65,10 +73,16 @@ const json = (text: string): never => JSON.parse(text) as never;
 type Handlers = { [Call in keyof Answers]: (...given: Parameters<Answers[Call]>) => ReturnType<Answers[Call]> | Promise<ReturnType<Answers[Call]>> };
 
 const handlers: Handlers = {
-  async open(module, files) {
+  order(module, files) {
     ({ memory } = initSync({ module }));
     setFiles(files);
-    viewer = new Viewer(files.map((file) => file.name));
+    const order = [...order_of_files(files.length)];
+    const ordered = order.map((place) => files[place]!);
+    setFiles(ordered);
+    viewer = new Viewer(ordered.map((file) => file.name));
+    return order;
+  },
+  async open() {
     report();
     await read();
   },

@@ -1,5 +1,7 @@
 //! Values as people write them in options and filters.
 
+pub use super::moment::{Moment, zone_alone};
+
 /// Nanoseconds of a time with its unit, such as `50ms` or `1.5s`.
 ///
 /// # Errors

@@ -26,6 +26,8 @@ pub mod lines;
 mod operation_name;
 pub(crate) mod reason;
 
+pub use operation_name::OperationName;
+
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;
 #[cfg(feature = "anonymize")]

@@ -9,8 +9,9 @@ use crate::nfs::{CompoundOperation, Procedure};
 use crate::rpc::transaction::Transaction;
 
 /// The name of what an RPC does: `NFSv3 READ`, and of a COMPOUND the operation that it is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OperationName {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OperationName {
     /// It is not known what was called.
     Unknown,
     /// An operation of NFSv4.
@@ -24,7 +25,9 @@ pub(super) enum OperationName {
 }
 
 impl OperationName {
-    pub(super) fn of_transaction(transaction: &Transaction) -> Self {
+    /// The name of what an RPC does.
+    #[must_use]
+    pub fn of_transaction(transaction: &Transaction) -> Self {
         Self::new(transaction.procedure, transaction.name, &transaction.operations)
     }
 

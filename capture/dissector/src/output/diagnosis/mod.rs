@@ -78,7 +78,7 @@ impl Diagnoser {
         Self { files: Some(files.into()), ..self }
     }
 
-    /// Takes an event.
+    /// Takes an event. A caller that has the arguments of an RPC gives them to [`transaction`](Self::transaction) instead.
     pub fn event(&mut self, event: &Event) {
         self.gaps.event(event);
         match event {
@@ -90,12 +90,9 @@ impl Diagnoser {
         }
     }
 
-    /// Takes an RPC with its arguments. Returns the causes that it is the greatest instance of so far.
-    pub(super) fn transaction(
-        &mut self,
-        transaction: &Transaction,
-        arguments: &[OperationArguments<'_>],
-    ) -> Vec<Cause> {
+    /// Takes an RPC with its [arguments](Transaction::arguments), for a caller that needs them too. Returns the causes that it is the
+    /// greatest instance of so far.
+    pub fn transaction(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Vec<Cause> {
         let mut greatest = Vec::new();
         self.facts.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {

@@ -49,18 +49,10 @@ const fn date(days: u64) -> (u64, u64, u64) {
     (era * 400 + year, month, day)
 }
 
-/// Returns the days from 1970-01-01 to a day of the Gregorian calendar: years, months and days count from 1970, 1 and 1.
-#[must_use]
-pub const fn days(year: u64, month: u64, day: u64) -> u64 {
-    // Years that begin in March have the leap day at their end, and months of 30.6 days on average.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let before = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
-    before - 719_469
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::input::moment::days;
 
     #[test]
     fn days_and_dates_are_the_reverse_of_each_other() {

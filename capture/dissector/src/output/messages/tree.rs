@@ -25,13 +25,55 @@ const INDENT: usize = 8 + 6 + NAMES;
 /// Columns of a line that says what is wrong.
 const WIDTH: usize = 120;
 
+/// A line of the tree of a message.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct TreeLine<'a> {
+    /// Where it is in the Send, if it is in the Send.
+    pub offset: Option<usize>,
+    /// Its extent; `Next` without an offset.
+    pub extent: TreeExtent,
+    /// Style of its name.
+    pub style: Style,
+    /// Name of a field, after two spaces for each field that it is part of; empty if the line continues the one before.
+    pub name: &'a str,
+    /// Value of the field.
+    pub value: &'a str,
+}
+
+/// Octets of a line of the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeExtent {
+    /// Up to the offset of the next field, or the end of the Send.
+    Next,
+    /// So many octets, which hold other fields or are between them.
+    Octets(usize),
+    /// None of its own: a fault at that offset.
+    Fault,
+}
+
 /// Writes the fields of a message, one per line, with offsets from the start of the Send in hexadecimal. If decoding
 /// fails, it says where, and what the receivers have to do (RFC 8166 section 4.5).
 ///
 /// # Errors
 /// Any error from writing to `out`.
 pub fn write(out: &mut impl io::Write, message: &Message, colour: bool) -> io::Result<()> {
-    let mut tree = Tree { out, colour };
+    lines(message, &mut |TreeLine { offset, style, name, value, .. }| {
+        let mut line = Line::new(colour, usize::MAX);
+        line.push(PLAIN, "        ");
+        line.column(DIM, &offset.map(|offset| format!("{offset:04x}")).unwrap_or_default(), 6);
+        line.column_apart(style, name, NAMES);
+        line.push(PLAIN, value);
+        line.write(out)
+    })
+}
+
+/// Gives the lines of the tree to `take`, until it returns an error.
+///
+/// # Errors
+/// Any error from `take`.
+pub fn lines(message: &Message, take: &mut dyn FnMut(TreeLine<'_>) -> io::Result<()>) -> io::Result<()> {
+    let mut tree = Tree { take };
     let mut result = Ok(());
     walk(message.dialect, readable(message), &mut |offset, field| {
         if result.is_ok() {
@@ -51,19 +93,22 @@ pub fn write(out: &mut impl io::Write, message: &Message, colour: bool) -> io::R
     Ok(())
 }
 
-struct Tree<'a, W> {
-    out: &'a mut W,
-    colour: bool,
+struct Tree<'a> {
+    take: &'a mut dyn FnMut(TreeLine<'_>) -> io::Result<()>,
 }
 
-impl<W: io::Write> Tree<'_, W> {
+impl Tree<'_> {
     fn line(&mut self, offset: Option<usize>, style: Style, name: &str, value: &str) -> io::Result<()> {
-        let mut line = Line::new(self.colour, usize::MAX);
-        line.push(PLAIN, "        ");
-        line.column(DIM, &offset.map(|offset| format!("{offset:04x}")).unwrap_or_default(), 6);
-        line.column_apart(style, name, NAMES);
-        line.push(PLAIN, value);
-        line.write(self.out)
+        (self.take)(TreeLine { offset, extent: TreeExtent::Next, style, name, value })
+    }
+
+    fn fault(&mut self, offset: Option<usize>, style: Style, name: &str, value: &str) -> io::Result<()> {
+        (self.take)(TreeLine { offset, extent: TreeExtent::Fault, style, name, value })
+    }
+
+    /// A line about so many octets from an offset on.
+    fn extent(&mut self, (at, length): (usize, usize), style: Style, name: &str, value: &str) -> io::Result<()> {
+        (self.take)(TreeLine { offset: Some(at), extent: TreeExtent::Octets(length), style, name, value })
     }
 
     fn field(&mut self, offset: usize, field: Field) -> io::Result<()> {
@@ -116,11 +161,11 @@ impl<W: io::Write> Tree<'_, W> {
                     PayloadPlace::Inline if message.earlier_missing().is_some() => {
                         let value =
                             format!("{}, after earlier parts, some of which are missing", octets(length as u64));
-                        self.line(Some(at), NAME, "Payload stream", &value)?;
+                        self.extent((at, length), NAME, "Payload stream", &value)?;
                         self.known(message.rpc.as_ref())
                     }
                     PayloadPlace::Inline if message.earlier_length() == 0 => {
-                        self.line(Some(at), NAME, "Payload stream", &octets(length as u64))?;
+                        self.extent((at, length), NAME, "Payload stream", &octets(length as u64))?;
                         self.rpc(at, decoded.payload, message.rpc.as_ref())?;
                         self.padding(at, message)
                     }
@@ -130,12 +175,15 @@ impl<W: io::Write> Tree<'_, W> {
                             octets(length as u64),
                             message.earlier_length()
                         );
-                        self.line(Some(at), NAME, "Payload stream", &value)?;
+                        self.extent((at, length), NAME, "Payload stream", &value)?;
                         self.known(message.rpc.as_ref())
                     }
-                    PayloadPlace::Part => {
-                        self.line(Some(at), NAME, "Payload stream", &format!("{}, more follow", octets(length as u64)))
-                    }
+                    PayloadPlace::Part => self.extent(
+                        (at, length),
+                        NAME,
+                        "Payload stream",
+                        &format!("{}, more follow", octets(length as u64)),
+                    ),
                     PayloadPlace::Chunk | PayloadPlace::Nowhere => self.known(message.rpc.as_ref()),
                 }
             }
@@ -149,7 +197,8 @@ impl<W: io::Write> Tree<'_, W> {
             return self.line(None, WARNING, "  padding", "in an unknown place");
         };
         for range in padding {
-            self.line(Some(at.saturating_add(range.start)), PLAIN, "  padding", &octets(range.len() as u64))?;
+            let padding = (at.saturating_add(range.start), range.len());
+            self.extent(padding, PLAIN, "  padding", &octets(range.len() as u64))?;
         }
         Ok(())
     }
@@ -179,7 +228,7 @@ impl<W: io::Write> Tree<'_, W> {
             let text = format!("{message} ({}, {})", rule.slug, rule.section);
             for (index, text) in wrapped(&text, WIDTH - INDENT).iter().enumerate() {
                 let (offset, name) = if index == 0 { (Some(*offset), name) } else { (None, "") };
-                self.line(offset, style, name, text)?;
+                self.fault(offset, style, name, text)?;
             }
             for reaction in finding.reactions() {
                 self.line(None, PLAIN, "", &reaction)?;
@@ -222,7 +271,7 @@ impl<W: io::Write> Tree<'_, W> {
         self.line(Some(at), PLAIN, "  xid", &format!("{xid:#010x}"))?;
         self.line(Some(at + 4), PLAIN, "  msg_type", kind)?;
         let offset = at.saturating_add(error.offset);
-        self.line(Some(offset), FAULT, "  RPC header", &format!("in the Payload stream at {error}"))
+        self.fault(Some(offset), FAULT, "  RPC header", &format!("in the Payload stream at {error}"))
     }
 
     fn call(&mut self, at: usize, call: &RpcCall<'_>, arguments: usize, rpc: Option<&Rpc>) -> io::Result<()> {

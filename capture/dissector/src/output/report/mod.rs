@@ -37,6 +37,12 @@ pub fn ladder(transaction: &Transaction, files: &Files) -> Option<String> {
     ladders::Drawn::new(transaction, files, || None).map(ladders::Drawn::into_markup)
 }
 
+/// Escapes a text as all texts of the report are: in HTML, it is content or the value of an attribute.
+#[must_use]
+pub fn escaped(text: &str) -> String {
+    maud::html! { (text) }.into_string()
+}
+
 /// The most of the slowest RPCs that are shown.
 const SLOWEST: usize = 10;
 /// The most clients, servers and files that are shown.

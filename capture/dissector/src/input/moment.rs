@@ -1,22 +1,22 @@
-//! A time, as given on the command line.
+//! A time, as given on the command line and in filters.
 
 use std::str::FromStr;
 
-use rpcrdma_dissector::Time;
-use rpcrdma_dissector::output::format::date::days;
+use crate::file::Time;
 
 const SECOND: u64 = 1_000_000_000;
 const DAY: u64 = 24 * 60 * 60 * SECOND;
 
 /// A time in the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub enum Moment {
     /// A date and a time.
     Date(Time),
     /// Seconds since 1970.
     Seconds(Time),
     /// A time of day, in nanoseconds, on the day of the first frame.
     TimeOfDay {
+        /// Nanoseconds since midnight.
         time: u64,
         /// By how many nanoseconds its zone is ahead of UTC.
         zone: i64,
@@ -27,7 +27,8 @@ pub(crate) enum Moment {
 
 impl Moment {
     /// The time, in a capture whose first frame is at `first`.
-    pub(crate) fn at(self, first: Time) -> Time {
+    #[must_use]
+    pub fn at(self, first: Time) -> Time {
         match self {
             Self::Date(time) | Self::Seconds(time) => time,
             Self::TimeOfDay { time, zone } => {
@@ -39,13 +40,17 @@ impl Moment {
     }
 
     /// Returns true if it is before the first frame although it has no date; then something else was meant.
-    pub(crate) fn is_astray(self, first: Time) -> bool {
+    #[must_use]
+    pub fn is_astray(self, first: Time) -> bool {
         matches!(self, Self::Seconds(_) | Self::TimeOfDay { .. }) && self.at(first) < first
     }
 }
 
 /// A zone by itself (+02:00, Z): by how many nanoseconds it is ahead of UTC.
-pub(crate) fn zone_alone(text: &str) -> Result<i64, &'static str> {
+///
+/// # Errors
+/// A text that says what is expected.
+pub fn zone_alone(text: &str) -> Result<i64, &'static str> {
     let ahead = || {
         let text = format!("00:00{text}");
         zone(&text).filter(|(time, _)| *time == "00:00").map(|(_, ahead)| ahead)
@@ -127,6 +132,14 @@ fn time_of_day(text: &str) -> Option<u64> {
     is_sound.then_some((hour * 60 + minute) * 60 * SECOND + seconds)
 }
 
+/// Returns the days from 1970-01-01 to a day of the Gregorian calendar: years, months and days count from 1970, 1 and 1.
+pub(crate) const fn days(year: u64, month: u64, day: u64) -> u64 {
+    // Years that begin in March have the leap day at their end, and months of 30.6 days on average.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let before = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day;
+    before - 719_469
+}
+
 /// `2025-11-21`: nanoseconds from 1970 to the beginning of the day.
 fn midnight(text: &str) -> Option<u64> {
     let mut parts = text.splitn(3, '-').map(number);
@@ -142,7 +155,7 @@ mod tests {
     #[test]
     fn times_are_seconds_or_dates() {
         let date = |nanoseconds| Ok(Moment::Date(Time(nanoseconds)));
-        // What `date -u -d … +%s` says.
+        // As `date -u -d … +%s` prints them.
         assert_eq!("1763683200.5".parse(), Ok(Moment::Seconds(Time(1_763_683_200_500_000_000))));
         assert_eq!("2025-11-21T00:00:00.5Z".parse(), date(1_763_683_200_500_000_000));
         assert_eq!("2025-11-21".parse(), date(1_763_683_200_000_000_000));

@@ -1,0 +1,73 @@
+//! The fields of a message with their octets.
+
+use std::io;
+
+use dissector::Message;
+use dissector::output::messages::tree::{self, TreeExtent};
+use serde::Serialize;
+
+/// The most octets that are shown of a message: all of its header, unless that is longer than any known peer sends.
+const OCTETS: usize = 2048;
+
+/// A message of an RPC.
+#[derive(Debug, Serialize)]
+pub(crate) struct ShownMessage {
+    title: String,
+    /// Octets of the Send in hexadecimal digits, as far as they were captured, and the first of them.
+    octets: String,
+    /// Octets beyond these.
+    octets_left_out: usize,
+    fields: Vec<ShownField>,
+}
+
+/// A line of the tree that `rpcrdma explain` prints.
+#[derive(Debug, Serialize)]
+struct ShownField {
+    /// Octets that it consists of: the first, and the one after the last. Null if they are not in the Send.
+    octets: Option<(usize, usize)>,
+    /// Number of fields that it is part of.
+    depth: usize,
+    name: String,
+    value: String,
+    /// `true` if it says what is wrong.
+    is_fault: bool,
+}
+
+impl ShownMessage {
+    pub(crate) fn new(message: &Message) -> io::Result<Self> {
+        let mut lines: Vec<(Option<usize>, TreeExtent, ShownField)> = Vec::new();
+        tree::lines(message, &mut |line| {
+            let name = line.name.trim_start();
+            let depth = (line.name.len() - name.len()) / 2;
+            let is_fault = line.extent == TreeExtent::Fault;
+            let (name, value) = (name.to_owned(), line.value.to_owned());
+            lines.push((line.offset, line.extent, ShownField { octets: None, depth, name, value, is_fault }));
+            Ok(())
+        })?;
+        let begins: Vec<usize> =
+            lines.iter().filter(|(_, extent, _)| *extent != TreeExtent::Fault).filter_map(|(at, ..)| *at).collect();
+        let end = message.octets.len();
+        let fields = lines.into_iter().map(|(at, extent, field)| {
+            let octets = at.map(|at| (at.min(end), after(at, extent, &begins).min(end)));
+            ShownField { octets: octets.filter(|(from, until)| from < until), ..field }
+        });
+        let name = message.type_name().unwrap_or("a message that cannot be read");
+        let shown = message.octets.get(..OCTETS).unwrap_or(&message.octets);
+        Ok(Self {
+            title: format!("{name} from {} in frame {}", message.from, message.stamp.frame),
+            octets: shown.iter().map(|octet| format!("{octet:02x}")).collect(),
+            octets_left_out: end - shown.len(),
+            fields: fields.collect(),
+        })
+    }
+}
+
+/// Where the octets of a line that begin at an offset end.
+fn after(at: usize, extent: TreeExtent, begins: &[usize]) -> usize {
+    match extent {
+        TreeExtent::Octets(length) => at.saturating_add(length),
+        TreeExtent::Next => begins.iter().copied().filter(|begin| *begin > at).min().unwrap_or(usize::MAX),
+        // A word of XDR.
+        TreeExtent::Fault => at.saturating_add(4),
+    }
+}
