@@ -91,6 +91,7 @@ mod queue_pair;
 mod sys;
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::Duration;
 
 use rpcrdma::segment::Segment;
@@ -130,8 +131,14 @@ impl Verbs for Device {
         Domain::new(self)
     }
 
-    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, NotRegistered> {
-        Region::new(domain, buffer, access)
+    fn register_part(
+        &self,
+        domain: &Domain,
+        buffer: Vec<u8>,
+        part: Range<usize>,
+        access: Access,
+    ) -> Result<Region, NotRegistered> {
+        Region::new(domain, (buffer, part), access)
     }
 
     fn register_slab(
