@@ -48,8 +48,8 @@ struct Adapters {
     latest: Option<Arc<List>>,
     /// By the address of the context. Each is in the latest list, or has a user that keeps an earlier one.
     uses: BTreeMap<usize, AdapterUse>,
-    /// Takes the place of the descriptors of removed adapters. It is opened first, so that releasing one needs no
-    /// further descriptor.
+    /// Takes the place of the descriptors of removed adapters. It is opened with the first list, so that releasing one
+    /// needs no further descriptor.
     replacement: Option<File>,
 }
 
@@ -164,13 +164,13 @@ impl Drop for OpenAdapter {
 impl Adapters {
     /// Lists the adapters. If there is none left, those of the latest list were removed.
     fn list(&mut self) -> Result<Arc<List>, Error> {
+        let list = List::new().inspect_err(|_| self.removed_if_none_is_left())?;
+        let list = Arc::new(list);
         if self.replacement.is_none() {
             let null = File::options().read(true).write(true).open("/dev/null");
             let failed = |error: std::io::Error| Error::of_number("open", error.raw_os_error().unwrap_or(0));
             self.replacement = Some(null.map_err(failed)?);
         }
-        let list = List::new().inspect_err(|_| self.removed_if_none_is_left())?;
-        let list = Arc::new(list);
         let earlier = self.latest.replace(Arc::clone(&list));
         // Without a user, it is not used again, and librdmacm may free it.
         self.uses.retain(|address, adapter| {
