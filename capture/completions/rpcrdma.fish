@@ -60,7 +60,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l client -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -84,7 +84,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l client -d 'Sh
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -114,7 +114,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l client 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -144,7 +144,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l client -d 'Show
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -172,7 +172,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l client -d 'S
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -195,7 +195,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l client -d 'S
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -224,7 +224,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l client -d 'Sh
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -253,7 +253,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l client -d 'Show 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -286,7 +286,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l client -d 'Sh
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -308,7 +308,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l client -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -331,7 +331,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l client -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -354,7 +354,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l client -d 'Sho
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -376,7 +376,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l client -d 'Sh
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -406,7 +406,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l client -d 'Sho
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -432,7 +432,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l client -d 'S
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'
@@ -455,7 +455,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l client -d 'Sho
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l server -d 'Show only RPCs of this server; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l captured-at -d 'Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
 responder\t'At the end that is called'

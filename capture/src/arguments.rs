@@ -57,7 +57,7 @@ pub(crate) struct InputArguments {
     /// RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated
     #[arg(long, value_name = "STATUS")]
     pub(crate) status: Vec<String>,
-    /// Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us and s)
+    /// Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slower_than: Option<u64>,
     /// Also treat this port as RPC-over-RDMA, besides 20049; may be repeated

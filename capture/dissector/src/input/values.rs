@@ -15,6 +15,8 @@ pub fn duration(text: &str) -> Result<u64, &'static str> {
         "us" => 1e3,
         "ms" => 1e6,
         "s" => 1e9,
+        "m" | "min" => 60e9,
+        "h" => 3600e9,
         _ => return Err(WRONG),
     };
     let number: f64 = number.parse().map_err(|_| WRONG)?;
@@ -45,6 +47,9 @@ mod tests {
             ("7us", Some(7000)),
             ("3ns", Some(3)),
             ("0s", Some(0)),
+            ("5m", Some(300_000_000_000)),
+            ("1.5min", Some(90_000_000_000)),
+            ("2h", Some(7_200_000_000_000)),
             ("50", None),
             ("ms", None),
             ("-1s", None),
