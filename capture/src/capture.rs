@@ -9,6 +9,7 @@ use rpcrdma_dissector::{Capture, Time, first_frame, in_order};
 
 use crate::failure::{Failure, say};
 use crate::interrupt::Interrupt;
+use crate::live::LiveStream;
 use crate::reading::Batches;
 use crate::spool::is_spooled;
 
@@ -91,7 +92,7 @@ impl Inputs {
         let mut only = self.only.take();
         let streams = self.files.iter().map(|(path, _)| {
             let (name, path) = (name(path), path.clone());
-            let opened = only.take().map(|file| OpenedInputs { file, is_live: false });
+            let opened = only.take().map(OpenedInputs::File);
             let input =
                 OpenedInput { path, opened, found: found.clone(), interrupt: interrupt.clone(), bar: bar.clone() };
             (name, Box::new(input) as Box<dyn Read + Send>)
@@ -156,18 +157,17 @@ struct OpenedInput {
     bar: ProgressBar,
 }
 
-struct OpenedInputs {
-    file: File,
-    /// True if it may make its reader wait, like a pipe.
-    is_live: bool,
+enum OpenedInputs {
+    File(File),
+    Live(LiveStream),
 }
 
 impl OpenedInputs {
     fn open(path: &Path) -> io::Result<Self> {
         let file = if is_stdin(path) { stdin()? } else { File::open(path)? };
         // Windows has no metadata of pipes.
-        let is_live = !file.metadata().is_ok_and(|metadata| metadata.is_file());
-        Ok(Self { file, is_live })
+        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        Ok(if is_file { Self::File(file) } else { Self::Live(LiveStream::new(file)) })
     }
 }
 
@@ -196,14 +196,17 @@ impl Read for OpenedInput {
             Some(opened) => opened,
             none => none.insert(OpenedInputs::open(&self.path)?),
         };
-        if opened.is_live {
+        if let OpenedInputs::Live(stream) = opened {
             self.found.hand_over()?;
-            self.interrupt.wait(&opened.file)?;
+            stream.wait(&self.interrupt)?;
         }
         if self.interrupt.is_raised() {
             return Err(io::Error::other("stopped reading"));
         }
-        let count = opened.file.read(octets)?;
+        let count = match opened {
+            OpenedInputs::File(file) => file.read(octets)?,
+            OpenedInputs::Live(stream) => stream.read(octets)?,
+        };
         self.bar.inc(count as u64);
         Ok(count)
     }

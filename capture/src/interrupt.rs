@@ -2,8 +2,12 @@
 //!
 //! A second one ends the program at once.
 
+#[cfg(not(any(unix, windows)))]
+pub(crate) use elsewhere::Interrupt;
 #[cfg(unix)]
 pub(crate) use unix::Interrupt;
+#[cfg(windows)]
+pub(crate) use windows::Interrupt;
 
 /// The exit status then, as shells have it for Ctrl-C.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -113,28 +117,87 @@ mod unix {
     }
 }
 
-/// Without these signals, the program ends in the way of the system.
-#[cfg(not(unix))]
-#[derive(Clone, Debug)]
-pub(crate) struct Interrupt;
+/// Nothing wakes a thread that waits for input: `live.rs` looks from time to time.
+#[cfg(windows)]
+mod windows {
+    use std::io;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::{Arc, Mutex, PoisonError};
 
-#[cfg(not(unix))]
-impl Interrupt {
-    pub(crate) fn new() -> std::io::Result<Self> {
-        Ok(Self)
+    use crate::interrupt::INTERRUPTED;
+
+    /// `true` if Ctrl-C was pressed; `None` until that is handled.
+    static SIGNALLED: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
+
+    /// Signal that reading has to end.
+    #[derive(Clone, Debug)]
+    pub(crate) struct Interrupt {
+        signalled: Arc<AtomicBool>,
+        stopped: Arc<AtomicBool>,
     }
 
-    pub(crate) fn is_signalled(&self) -> bool {
-        false
+    /// Handles Ctrl-C from now on: the first one sets a flag, and the second one ends the program.
+    fn signalled() -> io::Result<Arc<AtomicBool>> {
+        let mut signalled = SIGNALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(signalled) = &*signalled {
+            return Ok(Arc::clone(signalled));
+        }
+        let flag = Arc::new(AtomicBool::new(false));
+        let set = Arc::clone(&flag);
+        let handler = move || {
+            if set.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED.into());
+            }
+        };
+        ctrlc::set_handler(handler).map_err(io::Error::other)?;
+        Ok(Arc::clone(signalled.insert(flag)))
     }
 
-    pub(crate) fn stop(&self) {}
+    impl Interrupt {
+        /// Handles Ctrl-C from now on.
+        ///
+        /// # Errors
+        /// Errors from the operating system.
+        pub(crate) fn new() -> io::Result<Self> {
+            Ok(Self { signalled: signalled()?, stopped: Arc::default() })
+        }
 
-    pub(crate) fn is_raised(&self) -> bool {
-        false
+        /// Returns true if Ctrl-C was pressed.
+        pub(crate) fn is_signalled(&self) -> bool {
+            self.signalled.load(Ordering::Relaxed)
+        }
+
+        /// Ends reading, because nobody wants any more.
+        pub(crate) fn stop(&self) {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+
+        /// Returns true if reading has to end.
+        pub(crate) fn is_raised(&self) -> bool {
+            self.is_signalled() || self.stopped.load(Ordering::Relaxed)
+        }
     }
+}
 
-    pub(crate) fn wait(&self, _: &std::fs::File) -> std::io::Result<()> {
-        Ok(())
+/// Without signals, the program ends in the way of the system.
+#[cfg(not(any(unix, windows)))]
+mod elsewhere {
+    #[derive(Clone, Debug)]
+    pub(crate) struct Interrupt;
+
+    impl Interrupt {
+        pub(crate) fn new() -> std::io::Result<Self> {
+            Ok(Self)
+        }
+
+        pub(crate) fn is_signalled(&self) -> bool {
+            false
+        }
+
+        pub(crate) fn stop(&self) {}
+
+        pub(crate) fn is_raised(&self) -> bool {
+            false
+        }
     }
 }

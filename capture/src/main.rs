@@ -11,6 +11,7 @@ mod failure;
 mod filters;
 mod interrupt;
 mod judge;
+mod live;
 mod manual;
 mod notices;
 mod output;

@@ -73,6 +73,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "moment",
             "manual",
             "interrupt",
+            "live",
             "wireshark",
             "destination",
             "arguments",

@@ -10,10 +10,14 @@ use crate::script::Script;
 const FILE_OCTETS: usize = 1 << 20;
 /// Octets in a row in which replacements under two keys are not equal by chance.
 const TELLING: usize = 8;
+const ETHERNET: u16 = 1;
+const INFINIBAND: u16 = 247;
+/// Octets of an Ethernet header.
+const HEADER: usize = 14;
 
 /// A copy of a capture: its frames, each with the index of its original.
 struct Copy {
-    frames: Vec<(usize, Vec<u8>)>,
+    frames: Vec<(usize, Record)>,
 }
 
 /// Takes a capture file, or a script (see `script.rs`) that says what is done to a piece of a real capture.
@@ -38,13 +42,14 @@ pub fn anonymize(octets: &[u8]) {
     for ((index, one), (same, other)) in one.frames.iter().zip(&other.frames) {
         assert_eq!(index, same, "a key changes no decision");
         if let Some(record) = records.get(*index) {
-            explained(&record.data, one, other, *index);
+            assert_eq!((one.link, one.length), (other.link, other.length), "a key changes no decision");
+            explained(record, one, other, *index);
         }
     }
     if honest {
         let kept: Vec<Record> = one.frames.iter().filter_map(|(index, _)| records.get(*index).cloned()).collect();
         let copies: Vec<Record> =
-            kept.iter().zip(one.frames).map(|(record, (_, data))| Record { data, ..record.clone() }).collect();
+            kept.iter().zip(one.frames).map(|(record, (_, copy))| Record { time: record.time, ..copy }).collect();
         assert_eq!(found(&copies), found(&kept), "messages and RPCs of the copy, and of its originals");
     }
 }
@@ -63,7 +68,7 @@ fn records(mut reader: Reader<&[u8]>) -> Vec<Record> {
 /// The copy under a key; `None` if it is refused.
 fn copy(records: &[Record], key: [u8; 32]) -> Option<Copy> {
     let (mut file, mut dissector) = (Vec::new(), Dissector::new(config()));
-    let Ok(mut anonymizer) = Anonymizer::new(&mut file, &Key::new(key)) else { unreachable!() };
+    let Ok(mut anonymizer) = Anonymizer::pcapng(&mut file, &Key::new(key)) else { unreachable!() };
     for (number, record) in (1..).zip(records) {
         let frame = record.frame(number);
         // The number of the frame is its time, so that its copy can be found.
@@ -73,39 +78,62 @@ fn copy(records: &[Record], key: [u8; 32]) -> Option<Copy> {
         }
         dissector.frame(&frame);
         while let Some(event) = dissector.event() {
-            if anonymizer.event(&event).is_err() {
-                return None;
-            }
+            anonymizer.event(&event);
         }
     }
     dissector.finish();
     while let Some(event) = dissector.event() {
-        if anonymizer.event(&event).is_err() {
-            return None;
-        }
+        anonymizer.event(&event);
     }
     let Ok(Anonymized { frames, .. }) = anonymizer.finish() else { return None };
     let Ok(mut reader) = Reader::new(file.as_slice()) else { unreachable!("a copy is a capture file") };
     let mut copies = Vec::new();
     while let Some(Ok(frame)) = reader.next() {
         let index = usize::try_from(frame.time.0 / 1_000).unwrap_or_default().saturating_sub(1);
-        let original = records.get(index).map(|record| (record.data.len(), record.length, LinkType(record.link)));
-        assert_eq!(original, Some((frame.data.len(), frame.length, frame.link)), "the frame that this is a copy of");
+        assert!(
+            records.get(index).is_some_and(|record| is_as_long(record, &frame)),
+            "the frame that this is a copy of"
+        );
         assert!(copies.last().is_none_or(|(last, _)| *last < index), "each frame is copied once, in its order");
-        copies.push((index, frame.data.to_vec()));
+        let Frame { link: LinkType(link), data, length, .. } = frame;
+        copies.push((index, Record { origin: 0, time: 0, link, data: data.to_vec(), length }));
     }
     assert_eq!(frames, copies.len() as u64, "each frame that was counted is in the copy");
     Some(Copy { frames: copies })
 }
 
-/// In no run of octets that chance does not explain are both copies the same, but neither zero nor the original.
-fn explained(original: &[u8], one: &[u8], other: &[u8], index: usize) {
-    let mut unexplained = 0;
-    for (at, ((original, one), other)) in original.iter().zip(one).zip(other).enumerate() {
-        let is_explained = one != other || *one == 0 || one == original;
-        unexplained = if is_explained { 0 } else { unexplained + 1 };
-        assert!(unexplained < TELLING, "octets up to {at} of the copy of frame {}", index + 1);
+/// A copy is as long as its original, or has only the innermost packet of it, in Ethernet or InfiniBand.
+fn is_as_long(original: &Record, copy: &Frame<'_>) -> bool {
+    let is_whole = (copy.link.0, copy.data.len(), copy.length) == (original.link, original.data.len(), original.length);
+    is_whole || ([ETHERNET, INFINIBAND].contains(&copy.link.0) && copy.data.len() <= original.data.len() + HEADER)
+}
+
+/// In no run of octets that chance does not explain are both copies the same, but neither zero nor the original. The innermost
+/// packet may begin anywhere in its original.
+fn explained(original: &Record, one: &Record, other: &Record, index: usize) {
+    let copies = (&one.data[..], &other.data[..]);
+    if is_explained(&original.data, copies) {
+        return;
     }
+    let after_header =
+        |copy: &'_ Record| copy.data.get(if copy.link == ETHERNET { HEADER } else { 0 }..).map(<[u8]>::to_vec);
+    let (Some(one), Some(other)) = (after_header(one), after_header(other)) else {
+        unreachable!("a copy has a header")
+    };
+    let found =
+        (0..original.data.len()).any(|at| is_explained(original.data.get(at..).unwrap_or_default(), (&one, &other)));
+    assert!(found, "the copy of frame {}", index + 1);
+}
+
+/// Returns true if each run of octets is explained by zeros, by the original, or by the key.
+fn is_explained(original: &[u8], (one, other): (&[u8], &[u8])) -> bool {
+    let mut unexplained = 0;
+    let originals = original.iter().map(Some).chain(core::iter::repeat(None));
+    one.iter().zip(other).zip(originals).all(|((one, other), original)| {
+        let is_explained = one != other || *one == 0 || Some(one) == original;
+        unexplained = if is_explained { 0 } else { unexplained + 1 };
+        unexplained < TELLING
+    })
 }
 
 /// Numbers of the messages and of the RPCs with a reply.

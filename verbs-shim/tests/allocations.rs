@@ -4,13 +4,43 @@
 #[path = "suite/support/mod.rs"]
 mod support;
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
 
-use support::counting::ALLOCATIONS;
+use rpcrdma_verbs::{Call, Stream};
+
+use support::counting::{ALLOCATIONS, OCTETS};
 use support::echo::{Caller, Kind, with_server};
+use support::header::header;
+
+/// One test runs at a time: the counters are those of the whole process.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// The connection keeps a copy that it has made, for the next call.
+#[test]
+fn a_part_of_a_buffer_goes_into_a_read_chunk_without_a_copy() {
+    const LENGTH: usize = 1 << 20;
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    with_server(|_, client| {
+        let call = |buffer: Vec<u8>, part: Range<usize>| {
+            let mut call = Call::new(Stream::from(header(client.xid(), Kind::Read(LENGTH).procedure())), 24);
+            call.message().push(&(part.len() as u32).to_be_bytes());
+            call.message().push_part(buffer, part).unwrap();
+            let before = OCTETS.load(Ordering::Relaxed);
+            client.call(&mut call).unwrap();
+            OCTETS.load(Ordering::Relaxed) - before
+        };
+        // The server makes room for it once.
+        call(vec![1; LENGTH], 0..LENGTH);
+        let more = call(vec![1; LENGTH + 100], 50..LENGTH + 50);
+        assert!(more < LENGTH as i64 / 4, "{more} octets more");
+    });
+}
 
 #[test]
 fn no_call_allocates_after_some() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     with_server(|_, client| {
         let kinds = [
             Kind::Null,

@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -255,6 +256,43 @@ where
                 // The other side ends then, so no Receive can be posted again.
                 let done = end.next(|kind| kind == Kind::Receive);
                 assert_eq!((done.status, done.length), (Status::Success, b"done".len()));
+            },
+        ),
+        (
+            "of a buffer of which a part is registered, the other side has this part alone",
+            |verbs, address| {
+                let (mut end, _) = End::connect(verbs, address, &[]);
+                let register = |part: Range<usize>| {
+                    let access = Access::LOCAL_WRITE | Access::REMOTE_READ;
+                    verbs.register_part(&end.domain, pattern(100, 1), part, access)
+                };
+                for part in [0..101, 101..101, 7..7] {
+                    let refused = register(part).err().unwrap();
+                    assert_eq!((refused.error, refused.buffer), (Error::Range, pattern(100, 1)));
+                }
+                let region = register(37..61).unwrap();
+                assert_eq!(verbs.segment(&region).length, 24);
+                assert!(verbs.read(&region, |octets| *octets == pattern(100, 1)[37..61]).unwrap());
+                verbs.write(&region, |octets| octets[0] = 0xa5).unwrap();
+                end.send(&advertise(verbs.segment(&region)));
+                assert_eq!(end.message(), b"read");
+                let mut expected = pattern(100, 1);
+                expected[37] = 0xa5;
+                assert_eq!(verbs.deregister(region).unwrap(), expected);
+                end.send(b"next");
+            },
+            |verbs, listener| {
+                let (mut end, _) = End::accept(verbs, listener, &[]);
+                let (remote, length) = advertised(&end.message());
+                assert_eq!(length, 24);
+                let mut expected = pattern(100, 1)[37..61].to_vec();
+                expected[0] = 0xa5;
+                let (completion, octets) = end.work(Operation::Read(remote), vec![0; 24]);
+                assert_eq!((completion.status, octets), (Status::Success, expected));
+                end.send(b"read");
+                // The other side ends then, so no Receive can be posted again.
+                let done = end.next(|kind| kind == Kind::Receive);
+                assert_eq!((done.status, done.length), (Status::Success, b"next".len()));
             },
         ),
         (

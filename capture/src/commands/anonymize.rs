@@ -14,7 +14,8 @@ use crate::source::{Given, InputSource, Show};
 
 const ANONYMIZE_HELP: &str = "\
 Replaced, the same value by the same each time
-  addresses       IPv4, IPv6, GIDs: equal prefixes stay equal (Crypto-PAn); MAC addresses, GUIDs
+  addresses       IPv4, IPv6, GIDs: equal prefixes stay equal (Crypto-PAn); LIDs, MAC addresses,
+                  GUIDs
   names           files, links, owners, principals, machines: text of the same length
   identifiers     handles, stateids, sessions, clients, users, groups, attributes
 Overwritten with zeros
@@ -25,10 +26,11 @@ Kept
   and operation numbers, offsets and counts in files, status
 Left out
   frames of no RPC-over-RDMA connection; comments and interface names of the files
-ICRCs, CRCs of MPA, and checksums of IP, UDP and TCP are right in the copy if they were. Lengths,
-times and sizes can identify people and files too: look at the copy before you publish it.
-Only RoCE and iWARP over Ethernet without an encapsulation can be anonymized. With InfiniBand
-without Ethernet in the capture the command fails.
+ICRCs, VCRCs, CRCs of MPA, and checksums of IP, UDP and TCP are right in the copy if they were.
+Lengths, times and sizes can identify people and files too: look at the copy before you publish it.
+The copy holds Ethernet or InfiniBand frames. From other link types and encapsulations, only the
+innermost packet is copied, as Ethernet without MAC addresses; outer addresses, sessions of mirrors
+and ERF records are gone. Packets with IPv4 options or IPv6 extension headers are left out.
 
 Examples:
   rpcrdma anonymize nfs.pcap -o shared.pcap
@@ -68,13 +70,16 @@ pub(super) fn run(arguments: &AnonymizeArguments, quiet: bool) -> Result<u8, Fai
     let mut write = destination.create()?;
     let begun = match destination.is_pcapng() {
         true => Anonymizer::pcapng(&mut write, &key),
-        false => Anonymizer::new(&mut write, &key),
+        false => Ok(Anonymizer::new(&mut write, &key)),
     };
     let mut anonymizer = begun.map_err(|error| destination.failed(error))?;
     let show = Show { all: true, frames: true, ..Show::report(quiet) };
     let done = source.read_given(config(), show, |given, _, _| match given {
         Given::Frame(frame) => anonymizer.frame(&frame),
-        Given::Event(event) => anonymizer.event(event),
+        Given::Event(event) => {
+            anonymizer.event(event);
+            Ok(())
+        }
         Given::Late(_) | Given::Idle => Ok(()),
     });
     let done = done.map_err(|failure| match failure {

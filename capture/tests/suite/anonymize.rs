@@ -13,8 +13,13 @@ use serde_json::Value;
 
 use crate::command::{run, stderr, stdout};
 use crate::common::{big, up};
-use crate::transcode::{self, ETHERNET, Mpa, Pcap, ROCE_CAPTURES, Record};
+use crate::transcode::{
+    self, ETHERNET, Encapsulation, Erf, INFINIBAND, Mpa, Padding, Pcap, Pcapng, ROCE_CAPTURES, Record,
+};
 
+const ETHERNET_HEADER: usize = 14;
+/// A Local Route Header.
+const LRH: usize = 8;
 const KEY: [u8; 32] = *b"a key that is no secret at all..";
 /// Captures of our own programs that are not among the others.
 const MORE: [&str; 5] = ["held", "hangs", "lost", "network_requester", "network_responder"];
@@ -38,18 +43,18 @@ fn frame(number: u64, record: &Record) -> Frame<'_> {
 
 fn anonymize(records: &[Record], key: [u8; 32]) -> std::io::Result<(Vec<Record>, Anonymized)> {
     let (mut file, mut dissector) = (Vec::new(), Dissector::new(config()));
-    let mut anonymizer = Anonymizer::new(&mut file, &Key::new(key))?;
+    let mut anonymizer = Anonymizer::new(&mut file, &Key::new(key));
     for (number, record) in (1..).zip(records) {
         let frame = frame(number, record);
         anonymizer.frame(&frame)?;
         dissector.frame(&frame);
         while let Some(event) = dissector.event() {
-            anonymizer.event(&event)?;
+            anonymizer.event(&event);
         }
     }
     dissector.finish();
     while let Some(event) = dissector.event() {
-        anonymizer.event(&event)?;
+        anonymizer.event(&event);
     }
     let anonymized = anonymizer.finish()?;
     Ok((read(&file), anonymized))
@@ -65,16 +70,25 @@ fn read(file: &[u8]) -> Vec<Record> {
     records
 }
 
-/// The frames of a capture that have a copy, and the copies.
+/// The frames of a capture that have a copy, and the copies, which are as long.
 fn pairs(records: &[Record]) -> Vec<(Record, Record)> {
+    pairs_by(records, |record, copy| {
+        (copy.link, copy.length, copy.data.len()) == (record.link, record.length, record.data.len())
+    })
+}
+
+/// The same if a copy is the innermost packet of its frame.
+fn inner_pairs(records: &[Record]) -> Vec<(Record, Record)> {
+    pairs_by(records, |record, copy| copy.data.len() <= record.data.len() + ETHERNET_HEADER)
+}
+
+fn pairs_by(records: &[Record], is_as_long: impl Fn(&Record, &Record) -> bool) -> Vec<(Record, Record)> {
     let (copies, anonymized) = anonymize(records, KEY).unwrap();
     assert_eq!(anonymized.frames as usize, copies.len());
     let mut copies = copies.into_iter().peekable();
     let mut pairs = Vec::new();
     for record in records {
-        let is_same = |copy: &Record| {
-            (copy.time_ns, copy.length, copy.data.len()) == (record.time_ns, record.length, record.data.len())
-        };
+        let is_same = |copy: &Record| copy.time_ns == record.time_ns && is_as_long(record, copy);
         if let Some(copy) = copies.next_if(is_same) {
             pairs.push((record.clone(), copy));
         }
@@ -122,7 +136,7 @@ impl Replaced {
             Value::Array(items) => items.into_iter().map(|item| self.record(item, key, path)).collect(),
             Value::String(text) => match key {
                 "octets" | "hash" | "stateid" | "file_name" | "new_file_name" => self.name(&text),
-                _ if text.parse::<std::net::IpAddr>().is_ok() => self.name(&text),
+                _ if text.parse::<std::net::IpAddr>().is_ok() || is_lid(&text) => self.name(&text),
                 _ => Value::from(self.text(&text.replace(path, "PATH"))),
             },
             other => other,
@@ -133,9 +147,12 @@ impl Replaced {
     fn text(&mut self, text: &str) -> String {
         // The end of a link's text, as a number.
         let shows_link = text.contains("is in place of the link's length");
+        let mut is_lid = false;
         let word = |word: &str| {
             let bare = word.trim_end_matches([',', '.', ':', ';']);
+            let was_lid = std::mem::replace(&mut is_lid, word == "LID");
             match bare.parse::<std::net::IpAddr>() {
+                _ if was_lid => word.replace(bare, &self.name(&format!("LID {bare}")).to_string()),
                 _ if shows_link && word.starts_with("0x") => "link".to_owned(),
                 Ok(_) => word.replace(bare, &self.name(bare).to_string()),
                 Err(_) => word.to_owned(),
@@ -143,6 +160,11 @@ impl Replaced {
         };
         text.split(' ').map(word).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Returns true for the address of a port without a GID.
+fn is_lid(text: &str) -> bool {
+    text.strip_prefix("LID ").is_some_and(|number| number.parse::<u16>().is_ok())
 }
 
 /// The records of a command.
@@ -161,16 +183,32 @@ fn records(command: &str, path: &Path) -> Vec<Value> {
     records
 }
 
+/// Takes out of a record the octets of all frames, and the session of a mirror, which are not in the copy of an innermost packet.
+fn without_outer(record: &mut Value) {
+    for path in ["/mirror_session", "/capture/octets", "/captures/0/octets"] {
+        if let Some(value) = record.pointer_mut(path) {
+            *value = Value::Null;
+        }
+    }
+}
+
 /// Asserts that the seven commands say the same of a capture and of its copy.
 fn assert_same(capture: &[Record], name: &str) {
+    assert_same_of(&pairs(capture), name, |_| {});
+}
+
+fn assert_same_of(pairs: &[(Record, Record)], name: &str, clean: impl Fn(&mut Value)) {
     let folder = folder(name);
     let [original, copy] = ["original.pcap", "copy.pcap"].map(|name| folder.join(name));
-    let pairs = pairs(capture);
     assert!(!pairs.is_empty(), "{name}");
     write(pairs.iter().map(|pair| pair.0.clone()), &original);
     write(pairs.iter().map(|pair| pair.1.clone()), &copy);
     for command in ["decode", "transactions", "slow", "events", "check", "diagnose", "stats"] {
-        let (expected, found) = (records(command, &original), records(command, &copy));
+        let [expected, found] = [&original, &copy].map(|path| {
+            let mut records = records(command, path);
+            records.iter_mut().for_each(&clean);
+            records
+        });
         assert_eq!(found.len(), expected.len(), "{command} {name}");
         for (found, expected) in found.iter().zip(&expected) {
             assert_eq!(found, expected, "{command} {name}");
@@ -199,8 +237,12 @@ fn the_commands_say_the_same_of_iwarp_with_markers_and_crcs() {
     assert_same(&transcode::over_ipv6(&marked(1448)), "iwarp_nfs41");
 }
 
-/// Where confidential data may begin: after the Base Transport Header of RoCE over IPv4, IPv6 or with a GRH, or after TCP's header.
-fn after_headers(frame: &[u8]) -> usize {
+/// Where confidential data may begin: after the Base Transport Header of InfiniBand, or of RoCE over IPv4, IPv6 or with a GRH, or
+/// after TCP's header.
+fn after_headers(link: u16, frame: &[u8]) -> usize {
+    if link == INFINIBAND {
+        return LRH + if frame[1] & 3 == 3 { 40 } else { 0 } + 12;
+    }
     let mut at = 12;
     while matches!(frame[at..at + 2], [0x81, 0] | [0x88, 0xa8]) {
         at += 4;
@@ -278,12 +320,19 @@ fn assert_nothing_remains(records: &[Record], name: &str) {
     let pairs = pairs(records);
     let is_ours = MORE.contains(&name) || name == "delays" || name.starts_with("iwarp_network");
     for (original, copy) in &pairs {
+        let link = original.link;
         let (original, copy) = (original.data.as_slice(), copy.data.as_slice());
-        let begins = after_headers(original);
+        let begins = after_headers(link, original);
         let both = (original, copy);
-        // MAC addresses, IP addresses or GIDs.
-        for at in [0, 6] {
-            assert_gone(&original[at..at + 6], at, both, name);
+        // LIDs or MAC addresses, IP addresses or GIDs.
+        if link == INFINIBAND {
+            for at in [2, 6] {
+                assert_ne!(original[at..at + 2], copy[at..at + 2], "{name}");
+            }
+        } else {
+            for at in [0, 6] {
+                assert_gone(&original[at..at + 6], at, both, name);
+            }
         }
         for address in [[192, 0, 2, 1], [192, 0, 2, 2]] {
             assert_eq!(places(&address, copy).count(), 0, "{name}");
@@ -511,25 +560,167 @@ fn comments_are_gone() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+fn roce_captures() -> impl Iterator<Item = &'static str> {
+    captures().filter(|name| !name.starts_with("iwarp"))
+}
+
 #[test]
-fn what_cannot_be_anonymized_is_refused_and_not_passed_through() {
-    let records = transcode::capture("nfs41");
-    let infiniband = anonymize(&transcode::to_infiniband(&records, true), KEY).unwrap_err();
-    assert_eq!(infiniband.kind(), std::io::ErrorKind::Unsupported);
-    let mut written = 0;
-    for name in ["nfs41", "iwarp_nfs41"] {
+fn the_commands_say_the_same_of_infiniband() {
+    for name in roce_captures() {
         let records = transcode::capture(name);
-        let others = [transcode::to_cooked(&records), transcode::to_raw_ip(&records)];
-        let wrapped = transcode::ENCAPSULATIONS.iter().map(|how| transcode::encapsulate(&records, *how));
-        for records in others.into_iter().chain(wrapped) {
-            let (copies, anonymized) = anonymize(&records, KEY).unwrap();
-            // Every frame is counted. LLC/SNAP around IP and TCP is understood where no larger frame has another length in it.
-            assert!(anonymized.unknown > 100, "{name}: {anonymized:?}");
-            assert_eq!(copies.len() as u64 + anonymized.unknown + anonymized.others, records.len() as u64);
-            written += usize::from(!copies.is_empty());
+        for with_grh in [false, true] {
+            assert_same(&transcode::to_infiniband(&records, with_grh), name);
         }
     }
-    assert_eq!(written, 1);
+}
+
+#[test]
+fn nothing_confidential_stays_in_infiniband() {
+    for name in roce_captures() {
+        let records = transcode::capture(name);
+        for with_grh in [false, true] {
+            let records = transcode::to_infiniband(&records, with_grh);
+            assert_nothing_remains(&records, name);
+            for octets in [90, 150, 300] {
+                assert_nothing_remains(&transcode::cut(&records, octets), name);
+            }
+        }
+    }
+}
+
+#[test]
+fn icrcs_and_vcrcs_of_infiniband_are_right_where_they_were() {
+    for with_grh in [false, true] {
+        let mut records = transcode::to_infiniband(&transcode::capture("nfs41_callback"), with_grh);
+        // Every third VCRC is wrong, and every fifth ICRC, with a VCRC that suits it.
+        for (index, record) in records.iter_mut().enumerate() {
+            let vcrc = record.data.len() - 2;
+            if index % 5 == 0 {
+                record.data[vcrc - 1] ^= 1;
+                let right = transcode::vcrc(&record.data[..vcrc]);
+                record.data[vcrc..].copy_from_slice(&right);
+            }
+            if index % 3 == 0 {
+                record.data[vcrc] ^= 1;
+            }
+        }
+        let pairs = pairs(&records);
+        assert!(pairs.len() > 30);
+        for (number, (original, copy)) in (1..).zip(&pairs) {
+            let verdict = verify_crc(&frame(number, original)).unwrap();
+            assert!(verdict.vcrc.is_some());
+            assert_eq!(verify_crc(&frame(number, copy)), Some(verdict));
+        }
+    }
+}
+
+/// The frames of a capture at the other link layers, and in all encapsulations.
+fn at_other_layers(records: &[Record]) -> impl Iterator<Item = (String, Vec<Record>)> {
+    let erf = Erf { extension_headers: 2, padding: Padding::Counted };
+    let layers = [
+        ("cooked", transcode::to_cooked(records)),
+        ("cooked v2", transcode::to_cooked_v2(records)),
+        ("raw IP", transcode::to_raw_ip(records)),
+        ("ERF", transcode::to_erf(records, erf)),
+    ];
+    let wrapped =
+        transcode::ENCAPSULATIONS.iter().map(|how| (format!("{how:?}"), transcode::encapsulate(records, *how)));
+    layers.map(|(name, records)| (name.to_owned(), records)).into_iter().chain(wrapped)
+}
+
+/// The copy of a frame is that of the bare frame, whose other tests are above, so nothing that is around it can be in it.
+#[test]
+fn of_other_link_layers_and_encapsulations_the_innermost_packet_is_copied() {
+    for name in captures() {
+        let records = transcode::capture(name);
+        let (mut bare, counted) = anonymize(&records, KEY).unwrap();
+        bare.iter_mut().for_each(|copy| copy.data[..12].fill(0));
+        for (layer, records) in at_other_layers(&records) {
+            let (mut copies, anonymized) = anonymize(&records, KEY).unwrap();
+            let has_addresses = |copy: &Record| copy.data[..12] != [0; 12];
+            // Frames that the encapsulation cannot hold, which stay as they are.
+            let outside = records.iter().filter(|record| record.data.len() > 1500).count();
+            let most = if layer == "Snap" { outside } else { 0 };
+            assert!(copies.iter().filter(|copy| has_addresses(copy)).count() <= most, "{layer} of {name}");
+            copies.iter_mut().for_each(|copy| copy.data[..12].fill(0));
+            assert_eq!((anonymized.frames, anonymized.unknown), (counted.frames, 0), "{layer} of {name}");
+            for (copy, bare) in copies.iter().zip(&bare) {
+                assert!(copy.data == bare.data && copy.time_ns == bare.time_ns, "{layer} of {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn of_erf_records_the_infiniband_packet_is_copied() {
+    for with_grh in [false, true] {
+        let bare = transcode::to_infiniband(&transcode::capture("nfs41"), with_grh);
+        for padding in [Padding::None, Padding::Counted, Padding::Written] {
+            let records = transcode::to_erf(&bare, Erf { extension_headers: 1, padding });
+            let [expected, found] = [&bare, &records].map(|records| anonymize(records, KEY).unwrap().0);
+            assert!(expected.len() > 1000 && expected.len() == found.len());
+            for (expected, found) in expected.iter().zip(&found) {
+                assert_eq!(found.link, INFINIBAND);
+                let (packet, padding) = found.data.split_at(expected.data.len());
+                assert_eq!(packet, expected.data);
+                assert!(padding.iter().all(|octet| *octet == 0));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_commands_say_the_same_of_packets_from_other_layers() {
+    for name in ["nfs41_callback", "iwarp_nfs41"] {
+        for (layer, records) in at_other_layers(&transcode::capture(name)) {
+            assert_same_of(&inner_pairs(&records), &format!("{name} in {layer}"), without_outer);
+        }
+    }
+}
+
+#[test]
+fn a_pcap_file_holds_no_two_link_types_and_a_pcapng_file_does() {
+    let records = transcode::capture("nfs41_callback");
+    let both = [records.clone(), transcode::to_infiniband(&records, true)].concat();
+    let folder = folder("both");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let original = transcode::write_pcapng(&both, Pcapng::default());
+    std::fs::write(path("original.pcapng"), original).unwrap();
+    let output = run(&["anonymize", "--quiet", &path("original.pcapng"), "-o", &path("copy.pcap")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("the capture has both: write pcapng"), "{}", stderr(&output));
+    let output = run(&["anonymize", "--quiet", &path("original.pcapng"), "-o", &path("copy.pcapng")]);
+    assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""));
+    let links: HashSet<u16> =
+        read(&std::fs::read(path("copy.pcapng")).unwrap()).iter().map(|record| record.link).collect();
+    assert_eq!(links, HashSet::from([ETHERNET, INFINIBAND]));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// The frames with an option of four octets in each header of IPv4.
+fn with_ipv4_option(records: &[Record]) -> Vec<Record> {
+    let mut records = records.to_vec();
+    records.retain(|record| record.data[12..15] == [8, 0, 0x45]);
+    for Record { data, length, .. } in &mut records {
+        data[14] = 0x46;
+        let total = u16::from_be_bytes([data[16], data[17]]) + 4;
+        data[16..18].copy_from_slice(&total.to_be_bytes());
+        data.splice(34..34, *b"\x94\x04SE");
+        *length += 4;
+    }
+    records
+}
+
+#[test]
+fn what_cannot_be_anonymized_is_not_passed_through() {
+    for name in ["nfs41", "iwarp_nfs41"] {
+        let records = with_ipv4_option(&transcode::capture(name));
+        for records in [records.clone(), transcode::encapsulate(&records, Encapsulation::Vxlan)] {
+            let (copies, anonymized) = anonymize(&records, KEY).unwrap();
+            assert!(anonymized.unknown > 100 && copies.is_empty(), "{name}: {anonymized:?}");
+            assert_eq!(anonymized.unknown + anonymized.others, records.len() as u64);
+        }
+    }
     let (copies, anonymized) = anonymize(&transcode::capture("perftest"), KEY).unwrap();
     assert_eq!((copies.len(), anonymized.unknown), (0, 0));
 }

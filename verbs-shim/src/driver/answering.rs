@@ -306,7 +306,7 @@ impl<V: Provider> Answering<V> {
 
     fn register(&mut self, jobs: &mut Jobs<V>, registration: AnswerRegistration, buffer: Vec<u8>) -> Result<(), Ended> {
         self.answer(registration.answer)?.away += 1;
-        jobs.add(Job::Register(RegistrationId::Answer(registration), buffer));
+        jobs.add(Job::Register(RegistrationId::Answer(registration), buffer, None));
         Ok(())
     }
 
@@ -364,7 +364,7 @@ impl<V: Provider> Answering<V> {
                 let (_, region) = answer.regions.pop().ok_or(Ended::MISSING)?;
                 answer.tries += 1;
                 answer.away += 1;
-                jobs.add(Job::RegisterAgain(RegistrationId::Answer(registration), region));
+                jobs.add(Job::RegisterAgain(RegistrationId::Answer(registration), region, None));
                 told = Ok(());
             }
             Err(InputError::HandleInUse) => told = self.responder.handle(Input::Registered { call, memory: None }),

@@ -448,7 +448,8 @@ impl<V: Provider> Calling<V> {
             Some((buffer, kind)) => {
                 let registration = CallRegistration { ticket, region: Some(region), kind };
                 self.ticket(ticket)?.away += 1;
-                jobs.add(Job::Register(RegistrationId::Call(registration), buffer));
+                let part = self.ticket(ticket)?.part(kind);
+                jobs.add(Job::Register(RegistrationId::Call(registration), buffer, part));
                 Ok(())
             }
             None => Ok(self.tell_registered(call, region, None)?),
@@ -681,16 +682,23 @@ impl<R> Ticket<R> {
         jobs.add(Job::Register(
             RegistrationId::Call(CallRegistration { ticket, region: None, kind: CallBuffer::Reply }),
             reply,
+            None,
         ));
+    }
+
+    /// Returns the part of a buffer of the call that is registered; the rest is not exposed. `None` for all of it.
+    fn part(&self, kind: CallBuffer) -> Option<Range<usize>> {
+        match kind {
+            CallBuffer::Message(part) => Some(self.call.stream.place(part)),
+            CallBuffer::Copy | CallBuffer::Result(_) | CallBuffer::Reply => None,
+        }
     }
 
     /// Takes the buffer that holds exactly this memory of the call, or makes a copy.
     fn take(&mut self, memory: &Memory) -> Option<(Vec<u8>, CallBuffer)> {
         match memory {
             Memory::Argument(range) => {
-                let all = |(part, within): &(Part, Range<usize>)| {
-                    within.start == 0 && within.end == self.call.stream.part_len(*part)
-                };
+                let all = |(part, within): &(Part, Range<usize>)| *within == self.call.stream.place(*part);
                 if let Some((part, _)) = self.call.stream.part(range).filter(all) {
                     return Some((self.call.stream.take(part), CallBuffer::Message(part)));
                 }
@@ -775,7 +783,8 @@ impl<R> Ticket<R> {
         if let Some((memory, _)) = region.and_then(Option::take) {
             self.tries += 1;
             self.away += 1;
-            jobs.add(Job::RegisterAgain(RegistrationId::Call(registration), memory));
+            let part = self.part(registration.kind);
+            jobs.add(Job::RegisterAgain(RegistrationId::Call(registration), memory, part));
         }
     }
 

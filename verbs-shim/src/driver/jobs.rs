@@ -19,6 +19,7 @@
 
 use std::collections::VecDeque;
 use std::mem;
+use std::ops::Range;
 
 use super::registration::RegistrationId;
 use super::resources::Resources;
@@ -27,12 +28,12 @@ use crate::verbs::{Error, NotRegistered};
 
 /// A slow operation, to run while nothing is locked.
 pub(super) enum Job<V: Verbs> {
-    /// Register a buffer.
-    Register(RegistrationId, Vec<u8>),
+    /// Register a buffer, or a part of it.
+    Register(RegistrationId, Vec<u8>, Option<Range<usize>>),
     /// Deregister a buffer.
     Deregister(RegistrationId, V::Region),
-    /// Register a buffer once more, because its handle is already in use.
-    RegisterAgain(RegistrationId, V::Region),
+    /// Register a buffer, or a part of it, once more, because its handle is already in use.
+    RegisterAgain(RegistrationId, V::Region, Option<Range<usize>>),
     /// Register this many further send buffers of this length.
     RegisterSends(usize, usize),
     /// Register this many further receive buffers of this length.
@@ -116,17 +117,18 @@ impl<V: Verbs> Default for Jobs<V> {
 impl<V: Verbs> Job<V> {
     /// Runs the job, which may take long. Nothing is locked meanwhile.
     pub(super) fn run(self, resources: &Resources<V>) -> Done<V> {
-        let register = |registration: RegistrationId, buffer| {
-            Done::Registered(registration, resources.verbs.register(&resources.domain, buffer, registration.access()))
+        let register = |registration: RegistrationId, buffer: Vec<u8>, part: Option<Range<usize>>| {
+            let (part, access) = (part.unwrap_or(0..buffer.len()), registration.access());
+            Done::Registered(registration, resources.verbs.register_part(&resources.domain, buffer, part, access))
         };
         let slab = |count, length, access| resources.verbs.register_slab(&resources.domain, count, length, access);
         match self {
-            Self::Register(registration, buffer) => register(registration, buffer),
+            Self::Register(registration, buffer, part) => register(registration, buffer, part),
             Self::Deregister(registration, region) => {
                 Done::Deregistered(registration, resources.verbs.deregister(region))
             }
-            Self::RegisterAgain(registration, region) => match resources.verbs.deregister(region) {
-                Ok(buffer) => register(registration, buffer),
+            Self::RegisterAgain(registration, region, part) => match resources.verbs.deregister(region) {
+                Ok(buffer) => register(registration, buffer, part),
                 Err(error) => Done::Registered(registration, Err(NotRegistered { buffer: Vec::new(), error })),
             },
             Self::RegisterSends(count, length) => Done::SendsRegistered(slab(count, length, Access::empty())),

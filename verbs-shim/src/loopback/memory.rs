@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use rpcrdma::segment::Segment;
 
 use crate::verbs::identifiers::Identifiers;
-use crate::verbs::{Access, Local, Operation, Remote};
+use crate::verbs::{Access, Local, Operation, Remote, is_part};
 use crate::verbs::{Error, NotRegistered};
 
 /// Maximum number of regions of one protection domain.
@@ -88,6 +88,8 @@ pub(super) struct Memory {
     access: Access,
     /// Becomes false once; read with the lock held.
     valid: AtomicBool,
+    /// Offset of the registered part in the buffer.
+    start: usize,
     octets: RwLock<Vec<u8>>,
 }
 
@@ -125,7 +127,7 @@ struct Registration {
     counters: Arc<Counters>,
 }
 
-/// A range of a region, named by a work request.
+/// A range of the buffer of a region, named by a work request.
 #[derive(Clone, Debug)]
 pub(super) struct MemoryRange {
     memory: Arc<Memory>,
@@ -181,15 +183,18 @@ impl Domain {
         &self,
         from: &Identifiers,
         counters: &Arc<Counters>,
-        buffer: Vec<u8>,
+        (buffer, part): (Vec<u8>, Range<usize>),
         access: Access,
     ) -> Result<Region, NotRegistered> {
+        if !is_part(&part, &buffer) {
+            return Err(NotRegistered { error: Error::Range, buffer });
+        }
         let mut handles = self.handles();
-        let segment = match self.segment(from, handles.registered.len(), buffer.len(), access) {
+        let segment = match self.segment(from, handles.registered.len(), part.len(), access) {
             Ok(segment) => segment,
             Err(error) => return Err(NotRegistered { error, buffer }),
         };
-        let new = Memory::new(self, segment, access, buffer);
+        let new = Memory::new(self, segment, access, (buffer, part.start));
         let memory = match handles.spare.pop() {
             Some(mut spare) => match Arc::get_mut(&mut spare) {
                 Some(entry) => {
@@ -220,7 +225,7 @@ impl Domain {
         let mut handles = self.handles();
         let whole = self.segment(from, handles.registered.len(), octets, access)?;
         let segment = Segment { length: u32::try_from(length).map_err(|_| Error::Range)?, ..whole };
-        let memory = |_| Arc::new(Memory::new(self, segment, access, vec![0; length]));
+        let memory = |_| Arc::new(Memory::new(self, segment, access, (vec![0; length], 0)));
         let memories: Vec<_> = (0..count).map(memory).collect();
         let first = memories.first().ok_or(Error::Range)?;
         let registration = Arc::new(self.enter(&mut handles, first, counters));
@@ -271,8 +276,9 @@ impl Domain {
     pub(super) fn find(&self, remote: Remote, length: usize, right: Access) -> Option<MemoryRange> {
         let memory = Arc::clone(self.handles().registered.get(&remote.handle)?);
         let start = usize::try_from(remote.offset.checked_sub(memory.segment.offset)?).ok()?;
-        let range = start..start.checked_add(length)?;
-        (memory.access.contains(right) && range.end <= memory.len()).then_some(MemoryRange { memory, range })
+        let end = start.checked_add(length).filter(|end| *end <= memory.len())?;
+        let range = start + memory.start..end + memory.start;
+        memory.access.contains(right).then_some(MemoryRange { memory, range })
     }
 
     /// Invalidates a handle at the other side's request. Returns false if that is not allowed.
@@ -297,7 +303,7 @@ impl Domain {
 }
 
 impl Memory {
-    fn new(domain: &Domain, segment: Segment, access: Access, octets: Vec<u8>) -> Self {
+    fn new(domain: &Domain, segment: Segment, access: Access, (octets, start): (Vec<u8>, usize)) -> Self {
         static AGE: AtomicU64 = AtomicU64::new(0);
         Self {
             age: AGE.fetch_add(1, Ordering::Relaxed),
@@ -305,12 +311,18 @@ impl Memory {
             segment,
             access,
             valid: AtomicBool::new(true),
+            start,
             octets: RwLock::new(octets),
         }
     }
 
     fn len(&self) -> usize {
         self.segment.length as usize
+    }
+
+    /// The registered part of the buffer.
+    fn part(&self) -> Range<usize> {
+        self.start..self.start + self.len()
     }
 
     fn is_valid(&self) -> bool {
@@ -335,12 +347,14 @@ impl Region {
 
     pub(super) fn read<T>(&self, look: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         let _holding = Holding::begin()?;
-        Ok(look(&self.memory.octets.read().unwrap_or_else(PoisonError::into_inner)))
+        let octets = self.memory.octets.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(look(octets.get(self.memory.part()).unwrap_or_default()))
     }
 
     pub(super) fn write<T>(&self, change: impl FnOnce(&mut [u8]) -> T) -> Result<T, Error> {
         let _holding = Holding::begin()?;
-        Ok(change(&mut self.memory.octets.write().unwrap_or_else(PoisonError::into_inner)))
+        let mut octets = self.memory.octets.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(change(octets.get_mut(self.memory.part()).unwrap_or_default()))
     }
 
     pub(super) fn deregister(mut self) -> Result<Vec<u8>, Error> {
@@ -357,6 +371,7 @@ impl Region {
         if range.start > range.end || range.end > memory.len() {
             return Err(Error::Range);
         }
+        let range = range.start + memory.start..range.end + memory.start;
         Ok(MemoryRange { memory: Arc::clone(memory), range })
     }
 }

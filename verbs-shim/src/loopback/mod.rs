@@ -39,6 +39,7 @@ mod wire;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -502,12 +503,18 @@ impl Verbs for Adapter {
         Ok(Domain::new(self.regions))
     }
 
-    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, NotRegistered> {
+    fn register_part(
+        &self,
+        domain: &Domain,
+        buffer: Vec<u8>,
+        part: Range<usize>,
+        access: Access,
+    ) -> Result<Region, NotRegistered> {
         if let Err(error) = self.port.check() {
             return Err(NotRegistered { error, buffer });
         }
         let Network { identifiers, counters, .. } = &*self.network;
-        domain.register(identifiers, counters, buffer, access)
+        domain.register(identifiers, counters, (buffer, part), access)
     }
 
     fn register_slab(

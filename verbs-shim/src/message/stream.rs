@@ -86,8 +86,8 @@ impl Stream {
     }
 
     /// Appends a data item that is a part of a buffer, such as a received message, and otherwise like that of
-    /// [`push_item`](Self::push_item). In a reply, the item is moved by RDMA from where it is. In a call, only a whole buffer
-    /// is: the other side may read all of a buffer that is advertised to it, so a part is copied first.
+    /// [`push_item`](Self::push_item). The item is moved by RDMA from where it is, and the other side has no access to the rest of the
+    /// buffer.
     ///
     /// # Errors
     /// Returns the buffer if the range is not in it. The stream is unchanged.
@@ -247,6 +247,14 @@ impl Stream {
         }
         let here = start.checked_sub(inserted)?..end.checked_sub(inserted)?;
         (here.end <= self.length).then_some((Part::Octets, here))
+    }
+
+    /// Returns the place of an item in its buffer, or of all octets, even while the buffer is taken.
+    pub(crate) fn place(&self, part: Part) -> Range<usize> {
+        match part {
+            Part::Octets => 0..self.length,
+            Part::Item(number) => self.items.get(number).map_or(0..0, Data::within),
+        }
     }
 
     /// Returns the length of a buffer in octets, even while it is taken.

@@ -1,16 +1,16 @@
 //! Adapters.
 
-use std::ffi::CStr;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::adapters::OpenAdapter;
 use super::errors::returned;
 use super::management::{Channel, Identifier};
 use super::port::query_port;
-use super::{absent, sys};
+use super::{adapters, sys};
 use crate::verbs::Depths;
 use crate::verbs::Error;
 use crate::verbs::identifiers::Identifiers;
@@ -40,15 +40,8 @@ pub struct Device {
 /// Default: on a fast network a reply arrives sooner than a thread wakes up.
 const SPIN: Duration = Duration::from_micros(20);
 
-/// librdmacm's list of adapters, all of which it has opened. An adapter stays open as long as it is in such a list.
-struct List {
-    first: NonNull<*mut sys::ibv_context>,
-    length: usize,
-}
-
 struct Opened {
-    _list: List,
-    context: NonNull<sys::ibv_context>,
+    adapter: OpenAdapter,
     limits: Limits,
     identifiers: Identifiers,
 }
@@ -61,45 +54,6 @@ struct Limits {
     reads_answered: usize,
     reads_asked: usize,
     ports: u8,
-}
-
-// SAFETY: all functions of libibverbs and librdmacm may be called from any thread; the list is read only.
-unsafe impl Send for Opened {}
-// SAFETY: as above.
-unsafe impl Sync for Opened {}
-
-impl List {
-    fn new() -> Result<Self, Error> {
-        let mut length = 0;
-        // SAFETY: `length` can be written.
-        let first = unsafe { sys::rdma_get_devices(&raw mut length) };
-        // librdmacm does not say why.
-        let first = NonNull::new(first).ok_or_else(absent::reason)?;
-        let list = Self { first, length: usize::try_from(length).unwrap_or(0) };
-        if list.length == 0 { Err(absent::reason()) } else { Ok(list) }
-    }
-
-    fn contexts(&self) -> impl Iterator<Item = NonNull<sys::ibv_context>> {
-        // SAFETY: the list has this many pointers, and nobody changes it.
-        (0..self.length).filter_map(|index| NonNull::new(unsafe { *self.first.as_ptr().add(index) }))
-    }
-}
-
-impl Drop for List {
-    fn drop(&mut self) {
-        // SAFETY: made by rdma_get_devices, freed once.
-        unsafe { sys::rdma_free_devices(self.first.as_ptr()) };
-    }
-}
-
-/// # Safety
-/// The adapter is open.
-unsafe fn name(context: NonNull<sys::ibv_context>) -> String {
-    // SAFETY: an open adapter has a device, and that has a name that ends with zero.
-    unsafe {
-        let name = sys::ibv_get_device_name(context.as_ref().device);
-        if name.is_null() { String::new() } else { CStr::from_ptr(name).to_string_lossy().into_owned() }
-    }
 }
 
 impl Device {
@@ -119,7 +73,7 @@ impl Device {
     /// [`Error::NoAdapter`].
     pub fn named(wanted: &str) -> Result<Self, Error> {
         // SAFETY: it is in a list, so open.
-        Self::find(|context| unsafe { name(context) } == wanted)
+        Self::find(|context| unsafe { adapters::name(context) } == wanted)
     }
 
     /// The adapter with this IP address. Its connections come from there.
@@ -128,7 +82,7 @@ impl Device {
     /// [`Error::Address`], [`Error::NoAdapter`].
     pub fn with_address(address: IpAddr) -> Result<Self, Error> {
         // First, because without an adapter nothing else makes sense.
-        let list = List::new()?;
+        let list = adapters::list()?;
         let identifier = Identifier::new(&Arc::new(Channel::new()?))?;
         identifier.bind(SocketAddr::new(address, 0))?;
         let device = Self::of(&identifier)?;
@@ -141,7 +95,7 @@ impl Device {
     /// # Errors
     /// [`Error::Unreachable`], [`Error::NoAdapter`].
     pub fn towards(address: SocketAddr) -> Result<Self, Error> {
-        let list = List::new()?;
+        let list = adapters::list()?;
         let identifier = Identifier::new(&Arc::new(Channel::new()?))?;
         identifier.resolve_address(None, address)?;
         let device = Self::of(&identifier)?;
@@ -155,7 +109,7 @@ impl Device {
     /// [`Error::NoAdapter`].
     pub fn names() -> Result<Vec<String>, Error> {
         // SAFETY: they are in the list, so open.
-        Ok(List::new()?.contexts().map(|context| unsafe { name(context) }).collect())
+        Ok(adapters::list()?.contexts().map(|context| unsafe { adapters::name(context) }).collect())
     }
 
     /// Sets the time that a thread busy-polls for a completion before it sleeps. Longer means lower latency, but more
@@ -172,8 +126,7 @@ impl Device {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> String {
-        // SAFETY: it is open as long as this is there.
-        unsafe { name(self.opened.context) }
+        self.opened.adapter.name()
     }
 
     fn of(identifier: &Identifier) -> Result<Self, Error> {
@@ -182,16 +135,20 @@ impl Device {
     }
 
     fn find(wanted: impl Fn(NonNull<sys::ibv_context>) -> bool) -> Result<Self, Error> {
-        let list = List::new()?;
-        let context = list.contexts().find(|context| wanted(*context)).ok_or(Error::NoAdapter)?;
-        // SAFETY: it is in the list, so open.
-        let limits = unsafe { Limits::of(context)? };
-        let opened = Opened { _list: list, context, limits, identifiers: Identifiers::default() };
+        let adapter = adapters::open(wanted)?;
+        // SAFETY: it is open.
+        let limits = unsafe { Limits::of(adapter.context())? };
+        let opened = Opened { adapter, limits, identifiers: Identifiers::default() };
         Ok(Self { opened: Arc::new(opened), source: None, spin: SPIN })
     }
 
     pub(super) fn context(&self) -> *mut sys::ibv_context {
-        self.opened.context.as_ptr()
+        self.opened.adapter.context().as_ptr()
+    }
+
+    /// Records that the adapter was removed. The process lets go of it when nothing uses it any more.
+    pub(super) fn removed(&self) {
+        self.opened.adapter.removed();
     }
 
     pub(super) fn source(&self) -> Option<IpAddr> {
@@ -202,7 +159,7 @@ impl Device {
     #[must_use]
     pub fn is_iwarp(&self) -> bool {
         // SAFETY: it is open, and has a device.
-        unsafe { (*self.opened.context.as_ref().device).transport_type == sys::IBV_TRANSPORT_IWARP }
+        unsafe { (*self.opened.adapter.context().as_ref().device).transport_type == sys::IBV_TRANSPORT_IWARP }
     }
 
     /// Random bits for the offsets of regions: unpredictable, and less than 2^63.

@@ -88,6 +88,7 @@ impl Listener {
                 if event.kind == sys::RDMA_CM_EVENT_DEVICE_REMOVAL {
                     // It comes once, for all threads that wait here.
                     self.is_over.store(true, Ordering::Release);
+                    self.device.removed();
                     return Err(Error::Removed);
                 }
                 // The kernel does not report what happens to a request that waits; answering it then fails.

@@ -25,7 +25,7 @@ use rpcrdma::segment::Segment;
 use super::device::Device;
 use super::errors::{last_error, returned};
 use super::sys;
-use crate::verbs::{Access, Local};
+use crate::verbs::{Access, Local, is_part};
 use crate::verbs::{Error, NotRegistered};
 
 /// Number of low bits of an address that stay in a region's offset, because an adapter may map it by pages of that size
@@ -120,9 +120,13 @@ struct Registration {
     /// `None` once it has ended.
     mr: Option<NonNull<sys::ibv_mr>>,
     buffer: Buffer,
+    /// Length of the owner's buffer in octets, without the octet that an empty one is given.
+    length: usize,
+    /// The part of the buffer that is registered.
+    part: Range<usize>,
     /// The rights that the owner requested, and those that the adapter also needs.
     access: Access,
-    /// The buffer without the octet that an empty one is given.
+    /// The part, without the octet that an empty buffer is given.
     segment: Segment,
     local_key: u32,
 }
@@ -147,9 +151,14 @@ struct RegisteredPart {
 pub struct Region(Arc<RegisteredPart>);
 
 impl Region {
-    pub(super) fn new(domain: &Domain, octets: Vec<u8>, access: Access) -> Result<Self, NotRegistered> {
-        let registration = Arc::new(Registration::new(domain, octets, access)?);
-        let range = 0..registration.length();
+    /// Registers a part of a buffer.
+    pub(super) fn new(
+        domain: &Domain,
+        (octets, part): (Vec<u8>, Range<usize>),
+        access: Access,
+    ) -> Result<Self, NotRegistered> {
+        let registration = Arc::new(Registration::new(domain, octets, part, access)?);
+        let range = 0..registration.segment.length as usize;
         Ok(Self(Arc::new(RegisteredPart { registration, range, is_piece: false, uses: Mutex::default() })))
     }
 
@@ -159,7 +168,7 @@ impl Region {
             return Err(Error::Access);
         }
         let octets = count.checked_mul(length).filter(|octets| *octets > 0).ok_or(Error::Range)?;
-        let registration = Arc::new(Registration::new(domain, vec![0; octets], access)?);
+        let registration = Arc::new(Registration::new(domain, vec![0; octets], 0..octets, access)?);
         // They are disjoint, and together no longer than the buffer.
         let ranges = (0..count).map(|piece| piece * length..(piece + 1) * length);
         let piece = |range| {
@@ -226,8 +235,9 @@ impl RegisteredPart {
 
     /// Returns the address of the first octet.
     fn start(&self) -> NonNull<u8> {
-        // SAFETY: the range is within the buffer.
-        unsafe { self.registration.buffer.start.add(self.range.start) }
+        let Registration { buffer, part, .. } = &*self.registration;
+        // SAFETY: the range is within the registered part, and that within the buffer.
+        unsafe { buffer.start.add(part.start + self.range.start) }
     }
 
     fn segment(&self) -> Segment {
@@ -239,13 +249,15 @@ impl RegisteredPart {
 }
 
 impl Registration {
-    fn new(domain: &Domain, mut octets: Vec<u8>, access: Access) -> Result<Self, NotRegistered> {
+    fn new(domain: &Domain, mut octets: Vec<u8>, part: Range<usize>, access: Access) -> Result<Self, NotRegistered> {
         if !access.is_possible() {
             return Err(NotRegistered { error: Error::Access, buffer: octets });
         }
-        let Ok(length) = u32::try_from(octets.len()) else {
+        let segment_length = u32::try_from(part.len()).ok().filter(|_| is_part(&part, &octets));
+        let Some(segment_length) = segment_length else {
             return Err(NotRegistered { error: Error::Range, buffer: octets });
         };
+        let length = octets.len();
         if octets.is_empty() {
             // Adapters register at least one octet. The segment still says that there is none.
             octets.push(0);
@@ -253,25 +265,22 @@ impl Registration {
         let buffer = Buffer::new(octets);
         let device = domain.device();
         let access = registered_access(access, device.is_iwarp());
-        let offset = offset(device, buffer.start.as_ptr() as u64);
-        let mr = register(domain, &buffer, offset, access);
+        // SAFETY: the part is within the buffer.
+        let start = unsafe { buffer.start.add(part.start) };
+        let offset = offset(device, start.as_ptr() as u64);
+        let mr = register(domain, (start, part.len().max(1)), offset, access);
         let Some(mr) = NonNull::new(mr) else {
             let error = last_error("ibv_reg_mr");
             // SAFETY: it was not registered, and `buffer` is not used again.
             let mut buffer = unsafe { buffer.octets() };
-            buffer.truncate(length as usize);
+            buffer.truncate(length);
             return Err(NotRegistered { error, buffer });
         };
         // SAFETY: ibv_reg_mr returned it, and nobody changes it.
         let (local_key, handle) = unsafe { (mr.as_ref().lkey, mr.as_ref().rkey) };
-        let segment = Segment { handle, length, offset };
+        let segment = Segment { handle, length: segment_length, offset };
         let (domain, mr) = (domain.clone(), Some(mr));
-        Ok(Self { domain, mr, buffer, access, segment, local_key })
-    }
-
-    /// Returns the length of the owner's buffer, in octets.
-    fn length(&self) -> usize {
-        self.segment.length as usize
+        Ok(Self { domain, mr, buffer, length, part, access, segment, local_key })
     }
 
     /// Ends the registration and returns the octets, the first time.
@@ -283,7 +292,7 @@ impl Registration {
                 // SAFETY: the adapter no longer has the memory, no slice of it exists, because slices borrow what this
                 // owns exclusively, and it happens once, as above.
                 let mut octets = unsafe { self.buffer.octets() };
-                octets.truncate(self.length());
+                octets.truncate(self.length);
                 Ok(octets)
             }
             // An adapter that does not give the memory back keeps it: it is never freed.
@@ -373,14 +382,14 @@ fn offset(device: &Device, address: u64) -> u64 {
     device.offset() & !low | address & low
 }
 
-fn register(domain: &Domain, buffer: &Buffer, offset: u64, access: Access) -> *mut sys::ibv_mr {
+fn register(domain: &Domain, part: (NonNull<u8>, usize), offset: u64, access: Access) -> *mut sys::ibv_mr {
     let rights = [
         (Access::LOCAL_WRITE, sys::IBV_ACCESS_LOCAL_WRITE),
         (Access::REMOTE_READ, sys::IBV_ACCESS_REMOTE_READ),
         (Access::REMOTE_WRITE, sys::IBV_ACCESS_REMOTE_WRITE),
     ];
     let rights = rights.iter().filter(|(right, _)| access.contains(*right)).fold(0, |all, (_, flag)| all | flag);
-    let (start, length) = (buffer.start.as_ptr().cast(), buffer.length);
+    let (start, length) = (part.0.as_ptr().cast(), part.1);
     // SAFETY: the domain is alive, and the octets exist until the registration has ended, because `Registration` frees
     // them only after that.
     unsafe {

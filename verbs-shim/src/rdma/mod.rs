@@ -57,6 +57,9 @@
 //! Each connection has [`DESCRIPTORS`] descriptors, so the usual limit of 1,024 ends near 240 connections:
 //! [`raise_descriptor_limit`] raises it.
 //!
+//! An adapter that is removed is closed when nothing uses it any more: no [`Device`], connection or memory. Soft RoCE and soft
+//! iWARP wait for that. A program that uses no adapter at that moment notices when it next asks for one.
+//!
 //! Memory that is registered with another adapter is refused with [`Error::Deregistered`].
 //!
 //! Values can be dropped in any order. A process that forks needs Linux 5.12 or later, which leaves registered memory
@@ -75,6 +78,7 @@
 //! Reads or Writes if a segment is longer.
 
 mod absent;
+mod adapters;
 mod completions;
 mod descriptor_limit;
 mod device;
@@ -87,6 +91,7 @@ mod queue_pair;
 mod sys;
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::Duration;
 
 use rpcrdma::segment::Segment;
@@ -126,8 +131,14 @@ impl Verbs for Device {
         Domain::new(self)
     }
 
-    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<Region, NotRegistered> {
-        Region::new(domain, buffer, access)
+    fn register_part(
+        &self,
+        domain: &Domain,
+        buffer: Vec<u8>,
+        part: Range<usize>,
+        access: Access,
+    ) -> Result<Region, NotRegistered> {
+        Region::new(domain, (buffer, part), access)
     }
 
     fn register_slab(

@@ -469,9 +469,14 @@ impl QueuePair {
     }
 }
 
-/// Returns the reason for an error in setting up a connection, if that is that no port has a link.
+/// Returns the reason for an error of a connection, if that is that no port has a link. A removed adapter is let go of when
+/// nothing uses it any more.
 fn explained(device: &Device, error: Error) -> Error {
     match error {
+        Error::Removed => {
+            device.removed();
+            error
+        }
         Error::Unreachable | Error::NoHost | Error::TimedOut if device.ports_are_down() => Error::PortDown,
         error => error,
     }

@@ -99,11 +99,13 @@ pub(super) struct ibv_context_ops {
     _after_post_recv: [Unused; 5],
 }
 
-/// Declared up to the functions of the adapter's driver.
+/// Declared up to the descriptors.
 #[repr(C)]
 pub(super) struct ibv_context {
     pub(super) device: *mut ibv_device,
     pub(super) ops: ibv_context_ops,
+    pub(super) cmd_fd: c_int,
+    pub(super) async_fd: c_int,
 }
 
 #[repr(C)]
@@ -339,6 +341,8 @@ pub(super) struct rdma_cm_event {
 
 #[link(name = "ibverbs")]
 unsafe extern "C" {
+    pub(super) fn ibv_get_device_list(num_devices: *mut c_int) -> *mut *mut ibv_device;
+    pub(super) fn ibv_free_device_list(list: *mut *mut ibv_device);
     pub(super) fn ibv_get_device_name(device: *mut ibv_device) -> *const c_char;
     pub(super) fn ibv_query_device(context: *mut ibv_context, attr: *mut ibv_device_attr) -> c_int;
     pub(super) fn ibv_query_port(context: *mut ibv_context, port_num: u8, port_attr: *mut ibv_port_attr) -> c_int;
@@ -447,7 +451,9 @@ mod tests {
         compare!(to: struct ibv_context_ops whole {
             poll_cq = "poll_cq", req_notify_cq = "req_notify_cq", post_send = "post_send", post_recv = "post_recv",
         });
-        compare!(to: struct ibv_context { device = "device", ops = "ops" });
+        compare!(to: struct ibv_context {
+            device = "device", ops = "ops", cmd_fd = "cmd_fd", async_fd = "async_fd",
+        });
         compare!(to: struct ibv_device_attr whole {
             max_qp_wr = "max_qp_wr", max_cqe = "max_cqe", max_qp_rd_atom = "max_qp_rd_atom",
             max_qp_init_rd_atom = "max_qp_init_rd_atom", phys_port_cnt = "phys_port_cnt",
@@ -515,6 +521,8 @@ mod tests {
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 #undef ibv_query_port
+struct ibv_device **ibv_get_device_list(int *);
+void ibv_free_device_list(struct ibv_device **);
 const char *ibv_get_device_name(struct ibv_device *);
 int ibv_query_device(struct ibv_context *, struct ibv_device_attr *);
 int ibv_query_port(struct ibv_context *, uint8_t, struct _compat_ibv_port_attr *);

@@ -112,6 +112,11 @@ pub enum Operation {
     Read(Remote),
 }
 
+/// Returns true if a part of a buffer can be registered.
+pub(crate) fn is_part(part: &Range<usize>, buffer: &[u8]) -> bool {
+    buffer.get(part.clone()).is_some_and(|octets| buffer.is_empty() || !octets.is_empty())
+}
+
 /// A work request.
 #[derive(Debug)]
 pub struct Work<'a, R> {
@@ -273,7 +278,24 @@ pub trait Verbs {
     /// # Errors
     /// [`NotRegistered`], which returns the buffer: for [`Error::Access`], [`Error::Exhausted`], [`Error::Range`] (4
     /// GiB and more).
-    fn register(&self, domain: &Self::Domain, buffer: Vec<u8>, access: Access) -> Result<Self::Region, NotRegistered>;
+    fn register(&self, domain: &Self::Domain, buffer: Vec<u8>, access: Access) -> Result<Self::Region, NotRegistered> {
+        let whole = 0..buffer.len();
+        self.register_part(domain, buffer, whole, access)
+    }
+
+    /// Registers a part of a buffer, which then belongs to the region with all that is around this part. The region is the
+    /// part alone: neither side has access to the rest. [`deregister`](Self::deregister) returns the whole buffer.
+    ///
+    /// # Errors
+    /// Those of [`register`](Self::register); [`Error::Range`] if the part is not in the buffer, or if it is empty and the
+    /// buffer is not.
+    fn register_part(
+        &self,
+        domain: &Self::Domain,
+        buffer: Vec<u8>,
+        part: Range<usize>,
+        access: Access,
+    ) -> Result<Self::Region, NotRegistered>;
 
     /// Registers `count` buffers of `length` octets each, all zero, with a single registration, which ends when the last
     /// of these regions is dropped. A region of a slab cannot be deregistered alone. The other side has no access to

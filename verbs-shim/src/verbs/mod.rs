@@ -7,6 +7,7 @@ mod error;
 pub(crate) mod identifiers;
 pub(crate) mod waiter;
 
+pub(crate) use adapter::is_part;
 pub use adapter::{Access, Armed, Completion, Depths, Kind, Local, Operation, Remote, Status, Verbs, Work};
 pub use error::{Error, NotRegistered};
 pub use waiter::Waiter;

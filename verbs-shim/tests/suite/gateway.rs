@@ -1,6 +1,6 @@
 //! The example gateway, between a client over the loopback and a small server over TCP.
 
-#[path = "../../examples/gateway.rs"]
+#[path = "../../examples/gateway/main.rs"]
 #[allow(dead_code, reason = "it has a main of its own")]
 mod example;
 
@@ -151,6 +151,63 @@ fn a_gateway_passes_calls_to_tcp_and_the_data_of_replies_to_rdma_and_callbacks_b
     let reads = found.transactions.iter().filter(|transaction| is_read(transaction.procedure));
     let forms: Vec<_> = reads.map(|read| read.reply.as_ref().unwrap().form).collect();
     assert_eq!(forms[1..], [Form::Chunked; 4], "the data went by RDMA Write");
+}
+
+/// Calls over TCP, and returns the results of the reply.
+fn call_over_tcp(stream: &mut TcpStream, procedure: u32, arguments: &[u8]) -> Vec<u8> {
+    let header = [procedure + 1000, 0, 2, NFS, 3, procedure, 0, 0, 0, 0];
+    send(stream, &[octets(&header), arguments.to_vec()].concat());
+    let reply = receive(stream).unwrap();
+    let (accepted, results) = reply.split_at(24);
+    assert_eq!(accepted, octets(&[procedure + 1000, 1, 0, 0, 0, 0]));
+    results.to_vec()
+}
+
+/// From TCP to RDMA by one gateway, and from there to TCP by another.
+#[test]
+fn a_gateway_passes_calls_from_tcp_to_rdma_and_the_data_of_both_and_callbacks_back() {
+    const COUNTS: [u32; 5] = [0, 1, 1000, 65_537, 1 << 20];
+    let file = File::default();
+    let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
+    with_gateway(&fabric, serve_tcp(), |here| {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_io().build().unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let address = listener.local_addr().unwrap();
+        runtime.spawn(example::to_rdma(listener, here.clone(), ADDRESS.parse().unwrap()));
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        for count in COUNTS {
+            let padded = |mut data: Vec<u8>| {
+                data.resize(data.len().next_multiple_of(4), 0);
+                data
+            };
+            let results = call_over_tcp(&mut stream, READ, &octets(&[4, 1, 0, 0, count]));
+            let expected = [octets(&[0, 0, count, 1, count]), padded(data(count as usize))].concat();
+            assert!(results == expected, "{count}");
+            let arguments = [octets(&[4, 1, 0, 0, count, 0, count]), padded(data(count as usize))].concat();
+            assert_eq!(call_over_tcp(&mut stream, WRITE, &arguments), octets(&[0, 0, 0, count, 2, 0, 0]));
+        }
+        let null = [NULL + 1000, 0, 2, NFS, 3, NULL, 0, 0, 0, 0];
+        send(&mut stream, &octets(&null));
+        let callback = receive(&mut stream).unwrap();
+        assert_eq!(word(&callback, 3), CALLBACK);
+        send(&mut stream, &octets(&[word(&callback, 0), 1, 0, 0, 0, 0]));
+        assert_eq!(receive(&mut stream).unwrap(), octets(&[NULL + 1000, 1, 0, 0, 0, 0]));
+        drop(stream);
+        runtime.shutdown_background();
+    });
+    fabric.end_capture().unwrap();
+    let found = dissect(&file.octets());
+    assert!(found.broken.is_empty(), "{:?}", found.broken);
+    let is_chunked =
+        |half: &Option<rpcrdma_dissector::Half>| half.as_ref().is_some_and(|half| half.form == Form::Chunked);
+    let moved = |procedure| {
+        let called =
+            |known: Option<rpcrdma_dissector::nfs::Procedure>| known.is_some_and(|is| is.procedure == procedure);
+        let calls = found.transactions.iter().filter(|transaction| called(transaction.procedure));
+        calls.filter(|transaction| is_chunked(&transaction.call) || is_chunked(&transaction.reply)).count()
+    };
+    assert_eq!((moved(READ), moved(WRITE)), (4, 2), "the data went by RDMA");
 }
 
 #[test]

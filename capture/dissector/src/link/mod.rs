@@ -76,6 +76,20 @@ pub(crate) fn network<'a>(frame: &Frame<'a>) -> Network<'a> {
     link_type::decode(frame.link, frame.data)
 }
 
+/// Finds the network layer of the packet in `frame`: the innermost one if the others hold neither InfiniBand nor TCP. Tells
+/// whether it is inside an encapsulation.
+#[cfg(feature = "anonymize")]
+pub(crate) fn network_of_packet<'a>(frame: &Frame<'a>) -> (Network<'a>, bool) {
+    let network = network(frame);
+    match content(network) {
+        Content::Other(_) => {
+            let innermost = innermost(network).network;
+            (innermost, innermost != network)
+        }
+        _ => (network, false),
+    }
+}
+
 /// Returns the content of `frame`. There are no errors, because a capture holds whatever passed by.
 #[inline]
 #[must_use]

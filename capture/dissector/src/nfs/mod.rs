@@ -26,7 +26,7 @@ use core::ops::{Range, RangeInclusive};
 use grammar::Row;
 #[cfg(feature = "anonymize")]
 pub(crate) use walk::{BodyPiece, PieceKind};
-pub use walk::{CompoundOperation, DataItem, Reduced, ResultRoom, Walk, WalkError};
+pub use walk::{ChannelLimits, CompoundOperation, DataItem, Reduced, ResultRoom, SessionLimits, Walk, WalkError};
 pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;
 
@@ -192,6 +192,28 @@ pub fn result_room(procedure: Procedure, callback: bool, body: &[u8]) -> Option<
     };
     let listings = marked.iter().filter(|item| item.mark == Mark::Listing).filter_map(number).map(u64::from).sum();
     Some(ResultRoom { data, listings })
+}
+
+/// The limits of the session that a call has created, from its results: the maximum length of each later reply, to which
+/// [`result_room`] adds what one call asks for. `None` if the results are not those of a CREATE_SESSION of NFSv4.1 that has
+/// succeeded.
+///
+/// ```
+/// use rpcrdma_dissector::nfs::{self, Procedure};
+///
+/// let compound = Procedure { program: Procedure::NFS, version: 4, procedure: 1 };
+/// // NFS4_OK, no tag, one operation: CREATE_SESSION, NFS4_OK, session, sequence and flags; then both directions.
+/// let words = [&[0, 0, 1, 43, 0][..], &[9; 6], &[0, 1_049_620, 1_049_480, 4096, 8, 64, 0], &[0, 4096, 4096, 0, 2, 16, 0]];
+/// let body: Vec<u8> = words.concat().iter().flat_map(|word: &u32| word.to_be_bytes()).collect();
+/// let limits = nfs::session_limits(compound, &body).unwrap();
+/// assert_eq!((limits.fore.reply, limits.fore.calls, limits.back.reply), (1_049_480, 64, 4096));
+/// ```
+#[must_use]
+pub fn session_limits(procedure: Procedure, body: &[u8]) -> Option<SessionLimits> {
+    results(procedure, false, body, Reduced::Reply(&[])).end.ok()?;
+    let (_, marked) = marked_results(procedure, false, body);
+    let mut channels = marked.iter().filter(|item| item.mark == Mark::Channel).filter_map(ChannelLimits::of);
+    Some(SessionLimits { fore: channels.next()?, back: channels.next()? })
 }
 
 /// The operations and the marked items of the arguments of a call that is not reduced, as far as they can be read.

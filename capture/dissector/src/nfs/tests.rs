@@ -62,6 +62,18 @@ fn reply(operations: &[&[u32]]) -> Vec<u8> {
     body
 }
 
+#[test]
+fn the_results_of_create_session_tell_its_limits() {
+    let created = [&[43, 0][..], &[9; 6], &[1, 2, 3, 4, 5, 6, 1, 99], &[11, 12, 13, 14, 15, 16, 0]].concat();
+    let limits = |call, reply, operations, calls| ChannelLimits { call, reply, operations, calls };
+    let expected = SessionLimits { fore: limits(2, 3, 5, 6), back: limits(12, 13, 15, 16) };
+    assert_eq!(session_limits(COMPOUND, &reply(&[&created])), Some(expected));
+    assert_eq!(session_limits(COMPOUND, &reply(&[PUTROOTFH, &created])), Some(expected));
+    for body in [reply(&[&[43, 22]]), reply(&[PUTROOTFH]), reply(&[&created[..created.len() - 1]])] {
+        assert_eq!(session_limits(COMPOUND, &body), None);
+    }
+}
+
 const READ_ERROR: &[u32] = &[25, 22];
 const PUTROOTFH: &[u32] = &[24, 0];
 

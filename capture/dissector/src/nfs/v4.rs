@@ -94,7 +94,7 @@ const STATE_PROTECT_RES: Item =
     Union(&[(0, &[]), (1, &[STATE_PROTECT_OPS]), (2, &[STATE_PROTECT_OPS, Fixed(16), Array(&[Opaque])])], None);
 const IMPL_ID: Item = Optional(&[Opaque, Opaque, NFSTIME]);
 /// `channel_attrs4`: six counts, and ca_rdma_ird<1>.
-const CHANNEL_ATTRS: Item = Structure(&[Fixed(24), Optional(&[WORD])]);
+const CHANNEL_ATTRS: Item = Structure(&[Marked(Mark::Channel, &Fixed(24)), Optional(&[WORD])]);
 
 /// `secinfo4<>` (RFC 7530 section 16.31): only RPCSEC_GSS says more than its flavor.
 const SECINFO: Results = ok(&[Array(&[Union(&[(6, &[Opaque, WORD, WORD])], Some(&[]))])]);

@@ -81,6 +81,8 @@ pub(crate) enum Mark {
     Stateid,
     /// Maximum length of a listing: a word.
     Listing,
+    /// The six words of a `channel_attrs4` that are always there.
+    Channel,
 }
 
 /// Room that the results of a call may need.
@@ -92,6 +94,40 @@ pub struct ResultRoom {
     pub data: Vec<Option<u32>>,
     /// Maximum length of all listings together, in octets: what each READDIR allows.
     pub listings: u64,
+}
+
+/// Limits of one direction of a session (`channel_attrs4`, RFC 8881 section 18.36).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChannelLimits {
+    /// Maximum length of a call in octets, with its RPC header.
+    pub call: u32,
+    /// Maximum length of a reply in octets, with its RPC header and all data.
+    pub reply: u32,
+    /// Maximum number of operations in a call.
+    pub operations: u32,
+    /// Maximum number of calls in flight.
+    pub calls: u32,
+}
+
+impl ChannelLimits {
+    /// Reads headerpadsize, maxrequestsize, maxresponsesize, maxresponsesize_cached, maxoperations, maxrequests.
+    pub(super) fn of(item: &MarkedItem<'_>) -> Option<Self> {
+        let words = item.octets.as_chunks::<4>().0;
+        let [_, call, reply, _, operations, calls] = *words.first_chunk::<6>()?;
+        let [call, reply, operations, calls] = [call, reply, operations, calls].map(u32::from_be_bytes);
+        Some(Self { call, reply, operations, calls })
+    }
+}
+
+/// Limits of a session: a requester never needs more room for a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionLimits {
+    /// Limits of the calls of the client.
+    pub fore: ChannelLimits,
+    /// Limits of the callbacks.
+    pub back: ChannelLimits,
 }
 
 /// An item that means something.

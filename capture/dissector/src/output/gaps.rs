@@ -237,14 +237,19 @@ impl MissingDirection {
 }
 
 impl Report {
-    /// The end none of whose packets were captured, if the other end sent some. Messages of connection set-up do not count.
+    /// The end none of whose packets were captured, if the other end sent some. Messages of connection set-up do not count,
+    /// because they may take another way. But if an end was heard then, and the other got no acknowledgement since, it is the
+    /// end that is silent, and not the capture that misses its packets.
     #[must_use]
     pub fn missing_direction(&self) -> Option<Side> {
         let Sides { active, passive } = self.counts;
-        match (active.packets, passive.packets) {
-            (0, 1..) => Some(Side::Active),
-            (1.., 0) => Some(Side::Passive),
-            _ => None,
-        }
+        let missing = match (active.packets, passive.packets) {
+            (0, 1..) => Side::Active,
+            (1.., 0) => Side::Passive,
+            _ => return None,
+        };
+        let was_heard = self.connection.announced.get(missing).is_some();
+        let is_silent = was_heard && self.counts.get(missing.other()).timeouts > 0;
+        (!is_silent).then_some(missing)
     }
 }

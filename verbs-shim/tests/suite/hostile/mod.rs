@@ -685,3 +685,51 @@ fn a_damaged_reply_is_met_with_silence_and_a_damaged_call_with_an_error() {
         });
     });
 }
+
+/// Calls with RPCSEC_GSS of this service and a Write chunk, and returns the octets of the result that came by RDMA Write and in the
+/// Send. The call is a long one, so that the Responder does not see its credential. `service` as of RFC 2203 section 5.3.1.
+fn result_of_gss(peer: &mut Peer, service: u32) -> (u32, usize) {
+    let words = |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<_>>();
+    // Version 1, DATA, sequence number, service, no context; no verifier; the arguments are of no interest.
+    let rpc = words(&[9, 0, 2, 400_100, 1, 1, 6, 20, 1, 0, 7, service, 0, 0, 0]);
+    peer.verbs.write(&peer.memory, |memory| memory[..rpc.len()].copy_from_slice(&rpc)).unwrap();
+    let Segment { handle, offset, .. } = peer.segment();
+    let segment = |offset: u64, length| [handle, length, (offset >> 32) as u32, offset as u32];
+    let (call, room) = (segment(offset, rpc.len() as u32), segment(offset + 4096, 4096));
+    let header = [&[9, 1, 1, 1, 1, 0][..], &call, &[0, 1, 1], &room, &[0, 0]].concat();
+    peer.send(&words(&header), None);
+    while peer.got.is_empty() && !peer.over {
+        peer.look(10 * SECOND);
+    }
+    let reply = peer.got.pop_front().unwrap();
+    (u32::from_be_bytes(*reply[32..].first_chunk().unwrap()), reply.len() - 4 * (13 + 6 + 1))
+}
+
+/// RFC 8166 section 8.2.2.3: results that RPCSEC_GSS covers are not reduced.
+#[test]
+fn protected_results_are_not_reduced_even_if_the_call_was_taken_out_of_its_request() {
+    const INTEGRITY: u32 = 2;
+    for takes in [false, true] {
+        let fabric = Fabric::new();
+        let [here, there] = adapters(&fabric);
+        let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+        let stopping = Stopping(server.stopper());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                server.serve(&|mut request: Request<Adapter>| {
+                    let message = if takes { request.take_message() } else { Vec::new() };
+                    assert_eq!((message.is_empty(), request.message().is_empty()), (!takes, takes));
+                    let reply = request.accept();
+                    reply.push(&600_u32.to_be_bytes());
+                    reply.push_item(vec![7; 600]);
+                    request.answer().unwrap();
+                })
+            });
+            let stopping = stopping;
+            let mut peer = Peer::connect(&here, &[]);
+            assert_eq!(result_of_gss(&mut peer, 1), (600, 0), "not protected, taken: {takes}");
+            assert_eq!(result_of_gss(&mut peer, INTEGRITY), (0, 600), "protected, taken: {takes}");
+            drop(stopping);
+        });
+    }
+}

@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const fn procedure(self) -> u32 {
+    pub(crate) const fn procedure(self) -> u32 {
         match self {
             Self::Null => 0,
             Self::Read(_) => 1,

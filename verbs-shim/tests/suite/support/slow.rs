@@ -1,6 +1,7 @@
 //! An adapter that takes as long for memory and for the end of a connection as a test wants, and knows which threads asked.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -201,9 +202,15 @@ impl Verbs for Slow {
         self.adapter.domain()
     }
 
-    fn register(&self, domain: &Domain, buffer: Vec<u8>, access: Access) -> Result<SlowRegion, NotRegistered> {
+    fn register_part(
+        &self,
+        domain: &Domain,
+        buffer: Vec<u8>,
+        part: Range<usize>,
+        access: Access,
+    ) -> Result<SlowRegion, NotRegistered> {
         self.gate.pass(Act::Register);
-        let region = Some(self.adapter.register(domain, buffer, access)?);
+        let region = Some(self.adapter.register_part(domain, buffer, part, access)?);
         Ok(SlowRegion { region, gate: Arc::clone(&self.gate) })
     }
 

@@ -55,23 +55,35 @@ struct Icrc {
     right: u32,
 }
 
+/// The VCRC after a packet, and the one that belongs there.
+struct Vcrc {
+    found: u16,
+    right: u16,
+}
+
 /// The checks of a packet.
 struct Checks {
     icrc: Icrc,
-    vcrc: Option<bool>,
+    vcrc: Option<Vcrc>,
 }
 
 /// Checks the packet in `frame`; none if it holds no complete InfiniBand packet.
 #[must_use]
 pub fn verify_crc(frame: &Frame<'_>) -> Option<CrcVerdict> {
     let Checks { icrc, vcrc } = checks(frame)?;
-    Some(CrcVerdict { icrc: icrc.found == icrc.right, vcrc })
+    Some(CrcVerdict { icrc: icrc.found == icrc.right, vcrc: vcrc.map(|vcrc| vcrc.found == vcrc.right) })
 }
 
 /// The ICRC that belongs to the packet in `frame`; none if it holds no complete InfiniBand packet.
 #[cfg(feature = "anonymize")]
 pub(crate) fn right_icrc(frame: &Frame<'_>) -> Option<u32> {
     Some(checks(frame)?.icrc.right)
+}
+
+/// The VCRC that belongs after the packet in `frame`; none if the frame has no room for one.
+#[cfg(feature = "anonymize")]
+pub(crate) fn right_vcrc(frame: &Frame<'_>) -> Option<u16> {
+    Some(checks(frame)?.vcrc?.right)
 }
 
 fn checks(frame: &Frame<'_>) -> Option<Checks> {
@@ -167,7 +179,8 @@ fn infiniband(octets: &[u8]) -> Option<Checks> {
         }
     };
     let (covered, rest) = octets.split_at_checked(lrh.header.len() + lrh.payload_length)?;
-    let vcrc = rest.first_chunk::<VCRC_LEN>().map(|vcrc| VCRC.checksum(covered) == u16::from_le_bytes(*vcrc));
+    let vcrc = rest.first_chunk::<VCRC_LEN>();
+    let vcrc = vcrc.map(|found| Vcrc { found: u16::from_le_bytes(*found), right: VCRC.checksum(covered) });
     Some(Checks { icrc, vcrc })
 }
 

@@ -20,6 +20,11 @@ const REMEMBERED: usize = 4096;
 const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 /// Prefix of GIDs that map an IPv4 address.
 const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
+/// Stands before a LID, which is replaced like the end of an address.
+const BEFORE_LID: [u8; 14] = *b"InfiniBand LID";
+/// The first LID of a multicast group, and the one that every port accepts (InfiniBand Architecture section 4.1.3).
+const MULTICAST_LID: u16 = 0xc000;
+const PERMISSIVE_LID: u16 = 0xffff;
 
 /// A secret from which all replacements follow. The same key makes the same replacements in every capture.
 #[derive(Clone)]
@@ -140,6 +145,26 @@ impl Replacer {
         }
     }
 
+    /// The replacement of an InfiniBand local identifier: unicast for unicast, a group for a group, and each for only one. Zero
+    /// and the permissive one, which name no port, stay.
+    pub(super) fn lid(&mut self, lid: u16) -> u16 {
+        if lid == 0 || lid == PERMISSIVE_LID {
+            return lid;
+        }
+        let mut replaced = lid;
+        // Replacing is one-to-one, so repeating it comes back to `lid` at the latest.
+        loop {
+            let mut address = [0; 16];
+            let octets = BEFORE_LID.into_iter().chain(replaced.to_be_bytes());
+            address.iter_mut().zip(octets).for_each(|(to, from)| *to = from);
+            let [.., high, low] = self.address(address, 16);
+            replaced = u16::from_be_bytes([high, low]);
+            if is_group(replaced) == is_group(lid) && replaced != 0 && replaced != PERMISSIVE_LID {
+                return replaced;
+            }
+        }
+    }
+
     /// The replacement of a MAC address: a locally administered one. Groups stay groups.
     pub(super) fn mac_address(&self, address: [u8; 6]) -> [u8; 6] {
         if address == [0xff; 6] || address == [0; 6] {
@@ -193,6 +218,10 @@ impl Replacer {
     }
 }
 
+const fn is_group(lid: u16) -> bool {
+    lid >= MULTICAST_LID
+}
+
 impl fmt::Debug for Replacer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Replacer").finish_non_exhaustive()
@@ -233,6 +262,21 @@ mod tests {
             let (replaced, other_replaced) = (replacer.ipv6(one), replacer.ipv6(other));
             assert_eq!(common(replaced, other_replaced), common(one, other));
         }
+    }
+
+    #[test]
+    fn each_lid_has_a_replacement_of_its_own_of_the_same_kind() {
+        let mut replacer = Replacer::new(&Key::new([7; LEN]));
+        let mut seen = std::collections::HashSet::new();
+        let mut same = 0;
+        for lid in 0..=u16::MAX {
+            let replaced = replacer.lid(lid);
+            assert!(seen.insert(replaced), "{lid}");
+            assert_eq!(is_group(replaced), is_group(lid));
+            same += u32::from(replaced == lid);
+        }
+        assert_eq!((replacer.lid(0), replacer.lid(PERMISSIVE_LID)), (0, PERMISSIVE_LID));
+        assert!(same < 20, "{same}");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! The offsets below count from the first octet of the MAD.
 
 use super::key::Replacer;
+use super::network::lids;
 use super::octets::{keep, keep_private_data, put};
 use crate::carrier::connection::service_port;
 
@@ -49,8 +50,9 @@ fn request(from: &[u8], to: &mut [u8], replacer: &mut Replacer) -> Option<()> {
     service_port(service)?;
     keep(from, to, 28..40);
     identifier(from, to, 40, replacer);
-    // Queue pair, sequence number, MTU, LIDs; not the Q_Key before them.
-    keep(from, to, 56..80);
+    // Queue pair, sequence number, MTU; not the Q_Key before them.
+    keep(from, to, 56..76);
+    lids(from, to, [76, 78], replacer)?;
     for at in [80, 96] {
         gid(from, to, at, replacer);
     }

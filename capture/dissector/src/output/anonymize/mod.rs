@@ -5,14 +5,15 @@
 //! frame ── FrameLayout ──→ held ──→ rewritten ──→ file
 //! Send, chunk ── message ──→ replacement for the data in its packets or FPDUs
 //! ```
-//! A copy of a frame begins as zeros, and what is understood is written into it: `network.rs` for Ethernet and IP, `packet.rs` and
-//! `management.rs` for InfiniBand, `segment.rs` for TCP, `fpdu.rs` and `streams.rs` for iWARP in it. The data of a packet stays zero
+//! A frame is its innermost packet (`bare.rs`). Its copy begins as zeros, and what is understood is written into it: `network.rs`
+//! for Ethernet, InfiniBand's link layer and IP, `packet.rs` and `management.rs` for InfiniBand packets, `segment.rs` for TCP, `fpdu.rs` and `streams.rs` for iWARP in it. The data of a packet stays zero
 //! unless a message is found in it: then `message.rs` keeps its structure, and replaces the values in it. So whatever is not
 //! understood, or becomes known too late, is overwritten, and never passed through.
 //!
 //! A message is known when its last packet is, and one in chunks when its RPC is over. So frames are held, up to 65,536 of them
 //! and 64 MiB.
 
+mod bare;
 mod bounds;
 mod fpdu;
 mod key;
@@ -43,6 +44,7 @@ use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
 use crate::rpc::placement::{FramePlacement, PlacedPart};
 use crate::rpc::transaction::Transaction;
+use bare::{BareFrame, ETHERNET};
 use bounds::{HELD_FRAMES, HELD_OCTETS, REMEMBERED};
 pub use key::Key;
 use key::Replacer;
@@ -59,18 +61,18 @@ use streams::{StreamEnds, Streams};
 ///
 /// let mut capture = Capture::from_paths(["examples/nfs.pcap"]);
 /// let (mut file, mut dissector) = (Vec::new(), Dissector::new(config()));
-/// let mut anonymizer = Anonymizer::new(&mut file, &Key::random()?)?;
+/// let mut anonymizer = Anonymizer::new(&mut file, &Key::random()?);
 /// while let Some(frame) = capture.next() {
 ///     let frame = frame?;
 ///     anonymizer.frame(&frame)?;
 ///     dissector.frame(&frame);
 ///     while let Some(event) = dissector.event() {
-///         anonymizer.event(&event)?;
+///         anonymizer.event(&event);
 ///     }
 /// }
 /// dissector.finish();
 /// while let Some(event) = dissector.event() {
-///     anonymizer.event(&event)?;
+///     anonymizer.event(&event);
 /// }
 /// let anonymized = anonymizer.finish()?;
 /// // The others are ICMPv6 and ARP.
@@ -102,7 +104,9 @@ pub struct Anonymizer<W: Write> {
 
 #[derive(Debug)]
 enum WrittenFile<W: Write> {
-    Pcap(PcapFile<W>),
+    /// A pcap file to which nothing has been written: the first frame says its link type. `None` after an error.
+    Begun(Option<W>),
+    Pcap(LinkType, PcapFile<W>),
     Pcapng(PcapngFile<W>),
 }
 
@@ -170,12 +174,9 @@ pub fn config() -> Config {
 }
 
 impl<W: Write> Anonymizer<W> {
-    /// Starts a pcap file.
-    ///
-    /// # Errors
-    /// The file cannot be written.
-    pub fn new(write: W, key: &Key) -> io::Result<Self> {
-        Ok(Self::writing(WrittenFile::Pcap(PcapFile::new(write)?), key))
+    /// Starts a pcap file, which holds either Ethernet or InfiniBand.
+    pub fn new(write: W, key: &Key) -> Self {
+        Self::writing(WrittenFile::Begun(Some(write)), key)
     }
 
     /// Starts a pcapng file.
@@ -207,16 +208,12 @@ impl<W: Write> Anonymizer<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn frame(&mut self, frame: &Frame<'_>) -> io::Result<()> {
-        self.octets += frame.data.len();
-        self.held.push_back(UnreadFrame {
-            number: frame.number,
-            time: frame.time,
-            link: frame.link,
-            octets: frame.data.to_vec(),
-            length: frame.length,
-            layout: FrameLayout::of(frame).ok_or_else(|| NotUnderstood::of(frame)),
-            data: None,
-        });
+        let BareFrame { link, octets, length } = BareFrame::of(frame);
+        let bare = Frame { link, data: &octets, length, ..*frame };
+        let layout = FrameLayout::of(&bare).ok_or_else(|| NotUnderstood::of(frame));
+        self.octets += octets.len();
+        let (number, time, octets) = (frame.number, frame.time, octets.into_owned());
+        self.held.push_back(UnreadFrame { number, time, link, octets, length, layout, data: None });
         while self.held.len() > HELD_FRAMES || (self.octets > HELD_OCTETS && self.held.len() > 1) {
             self.write_oldest()?;
         }
@@ -224,15 +221,12 @@ impl<W: Write> Anonymizer<W> {
     }
 
     /// Takes what was found in the frames.
-    ///
-    /// # Errors
-    /// A connection whose link layer is not supported: its messages would be missing from the copy.
-    pub fn event(&mut self, event: &Event) -> io::Result<()> {
+    pub fn event(&mut self, event: &Event) {
         match event {
-            Event::Opened(opened) => self.connection(opened.number, &opened.connection)?,
+            Event::Opened(opened) => self.connection(opened.number, &opened.connection),
             Event::Connection(report) => {
                 if let Some(number) = report.number {
-                    self.connection(number, &report.connection)?;
+                    self.connection(number, &report.connection);
                 }
             }
             Event::Framed(framed) => self.streams.add(framed),
@@ -241,17 +235,12 @@ impl<W: Write> Anonymizer<W> {
             Event::Transaction(transaction) => self.transaction(transaction),
             _ => {}
         }
-        Ok(())
     }
 
-    fn connection(&mut self, number: u32, connection: &Connection) -> io::Result<()> {
-        if connection.carrier == Carrier::InfiniBand {
-            let text = "InfiniBand without Ethernet cannot be anonymized yet: the copy would lack all messages of these connections";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
-        }
+    fn connection(&mut self, number: u32, connection: &Connection) {
         if connection.carrier == Carrier::Iwarp {
             self.streams.open(number, connection.key, connection.ends);
-            return Ok(());
+            return;
         }
         let ends = [connection.ends.active, connection.ends.passive];
         for end in ends {
@@ -263,7 +252,6 @@ impl<W: Write> Anonymizer<W> {
         }
         let [active, passive] = ends.map(|end| end.address);
         self.pair(active, passive);
-        Ok(())
     }
 
     fn pair(&mut self, one: Address, other: Address) {
@@ -390,10 +378,7 @@ impl<W: Write> Anonymizer<W> {
         while !self.held.is_empty() {
             self.write_oldest()?;
         }
-        match self.file {
-            WrittenFile::Pcap(file) => file.finish()?,
-            WrittenFile::Pcapng(file) => file.finish()?,
-        }
+        self.file.finish()?;
         Ok(self.anonymized)
     }
 
@@ -416,10 +401,7 @@ impl<W: Write> Anonymizer<W> {
         let UnreadFrame { time, link, length, .. } = held;
         let frame = WrittenFrame { time, link, data: Cow::Owned(copy), length };
         self.anonymized.frames += 1;
-        match &mut self.file {
-            WrittenFile::Pcap(file) => file.frame(frame),
-            WrittenFile::Pcapng(file) => file.frame(frame, core::iter::empty()),
-        }
+        self.file.frame(frame)
     }
 
     /// The copy of a frame with an InfiniBand packet. `None` if it belongs to no RPC-over-RDMA connection.
@@ -438,7 +420,6 @@ impl<W: Write> Anonymizer<W> {
         layout.rewrite(&held.frame(), &data, &mut self.replacer)
     }
 
-    /// The copy of a frame with a TCP segment. `None` if it belongs to no RPC-over-RDMA connection.
     /// Returns true if the copy lacks something because the headers of a frame were not understood.
     fn is_lacking(&self, content: NotUnderstood) -> bool {
         match content {
@@ -448,9 +429,37 @@ impl<W: Write> Anonymizer<W> {
         }
     }
 
+    /// The copy of a frame with a TCP segment. `None` if it belongs to no RPC-over-RDMA connection.
     fn segment(&mut self, held: &UnreadFrame, layout: &SegmentLayout) -> Option<Vec<u8>> {
         let data = self.streams.copy(layout, held.data().unwrap_or_default())?;
         layout.rewrite(&held.frame(), &data, &mut self.replacer)
+    }
+}
+
+impl<W: Write> WrittenFile<W> {
+    fn frame(&mut self, frame: WrittenFrame<'_>) -> io::Result<()> {
+        if let Self::Begun(write) = self
+            && let Some(write) = write.take()
+        {
+            *self = Self::Pcap(frame.link, PcapFile::of(frame.link, write)?);
+        }
+        match self {
+            Self::Pcap(link, file) if *link == frame.link => file.frame(frame),
+            Self::Pcap(..) => {
+                let text = "a pcap file holds either Ethernet or InfiniBand, and the capture has both: write pcapng";
+                Err(io::Error::new(io::ErrorKind::Unsupported, text))
+            }
+            Self::Pcapng(file) => file.frame(frame, core::iter::empty()),
+            Self::Begun(_) => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Begun(write) => write.map_or(Ok(()), |write| PcapFile::of(ETHERNET, write)?.finish()),
+            Self::Pcap(_, file) => file.finish(),
+            Self::Pcapng(file) => file.finish(),
+        }
     }
 }
 

@@ -1,23 +1,34 @@
-//! The Ethernet and network layers of a frame: their offsets, and their copy with other addresses.
+//! The link and network layers of a frame: their offsets, and their copy with other addresses.
 
+use super::bare::{ETHERNET, INFINIBAND};
 use super::key::Replacer;
 use super::octets::{keep, put};
-use crate::file::{Frame, LinkType};
-use crate::link::{self, Network};
+use crate::file::Frame;
+use crate::link::{self, Lrh, Network, NextHeader};
 
-const ETHERNET: LinkType = LinkType(1);
 const MAC: usize = 6;
 const IPV4: usize = 20;
 /// An IPv6 header, and a Global Route Header.
 const IPV6: usize = 40;
+/// A Local Route Header.
+const LRH: usize = 8;
 /// The most VLAN tags of a frame.
 const TAGS: usize = 4;
 
-/// Offset of the network layer in an Ethernet frame, and its kind.
+/// Offset of the network layer in a frame, and its kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NetworkLayout {
+    link: LinkKind,
     at: usize,
     pub(super) kind: NetworkKind,
+}
+
+/// Kind of link layer.
+#[derive(Clone, Copy, Debug)]
+enum LinkKind {
+    Ethernet,
+    /// A Local Route Header.
+    InfiniBand,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,14 +36,21 @@ pub(super) enum NetworkKind {
     Ipv4,
     Ipv6,
     Grh,
+    /// Nothing between the Local Route Header and the transport.
+    Absent,
 }
 
 impl NetworkLayout {
-    /// Finds the network layer; `None` if the frame is not Ethernet, or its network layer is none of these.
+    /// Finds the network layer; `None` if the frame is neither Ethernet nor InfiniBand, or its network layer is none of these.
     pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
-        if frame.link != ETHERNET {
-            return None;
+        match frame.link {
+            ETHERNET => Self::in_ethernet(frame),
+            INFINIBAND => Self::in_infiniband(frame.data),
+            _ => None,
         }
+    }
+
+    fn in_ethernet(frame: &Frame<'_>) -> Option<Self> {
         let (octets, kind) = match link::network(frame) {
             // Without options.
             Network::Ipv4(octets @ [0x45, ..]) => (octets, NetworkKind::Ipv4),
@@ -41,7 +59,16 @@ impl NetworkLayout {
             _ => return None,
         };
         let at = frame.data.len() - octets.len();
-        (at <= 2 * MAC + 4 * TAGS + 2).then_some(Self { at, kind })
+        (at <= 2 * MAC + 4 * TAGS + 2).then_some(Self { link: LinkKind::Ethernet, at, kind })
+    }
+
+    fn in_infiniband(octets: &[u8]) -> Option<Self> {
+        let kind = match Lrh::decode(octets).ok()?.next_header {
+            NextHeader::Grh => NetworkKind::Grh,
+            NextHeader::Bth => NetworkKind::Absent,
+            NextHeader::Raw => return None,
+        };
+        Some(Self { link: LinkKind::InfiniBand, at: LRH, kind })
     }
 
     /// Offset of the first octet after the network header. IPv6 is taken to have no extension headers.
@@ -50,17 +77,31 @@ impl NetworkLayout {
             + match self.kind {
                 NetworkKind::Ipv4 => IPV4,
                 NetworkKind::Ipv6 | NetworkKind::Grh => IPV6,
+                NetworkKind::Absent => 0,
             }
+    }
+
+    /// Returns `true` for IPv4 and IPv6.
+    pub(super) const fn is_ip(self) -> bool {
+        matches!(self.kind, NetworkKind::Ipv4 | NetworkKind::Ipv6)
     }
 
     /// Writes both layers into zeros, without the checksum of IPv4.
     pub(super) fn rewrite(self, from: &[u8], to: &mut [u8], replacer: &mut Replacer) -> Option<()> {
-        for at in [0, MAC] {
-            let address: [u8; MAC] = *from.get(at..)?.first_chunk()?;
-            put(to, at, &replacer.mac_address(address));
+        match self.link {
+            LinkKind::Ethernet => {
+                for at in [0, MAC] {
+                    let address: [u8; MAC] = *from.get(at..)?.first_chunk()?;
+                    put(to, at, &replacer.mac_address(address));
+                }
+                // Tags, and the ethertype.
+                keep(from, to, 2 * MAC..self.at);
+            }
+            LinkKind::InfiniBand => {
+                keep(from, to, 0..LRH);
+                lids(from, to, [2, 6], replacer)?;
+            }
         }
-        // Tags, and the ethertype.
-        keep(from, to, 2 * MAC..self.at);
         let at = self.at;
         match self.kind {
             NetworkKind::Ipv4 => {
@@ -76,6 +117,7 @@ impl NetworkLayout {
                     put(to, at, &replacer.ipv6(*from.get(at..)?.first_chunk()?));
                 }
             }
+            NetworkKind::Absent => {}
         }
         Some(())
     }
@@ -98,6 +140,15 @@ impl NetworkLayout {
         let start = self.end();
         Some(sum(octets.get(start..start.checked_add(length)?)?, u32::from(pseudo)))
     }
+}
+
+/// Writes the replacements of two LIDs.
+pub(super) fn lids(from: &[u8], to: &mut [u8], places: [usize; 2], replacer: &mut Replacer) -> Option<()> {
+    for at in places {
+        let lid = u16::from_be_bytes(*from.get(at..)?.first_chunk()?);
+        put(to, at, &replacer.lid(lid).to_be_bytes());
+    }
+    Some(())
 }
 
 /// Writes the checksum at `at`. `sum_of` adds up what it covers, including itself.

@@ -6,12 +6,12 @@ use core::ops::Range;
 
 use super::key::Replacer;
 use super::management;
-use super::network::{NetworkKind, NetworkLayout, checksum};
+use super::network::{NetworkLayout, checksum};
 use super::octets::{keep, put};
-use crate::carrier::infiniband::crc::{right_icrc, verify_crc};
+use crate::carrier::infiniband::crc::{CrcVerdict, right_icrc, right_vcrc, verify_crc};
 use crate::carrier::infiniband::transport::{self, PacketKind, Transport};
 use crate::file::Frame;
-use crate::link::{self, Address, Content};
+use crate::link::{self, Address, Content, ICRC_LEN};
 
 const UDP: usize = 8;
 const UDP_PROTOCOL: u8 = 17;
@@ -46,7 +46,7 @@ impl PacketLayout {
     pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
         let Content::InfiniBand(packet) = link::decode(frame) else { return None };
         let network = NetworkLayout::of(frame)?;
-        let transport = network.end() + if network.kind == NetworkKind::Grh { 0 } else { UDP };
+        let transport = network.end() + if network.is_ip() { UDP } else { 0 };
         // Nothing else is in between: an encapsulation, an extension header.
         if !core::ptr::eq(frame.data.get(transport..)?.as_ptr(), packet.octets.as_ptr()) {
             return None;
@@ -83,7 +83,7 @@ impl PacketLayout {
         let from = frame.data;
         let mut to = vec![0; from.len()];
         self.network.rewrite(from, &mut to, replacer)?;
-        if self.network.kind != NetworkKind::Grh {
+        if self.network.is_ip() {
             // The checksums come last.
             keep(from, &mut to, self.transport - UDP..self.transport - 2);
         }
@@ -106,13 +106,11 @@ impl PacketLayout {
     fn checksums(&self, frame: &Frame<'_>, to: &mut [u8]) {
         // The ICRC does not cover the checksums of IP and UDP, and these cover the ICRC.
         let icrc = self.transport + self.transport_length;
-        if let Some(verdict) = verify_crc(frame)
-            && let Some(right) = right_icrc(&Frame { data: to, ..*frame })
-        {
-            put(to, icrc, &(if verdict.icrc { right } else { !right }).to_le_bytes());
+        if let Some(verdict) = verify_crc(frame) {
+            crcs(verdict, frame, to, icrc);
         }
         self.network.header_checksum(frame.data, to);
-        if self.network.kind != NetworkKind::Grh {
+        if self.network.is_ip() {
             checksum(frame.data, to, self.transport - 2, |octets| self.udp_sum(octets));
         }
     }
@@ -120,5 +118,16 @@ impl PacketLayout {
     fn udp_sum(&self, octets: &[u8]) -> Option<u16> {
         let length = octets.get(self.transport - UDP + 4..)?.first_chunk().map(|length| u16::from_be_bytes(*length))?;
         self.network.transport_sum(octets, UDP_PROTOCOL, usize::from(length))
+    }
+}
+
+/// Writes the ICRC at `at`, and the VCRC after it if the frame has one: right if they were, and wrong if they were wrong.
+fn crcs(CrcVerdict { icrc, vcrc }: CrcVerdict, frame: &Frame<'_>, to: &mut [u8], at: usize) {
+    if let Some(right) = right_icrc(&Frame { data: to, ..*frame }) {
+        put(to, at, &(if icrc { right } else { !right }).to_le_bytes());
+    }
+    // It covers the ICRC.
+    if let Some((is_right, right)) = vcrc.zip(right_vcrc(&Frame { data: to, ..*frame })) {
+        put(to, at + ICRC_LEN, &(if is_right { right } else { !right }).to_le_bytes());
     }
 }

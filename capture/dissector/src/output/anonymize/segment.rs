@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::key::Replacer;
-use super::network::{NetworkKind, NetworkLayout, checksum};
+use super::network::{NetworkLayout, checksum};
 use super::octets::keep;
 use crate::file::Frame;
 use crate::link::{self, Address, Content};
@@ -41,7 +41,7 @@ impl SegmentLayout {
     /// Finds the parts of a frame; `None` if not all of its headers are understood.
     pub(super) fn of(frame: &Frame<'_>) -> Option<Self> {
         let Content::Tcp(segment) = link::decode(frame) else { return None };
-        let network = NetworkLayout::of(frame).filter(|network| network.kind != NetworkKind::Grh)?;
+        let network = NetworkLayout::of(frame).filter(|network| network.is_ip())?;
         let start = network.end();
         let words = *frame.data.get(start + 12)? >> 4;
         let header = start..start + usize::from(words) * 4;

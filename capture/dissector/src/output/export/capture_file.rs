@@ -32,7 +32,7 @@ pub(in crate::output) struct WrittenFrame<'a> {
     pub(in crate::output) length: u32,
 }
 
-/// A pcap file of Ethernet frames.
+/// A pcap file of frames of one link type.
 #[derive(Debug)]
 pub(in crate::output) struct PcapFile<W: Write>(PcapWriter<W>);
 
@@ -47,11 +47,16 @@ pub(in crate::output) struct PcapngFile<W: Write> {
 }
 
 impl<W: Write> PcapFile<W> {
-    /// Starts a file.
+    /// Starts a file of Ethernet frames.
     pub(in crate::output) fn new(write: W) -> io::Result<Self> {
+        Self::of(LinkType(1), write)
+    }
+
+    /// Starts a file of frames of a link type.
+    pub(in crate::output) fn of(link: LinkType, write: W) -> io::Result<Self> {
         let header = PcapHeader {
             snaplen: SNAPLEN,
-            datalink: DataLink::ETHERNET,
+            datalink: DataLink::from(u32::from(link.0)),
             ts_resolution: TsResolution::NanoSecond,
             ..PcapHeader::default()
         };

@@ -1,0 +1,90 @@
+//! Keeps many connections to a server, of which one in a hundred makes NULL calls, and prints what that costs.
+//!
+//! ```sh
+//! many 192.0.2.1:20049 1000 20 connected      # 1,000 connections, calls for 20 seconds; makes the file `connected` before these
+//! ```
+
+use std::net::SocketAddr;
+use std::process::ExitCode;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use rpcrdma_verbs::rdma::{Device, raise_descriptor_limit};
+use rpcrdma_verbs::{Call, Client, Settings};
+
+/// NFSv3, whose NULL every server of ours answers.
+const PROGRAM: (u32, u32) = (100_003, 3);
+/// One connection of this many makes calls.
+const BUSY: usize = 100;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let done = match &*arguments {
+        [address, count, seconds, connected] => run(address, count, seconds, connected),
+        _ => Err("usage: many ADDRESS:PORT CONNECTIONS SECONDS FILE".to_owned()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failed) => {
+            eprintln!("many: {failed}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn parse<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error| format!("{text}: {error}"))
+}
+
+fn run(address: &str, count: &str, seconds: &str, connected: &str) -> Result<(), String> {
+    let (address, count, seconds): (SocketAddr, usize, u64) = (parse(address)?, parse(count)?, parse(seconds)?);
+    let failed = |error: rpcrdma_verbs::Error| error.to_string();
+    raise_descriptor_limit(count).map_err(failed)?;
+    let device = Device::towards(address).map_err(failed)?;
+    let settings = Settings::client().to_builder().calls(1).build().map_err(|error| error.to_string())?;
+    let before = resident()?;
+    let began = Instant::now();
+    let clients = (0..count).map(|number| {
+        let client = Client::connect(&device, address, &settings);
+        client.map_err(|error| format!("connection {number}: {error}"))
+    });
+    let clients = clients.collect::<Result<Vec<_>, _>>()?;
+    let each = (resident()? - before) / count.max(1);
+    let descriptors = fs::read_dir("/proc/self/fd").map_err(|error| error.to_string())?.count();
+    println!("{count} connections in {:.0?}: {each} KiB each, {descriptors} descriptors", began.elapsed());
+    fs::write(connected, "").map_err(|error| format!("{connected}: {error}"))?;
+    let busy: Vec<_> = clients.iter().step_by(BUSY).collect();
+    let made = thread::scope(|scope| {
+        let calling = |client| scope.spawn(move || calls(client, Duration::from_secs(seconds)));
+        let threads: Vec<_> = busy.iter().map(|client| calling(*client)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or(Err("a panic".to_owned())))
+            .collect::<Result<Vec<_>, _>>()
+    })?;
+    let mut times: Vec<_> = made.concat();
+    times.sort_unstable();
+    let median = times.get(times.len() / 2).ok_or("no call was answered")?;
+    println!("{} connections of them made {} calls in {seconds} s, median {median:.0?}", busy.len(), times.len());
+    Ok(())
+}
+
+/// Makes calls, one after the other. Returns the time that each took.
+fn calls(client: &Client<Device>, longest: Duration) -> Result<Vec<Duration>, String> {
+    let (began, mut times) = (Instant::now(), Vec::new());
+    let mut call = Call::rpc(PROGRAM.0, PROGRAM.1, 0);
+    while began.elapsed() < longest {
+        let begins = Instant::now();
+        client.call(&mut call).map_err(|error| error.to_string())?;
+        times.push(begins.elapsed());
+    }
+    Ok(times)
+}
+
+/// Resident memory of this process in KiB.
+fn resident() -> Result<usize, String> {
+    let status = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
+    parse(line.trim().trim_end_matches(" kB"))
+}
