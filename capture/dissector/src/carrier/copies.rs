@@ -11,7 +11,7 @@
 
 use core::hash::{BuildHasher, Hasher};
 
-use foldhash::fast::RandomState;
+use foldhash::fast::FixedState;
 
 use super::operation::Side;
 use super::recovery::SILENCE;
@@ -29,7 +29,8 @@ const ENOUGH: u32 = 4;
 /// The packets that were captured last, of all connections.
 #[derive(Debug, Default)]
 pub(super) struct RecentPackets {
-    state: RandomState,
+    /// Always the same, so that a capture gives the same answers each time.
+    state: FixedState,
     sets: Vec<[RecentPacket; OF_SET]>,
 }
 
