@@ -16,8 +16,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use items::{places, put, whole};
-use records::MAX_MESSAGE;
 use rpcrdma::rpc::{MessageType, RpcCall, RpcReply};
 use rpcrdma_dissector::nfs::{self, Procedure, Reduced};
 use rpcrdma_verbs::{Call, Client, Connection, Ended, Provider, Request, Service, Settings, Stream, WeakConnection};
@@ -26,6 +24,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
+
+use crate::items::{places, put, whole};
+use crate::records::MAX_MESSAGE;
 
 /// Maximum length of a reply over RDMA without data and listings, in octets.
 const MAX_REPLY: u32 = 2048;

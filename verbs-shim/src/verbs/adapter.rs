@@ -287,7 +287,7 @@ pub trait Verbs {
     /// part alone: neither side has access to the rest. [`deregister`](Self::deregister) returns the whole buffer.
     ///
     /// # Errors
-    /// Those of [`register`](Self::register); [`Error::Range`] if the part is not in the buffer, or if it is empty and the
+    /// The errors of [`register`](Self::register); [`Error::Range`] if the part is not in the buffer, or if it is empty and the
     /// buffer is not.
     fn register_part(
         &self,
