@@ -13,27 +13,18 @@ use serde_json::Value;
 
 use crate::command::{run, stderr, stdout};
 use crate::common::{big, up};
-use crate::transcode::{
-    self, ETHERNET, Encapsulation, Erf, INFINIBAND, Mpa, Padding, Pcap, Pcapng, ROCE_CAPTURES, Record,
-};
+use crate::transcode::{self, ETHERNET, Encapsulation, Erf, INFINIBAND, Mpa, Padding, Pcap, Pcapng, Record};
 
 const ETHERNET_HEADER: usize = 14;
 /// A Local Route Header.
 const LRH: usize = 8;
 const KEY: [u8; 32] = *b"a key that is no secret at all..";
-/// Captures of our own programs that are not among the others.
+/// Captures of our own programs, whose offsets are random, besides `delays` and others of a network.
 const MORE: [&str; 5] = ["held", "hangs", "lost", "network_requester", "network_responder"];
-const IWARP: [&str; 6] = [
-    "iwarp_nfs41",
-    "iwarp_nfs3_lossy",
-    "iwarp_held",
-    "iwarp_lost",
-    "iwarp_network_requester",
-    "iwarp_network_responder",
-];
 
-fn captures() -> impl Iterator<Item = &'static str> {
-    ROCE_CAPTURES.into_iter().filter(|name| *name != "perftest").chain(MORE).chain(IWARP)
+/// All captures with RPC-over-RDMA.
+fn captures() -> impl Iterator<Item = String> {
+    transcode::shipped().into_iter().filter(|name| !["perftest", "situations/no_rpc"].contains(&name.as_str()))
 }
 
 fn frame(number: u64, record: &Record) -> Frame<'_> {
@@ -219,8 +210,8 @@ fn assert_same_of(pairs: &[(Record, Record)], name: &str, clean: impl Fn(&mut Va
 
 #[test]
 fn the_commands_say_the_same_of_a_copy() {
-    for name in captures() {
-        assert_same(&transcode::capture(name), name);
+    for name in whole() {
+        assert_same(&transcode::capture(&name), &name);
     }
 }
 
@@ -368,7 +359,7 @@ fn assert_nothing_remains(records: &[Record], name: &str) {
 #[test]
 fn nothing_confidential_stays_where_it_stood() {
     for name in captures() {
-        assert_nothing_remains(&transcode::capture(name), name);
+        assert_nothing_remains(&transcode::capture(&name), &name);
     }
 }
 
@@ -560,16 +551,22 @@ fn comments_are_gone() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-fn roce_captures() -> impl Iterator<Item = &'static str> {
-    captures().filter(|name| !name.starts_with("iwarp"))
+/// Captures whose copies say the same. A reply that the responder gives as a Read chunk is overwritten, and so is a message of
+/// version 2 in several Sends.
+fn whole() -> impl Iterator<Item = String> {
+    captures().filter(|name| name != "situations/reply_provided_and_read" && !name.starts_with("situations/v2_"))
+}
+
+fn roce_captures() -> impl Iterator<Item = String> {
+    captures().filter(|name| !name.contains("iwarp"))
 }
 
 #[test]
 fn the_commands_say_the_same_of_infiniband() {
-    for name in roce_captures() {
-        let records = transcode::capture(name);
+    for name in whole().filter(|name| !name.contains("iwarp")) {
+        let records = transcode::capture(&name);
         for with_grh in [false, true] {
-            assert_same(&transcode::to_infiniband(&records, with_grh), name);
+            assert_same(&transcode::to_infiniband(&records, with_grh), &name);
         }
     }
 }
@@ -577,12 +574,12 @@ fn the_commands_say_the_same_of_infiniband() {
 #[test]
 fn nothing_confidential_stays_in_infiniband() {
     for name in roce_captures() {
-        let records = transcode::capture(name);
+        let records = transcode::capture(&name);
         for with_grh in [false, true] {
             let records = transcode::to_infiniband(&records, with_grh);
-            assert_nothing_remains(&records, name);
+            assert_nothing_remains(&records, &name);
             for octets in [90, 150, 300] {
-                assert_nothing_remains(&transcode::cut(&records, octets), name);
+                assert_nothing_remains(&transcode::cut(&records, octets), &name);
             }
         }
     }
@@ -631,8 +628,11 @@ fn at_other_layers(records: &[Record]) -> impl Iterator<Item = (String, Vec<Reco
 /// The copy of a frame is that of the bare frame, whose other tests are above, so nothing that is around it can be in it.
 #[test]
 fn of_other_link_layers_and_encapsulations_the_innermost_packet_is_copied() {
-    for name in captures() {
-        let records = transcode::capture(name);
+    // A tag belongs to the link layer, so it stays only in Ethernet. The checksums of IPv4 are zero in the situations of iWARP: IPv4
+    // in MPLS is known by them.
+    let is_apart = |name: &String| name == "situations/doubled_tagged" || name.starts_with("situations/iwarp_");
+    for name in captures().filter(|name| !is_apart(name)) {
+        let records = transcode::capture(&name);
         let (mut bare, counted) = anonymize(&records, KEY).unwrap();
         bare.iter_mut().for_each(|copy| copy.data[..12].fill(0));
         for (layer, records) in at_other_layers(&records) {
@@ -643,7 +643,8 @@ fn of_other_link_layers_and_encapsulations_the_innermost_packet_is_copied() {
             let most = if layer == "Snap" { outside } else { 0 };
             assert!(copies.iter().filter(|copy| has_addresses(copy)).count() <= most, "{layer} of {name}");
             copies.iter_mut().for_each(|copy| copy.data[..12].fill(0));
-            assert_eq!((anonymized.frames, anonymized.unknown), (counted.frames, 0), "{layer} of {name}");
+            let counts = [&anonymized, &counted].map(|counted| (counted.frames, counted.unknown));
+            assert_eq!(counts[0], counts[1], "{layer} of {name}");
             for (copy, bare) in copies.iter().zip(&bare) {
                 assert!(copy.data == bare.data && copy.time_ns == bare.time_ns, "{layer} of {name}");
             }
