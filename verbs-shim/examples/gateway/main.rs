@@ -25,8 +25,8 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 
-use crate::items::{places, put, whole};
-use crate::records::MAX_MESSAGE;
+use self::items::{places, put, whole};
+use self::records::MAX_MESSAGE;
 
 /// Maximum length of a reply over RDMA without data and listings, in octets.
 const MAX_REPLY: u32 = 2048;
