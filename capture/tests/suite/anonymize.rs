@@ -557,6 +557,21 @@ fn whole() -> impl Iterator<Item = String> {
     captures().filter(|name| name != "situations/reply_provided_and_read" && !name.starts_with("situations/v2_"))
 }
 
+#[test]
+fn what_is_overwritten_breaks_no_rule() {
+    for name in captures().filter(|name| name.starts_with("situations/v2_") || name.ends_with("provided_and_read")) {
+        let (pairs, folder) = (pairs(&transcode::capture(&name)), folder(&name));
+        let [expected, found] = [0, 1].map(|side| {
+            let path = folder.join(format!("{side}.pcap"));
+            write(pairs.iter().map(|pair| if side == 0 { pair.0.clone() } else { pair.1.clone() }), &path);
+            let broken = |record: &Value| Some((record["rule"].as_str()?.to_owned(), record["frame"].as_u64()?));
+            records("check", &path).iter().filter_map(broken).collect::<Vec<_>>()
+        });
+        assert_eq!(found, expected, "{name}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
 fn roce_captures() -> impl Iterator<Item = String> {
     captures().filter(|name| !name.contains("iwarp"))
 }

@@ -120,9 +120,10 @@ impl<Flow: Copy + Eq + Hash, Entry> Table<Flow, Entry> {
         keys
     }
 
-    /// The connection that holds the most.
+    /// The connection that holds the most; of several, always the same one.
     pub(super) fn largest(&mut self, held: impl Fn(&Entry) -> usize) -> Option<&mut Entry> {
-        self.rows.values_mut().map(|row| &mut row.entry).max_by_key(|entry| held(entry))
+        let largest = self.rows.iter_mut().max_by_key(|(key, row)| (held(&row.entry), **key));
+        largest.map(|(_, row)| &mut row.entry)
     }
 }
 

@@ -68,6 +68,10 @@ pub(super) fn send(message: &Message, replacer: &Replacer) -> Vec<u8> {
     keep(octets, &mut to, 0..header);
     let is_alone = message.earlier.is_none() && message.padding.as_ref().is_some_and(Vec::is_empty);
     if place != PayloadPlace::Inline || !is_alone {
+        // The beginning of a message in several Sends: its XID is that of the header.
+        if message.earlier.is_none() && decoded.payload.starts_with(&message.xid().to_be_bytes()) {
+            keep(octets, &mut to, decoded.header_length..decoded.header_length + 4);
+        }
         return to;
     }
     let rpc = message.rpc.as_ref();
