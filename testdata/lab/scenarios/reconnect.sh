@@ -62,7 +62,7 @@ client() {
     ip link set eth0 down
     sleep 20
     ip link set eth0 up
-    # The kernel panics if frames are still queued when their queue pair is gone.
+    # Frames that are still queued have left by then.
     sleep 5
     limit 60 rdma link delete "${adapter}0"
     rdma link add "${adapter}0" type "$adapter" netdev eth0
