@@ -48,7 +48,7 @@ impl Session {
 
     /// Counts the credits of an end again if replies to it were not accepted when the account counted them.
     pub(super) fn recount_credits(&mut self, requester: Side, stamp: Stamp, context: &mut Context<'_>) {
-        let (now, mut before) = (stamp.time, *self.credits.get(requester));
+        let now = stamp.time;
         let arrivals = self.arrivals.get_mut(requester.other());
         let changed = arrivals.replies().filter(|(_, accepted, ended)| *accepted != ended.credit.counted);
         let end = |accepted: Acceptance| accepted.first().map_or(now, |first| first.time);
@@ -59,6 +59,7 @@ impl Session {
             waited_ns = waited_ns.saturating_add(difference(is, counted));
         }
         let Some(since) = since else { return };
+        let mut before = *self.credits.get(requester);
         self.recount(requester);
         let mut after = *self.credits.get(requester);
         let credit_use = after.usage();
@@ -70,6 +71,7 @@ impl Session {
         }
     }
 
+    /// Counts them again from the oldest reply on, if that is possible.
     fn recount(&mut self, requester: Side) {
         let arrivals = self.arrivals.get_mut(requester.other());
         let Some(oldest) = arrivals.replies().next().map(|(_, _, ended)| ended.credit) else { return };
