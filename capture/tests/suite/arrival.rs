@@ -330,28 +330,11 @@ fn replies_that_were_lost_behind_the_capture_end_no_rpc() {
     assert!(transactions.iter().all(|transaction| transaction.reply.is_some()));
 }
 
-/// Version 2: a call in two Sends. The first is lost behind the capture, and sent again after a time-out, before or after the
-/// second was captured.
 #[test]
 fn a_part_of_a_message_that_was_sent_again_counts_for_its_rpc() {
     for family in v2::FAMILIES {
         for is_before in [true, false] {
-            let mut trace = Trace::new();
-            let (payload, none) = (call(1, [400_000, 1, 7], &[7; 100]), Lists::default());
-            let (first, second) = payload.split_at(60);
-            let shown = [v2::call(family, 9, 0, &none, &null(9)), v2::reply(family, 9, &[], &reply(9, &[]))];
-            let shown = [trace.wire.send(Client, &shown[0]), trace.wire.send(Server, &shown[1])].concat();
-            let first = trace.wire.send(Client, &v2::call_part(family, 1, second.len(), first));
-            let second = trace.wire.send(Client, &v2::call(family, 1, 0, &none, second));
-            let answer = trace.wire.send(Server, &v2::reply(family, 1, &[], &reply(1, &[])));
-            trace.at(10, &shown).at(100, &first);
-            if is_before {
-                trace.at(500_000, &first).at(500_010, &second);
-            } else {
-                trace.at(110, &second).at(500_000, &first).at(500_010, &second);
-            }
-            trace.accept(500_020).at(500_100, &answer).acknowledge(500_110);
-            let transactions = trace.transactions();
+            let transactions = Trace::part_again(family, is_before).transactions();
             let rpc = transactions.iter().find(|rpc| rpc.xid == 1).unwrap();
             assert_eq!(microseconds(rpc), Some(500_000), "{family:?}");
             let recovery = rpc.recovery.as_ref().unwrap();

@@ -61,7 +61,7 @@ impl Judged {
         judged
     }
 
-    /// Whether this is one of the findings in `whole`, of which this is the judgement, or of a copy of its frame. That remote
+    /// Returns true if this is one of the findings in `whole`, of which this is the judgement, or of a copy of its frame. That remote
     /// invalidation was not announced is said once a connection: where the first Send that invalidates is missing, of a later
     /// one, or of a copy of one.
     fn has(&self, whole: &[Numbered], finding: &Finding) -> bool {

@@ -30,8 +30,8 @@ pub(super) const ALL: [(&str, Made); 38] = [
     ("reply_provided_and_read", || reply_provided(true)),
     ("write_after_reply", write_after_reply),
     ("clock_set_back", clock_set_back),
-    ("v2_family_a_part_again", || part_again(Family::A)),
-    ("v2_family_b_part_again", || part_again(Family::B)),
+    ("v2_family_a_part_again", || Trace::part_again(Family::A, false).frames()),
+    ("v2_family_b_part_again", || Trace::part_again(Family::B, false).frames()),
     ("v2_and_version_1", v2_and_version_1),
     ("silence_short", || silence(1_000)),
     ("silence_announced", || silence(548_000)),
@@ -198,20 +198,6 @@ fn datagram(source: u8, destination: u8, opcode: u8) -> Packet {
     wire.packet(Client, opcode, 5, &[0x11, 0x11, 0, 0, 0, 0, 0, 9], &[7; 64])
 }
 
-/// Version 2: a call in two Sends. The second is captured after the first, which was lost behind the capture.
-fn part_again(family: Family) -> Vec<Record> {
-    let mut trace = Trace::new();
-    let (payload, none) = (call(1, [400_000, 1, 7], &[7; 100]), Lists::default());
-    let (first, second) = payload.split_at(60);
-    let shown = [v2::call(family, 9, 0, &none, &null(9)), v2::reply(family, 9, &[], &reply(9, &[]))];
-    let shown = [trace.wire.send(Client, &shown[0]), trace.wire.send(Server, &shown[1])].concat();
-    let first = trace.wire.send(Client, &v2::call_part(family, 1, second.len(), first));
-    let second = trace.wire.send(Client, &v2::call(family, 1, 0, &none, second));
-    let answer = trace.wire.send(Server, &v2::reply(family, 1, &[], &reply(1, &[])));
-    trace.at(10, &shown).at(100, &first).at(110, &second).at(500_000, &first).at(500_010, &second);
-    trace.accept(500_020).at(500_100, &answer).acknowledge(500_110).frames()
-}
-
 /// Two RPCs of version 2, and one of version 1 after them (draft-ietf-nfsv4-rpcrdma-version-two-07 section 7.1.2).
 fn v2_and_version_1() -> Vec<Record> {
     let mut trace = Trace::new();
@@ -254,7 +240,7 @@ fn doubled(kind: MirrorKind) -> Vec<Record> {
     twice.into_iter().map(|(_, frame)| frame).collect()
 }
 
-/// What one host sends in twenty RPCs.
+/// Packets of one host in twenty RPCs.
 fn direction(host: u8) -> Vec<Record> {
     let mut trace = Trace::new();
     for (time, xid) in (100..).step_by(100).zip(1..21) {

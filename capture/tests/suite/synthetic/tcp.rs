@@ -6,7 +6,7 @@ use super::rpc::{Lists, MSG, message, null, reply};
 
 const PORTS: [u16; 2] = [40_000, 20049];
 
-/// Who sends a segment.
+/// The sender of a segment.
 pub const CLIENT: usize = 0;
 pub const SERVER: usize = 1;
 

@@ -46,7 +46,7 @@ pub struct TreeLine<'a> {
 pub enum TreeExtent {
     /// Up to the offset of the next field, or the end of the Send.
     Next,
-    /// So many octets, which hold other fields or are between them.
+    /// Octets that hold other fields or are between them: their number.
     Octets(usize),
     /// None of its own: a fault at that offset.
     Fault,
