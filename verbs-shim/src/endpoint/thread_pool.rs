@@ -241,8 +241,8 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
         let server = self.server;
         let peer = server.verbs.peer(&request);
         if self.lock().served.len() >= server.most {
-            trace::connected(peer, Err(&Error::Exhausted));
-            self.failed(peer, &Error::Exhausted);
+            trace::connected(peer, Err(&Error::Connections));
+            self.failed(peer, &Error::Connections);
             let _ = server.verbs.reject(request, &[]);
             return;
         }

@@ -93,11 +93,19 @@ impl Device {
     /// The adapter that leads to this address.
     ///
     /// # Errors
-    /// [`Error::Unreachable`], [`Error::NoAdapter`].
+    /// [`Error::Unreachable`], [`Error::NoHost`], [`Error::NoAdapter`]. [`Error::PortDown`] if no port of any adapter
+    /// has a link.
     pub fn towards(address: SocketAddr) -> Result<Self, Error> {
         let list = adapters::list()?;
+        // SAFETY: it is in the list, so open.
+        let ports_are_down =
+            |context| unsafe { Limits::of(context).is_ok_and(|limits| limits.ports_are_down(context)) };
         let identifier = Identifier::new(&Arc::new(Channel::new()?))?;
-        identifier.resolve_address(None, address)?;
+        identifier.resolve_address(None, address).map_err(|error| match error {
+            // The kernel knows no way through an interface without a link.
+            Error::Unreachable | Error::NoHost if list.contexts().all(ports_are_down) => Error::PortDown,
+            error => error,
+        })?;
         let device = Self::of(&identifier)?;
         drop(list);
         Ok(device)
@@ -169,12 +177,8 @@ impl Device {
 
     /// Returns true if none of its ports has a link.
     pub(super) fn ports_are_down(&self) -> bool {
-        let is_down = |port| {
-            // SAFETY: the adapter is open as long as this is there.
-            let attr = unsafe { query_port(self.context(), port) };
-            attr.is_ok_and(|attr| attr.state == sys::IBV_PORT_DOWN)
-        };
-        self.opened.limits.ports > 0 && (1..=self.opened.limits.ports).all(is_down)
+        // SAFETY: the adapter is open as long as this is there.
+        unsafe { self.opened.limits.ports_are_down(self.opened.adapter.context()) }
     }
 
     /// Checks if it supports these depths.
@@ -218,6 +222,19 @@ impl Limits {
             reads_asked: limit(attr.max_qp_init_rd_atom),
             ports: attr.phys_port_cnt,
         })
+    }
+
+    /// Returns true if no port of the adapter with these limits has a link.
+    ///
+    /// # Safety
+    /// The adapter is open.
+    unsafe fn ports_are_down(&self, context: NonNull<sys::ibv_context>) -> bool {
+        let is_down = |port| {
+            // SAFETY: the adapter is open by the caller.
+            let attr = unsafe { query_port(context.as_ptr(), port) };
+            attr.is_ok_and(|attr| attr.state == sys::IBV_PORT_DOWN)
+        };
+        self.ports > 0 && (1..=self.ports).all(is_down)
     }
 }
 

@@ -22,8 +22,8 @@ pub(super) fn errno() -> c_int {
 /// `locking_is_limited`: returns true if there is a limit to the memory that the process may lock.
 fn of_function(function: &'static str, number: c_int, locking_is_limited: fn() -> bool) -> Error {
     match (function, number.wrapping_abs()) {
-        // The kernel locks the memory that it registers.
-        ("ibv_reg_mr", libc::ENOMEM | libc::EAGAIN) if locking_is_limited() => Error::LockedMemory,
+        // The kernel locks the memory that it registers. EPERM: the limit is 0.
+        ("ibv_reg_mr", libc::ENOMEM | libc::EAGAIN | libc::EPERM) if locking_is_limited() => Error::LockedMemory,
         // The kernel has taken the adapter away from its users; the functions of librdmacm do not report that so.
         (function, libc::EIO) if function.starts_with("ibv_") => Error::Removed,
         ("rdma_bind_addr", libc::EADDRINUSE | libc::EADDRNOTAVAIL | libc::ENODEV | libc::EINVAL)
@@ -127,6 +127,7 @@ mod tests {
             ("rdma_create_event_channel", libc::EACCES, Error::Permission),
             ("ibv_reg_mr", libc::ENOMEM, Error::LockedMemory),
             ("ibv_reg_mr", libc::EAGAIN, Error::LockedMemory),
+            ("ibv_reg_mr", libc::EPERM, Error::LockedMemory),
             ("ibv_create_cq", libc::ENOMEM, Error::Exhausted),
             ("rdma_create_qp", libc::ENOMEM, Error::Exhausted),
             ("rdma_create_qp", libc::EINVAL, system("rdma_create_qp", libc::EINVAL)),

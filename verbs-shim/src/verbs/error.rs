@@ -20,6 +20,8 @@ pub enum Error {
     Depth,
     /// The operating system, the adapter or the provider has no more of what was requested: adapters, regions, queues.
     Exhausted,
+    /// The server has as many connections as it allows.
+    Connections,
     /// The process has as many open files as it may (EMFILE).
     OpenFiles,
     /// All processes together have as many open files as they may (ENFILE).
@@ -109,7 +111,7 @@ impl Error {
             }
             Self::NoModule => "as root: modprobe -a ib_uverbs rdma_ucm",
             Self::NoDriver => "install the drivers of rdma-core (on Debian: ibverbs-providers)",
-            Self::Removed => "drop everything that uses it, and connect again when `rdma link` lists it",
+            Self::Removed => "connect again when `rdma link` lists it; a program first has to drop all that used it",
             Self::Permission => "the user needs read and write access to the files in /dev/infiniband",
             Self::Address => "`ip address` lists the addresses; one that is in use is free when its program has ended",
             Self::Refused => "is a server running there, and does it listen for RPC over RDMA at that port?",
@@ -123,6 +125,9 @@ impl Error {
                 "is that the address of an RDMA adapter, and does a firewall let UDP port 4791 (RoCE) pass?"
             }
             Self::Depth => "reduce `calls` and `served` in the settings",
+            Self::Connections => {
+                "allow more connections, or end idle ones sooner (`rpcrdma-serve --connections`, `--idle`)"
+            }
             Self::OpenFiles => "raise the limit of open files (`ulimit -n`): each connection uses several",
             Self::SystemOpenFiles => "raise the system's limit of open files, as root: sysctl fs.file-max",
             Self::WatchedFiles => "raise the user's limit, as root: sysctl fs.epoll.max_user_watches",
@@ -152,6 +157,7 @@ impl fmt::Display for Error {
             Self::QueueFull => "the queue is full",
             Self::Depth => "the depth of a queue is 0, or more than the provider supports",
             Self::Exhausted => "the system or the adapter has no more resources of this kind",
+            Self::Connections => "the server has as many connections as it allows",
             Self::OpenFiles => "the process has too many open files",
             Self::SystemOpenFiles => "the system has too many open files",
             Self::WatchedFiles => "the user waits for too many files",

@@ -996,6 +996,37 @@ fn a_service_that_panics_where_somebody_cannot_connect_stops_the_server() {
     });
 }
 
+/// Passes on the reasons why clients could not connect.
+struct Failures(mpsc::Sender<Error>);
+
+impl Service<Adapter> for Failures {
+    fn call(&self, request: Request<Adapter>) {
+        echo(request);
+    }
+
+    fn failed(&self, _: std::net::SocketAddr, why: &Error) {
+        self.0.send(why.clone()).unwrap();
+    }
+}
+
+#[test]
+fn a_client_too_many_is_rejected_and_the_service_is_told_why() {
+    in_time(|| {
+        let (_fabric, here, there) = adapters();
+        let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap().with_connections(1);
+        let (stop, (failures, reasons)) = (server.stopper(), mpsc::channel());
+        let served = thread::spawn(move || server.serve(&Failures(failures)));
+        let connect = || Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client());
+        let client = connect().unwrap();
+        assert!(matches!(connect(), Err(Error::Rejected(_))));
+        assert_eq!(reasons.recv_timeout(Duration::from_secs(10)), Ok(Error::Connections));
+        assert!(Error::Connections.advice().unwrap().contains("--connections"));
+        stop.stop();
+        drop(client);
+        served.join().unwrap().unwrap();
+    });
+}
+
 #[test]
 fn who_asks_nothing_for_too_long_makes_room_for_others() {
     let (_fabric, here, there) = adapters();

@@ -141,11 +141,16 @@ fn run(arguments: &Arguments) -> Result<Summary, u8> {
     let plan = Plan { what, count: arguments.count, interval: arguments.interval, show };
     let (client, to) = connect(arguments, &addresses)?;
     let stop = interrupted().map_err(|error| unusable(&format_args!("cannot handle signals: {error}")))?;
-    ping::run(&client, to, &plan, &stop, &mut io::stdout().lock()).map_err(|error| match error.get_ref() {
+    let summary = ping::run(&client, to, &plan, &stop, &mut io::stdout().lock());
+    let summary = summary.map_err(|error| match error.get_ref() {
         Some(inner) if inner.is::<TooLong>() => unusable(&error),
         _ if error.kind() == io::ErrorKind::BrokenPipe => LOST,
         _ => unusable(&format_args!("cannot write the output: {error}")),
-    })
+    })?;
+    if let Some(advice) = summary.advice {
+        say(NAME, advice);
+    }
+    Ok(summary)
 }
 
 /// Returns a flag that Ctrl-C sets; then the summary is printed. Pressing it again ends the program.

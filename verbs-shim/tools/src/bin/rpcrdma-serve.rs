@@ -159,7 +159,8 @@ impl Service<Device> for Serve {
     }
 
     fn failed(&self, peer: SocketAddr, why: &Error) {
-        self.say(peer, format_args!("could not connect: {why}"));
+        let advice = why.advice().map(|advice| format!("; {advice}")).unwrap_or_default();
+        self.say(peer, format_args!("could not connect: {why}{advice}"));
     }
 }
 

@@ -76,6 +76,8 @@ pub struct Summary {
     pub latencies: Vec<Duration>,
     /// Reason for the early end.
     pub ended: Option<CallError>,
+    /// Advice for the user about the last call that failed, if there is any.
+    pub advice: Option<&'static str>,
 }
 
 impl Summary {
@@ -178,6 +180,9 @@ impl<V: Provider> Run<'_, V> {
             let took = begun.elapsed();
             self.summary.calls += 1;
             self.show(&outcome, took, out)?;
+            if let Err(CallFault::Call(error)) = &outcome {
+                self.summary.advice = error.advice();
+            }
             match outcome {
                 Ok(()) => self.summary.latencies.push(took),
                 Err(CallFault::Call(error @ (CallError::Lost(..) | CallError::Refused(_)))) => {

@@ -101,7 +101,7 @@ fn main() -> ExitCode {
             say(PROGRAM, format_args!("{wrong}; try '{PROGRAM} --help'"));
             return ExitCode::from(UNUSABLE);
         }
-        Ok(Task::List(location)) => list(&location, &options).map_err(Failed::from),
+        Ok(Task::List(location)) => list(&location, &options),
         Ok(Task::From(location, target)) => copy(|| from(&location, &target, &options)),
         Ok(Task::To(source, location)) => copy(|| to(&source, &location, &options)),
     };
@@ -109,6 +109,9 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failed) => {
             say(PROGRAM, failed.text);
+            if let Some(advice) = failed.advice {
+                say(PROGRAM, advice);
+            }
             ExitCode::from(failed.status)
         }
     }
@@ -117,12 +120,13 @@ fn main() -> ExitCode {
 /// A failure to report, and the exit status.
 struct Failed {
     text: String,
+    advice: Option<&'static str>,
     status: u8,
 }
 
 impl From<String> for Failed {
     fn from(text: String) -> Self {
-        Self { text, status: 1 }
+        Self { text, advice: None, status: 1 }
     }
 }
 
@@ -146,11 +150,17 @@ fn user() -> (u32, u32) {
     fs::metadata("/proc/self").map_or((0, 0), |process| (process.uid(), process.gid()))
 }
 
-fn connect(location: &Location, options: &Options) -> Result<Nfs4<Device>, String> {
+fn connect(location: &Location, options: &Options) -> Result<Nfs4<Device>, Failed> {
     let address = location.address()?;
-    let told = |error: Error| format!("{address}: {error}");
+    let told = of_server(address);
     let device = Device::towards(address).map_err(|error| told(Error::Connect(error)))?;
     Nfs4::connect(&device, address, options).map_err(told)
+}
+
+/// Adds the subject to an error that has to do with the server, and advice.
+fn of_server<S: Display>(subject: S) -> impl Fn(Error) -> Failed + use<S> {
+    let subject = subject.to_string();
+    move |error| Failed { text: format!("{subject}: {error}"), advice: error.advice(), status: 1 }
 }
 
 /// Adds the subject to an error.
@@ -161,13 +171,13 @@ fn of<E: Display>(subject: &str) -> impl Fn(E) -> String + use<E> {
 
 fn from(location: &Location, target: &str, options: &Options) -> Result<Copied, Failed> {
     let nfs = connect(location, options)?;
-    let source = location.to_string();
-    let file = nfs.look_up(&location.path).map_err(of(&source))?;
+    let file = nfs.look_up(&location.path).map_err(of_server(location))?;
     let destination = Destination::new(Path::new(target)).map_err(of(target))?;
     let watch = Watch::new(file.attributes.size, options.timeout).map_err(of(PROGRAM))?;
     let mut sink = watch.over(destination);
     let read = nfs.read(&file, &mut sink);
-    let octets = read.map_err(of(&format!("{source} to {target}"))).map_err(|text| failed(text, &watch))?;
+    let octets =
+        read.map_err(of_server(format_args!("{location} to {target}"))).map_err(|error| stopped(error, &watch))?;
     sink.into_inner().complete().map_err(of(target))?;
     Ok(Copied { octets, version: nfs.version() })
 }
@@ -178,13 +188,14 @@ fn to(source: &str, location: &Location, options: &Options) -> Result<Copied, Fa
     let nfs = connect(location, options)?;
     let watch = Watch::new(length, options.timeout).map_err(of(PROGRAM))?;
     let written = nfs.write(&location.path, &mut watch.over(file));
-    let octets = written.map_err(of(&format!("{source} to {location}"))).map_err(|text| failed(text, &watch))?;
+    let octets =
+        written.map_err(of_server(format_args!("{source} to {location}"))).map_err(|error| stopped(error, &watch))?;
     Ok(Copied { octets, version: nfs.version() })
 }
 
 /// A copy that failed, or was stopped by a signal.
-fn failed(text: String, watch: &Watch) -> Failed {
-    Failed { text, status: if watch.is_interrupted() { INTERRUPTED } else { 1 } }
+fn stopped(failed: Failed, watch: &Watch) -> Failed {
+    Failed { status: if watch.is_interrupted() { INTERRUPTED } else { 1 }, ..failed }
 }
 
 /// Length of the copied data, and the version of RPC-over-RDMA.
@@ -204,9 +215,9 @@ fn copy(copy: impl FnOnce() -> Result<Copied, Failed>) -> Result<(), Failed> {
     Ok(())
 }
 
-fn list(location: &Location, options: &Options) -> Result<(), String> {
+fn list(location: &Location, options: &Options) -> Result<(), Failed> {
     let nfs = connect(location, options)?;
-    let told = of(&location.to_string());
+    let told = of_server(location);
     let directory = nfs.look_up(&location.path).map_err(&told)?;
     let mut out = io::stdout().lock();
     let done = nfs.list(&directory, |Entry { name, attributes }| {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rpcrdma::v2::Family;
 use rpcrdma_dissector::Form;
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
-use rpcrdma_verbs::{Server, Settings, Version, Versions};
+use rpcrdma_verbs::{CallError, Server, Settings, Version, Versions};
 
 use crate::dissected::{File, dissect};
 use destination::Destination;
@@ -150,6 +150,21 @@ fn what_fails_is_named_with_the_operation() {
     with(&Nfsd::new(Whims { delays: 1, ..Whims::default() }), |nfs| {
         assert_eq!(nfs.look_up(&[]).unwrap_err().to_string(), "PUTROOTFH: NFS4ERR_DELAY");
     });
+}
+
+#[test]
+fn a_failed_connection_has_its_advice_even_if_a_file_remains_and_a_failed_operation_has_none() {
+    let here = Fabric::new().adapter([192, 0, 2, 1].into()).unwrap();
+    let refused = Nfs4::connect(&here, ADDRESS.parse().unwrap(), &Options::default()).map(drop).unwrap_err();
+    let advice = rpcrdma_verbs::Error::Refused.advice();
+    assert!(advice.is_some());
+    assert_eq!(refused.advice(), advice);
+    let remains = Error::NotRemoved { name: "file".to_owned(), error: Box::new(refused) };
+    assert_eq!(remains.advice(), advice);
+    let call = Error::Call(CallError::NotRegistered(rpcrdma_verbs::Error::LockedMemory));
+    assert_eq!(call.advice(), rpcrdma_verbs::Error::LockedMemory.advice());
+    let failed = with(&Nfsd::new(Whims::default()), |nfs| nfs.look_up(&path("none")).unwrap_err());
+    assert_eq!(failed.advice(), None);
 }
 
 #[test]

@@ -125,6 +125,18 @@ impl fmt::Display for Error {
     }
 }
 
+impl Error {
+    /// Advice for a user, if there is any.
+    pub(crate) const fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::Connect(error) => error.advice(),
+            Self::Call(error) => error.advice(),
+            Self::NotRemoved { error, .. } => error.advice(),
+            _ => None,
+        }
+    }
+}
+
 impl std::error::Error for Error {}
 
 impl From<EndOfInput> for Error {
