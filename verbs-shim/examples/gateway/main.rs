@@ -5,19 +5,20 @@
 //! gateway to-rdma 198.51.100.7:2049 192.0.2.1:20049       # clients come over TCP, the server is reached over RDMA
 //! ```
 //! Each client has a connection of its own to the server. If one of the two ends, so does the other: the client connects again and
-//! repeats the calls that were not answered. Data of READ is not copied, and there is no more room for it than it asks for.
+//! repeats the calls that were not answered. Data of READ is not copied. There is no more room for it than it asks for, and for a
+//! reply in a session of NFSv4.1 no more than that allows.
 
-mod items;
 mod records;
 
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rpcrdma::rpc::{MessageType, RpcCall, RpcReply};
-use rpcrdma_dissector::nfs::{self, Procedure, Reduced};
+use rpcrdma_dissector::nfs::{self, DataItem, Procedure, Reduced, Walk};
 use rpcrdma_verbs::{Call, Client, Connection, Ended, Provider, Request, Service, Settings, Stream, WeakConnection};
 use tokio::net::tcp::OwnedReadHalf;
 use tokio::net::{TcpListener, TcpStream};
@@ -25,8 +26,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
 
-use self::items::{places, put, whole};
-use self::records::MAX_MESSAGE;
+use self::records::{MAX_DATA, MAX_MESSAGE};
 
 /// Maximum length of a reply over RDMA without data and listings, in octets.
 const MAX_REPLY: u32 = 2048;
@@ -65,7 +65,8 @@ impl<V: Provider> Service<V> for Gateway<V> {
         lock(&self.links).insert(connection.peer(), calls);
         let (server, client) = (self.server, connection.downgrade());
         self.runtime.spawn(async move {
-            let passed = pass(TcpStream::connect(server), &client, received).await;
+            // Calls over RDMA are callbacks here, which create no session.
+            let passed = pass(TcpStream::connect(server), &client, received, &Sessions::default()).await;
             passed.unwrap_or_else(|error| eprintln!("{server}: {error}"));
         });
     }
@@ -86,8 +87,10 @@ impl<V: Provider> Service<V> for Gateway<V> {
 pub(crate) async fn to_rdma<V: Provider>(listener: TcpListener, adapter: V, server: SocketAddr) -> io::Result<()> {
     let settings = Settings::client().to_builder().served(CALLBACKS).keep_alive(KEEP_ALIVE);
     let settings = settings.build().map_err(io::Error::other)?;
+    let sessions = Sessions::default();
     loop {
         let (tcp, peer) = listener.accept().await?;
+        let sessions = Arc::clone(&sessions);
         let connecting = Client::connecting(&adapter, server, &settings);
         tokio::spawn(async move {
             let client = match connecting.await {
@@ -102,7 +105,7 @@ pub(crate) async fn to_rdma<V: Provider>(listener: TcpListener, adapter: V, serv
                     callback.into_iter().for_each(|callback| drop(calls.send(callback)));
                 }
             });
-            let passed = pass(async { Ok(tcp) }, &client.connection().downgrade(), received).await;
+            let passed = pass(async { Ok(tcp) }, &client.connection().downgrade(), received, &sessions).await;
             passed.unwrap_or_else(|error| eprintln!("{peer}: {error}"));
         });
     }
@@ -114,6 +117,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Calls from RDMA that wait for a reply from TCP, by XID.
 type Waiting<V> = Mutex<HashMap<u32, (Option<Procedure>, Request<V>)>>;
+/// The sessions of the server, with the limits of their replies.
+type Sessions = Arc<Mutex<nfs::Sessions>>;
 /// Messages to TCP, in parts.
 type Outgoing = Sender<Vec<Vec<u8>>>;
 
@@ -122,6 +127,7 @@ async fn pass<V: Provider>(
     tcp: impl Future<Output = io::Result<TcpStream>>,
     connection: &WeakConnection<V>,
     calls: UnboundedReceiver<Request<V>>,
+    sessions: &Sessions,
 ) -> io::Result<()> {
     let waiting = Waiting::default();
     let passing = async {
@@ -130,7 +136,7 @@ async fn pass<V: Provider>(
         let (outgoing, messages) = channel(CALLS);
         tokio::select! {
             done = records::send(messages, writer) => done,
-            done = receive(reader, connection, &waiting, &outgoing) => done,
+            done = receive(reader, connection, &waiting, &outgoing, sessions) => done,
             () = take(calls, &waiting, &outgoing) => Ok(()),
         }
     };
@@ -145,7 +151,7 @@ async fn pass<V: Provider>(
 /// Takes the calls that come over RDMA, until the connection has ended.
 async fn take<V: Provider>(mut calls: UnboundedReceiver<Request<V>>, waiting: &Waiting<V>, outgoing: &Outgoing) {
     while let Some(mut request) = calls.recv().await {
-        let procedure = request.decode().ok().map(|(call, _)| procedure(&call));
+        let procedure = request.decode().ok().map(|(call, _)| Procedure::from(&call));
         let (xid, message) = (request.xid(), request.take_message());
         lock(waiting).insert(xid, (procedure, request));
         // If this fails, the TCP connection has ended, and with it everything here.
@@ -159,6 +165,7 @@ async fn receive<V: Provider>(
     connection: &WeakConnection<V>,
     waiting: &Waiting<V>,
     outgoing: &Outgoing,
+    sessions: &Sessions,
 ) -> io::Result<()> {
     let calls = Arc::new(Semaphore::new(CALLS));
     loop {
@@ -173,9 +180,11 @@ async fn receive<V: Provider>(
             Some((_, MessageType::CALL)) => {
                 let connection = connection.upgrade().ok_or(io::ErrorKind::NotConnected)?;
                 let place = Arc::clone(&calls).acquire_owned().await.map_err(io::Error::other)?;
-                let outgoing = outgoing.clone();
+                let (outgoing, sessions) = (outgoing.clone(), Arc::clone(sessions));
                 tokio::spawn(async move {
-                    pass_call(&connection, message, &outgoing).await;
+                    if let Some(reply) = pass_call(&connection, message, &sessions).await {
+                        let _ = outgoing.send(reply).await;
+                    }
                     drop(place);
                 });
             }
@@ -184,47 +193,63 @@ async fn receive<V: Provider>(
     }
 }
 
-fn procedure(call: &RpcCall<'_>) -> Procedure {
-    Procedure { program: call.program, version: call.version, procedure: call.procedure }
-}
-
-/// Makes a call over RDMA, and passes its reply to TCP.
-async fn pass_call<V: Provider>(connection: &Connection<V>, message: Vec<u8>, outgoing: &Outgoing) {
-    let Ok((call, arguments)) = RpcCall::decode(&message) else { return };
-    let procedure = procedure(&call);
-    let before = message.len() - arguments.len();
-    let items = places(&nfs::arguments(procedure, false, arguments, before, Reduced::Call(&[])), before);
+/// Makes a call over RDMA. Returns its reply in parts, or nothing if the message is no call.
+async fn pass_call<V: Provider>(
+    connection: &Connection<V>,
+    message: Vec<u8>,
+    sessions: &Sessions,
+) -> Option<Vec<Vec<u8>>> {
+    let (header, arguments) = RpcCall::decode(&message).ok()?;
+    let (procedure, before) = (Procedure::from(&header), message.len() - arguments.len());
+    let item = first_item(&nfs::arguments(procedure, false, arguments, before, Reduced::Call(&[])), before);
     let room = nfs::result_room(procedure, false, arguments).unwrap_or_default();
-    let listings = u32::try_from(room.listings).unwrap_or(u32::MAX).min(MAX_MESSAGE as u32);
+    let limit = lock(sessions).limits(&room).map_or(MAX_MESSAGE, |limits| limits.fore.reply);
+    let listings = u32::try_from(room.listings).unwrap_or(u32::MAX);
     let mut stream = Stream::default();
-    put(&mut stream, message, &items);
-    let mut call = Call::new(stream, MAX_REPLY + listings);
+    stream.push_message(message, item);
+    let mut call = Call::new(stream, MAX_REPLY.saturating_add(listings).min(limit));
     for item in room.data {
-        call = call.with_result(vec![0; item.unwrap_or(MAX_ITEM).min(1 << 20) as usize]);
+        call = call.with_result(vec![0; item.unwrap_or(MAX_ITEM).min(MAX_DATA).min(limit) as usize]);
     }
-    let reply = match connection.start(call).await {
-        (call, Ok(())) => whole(call, procedure),
-        (call, Err(error)) => {
+    let (call, done) = connection.start(call).await;
+    Some(match done {
+        Ok(()) => whole_reply(call, procedure, sessions),
+        Err(error) => {
             eprintln!("a call to {}: {error}", connection.peer());
             // SYSTEM_ERR (RFC 5531 section 9). If the connection has ended, this goes nowhere.
             vec![[call.xid(), 1, 0, 0, 0, 5].iter().flat_map(|word| word.to_be_bytes()).collect()]
         }
-    };
-    let _ = outgoing.send(reply).await;
+    })
+}
+
+/// The reply to a call, with the data that came apart from it, in parts. Keeps the limits of a session that it has created.
+fn whole_reply(mut call: Call, procedure: Procedure, sessions: &Sessions) -> Vec<Vec<u8>> {
+    let buffers = call.rooms().len();
+    let Ok(results) = call.accepted() else { return call.take_whole_reply([]) };
+    lock(sessions).learn(procedure, results);
+    let before = call.reply().len() - results.len();
+    let chunks: Vec<_> = (0..buffers).map(|number| call.result(number).len() as u64).collect();
+    let items = nfs::results(procedure, false, results, Reduced::Reply(&chunks)).items;
+    let place = |item: DataItem| Some((before + item.inline_at, item.chunk?, item.length as usize));
+    call.take_whole_reply(items.into_iter().filter_map(place))
 }
 
 /// Answers a request with the server's reply.
 fn answer<V: Provider>(mut request: Request<V>, procedure: Option<Procedure>, message: Vec<u8>) {
-    let items = match (procedure, RpcReply::decode(&message)) {
-        (Some(procedure), Ok((_, results))) => {
-            places(&nfs::results(procedure, false, results, Reduced::Reply(&[])), message.len() - results.len())
-        }
-        _ => Vec::new(),
-    };
-    put(request.reply(), message, &items);
+    let item = procedure.zip(RpcReply::decode(&message).ok()).and_then(|(procedure, (_, results))| {
+        first_item(&nfs::results(procedure, false, results, Reduced::Reply(&[])), message.len() - results.len())
+    });
+    request.reply().push_message(message, item);
     if let Err(fault) = request.answer() {
         eprintln!("a reply is not passed on: {fault}");
     }
+}
+
+/// The first data item of a message that may be reduced (RFC 8267). Clients hardly send more. Of a body that is not understood, and
+/// begins after this many octets, nothing is reduced.
+fn first_item(body: &Walk, before: usize) -> Option<Range<usize>> {
+    let item = body.items.first().filter(|_| body.end.is_ok())?;
+    Some(before + item.inline_at..before + item.inline_at + item.length as usize)
 }
 
 #[cfg(feature = "rdma")]

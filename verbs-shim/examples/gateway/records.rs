@@ -6,8 +6,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::mpsc::Receiver;
 
-/// Maximum length of a message that comes over TCP: data of 1 MiB, and what is around it.
-pub(crate) const MAX_MESSAGE: usize = (1 << 20) + (64 << 10);
+/// Maximum length of a data item, in octets.
+pub(crate) const MAX_DATA: u32 = 1 << 20;
+/// Maximum length of a message that comes over TCP: data, and what is around it.
+pub(crate) const MAX_MESSAGE: u32 = MAX_DATA + (64 << 10);
 
 /// The bit of the last fragment of a record.
 const LAST_FRAGMENT: u32 = 1 << 31;
@@ -30,7 +32,7 @@ pub(crate) async fn receive(reader: &mut OwnedReadHalf) -> io::Result<Vec<u8>> {
     loop {
         let header = reader.read_u32().await?;
         let (start, length) = (message.len(), (header & !LAST_FRAGMENT) as usize);
-        if start + length > MAX_MESSAGE {
+        if start + length > MAX_MESSAGE as usize {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a message that is too long"));
         }
         message.resize(start + length, 0);

@@ -1,6 +1,7 @@
 //! A call as an application makes it, and its outcome.
 
 use std::fmt;
+use std::mem;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use rpcrdma::v2::ErrorBodyV2;
 
 use crate::message::ended::Ended;
 use crate::message::reply::{self, ReplyError};
-use crate::message::stream::Stream;
+use crate::message::stream::{Stream, room};
 use crate::verbs::Error;
 
 /// An RPC call with buffers for its reply. All buffers belong to the caller and come back with the reply or an error,
@@ -272,6 +273,22 @@ impl Call {
     pub fn result(&self, number: usize) -> &[u8] {
         let length = self.received.get(number).map_or(0, |&length| length as usize);
         self.results.get(number).and_then(|room| room.get(..length)).unwrap_or_default()
+    }
+
+    /// Takes the reply as it was before it was reduced, in parts that follow each other. `items`: the results that came in buffers of
+    /// their own, each by its position in [`reply`](Self::reply), in ascending order, the number of its buffer, and its
+    /// length in octets, to which its padding is added. The buffers are empty afterwards.
+    pub fn take_whole_reply(&mut self, items: impl IntoIterator<Item = (usize, usize, usize)>) -> Vec<Vec<u8>> {
+        let (mut parts, mut taken) = (Vec::new(), 0);
+        for (position, number, length) in items {
+            let mut data = self.results.get_mut(number).map(mem::take).unwrap_or_default();
+            data.truncate(length);
+            data.resize(room(data.len()), 0);
+            parts.extend([self.reply().get(taken..position).unwrap_or_default().to_vec(), data]);
+            taken = position;
+        }
+        parts.push(self.reply().get(taken..).unwrap_or_default().to_vec());
+        parts
     }
 
     /// Returns the maximum length of the reply in octets.

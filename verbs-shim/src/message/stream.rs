@@ -98,6 +98,18 @@ impl Stream {
         Ok(())
     }
 
+    /// Appends a message in one buffer, of which this range is a data item that may be reduced, followed by its padding, and otherwise
+    /// like that of [`push_part`](Self::push_part). Without a range that is in it, nothing of the message is reduced.
+    pub fn push_message(&mut self, message: Vec<u8>, item: Option<Range<usize>>) {
+        let within = item.filter(|item| message.get(item.clone()).is_some());
+        let Some(item) = within else { return self.push(&message) };
+        let behind = message.get(item.start.saturating_add(room(item.len()))..).unwrap_or_default().to_vec();
+        self.push(message.get(..item.start).unwrap_or_default());
+        let (before, length, buffer_length) = (self.length, item.len(), message.len());
+        self.items.push(Data { before, octets: message, start: item.start, length, buffer_length });
+        self.push(&behind);
+    }
+
     /// Appends a data item that is a copy of these octets. Uses the buffer of an earlier item if there is one.
     pub fn push_copy(&mut self, data: &[u8]) {
         let mut buffer = self.buffer();
@@ -286,7 +298,7 @@ impl Stream {
 }
 
 /// Returns `length`, padded to a multiple of four.
-const fn room(length: usize) -> usize {
+pub(crate) const fn room(length: usize) -> usize {
     length.next_multiple_of(4)
 }
 
@@ -394,6 +406,36 @@ mod tests {
             assert_eq!(stream.push_part(b"four".to_vec(), range), Err(b"four".to_vec()));
         }
         assert!(stream.is_empty());
+    }
+
+    #[test]
+    fn a_message_is_pushed_with_its_item_where_it_is() {
+        let message = b"coun12345\0\0\0tail";
+        let whole = b"headcoun12345\0\0\0tail";
+        for (item, items) in [
+            (Some(4..9), &["12345"][..]),
+            (Some(4..4), &[""]),
+            (Some(4..16), &["12345\0\0\0tail"]),
+            (Some(4..17), &[]),
+            (None, &[]),
+        ] {
+            let mut stream = Stream::from(b"head".to_vec());
+            stream.push_message(message.to_vec(), item.clone());
+            assert_eq!(
+                stream.items().collect::<Vec<_>>(),
+                items.iter().map(|item| item.as_bytes()).collect::<Vec<_>>()
+            );
+            assert_eq!(gathered(&stream, 0..20), whole, "{item:?}");
+        }
+        let mut stream = Stream::default();
+        let message = message.to_vec();
+        let address = message.as_ptr();
+        stream.push_message(message, Some(4..9));
+        let taken = stream.take(Part::Item(0));
+        assert_eq!((taken.as_ptr(), stream.len()), (address, 16), "not copied");
+        let mut cut = Stream::default();
+        cut.push_message(b"coun12345".to_vec(), Some(4..9));
+        assert_eq!(gathered(&cut, 0..12), b"coun12345\0\0\0", "padding that is missing is implied");
     }
 
     #[test]

@@ -22,6 +22,9 @@ const CALLBACK: u32 = 0x4000_0001;
 const NULL: u32 = 0;
 const READ: u32 = 6;
 const WRITE: u32 = 7;
+const COMPOUND: u32 = 1;
+/// Maximum length of a reply in the session of the server, in octets.
+const SESSION_LIMIT: u32 = 5000;
 
 fn octets(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
@@ -51,7 +54,7 @@ fn send(stream: &mut TcpStream, message: &[u8]) {
     stream.write_all(&[&octets(&[1 << 31 | last.len() as u32]), last].concat()).unwrap();
 }
 
-/// Serves a connection: READ of any file, WRITE, whose data comes back in READ's place, and NULL, which calls back first.
+/// Serves a connection: READ of any file, WRITE, NULL, which calls back first, CREATE_SESSION, and other COMPOUNDs, which fail.
 fn serve(mut stream: TcpStream) {
     while let Some(call) = receive(&mut stream) {
         assert_eq!((word(&call, 1), word(&call, 3)), (0, NFS));
@@ -75,6 +78,12 @@ fn serve(mut stream: TcpStream) {
                 assert_eq!(call[4 * 17..][..count as usize], data(count as usize));
                 octets(&[0, 0, 0, count, 2, 0, 0])
             }
+            COMPOUND if word(&call, 13) == 43 => {
+                let limits = [0, 9999, SESSION_LIMIT, 9, 9, 9, 0];
+                octets(&[&[0, 0, 1, 43, 0, 1, 2, 3, 4, 0, 0][..], &limits, &limits].concat())
+            }
+            // SEQUENCE: NFS4ERR_BADSESSION.
+            COMPOUND => octets(&[10_052, 0, 1, 53, 10_052]),
             procedure => panic!("procedure {procedure}"),
         };
         send(&mut stream, &[octets(&accepted), results].concat());
@@ -154,8 +163,8 @@ fn a_gateway_passes_calls_to_tcp_and_the_data_of_replies_to_rdma_and_callbacks_b
 }
 
 /// Calls over TCP, and returns the results of the reply.
-fn call_over_tcp(stream: &mut TcpStream, procedure: u32, arguments: &[u8]) -> Vec<u8> {
-    let header = [procedure + 1000, 0, 2, NFS, 3, procedure, 0, 0, 0, 0];
+fn call_over_tcp(stream: &mut TcpStream, version: u32, procedure: u32, arguments: &[u8]) -> Vec<u8> {
+    let header = [procedure + 1000, 0, 2, NFS, version, procedure, 0, 0, 0, 0];
     send(stream, &[octets(&header), arguments.to_vec()].concat());
     let reply = receive(stream).unwrap();
     let (accepted, results) = reply.split_at(24);
@@ -163,40 +172,82 @@ fn call_over_tcp(stream: &mut TcpStream, procedure: u32, arguments: &[u8]) -> Ve
     results.to_vec()
 }
 
-/// From TCP to RDMA by one gateway, and from there to TCP by another.
-#[test]
-fn a_gateway_passes_calls_from_tcp_to_rdma_and_the_data_of_both_and_callbacks_back() {
-    const COUNTS: [u32; 5] = [0, 1, 1000, 65_537, 1 << 20];
-    let file = File::default();
-    let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
-    with_gateway(&fabric, serve_tcp(), |here| {
+/// Runs a test with a client over TCP, from there to RDMA by one gateway, and from there to TCP by another.
+fn from_tcp_to_tcp(fabric: &Fabric, test: impl FnOnce(&mut TcpStream)) {
+    with_gateway(fabric, serve_tcp(), |here| {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_io().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         runtime.spawn(example::to_rdma(listener, here.clone(), ADDRESS.parse().unwrap()));
         let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        test(&mut stream);
+        drop(stream);
+        runtime.shutdown_background();
+    });
+    fabric.end_capture().unwrap();
+}
+
+#[test]
+fn there_is_no_more_room_for_a_reply_than_its_session_allows() {
+    let file = File::default();
+    from_tcp_to_tcp(&Fabric::captured(file.clone(), PathMtu::default()).unwrap(), |stream| {
+        let mut call = |operations: &[u32]| {
+            let count = operations.iter().filter(|word| [25, 26, 43, 53].contains(word)).count();
+            call_over_tcp(stream, 4, COMPOUND, &octets(&[&[0, 1, count as u32], operations].concat()))
+        };
+        let sequence = |session: [u32; 4]| [&[53][..], &session, &[5, 6, 7, 8]].concat();
+        let read = [25, 0, 0, 0, 0, 0, 0, 1 << 20];
+        let list = [26, 0, 0, 0, 0, 512, 60_000, 0];
+        let limits = [0, 9999, 9999, 9, 9, 9, 0];
+        let create = [&[43, 0, 1, 2, 0][..], &limits, &limits, &[0x4000_0000, 0]].concat();
+        assert_eq!(word(&call(&create), 3), 43);
+        for operations in [
+            [sequence([1, 2, 3, 4]), read.to_vec()],
+            [sequence([1, 2, 3, 4]), list.to_vec()],
+            [sequence([1, 2, 3, 9]), read.to_vec()],
+            [sequence([1, 2, 3, 9]), list.to_vec()],
+        ] {
+            assert_eq!(word(&call(&operations.concat()), 0), 10_052);
+        }
+    });
+    let found = dissect(&file.octets());
+    assert!(found.broken.is_empty(), "{:?}", found.broken);
+    let room = |message: &rpcrdma_dissector::Message| {
+        let (header, payload) = rpcrdma::v1::Header::decode(&message.octets).unwrap();
+        let (chunks, is_call) = (header.chunks().unwrap(), payload.get(4..8) == Some(&[0; 4]));
+        let of = |chunk: rpcrdma::lists::WriteChunk<'_>| chunk.length();
+        is_call.then(|| (chunks.writes.iter().map(of).sum::<u64>(), chunks.reply.map_or(0, of)))
+    };
+    let rooms: Vec<_> = found.messages.iter().filter_map(room).collect();
+    let limit = u64::from(SESSION_LIMIT);
+    assert_eq!(rooms, [(0, 0), (limit, 0), (0, limit), (1 << 20, 0), (0, 62_048)]);
+}
+
+#[test]
+fn a_gateway_passes_calls_from_tcp_to_rdma_and_the_data_of_both_and_callbacks_back() {
+    const COUNTS: [u32; 5] = [0, 1, 1000, 65_537, 1 << 20];
+    let file = File::default();
+    let fabric = Fabric::captured(file.clone(), PathMtu::default()).unwrap();
+    from_tcp_to_tcp(&fabric, |stream| {
         for count in COUNTS {
             let padded = |mut data: Vec<u8>| {
                 data.resize(data.len().next_multiple_of(4), 0);
                 data
             };
-            let results = call_over_tcp(&mut stream, READ, &octets(&[4, 1, 0, 0, count]));
+            let results = call_over_tcp(stream, 3, READ, &octets(&[4, 1, 0, 0, count]));
             let expected = [octets(&[0, 0, count, 1, count]), padded(data(count as usize))].concat();
             assert!(results == expected, "{count}");
             let arguments = [octets(&[4, 1, 0, 0, count, 0, count]), padded(data(count as usize))].concat();
-            assert_eq!(call_over_tcp(&mut stream, WRITE, &arguments), octets(&[0, 0, 0, count, 2, 0, 0]));
+            assert_eq!(call_over_tcp(stream, 3, WRITE, &arguments), octets(&[0, 0, 0, count, 2, 0, 0]));
         }
         let null = [NULL + 1000, 0, 2, NFS, 3, NULL, 0, 0, 0, 0];
-        send(&mut stream, &octets(&null));
-        let callback = receive(&mut stream).unwrap();
+        send(stream, &octets(&null));
+        let callback = receive(stream).unwrap();
         assert_eq!(word(&callback, 3), CALLBACK);
-        send(&mut stream, &octets(&[word(&callback, 0), 1, 0, 0, 0, 0]));
-        assert_eq!(receive(&mut stream).unwrap(), octets(&[NULL + 1000, 1, 0, 0, 0, 0]));
-        drop(stream);
-        runtime.shutdown_background();
+        send(stream, &octets(&[word(&callback, 0), 1, 0, 0, 0, 0]));
+        assert_eq!(receive(stream).unwrap(), octets(&[NULL + 1000, 1, 0, 0, 0, 0]));
     });
-    fabric.end_capture().unwrap();
     let found = dissect(&file.octets());
     assert!(found.broken.is_empty(), "{:?}", found.broken);
     let is_chunked =

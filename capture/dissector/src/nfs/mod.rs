@@ -12,6 +12,7 @@ mod callback;
 mod echo;
 mod grammar;
 mod mount;
+mod sessions;
 pub mod status;
 #[cfg(test)]
 mod tests;
@@ -23,10 +24,15 @@ mod walker;
 
 use core::ops::{Range, RangeInclusive};
 
+use rpcrdma::rpc::RpcCall;
+
 use grammar::Row;
+pub use sessions::Sessions;
 #[cfg(feature = "anonymize")]
 pub(crate) use walk::{BodyPiece, PieceKind};
-pub use walk::{ChannelLimits, CompoundOperation, DataItem, Reduced, ResultRoom, SessionLimits, Walk, WalkError};
+pub use walk::{
+    ChannelLimits, CompoundOperation, DataItem, Reduced, ResultRoom, SessionId, SessionLimits, Walk, WalkError,
+};
 pub(crate) use walk::{Mark, MarkedItem, Padding};
 use walker::Walker;
 
@@ -39,6 +45,12 @@ pub struct Procedure {
     pub version: u32,
     /// The procedure number.
     pub procedure: u32,
+}
+
+impl From<&RpcCall<'_>> for Procedure {
+    fn from(call: &RpcCall<'_>) -> Self {
+        Self { program: call.program, version: call.version, procedure: call.procedure }
+    }
 }
 
 impl Procedure {
@@ -191,11 +203,12 @@ pub fn result_room(procedure: Procedure, callback: bool, body: &[u8]) -> Option<
         None => Vec::new(),
     };
     let listings = marked.iter().filter(|item| item.mark == Mark::Listing).filter_map(number).map(u64::from).sum();
-    Some(ResultRoom { data, listings })
+    let session = session(&marked);
+    Some(ResultRoom { data, listings, session })
 }
 
-/// The limits of the session that a call has created, from its results: the maximum length of each later reply, to which
-/// [`result_room`] adds what one call asks for. `None` if the results are not those of a CREATE_SESSION of NFSv4.1 that has
+/// The limits of the session that a call has created, from its results: the maximum length of the reply to each later call
+/// whose [`ResultRoom::session`] this is. `None` if the results are not those of a CREATE_SESSION of NFSv4.1 that has
 /// succeeded.
 ///
 /// ```
@@ -206,6 +219,7 @@ pub fn result_room(procedure: Procedure, callback: bool, body: &[u8]) -> Option<
 /// let words = [&[0, 0, 1, 43, 0][..], &[9; 6], &[0, 1_049_620, 1_049_480, 4096, 8, 64, 0], &[0, 4096, 4096, 0, 2, 16, 0]];
 /// let body: Vec<u8> = words.concat().iter().flat_map(|word: &u32| word.to_be_bytes()).collect();
 /// let limits = nfs::session_limits(compound, &body).unwrap();
+/// assert_eq!(limits.session, [0, 0, 0, 9, 0, 0, 0, 9, 0, 0, 0, 9, 0, 0, 0, 9]);
 /// assert_eq!((limits.fore.reply, limits.fore.calls, limits.back.reply), (1_049_480, 64, 4096));
 /// ```
 #[must_use]
@@ -213,7 +227,12 @@ pub fn session_limits(procedure: Procedure, body: &[u8]) -> Option<SessionLimits
     results(procedure, false, body, Reduced::Reply(&[])).end.ok()?;
     let (_, marked) = marked_results(procedure, false, body);
     let mut channels = marked.iter().filter(|item| item.mark == Mark::Channel).filter_map(ChannelLimits::of);
-    Some(SessionLimits { fore: channels.next()?, back: channels.next()? })
+    Some(SessionLimits { session: session(&marked)?, fore: channels.next()?, back: channels.next()? })
+}
+
+/// The session that is named, if there is one.
+fn session(marked: &[MarkedItem<'_>]) -> Option<SessionId> {
+    marked.iter().find(|item| item.mark == Mark::Session)?.octets.try_into().ok()
 }
 
 /// The operations and the marked items of the arguments of a call that is not reduced, as far as they can be read.

@@ -34,7 +34,7 @@ fn the_arguments_tell_how_long_the_results_may_be() {
         let procedure = Procedure { program: Procedure::NFS, version: 3, procedure };
         result_room(procedure, false, &words(&[&handle, arguments].concat()))
     };
-    let room = |data: &[Option<u32>], listings| Some(ResultRoom { data: data.to_vec(), listings });
+    let room = |data: &[Option<u32>], listings| Some(ResultRoom { data: data.to_vec(), listings, session: None });
     assert_eq!(version_3(6, &[0, 7, 5000]), room(&[Some(5000)], 0));
     assert_eq!(version_3(5, &[]), room(&[None], 0));
     assert_eq!(version_3(16, &[0, 0, 0, 0, 4096]), room(&[], 4096));
@@ -51,8 +51,15 @@ fn the_arguments_tell_how_long_the_results_may_be() {
         |count, operations: &[u32]| result_room(COMPOUND, false, &words(&[&[0, 1, count], operations].concat()));
     assert_eq!(compound(6, &operations), room(&[Some(1), None, Some(1 << 20)], 100 + u64::from(u32::MAX)));
     assert_eq!(compound(1, &[24]), room(&[], 0));
+    let in_session = [&[53][..], &[1, 2, 3, 4], &[5, 6, 7, 8], &read(7)].concat();
+    let expected = room(&[Some(7)], 0).map(|room| ResultRoom { session: Some(session([1, 2, 3, 4])), ..room });
+    assert_eq!(compound(2, &in_session), expected);
     // The second READ is cut.
     assert_eq!(compound(2, &[&one[..], &other[..7]].concat()), None);
+}
+
+fn session(numbers: [u32; 4]) -> SessionId {
+    words(&numbers).try_into().unwrap()
 }
 
 /// A COMPOUND reply of operations, each given by its words.
@@ -66,7 +73,7 @@ fn reply(operations: &[&[u32]]) -> Vec<u8> {
 fn the_results_of_create_session_tell_its_limits() {
     let created = [&[43, 0][..], &[9; 6], &[1, 2, 3, 4, 5, 6, 1, 99], &[11, 12, 13, 14, 15, 16, 0]].concat();
     let limits = |call, reply, operations, calls| ChannelLimits { call, reply, operations, calls };
-    let expected = SessionLimits { fore: limits(2, 3, 5, 6), back: limits(12, 13, 15, 16) };
+    let expected = SessionLimits { session: session([9; 4]), fore: limits(2, 3, 5, 6), back: limits(12, 13, 15, 16) };
     assert_eq!(session_limits(COMPOUND, &reply(&[&created])), Some(expected));
     assert_eq!(session_limits(COMPOUND, &reply(&[PUTROOTFH, &created])), Some(expected));
     for body in [reply(&[&[43, 22]]), reply(&[PUTROOTFH]), reply(&[&created[..created.len() - 1]])] {

@@ -27,6 +27,7 @@ pub(super) const NFS_FH: Item = Marked(Mark::Handle, &Opaque);
 pub(super) const BITMAP: Item = Words;
 pub(super) const FATTR: Item = Structure(&[BITMAP, Opaque]);
 pub(super) const SESSIONID: Item = Fixed(16);
+const SESSION: Item = Marked(Mark::Session, &SESSIONID);
 pub(super) const FSID: Item = Fixed(16);
 const VERIFIER: Item = Fixed(8);
 const CLIENTID: Item = HYPER;
@@ -192,7 +193,7 @@ const OPERATIONS: &[Row] = &[
         43,
         "CREATE_SESSION",
         &[CLIENTID, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS, CallbackProgram, Array(&[CALLBACK_SEC_PARMS])],
-        ok(&[SESSIONID, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS]),
+        ok(&[SESSION, WORD, WORD, CHANNEL_ATTRS, CHANNEL_ATTRS]),
     ),
     row(44, "DESTROY_SESSION", &[SESSIONID], STATUS),
     row(45, "FREE_STATEID", &[STATEID], STATUS),
@@ -234,7 +235,7 @@ const OPERATIONS: &[Row] = &[
     row(
         53,
         "SEQUENCE",
-        &[SESSIONID, Number, Number, Number, Number],
+        &[SESSION, Number, Number, Number, Number],
         ok(&[SESSIONID, Number, Number, Number, Number, Number]),
     ),
     row(54, "SET_SSV", &[Opaque, Opaque], ok(&[Opaque])),

@@ -83,6 +83,8 @@ pub(crate) enum Mark {
     Listing,
     /// The six words of a `channel_attrs4` that are always there.
     Channel,
+    /// The `sessionid4` of the session that SEQUENCE names, or that CREATE_SESSION has created.
+    Session,
 }
 
 /// Room that the results of a call may need.
@@ -94,7 +96,12 @@ pub struct ResultRoom {
     pub data: Vec<Option<u32>>,
     /// Maximum length of all listings together, in octets: what each READDIR allows.
     pub listings: u64,
+    /// The session of the call, whose [`SessionLimits`] hold for the whole reply; `None` if the call is in none.
+    pub session: Option<SessionId>,
 }
+
+/// Name of a session (`sessionid4`, RFC 8881 section 3.2).
+pub type SessionId = [u8; 16];
 
 /// Limits of one direction of a session (`channel_attrs4`, RFC 8881 section 18.36).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +131,8 @@ impl ChannelLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionLimits {
+    /// The session.
+    pub session: SessionId,
     /// Limits of the calls of the client.
     pub fore: ChannelLimits,
     /// Limits of the callbacks.
