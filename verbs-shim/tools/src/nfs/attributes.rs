@@ -96,6 +96,13 @@ impl Bitmap {
         Ok(bitmap)
     }
 
+    /// The same for attributes to be returned, among which are none that can only be set.
+    pub(super) fn take_readable(arguments: &mut &[u8]) -> Result<Self, Failure> {
+        let requested = Self::take(arguments)?;
+        let is_readable = ![TIME_ACCESS_SET, TIME_MODIFY_SET].iter().any(|number| requested.contains(*number));
+        is_readable.then_some(requested).ok_or(INVALID)
+    }
+
     fn of(numbers: impl IntoIterator<Item = u32>) -> Self {
         let mut bitmap = Self([0; WORDS]);
         for number in numbers {
@@ -126,12 +133,7 @@ pub(super) fn attributes(folder: &Folder, node: Node, requested: Bitmap) -> Vec<
 
 /// GETATTR (RFC 8881 section 18.7).
 pub(super) fn get_attributes(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Answer, Failure> {
-    let requested = Bitmap::take(arguments)?;
-    // They can only be set.
-    if requested.contains(TIME_ACCESS_SET) || requested.contains(TIME_MODIFY_SET) {
-        return Err(INVALID);
-    }
-    Ok(attributes(folder, node, requested).as_slice().into())
+    Ok(attributes(folder, node, Bitmap::take_readable(arguments)?).as_slice().into())
 }
 
 /// The value of a known attribute.

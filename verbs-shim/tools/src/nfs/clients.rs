@@ -10,9 +10,9 @@ use rpcrdma::rpc::AuthSys;
 
 use super::backchannel::{Backchannel, ClientConnection, Credentials, Threads};
 use super::operation::{
-    Answer, BAD_HIGH_SLOT, BAD_SESSION, BAD_SLOT, BAD_XDR, CLIENT_BUSY, COMPLETE_ALREADY, CompoundReply, DELAY,
-    NO_SPACE, NOT_SAME, REPLY_NOT_KEPT, REPLY_TOO_LARGE, REPLY_TOO_LARGE_TO_KEEP, SEQUENCE_MISORDERED, STALE_CLIENT,
-    TOO_MANY_OPERATIONS,
+    Answer, BAD_HIGH_SLOT, BAD_SESSION, BAD_SLOT, BAD_XDR, CALL_TOO_LARGE, CLIENT_BUSY, COMPLETE_ALREADY,
+    CompoundReply, DELAY, NO_SPACE, NOT_SAME, REPLY_NOT_KEPT, REPLY_TOO_LARGE, REPLY_TOO_LARGE_TO_KEEP,
+    SEQUENCE_MISORDERED, STALE_CLIENT, TOO_MANY_OPERATIONS,
 };
 use super::{Failure, INVALID, NO_ENTRY, TOO_SMALL};
 use crate::xdr::{hyper, opaque, word};
@@ -77,7 +77,8 @@ struct NfsSession {
     client: u64,
     caller: Arc<dyn ClientConnection>,
     backchannel: Option<Arc<Backchannel>>,
-    /// Maximum number of operations of a call, length of a reply, and length of a reply that is to be kept.
+    /// Maximum length of a call, number of its operations, length of a reply, and length of a reply that is to be kept.
+    longest_call: usize,
     operations: u32,
     room: usize,
     room_to_keep: usize,
@@ -307,7 +308,7 @@ impl KnownClients {
         caller: &dyn Fn() -> Arc<dyn ClientConnection>,
     ) -> Result<Answer, Failure> {
         /// All flags that a client may set.
-        const KNOWN: u32 = UPDATE | 0x7_0107;
+        const KNOWN: u32 = UPDATE | 0x7_0103;
         const UPDATE: u32 = 0x4000_0000;
         let (verifier, owner, flags, is_protected) = exchange_id(arguments).ok_or(BAD_XDR)?;
         if is_protected || flags & !KNOWN != 0 {
@@ -373,6 +374,7 @@ impl KnownClients {
             client: id,
             caller,
             backchannel,
+            longest_call: fore.request as usize,
             operations: fore.operations,
             room: fore.response as usize,
             room_to_keep: fore.kept as usize,
@@ -394,8 +396,8 @@ impl KnownClients {
         self.sessions.retain(|session| clients.iter().any(|client| client.id == session.client));
     }
 
-    /// SEQUENCE (RFC 8881 section 18.46), of a COMPOUND with `count` operations.
-    pub(super) fn sequence(&mut self, arguments: &mut &[u8], count: u32) -> Result<Sequenced, Failure> {
+    /// SEQUENCE (RFC 8881 section 18.46), of a COMPOUND with `count` operations whose call has `length` octets.
+    pub(super) fn sequence(&mut self, arguments: &mut &[u8], count: u32, length: usize) -> Result<Sequenced, Failure> {
         let [a, b, c, d, sequence, slot, highest, keeps] = words(arguments).ok_or(BAD_XDR)?;
         let id = [a, b, c, d];
         let index = self.sessions.iter().position(|session| session.id == id).ok_or(BAD_SESSION)?;
@@ -415,6 +417,9 @@ impl KnownClients {
         }
         if sequence != session.sequence.wrapping_add(1) {
             return Err(SEQUENCE_MISORDERED);
+        }
+        if length > session.longest_call {
+            return Err(CALL_TOO_LARGE);
         }
         if count > session.operations {
             return Err(TOO_MANY_OPERATIONS);

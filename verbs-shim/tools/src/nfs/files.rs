@@ -37,7 +37,7 @@ pub(super) struct Delegation {
 }
 
 /// Checks a name of a file.
-fn check(name: &[u8]) -> Result<(), Failure> {
+pub(super) fn check_name(name: &[u8]) -> Result<(), Failure> {
     match name {
         b"" => Err(INVALID),
         b"." | b".." => Err(BAD_NAME),
@@ -65,7 +65,7 @@ impl Files {
 
     /// Creates a file. Fails if another has its name.
     pub(super) fn create(&mut self, name: &[u8]) -> Result<Node, Failure> {
-        check(name)?;
+        check_name(name)?;
         if self.find(name).is_some() || Node::ALWAYS.iter().any(|(_, other)| *other == name) {
             return Err(EXISTS);
         }

@@ -144,9 +144,17 @@ impl Node {
         }
     }
 
+    /// Beginning of each handle.
+    const HANDLE: [u8; 4] = *b"rpcr";
+
     /// Its handle as XDR has it.
     const fn handle(self) -> [u32; 3] {
-        [8, u32::from_be_bytes(*b"rpcr"), self.number()]
+        [8, u32::from_be_bytes(Self::HANDLE), self.number()]
+    }
+
+    /// Returns true if a handle, given without its length, has the form of those given out here.
+    fn is_handle(handle: &[u8]) -> bool {
+        handle.len() == 8 && handle.starts_with(&Self::HANDLE)
     }
 }
 
@@ -210,9 +218,9 @@ impl Folder {
         let connection = request.connection().downgrade();
         request.accept();
         let (message, results) = request.message_and_reply();
-        let done = RpcCall::decode(message)
-            .ok()
-            .and_then(|(_, arguments)| v4::compound(self, arguments, results, &|| Arc::new(connection.clone())));
+        let done = RpcCall::decode(message).ok().and_then(|(_, arguments)| {
+            v4::compound(self, message.len(), arguments, results, &|| Arc::new(connection.clone()))
+        });
         // If this fails, the client has been answered with `SYSTEM_ERR`, or is gone.
         let _ = match done {
             Some(()) => request.answer(),

@@ -13,6 +13,9 @@ use super::backchannel::{Called, ClientConnection};
 use super::clients::{MOST_CLIENTS, MOST_SESSIONS};
 use super::{Folder, Node, v4};
 
+/// Length of the header of a call without credentials, in octets.
+const OF_HEADER: usize = 40;
+
 /// A connection that records the calls made on it, without the XID.
 #[derive(Debug)]
 struct FakeConnection {
@@ -123,7 +126,7 @@ impl Peer {
     fn octets(&self, folder: &Folder, arguments: &[u8]) -> Option<Vec<u8>> {
         let mut stream = Stream::default();
         let caller = || Arc::clone(&self.connection) as Arc<dyn ClientConnection>;
-        v4::compound(folder, arguments, &mut stream, &caller)?;
+        v4::compound(folder, OF_HEADER + arguments.len(), arguments, &mut stream, &caller)?;
         let items: Vec<u8> = stream.items().flatten().copied().collect();
         Some([stream.head(), &items].concat())
     }
@@ -349,6 +352,24 @@ fn a_call_is_carried_out_once() {
 }
 
 #[test]
+fn a_call_is_no_longer_than_the_session_permits() {
+    let folder = Folder::default();
+    let client = Peer::new(&folder, "a");
+    let mut small = create_session(client.id, 2, 0);
+    small[6] = 512;
+    let created = client.compound(&folder, 1, &[&small]);
+    let client = Peer { session: created[5..9].try_into().unwrap(), sequence: 1, ..client };
+    let look_up = |octets: usize| {
+        let name = [&[15, octets as u32][..], &vec![0x6161_6161; octets / 4]].concat();
+        client.compound(&folder, 1, &[&client.sequence(0), ROOT, &name])
+    };
+    // What is around the name: the header, tag, minor version and number of operations, SEQUENCE, PUTROOTFH, and LOOKUP itself.
+    let around = OF_HEADER + 12 + 36 + 4 + 8;
+    assert_eq!(look_up(512 - around + 4), [10_065, 0, 1, 53, 10_065]);
+    assert_eq!(look_up(512 - around)[0], 63, "the sequence number was not used, and the name is too long");
+}
+
+#[test]
 fn a_reply_is_no_longer_than_the_session_permits() {
     let folder = Folder::default();
     let mut client = Peer::new(&folder, "a");
@@ -488,14 +509,17 @@ fn a_client_finds_its_way_as_linux_does() {
     assert_eq!(client.call(&folder, &[ROOT, &[52, 0], &[10]])[7..], [10, 10_020]);
     assert_eq!(client.call(&folder, &[ROOT, &[52, 1]])[2..], [52, 2]);
     assert_eq!(client.call(&folder, &[ROOT, &[33, 4, FILE]])[2..], [33, 0, 2, 1, 0]);
-    assert_eq!(client.call(&folder, &[ROOT, &[33, 4, 0]])[2..], [33, 2]);
+    assert_eq!(client.call(&folder, &[ROOT, &[33, 4, 0x6e6f_6e65]])[2..], [33, 2]);
     // By handle: a file, OPEN of it (CLAIM_FH), what may be done with it, its type; and a file that is not there.
     let file = [&handle[..], &[2]].concat();
     let open = [18, 0, 1, 0, 0, 0, 0, 0, 4];
     let found = client.call(&folder, &[&file, &open, &[3, 0x3f], &[9, 1, 2]]);
     assert_eq!((&found[..4], found[4]), (&[22, 0, 18, 0][..], 1));
-    assert_eq!(found[found.len() - 10..], [3, 0, 0x3f, 0x23, 9, 0, 1, 2, 4, 1]);
+    assert_eq!(found[found.len() - 10..], [3, 0, 0x2d, 0x21, 9, 0, 1, 2, 4, 1]);
     assert_eq!(client.call(&folder, &[&[&handle[..], &[99]].concat()]), [22, 70]);
+    for other in [&[22, 0][..], &[22, 4, handle[2]], &[22, 8, handle[2] + 1, 2]] {
+        assert_eq!(client.call(&folder, &[other]), [22, 10_001], "{other:x?}");
+    }
     // READDIR after the second entry: number, type and handle of the third.
     let list = [26, 0, 4, 0, 0, 4096, 4096, 1, 0x8_0002];
     let third =
@@ -536,7 +560,8 @@ fn a_client_that_restarts_loses_what_it_had() {
     assert_eq!(exchange(7, 0x4000_0000)[0], 0);
     assert_eq!(exchange(8, 0x4000_0000)[0], 10_027);
     assert_eq!(client.compound(&folder, 1, &[&exchange_id("b", 7, 0x4000_0000)])[0], 2);
-    assert_eq!(exchange(7, 8)[0], 22);
+    // The second flag is of NFSv4.2.
+    assert_eq!([8, 4].map(|flags| exchange(7, flags)[0]), [22, 22]);
     let again = exchange(8, 0);
     assert_eq!((again[0], again[7..9].to_vec()), (0, vec![1, 0x1_0000]));
     assert_eq!(client.removes(&folder, "one"), 10_008, "not before it is confirmed");

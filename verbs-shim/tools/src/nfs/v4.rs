@@ -7,10 +7,12 @@ use rpcrdma_verbs::Stream;
 use super::attributes::{Bitmap, attributes, get_attributes};
 use super::backchannel::ClientConnection;
 use super::clients::{InSession, MOST_OPERATIONS, Sequenced};
+use super::files::check_name;
 use super::open::{self, Stateid};
 use super::operation::{
-    Answer, BAD_XDR, CompoundReply, Done, ILLEGAL, MINOR_VERSION_MISMATCH, NO_FILE_HANDLE, NOT_IN_SESSION,
-    NOT_ONLY_OPERATION, NOT_SUPPORTED, RESOURCE, SEQUENCE_POSITION, STALE, TOO_MANY_OPERATIONS,
+    Answer, BAD_COOKIE, BAD_HANDLE, BAD_XDR, CompoundReply, Done, ILLEGAL, MINOR_VERSION_MISMATCH, NO_FILE_HANDLE,
+    NOT_IN_SESSION, NOT_ONLY_OPERATION, NOT_SUPPORTED, RESOURCE, SEQUENCE_POSITION, STALE, SYMBOLIC_LINK,
+    TOO_MANY_OPERATIONS,
 };
 use super::{Failure, Folder, NO_DIRECTORY, NO_ENTRY, Node, PERMITTED};
 use crate::xdr::{hyper, opaque, push, word};
@@ -42,6 +44,8 @@ const WRITE: u32 = 38;
 /// State shared by the operations of a COMPOUND.
 struct Context<'a> {
     folder: &'a Folder,
+    /// Length of the call in octets.
+    length: usize,
     minor: u32,
     count: u32,
     /// Returns the connection on which the COMPOUND came.
@@ -59,15 +63,16 @@ enum Step {
 }
 
 /// Carries out a COMPOUND, up to the operation that fails. Returns `None` for invalid arguments. `caller` returns the
-/// connection on which it came.
+/// connection on which it came. `length`: length of the whole call in octets.
 pub(super) fn compound(
     folder: &Folder,
+    length: usize,
     mut arguments: &[u8],
     results: &mut Stream,
     caller: &dyn Fn() -> Arc<dyn ClientConnection>,
 ) -> Option<()> {
     let (tag, minor, count) = (opaque(&mut arguments)?, word(&mut arguments)?, word(&mut arguments)?);
-    let mut context = Context { folder, minor, count, caller, session: None, node: None, stateid: None };
+    let mut context = Context { folder, length, minor, count, caller, session: None, node: None, stateid: None };
     let mut reply = CompoundReply { status: 0, tag: tag.to_vec(), done: Vec::new() };
     match minor {
         0 | 1 if count <= MOST_OPERATIONS => {
@@ -145,7 +150,7 @@ impl Context<'_> {
         let state = || self.folder.state();
         match (number, self.session) {
             (SEQUENCE, _) if before > 0 => Err(SEQUENCE_POSITION),
-            (SEQUENCE, _) => match state().clients.sequence(arguments, self.count)? {
+            (SEQUENCE, _) => match state().clients.sequence(arguments, self.count, self.length)? {
                 Sequenced::Again(reply) => Ok(Step::Again(reply)),
                 Sequenced::New(answer, session) => {
                     self.session = Some(session);
@@ -185,12 +190,13 @@ impl Context<'_> {
                 Ok(answer)
             }
             22 => {
-                let found = folder.find_handle(opaque(arguments).ok_or(BAD_XDR)?);
-                self.go_to(found.ok_or(STALE)?);
+                let handle = opaque(arguments).ok_or(BAD_XDR)?;
+                let unknown = if Node::is_handle(handle) { STALE } else { BAD_HANDLE };
+                self.go_to(folder.find_handle(handle).ok_or(unknown)?);
                 Ok(Answer::default())
             }
             SECINFO => {
-                folder.look_up(current?, opaque(arguments).ok_or(BAD_XDR)?)?;
+                look_up(folder, current?, arguments)?;
                 Ok(self.security())
             }
             SECINFO_NO_NAME => match (word(arguments).ok_or(BAD_XDR)?, current?) {
@@ -211,15 +217,15 @@ impl Context<'_> {
         let (folder, current) = (self.folder, self.node.ok_or(NO_FILE_HANDLE));
         match number {
             ACCESS => {
-                let (_, wanted) = (current?, word(arguments).ok_or(BAD_XDR)?);
+                let supported = meaningful_access(current?) & word(arguments).ok_or(BAD_XDR)?;
                 // Supported, granted.
-                Ok([wanted & 0x3f, wanted & PERMITTED].as_slice().into())
+                Ok([supported, supported & PERMITTED].as_slice().into())
             }
             GETATTR => get_attributes(folder, current?, arguments),
             10 => Ok(current?.handle().as_slice().into()),
+            15 if self.node == Some(Node::Link) => Err(SYMBOLIC_LINK),
             15 => {
-                let found = folder.look_up(current?, opaque(arguments).ok_or(BAD_XDR)?)?;
-                self.go_to(found);
+                self.go_to(look_up(folder, current?, arguments)?);
                 Ok(Answer::default())
             }
             22 => {
@@ -257,6 +263,21 @@ impl Context<'_> {
     }
 }
 
+/// Takes a name from the start of arguments, and returns the node that has it.
+fn look_up(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<Node, Failure> {
+    let name = opaque(arguments).ok_or(BAD_XDR)?;
+    check_name(name)?;
+    folder.look_up(node, name)
+}
+
+/// The bits of ACCESS that mean something for a node (RFC 8881 section 18.1.3).
+const fn meaningful_access(node: Node) -> u32 {
+    const READ_MODIFY_EXTEND: u32 = 0x0d;
+    const LOOKUP_DELETE: u32 = 0x12;
+    const EXECUTE: u32 = 0x20;
+    READ_MODIFY_EXTEND | if matches!(node, Node::Root) { LOOKUP_DELETE } else { EXECUTE }
+}
+
 /// Skips a stateid at the start of arguments: no file is open.
 fn state(arguments: &mut &[u8]) -> Option<()> {
     hyper(arguments).and(hyper(arguments)).map(drop)
@@ -280,7 +301,10 @@ fn read_directory(folder: &Folder, node: Node, arguments: &mut &[u8]) -> Result<
         Some((from, most))
     };
     let (from, most) = what().ok_or(BAD_XDR)?;
-    let requested = Bitmap::take(arguments)?;
+    if matches!(from, 1 | 2) {
+        return Err(BAD_COOKIE);
+    }
+    let requested = Bitmap::take_readable(arguments)?;
     let room = (most as usize).saturating_sub(AROUND);
     // 1 and 2 are not used as cookies.
     let (page, is_all) = folder
@@ -314,7 +338,9 @@ mod tests {
         let arguments = [&[0, minor, count], operations].concat();
         let arguments: Vec<u8> = arguments.into_iter().flat_map(u32::to_be_bytes).collect();
         let mut stream = Stream::default();
-        compound(&folder, &arguments, &mut stream, &|| panic!("minor version 0 needs no connection"))?;
+        compound(&folder, 40 + arguments.len(), &arguments, &mut stream, &|| {
+            panic!("minor version 0 needs no connection")
+        })?;
         let items: Vec<u8> = stream.items().flatten().copied().collect();
         let octets = [stream.head(), &items].concat();
         Some(octets.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word)).collect())
@@ -335,6 +361,35 @@ mod tests {
         assert_eq!(words(0, 1, &[99]).unwrap(), [10_044, 0, 1, 10_044, 10_044]);
         assert_eq!(words(0, 2, &[24, 15, 400]).unwrap(), [10_036, 0, 2, 24, 0, 15, 10_036]);
         assert_eq!(words(2, 1, &[24]).unwrap(), [10_021, 0, 0]);
+    }
+
+    #[test]
+    fn a_name_is_checked_before_it_is_looked_up() {
+        let link = u32::from_be_bytes(*b"link");
+        assert_eq!(words(0, 2, &[24, 15, 0]).unwrap(), [22, 0, 2, 24, 0, 15, 22]);
+        let long = [&[24, 15, 256][..], &[0x6161_6161; 64]].concat();
+        assert_eq!(words(0, 2, &long).unwrap()[0], 63);
+        assert_eq!(words(0, 2, &[24, 15, 1, 0xff00_0000]).unwrap()[0], 22, "not UTF-8");
+        assert_eq!(words(0, 3, &[24, 15, 4, link, 15, 4, FILE]).unwrap(), [10_029, 0, 3, 24, 0, 15, 0, 15, 10_029]);
+    }
+
+    #[test]
+    fn access_that_means_nothing_for_a_node_is_not_supported() {
+        assert_eq!(words(0, 2, &[24, 3, u32::MAX]).unwrap()[5..], [3, 0, 0x1f, 0x03]);
+        assert_eq!(words(0, 3, &[24, 15, 4, FILE, 3, u32::MAX]).unwrap()[7..], [3, 0, 0x2d, 0x21]);
+        assert_eq!(words(0, 2, &[24, 3, 1]).unwrap()[5..], [3, 0, 1, 1], "no more than was asked for");
+    }
+
+    #[test]
+    fn a_listing_has_no_reserved_cookies_and_no_attributes_that_can_only_be_set() {
+        let list = |cookie, attributes: &[u32]| {
+            let arguments = [&[24, 26, 0, cookie, 0, 0, 512, 512], attributes].concat();
+            words(0, 2, &arguments).unwrap()[0]
+        };
+        assert_eq!([0, 1, 2, 3].map(|cookie| list(cookie, &[0])), [0, 10_003, 10_003, 0]);
+        for number in [48, 54] {
+            assert_eq!(list(0, &[2, 0, 1 << (number - 32)]), 22, "{number}");
+        }
     }
 
     #[test]
