@@ -154,7 +154,8 @@ impl<V: Provider> Server<V> {
         Ok(Self { verbs: verbs.clone(), listener, settings, most: Self::CONNECTIONS, idle: None, stop, unusable })
     }
 
-    /// Sets the maximum number of connections. Further ones are rejected.
+    /// Sets the maximum number of connections. Further ones are rejected, which [`Service::failed`] is notified of:
+    /// [`Error::Connections`].
     #[must_use]
     pub fn with_connections(self, most: usize) -> Self {
         Self { most, ..self }
