@@ -8,7 +8,7 @@ use super::state::{CALLS, Context, Session};
 use super::step_log::StepLog;
 use super::timeline::Timeline;
 use crate::carrier::connection::Connection;
-use crate::carrier::operation::Sides;
+use crate::carrier::operation::{Places, Sides};
 use crate::nfs::Procedure;
 use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::describe::{self, Described};
@@ -238,6 +238,11 @@ impl Session {
         let id = self.xids.get(message.sender.other()).get(&xid).copied();
         if let Some(id) = id {
             self.own_for(message.sender, self.places.first, id);
+            // Signs of loss before the reply count from what was there before; those of the reply, from when it was sent.
+            self.settle(message.sender, Places { first: 0, end: self.places.first }, context);
+            if let Some(call) = self.calls.get_mut(&id) {
+                call.timeline.reply(self.span);
+            }
             self.settle(message.sender, self.places, context);
         }
         let account = self.credits.get_mut(message.sender.other());
@@ -245,7 +250,6 @@ impl Session {
         account.answer(id, message.credits(), message.stamp.time);
         let mut call = id.and_then(|id| self.take(id));
         if let Some(call) = &mut call {
-            call.timeline.reply(self.span);
             call.timeline.log_send(message.sender, Step::Reply, &self.parts);
             if message.is_broken() {
                 call.timeline.refuse(NotTimed::Missed);
