@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use rpcrdma_dissector::{Config, Counts, Dissector, Event, Frame, LinkType, Owed, Report, Time, Transaction};
+use rpcrdma_dissector::{Config, Counts, Delivery, Dissector, Event, Frame, LinkType, Owed, Report, Time, Transaction};
 
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, call, message, octets, reply};
@@ -92,15 +92,21 @@ enum Happening {
 }
 
 /// What became of an RPC, in microseconds where packets are captured.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Truth {
     /// When the first packet of the call was captured.
     began: Option<u64>,
     /// When the copy of the last packet of the reply was captured that the client accepted.
     ended: Option<u64>,
-    /// Copies of the last packet of the reply that were captured.
+    /// When the call arrived, by the capture of the packet that completed it.
+    called: Option<u64>,
+    /// When a copy of the last packet of the reply was captured for the first time, and for the second.
+    replied: [Option<u64>; 2],
+    /// Copies of it that were captured.
     replies: u64,
     is_hung: bool,
+    /// Octets of its Write chunk.
+    written: usize,
 }
 
 struct Simulation {
@@ -176,7 +182,9 @@ impl Simulation {
         if has_credit {
             let length = self.random.below(2_500) as usize & !3;
             let payload = call(xid, [400_000, 1, 7], &octets(xid as u8, length));
-            self.truth.insert(xid, Truth { is_hung: self.random.happens(self.chances.hung), ..Truth::default() });
+            let written = if self.random.happens(300) { 1 + self.random.below(5_000) as usize } else { 0 };
+            let is_hung = self.random.happens(self.chances.hung);
+            self.truth.insert(xid, Truth { is_hung, written, ..Truth::default() });
             self.waiting += 1;
             self.message(Client, xid, &payload);
         }
@@ -196,12 +204,25 @@ impl Simulation {
         self.message(Server, xid, &reply(xid, &octets(xid as u8, length)));
     }
 
+    /// The packets of a message, and before a reply those of its RDMA Write.
+    fn packets(&mut self, from: By, xid: u32, payload: &[u8]) -> Vec<Packet> {
+        let written = self.truth[&xid].written;
+        let segment = [(xid, 0, written as u32)];
+        let lists = if written > 0 { Lists::writes(&[&segment]) } else { Lists::default() };
+        let mut packets = Vec::new();
+        if from == Server && written > 0 {
+            packets = self.wire.write(Server, (xid, 0), &octets(xid as u8, written));
+        }
+        packets.extend(self.wire.send(from, &message(MSG, xid, &lists, payload)));
+        packets
+    }
+
     fn message(&mut self, from: By, xid: u32, payload: &[u8]) {
         let first = match from {
             Client => self.wire.client.next,
             Server => self.wire.server.next,
         };
-        let packets = self.wire.send(from, &message(MSG, xid, &Lists::default(), payload));
+        let packets = self.packets(from, xid, payload);
         let last = packets.len() - 1;
         for (index, octets) in packets.into_iter().enumerate() {
             let ends = (index == last).then_some(xid);
@@ -244,7 +265,13 @@ impl Simulation {
         let rpc = self.truth.get_mut(&xid).unwrap();
         match from {
             Client => rpc.began = Some(rpc.began.map_or(captured, |began| began.min(captured))),
-            Server => rpc.replies += u64::from(ends.is_some()),
+            Server if ends.is_some() => {
+                if let Some(copy) = rpc.replied.iter_mut().find(|copy| copy.is_none()) {
+                    *copy = Some(captured);
+                }
+                rpc.replies += 1;
+            }
+            Server => {}
         }
     }
 
@@ -298,8 +325,11 @@ impl Simulation {
     fn arrived(&mut self, to: By, xid: u32, captured: u64) {
         let rpc = self.truth.get_mut(&xid).unwrap();
         match to {
-            Server if rpc.is_hung => {}
             Server => {
+                rpc.called = Some(captured);
+                if rpc.is_hung {
+                    return;
+                }
                 let pause = 20 + self.random.below(2_000);
                 self.at(self.now + pause, Happening::Answer(xid));
             }
@@ -369,7 +399,7 @@ fn other(by: By) -> By {
     if by == Client { Server } else { Client }
 }
 
-fn dissect(captured: &[(u64, Packet)]) -> (Vec<Transaction>, Report) {
+fn dissect(captured: &[(u64, Packet)]) -> (Vec<Transaction>, Option<Report>) {
     let mut config = Config::default();
     config.recovery = true;
     let mut dissector = Dissector::new(config);
@@ -386,7 +416,7 @@ fn dissect(captured: &[(u64, Packet)]) -> (Vec<Transaction>, Report) {
             _ => {}
         }
     }
-    (transactions, report.unwrap())
+    (transactions, report)
 }
 
 /// Runs the network, and calls `judge` with what is true and what is found.
@@ -403,7 +433,7 @@ fn simulate(calls: u32, mut judge: impl FnMut(&Simulation, &[Transaction], &Repo
         };
         let simulation = Simulation::new(chances).run(calls);
         let (transactions, report) = dissect(&simulation.captured);
-        judge(&simulation, &transactions, &report);
+        judge(&simulation, &transactions, &report.unwrap());
     }
 }
 
@@ -412,7 +442,7 @@ fn a_latency_is_the_true_one_or_unknown() {
     let (mut known, mut unknown, mut wrong) = (0, 0, Vec::new());
     simulate(60, |simulation, transactions, _| {
         for transaction in transactions {
-            let truth = simulation.truth[&transaction.xid];
+            let truth = &simulation.truth[&transaction.xid];
             let expected = truth.began.zip(truth.ended).map(|(began, ended)| (ended - began) * 1_000);
             match transaction.latency() {
                 found if found == expected => known += 1,
@@ -486,7 +516,7 @@ fn a_call_that_the_server_never_answers_is_owed_by_the_server() {
     let (mut hung, mut unknown, mut wrong) = (0, 0, Vec::new());
     simulate(60, |simulation, transactions, _| {
         for transaction in transactions {
-            let truth = simulation.truth[&transaction.xid];
+            let truth = &simulation.truth[&transaction.xid];
             let Some(waiting) = transaction.waiting else { continue };
             let is_right = match (waiting.owed, truth.is_hung) {
                 (Owed::Reply, true) => true,
@@ -508,4 +538,51 @@ fn a_call_that_the_server_never_answers_is_owed_by_the_server() {
     });
     println!("{hung} hung, {unknown} unknown");
     assert!(hung > 100 && wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
+}
+
+/// A capture that ends in the middle shows the state of each RPC, or it is unknown.
+#[test]
+fn what_waits_when_the_capture_ends_is_what_waited() {
+    let (mut counts, mut wrong) = ([0; 2], Vec::new());
+    simulate(60, |simulation, _, _| {
+        let captured = &simulation.captured;
+        for part in 1..6 {
+            let end = captured[captured.len() * part / 6].0;
+            let kept = &captured[..captured.partition_point(|(time, _)| *time <= end)];
+            for transaction in dissect(kept).0 {
+                let truth = &simulation.truth[&transaction.xid];
+                counts[usize::from(transaction.waiting.is_some())] += 1;
+                if !truth.permits(&transaction, end) {
+                    let (latency, waiting) = (transaction.latency(), transaction.waiting);
+                    wrong.push(format!("{:?} at {end}: {latency:?} {waiting:?}, {truth:?}", simulation.chances));
+                }
+            }
+        }
+    });
+    println!("{counts:?} over and waiting");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
+}
+
+impl Truth {
+    /// Returns true if this may be said of the RPC when the capture ends at this time.
+    fn permits(&self, found: &Transaction, end: u64) -> bool {
+        let by_then = |time: Option<u64>| time.filter(|time| *time <= end);
+        let ended = by_then(self.ended);
+        let Some(waiting) = found.waiting else {
+            // As far as the capture goes, the only copy of a reply may be the one that arrives.
+            let may_end = self.replied[0].filter(|_| ended.is_none() && by_then(self.replied[1]).is_none());
+            let latency = |end: Option<u64>| self.began.zip(end).map(|(began, end)| (end - began) * 1_000);
+            return [None, latency(ended), latency(may_end)].contains(&found.latency());
+        };
+        let is_called = by_then(self.called).is_some();
+        let is_right = match waiting.owed {
+            // Whether the call arrived may be unknown.
+            Owed::Reply => ended.is_none(),
+            Owed::ReplyAgain(_) => is_called && ended.is_none(),
+            Owed::Call(_) => !is_called,
+            Owed::Acknowledgement(_) | Owed::ReplyArrival(_) | Owed::Unknown(_) => true,
+            _ => false,
+        };
+        is_right && (is_called || waiting.delivery != Delivery::Accepted)
+    }
 }

@@ -14,7 +14,7 @@ use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::describe::{self, Described};
 use crate::rpc::header::{Dialect, read_chunks, write_lengths};
 use crate::rpc::known::Direction;
-use crate::rpc::message::{Detail, Message};
+use crate::rpc::message::{Captured, Detail, Message};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Step, WaitEnd};
@@ -251,7 +251,9 @@ impl Session {
         let mut call = id.and_then(|id| self.take(id));
         if let Some(call) = &mut call {
             call.timeline.log_send(message.sender, Step::Reply, &self.parts);
-            if message.is_broken() {
+            if message.captured == Captured::Head {
+                call.timeline.refuse(NotTimed::ReplyMissing);
+            } else if message.is_broken() {
                 call.timeline.refuse(NotTimed::Missed);
             }
             // If the reply was captured before its call, so may be what was moved, when no call was known that it was for.

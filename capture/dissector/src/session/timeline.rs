@@ -103,9 +103,11 @@ impl Timeline {
         }
     }
 
-    /// The time cannot be divided. The first reason stands.
+    /// The time cannot be divided. The first reason stands, but for one that leaves not even the latency.
     pub(super) fn refuse(&mut self, reason: NotTimed) {
-        self.not_timed.get_or_insert(reason);
+        if self.not_timed.is_none_or(|known| known.leaves_latency() && !reason.leaves_latency()) {
+            self.not_timed = Some(reason);
+        }
     }
 
     /// Data is asked for by RDMA Read, or comes. `is_outstanding` says that some that was asked for is still to come.
@@ -146,6 +148,11 @@ impl Timeline {
     /// The reply is in memory that the requester is to read.
     pub(super) fn provided(self) -> Self {
         Self { turn: Role::Requester, ..self }
+    }
+
+    /// Returns true if packets of the RPC were sent again later, and before what was captured at this frame.
+    pub(super) fn recovered_after(&self, stamp: Stamp) -> bool {
+        self.latest.frame > stamp.frame && self.lost.as_ref().is_some_and(|lost| lost.until > stamp.time)
     }
 
     /// Returns the phases.
