@@ -58,6 +58,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "rpc",
             "event",
             "session",
+            "capture_end",
             "dissector",
             "events",
             "check",

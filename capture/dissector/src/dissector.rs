@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use rpcrdma::v2::Family;
 
+use crate::capture_end::CaptureEnd;
 use crate::carrier::account::Account;
 use crate::carrier::connection::Connection;
 use crate::carrier::connection::Counts;
@@ -131,11 +132,21 @@ pub struct Summary {
     pub first: Option<Time>,
     /// Time of the last frame.
     pub last: Option<Time>,
+    /// First frame after the clock was last set back, by 1 ms or more.
+    pub set_back: Option<Stamp>,
     /// Frames that were left alone, by what they hold. Numbers beyond the first 32 are counted together.
     pub others: Vec<(Other, u64)>,
     /// Steps back of the clock. They are counted by a [`Capture`](crate::Capture), not by the dissector, so they are known at
     /// the end of [`Events`](crate::Events) only.
     pub clock: ClockSteps,
+}
+
+impl Summary {
+    /// Returns the end of the capture, or of what was read of it.
+    #[must_use]
+    pub fn end(&self) -> CaptureEnd {
+        CaptureEnd { time: self.last.unwrap_or_default(), set_back: self.set_back }
+    }
 }
 
 /// Takes frames and yields events.
@@ -197,6 +208,7 @@ impl Dissector {
         summary.first.get_or_insert(frame.time);
         summary.last = Some(frame.time);
         self.state.set_backs.frame(frame.number, frame.time);
+        summary.set_back = self.state.set_backs.last().map(|(frame, time)| Stamp { frame, time });
         let known = self.state.events.len();
         let Sighted { content, sighting, session } = link::sighted(frame);
         if let Some(session) = session {

@@ -58,6 +58,7 @@
 //! Captures are read without `pcap-file`, so reading needs no feature.
 #![forbid(unsafe_code)]
 
+mod capture_end;
 mod carrier;
 pub mod check;
 mod dissector;
@@ -71,6 +72,7 @@ pub mod output;
 mod rpc;
 mod session;
 
+pub use capture_end::CaptureEnd;
 pub use carrier::acknowledgement::Acknowledgements;
 pub use carrier::connection::{Announced, Connection, Counts, Endpoint, RefusedAccess, Rejected, Shown};
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};

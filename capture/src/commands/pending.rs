@@ -9,7 +9,7 @@ use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::format::time::ShownTimes;
 use rpcrdma_dissector::output::pending::{self, Pending, PendingCall};
 use rpcrdma_dissector::values::duration;
-use rpcrdma_dissector::{Config, Event, Files, Side, Time};
+use rpcrdma_dissector::{CaptureEnd, Config, Event, Files, Side};
 
 use super::separate::{Separable, SeparateForm};
 use crate::arguments::{Color, InputArguments, TimeArguments};
@@ -66,20 +66,20 @@ struct Watched {
     calls: BTreeMap<(u32, Side, u32), PendingCall>,
     /// The calls among them whose reply was sent and is not known to have arrived.
     replied: BTreeSet<(u32, Side, u32)>,
-    /// Time of the last message, and when it was read.
-    last: (Time, Instant),
+    /// The last message as the end of the capture, and when it was read.
+    last: (CaptureEnd, Instant),
 }
 
 impl Watched {
     fn new(least: u64) -> Self {
-        Self { least, calls: BTreeMap::new(), replied: BTreeSet::new(), last: (Time::default(), Instant::now()) }
+        Self { least, calls: BTreeMap::new(), replied: BTreeSet::new(), last: (CaptureEnd::default(), Instant::now()) }
     }
 
     /// Takes a call that begins to wait, or a message or an RPC that ends a wait.
     fn event(&mut self, event: &Event) {
         match event {
             Event::Message(message) => {
-                self.last = (message.stamp.time.max(self.last.0), Instant::now());
+                self.last = (self.last.0.later(message.stamp), Instant::now());
                 match PendingCall::of_message(message) {
                     Some(call) if self.calls.len() < WATCHED => {
                         self.calls.insert((call.connection, call.requester, call.xid), call);
@@ -107,13 +107,13 @@ impl Watched {
         }
     }
 
-    /// Takes the calls that have waited long enough by now, the oldest first, with the time that it is in the capture.
-    fn overdue(&mut self) -> (Time, Vec<PendingCall>) {
-        let (time, read) = self.last;
-        let now = Time(time.0.saturating_add(u64::try_from(read.elapsed().as_nanos()).unwrap_or(u64::MAX)));
+    /// Takes the calls that have waited long enough by now, the oldest first, with that moment of the capture.
+    fn overdue(&mut self) -> (CaptureEnd, Vec<PendingCall>) {
+        let (last, read) = self.last;
+        let now = last.after(read.elapsed());
         let mut overdue = Vec::new();
         self.calls.retain(|place, call| {
-            let is_due = call.age(now) >= self.least && !self.replied.contains(place);
+            let is_due = call.least_age(now) >= self.least && !self.replied.contains(place);
             if is_due {
                 overdue.push(call.clone());
             }
@@ -173,11 +173,11 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
         conclusion.insist(format!("{} left out: only the oldest are kept", counted(newer, "call")));
     }
     let first = done.summary.first.unwrap_or_default();
-    let (last, files) = (done.summary.last.unwrap_or_default(), &done.files);
+    let (end, files) = (done.summary.end(), &done.files);
     let mut calls = pending.into_calls();
     let waiting = calls.len() as u64;
     let least = arguments.older_than.or(arguments.input.slower_than).unwrap_or(0);
-    calls.retain(|call| call.age(last) >= least);
+    calls.retain(|call| call.least_age(end) >= least);
     if waiting == 0 && !done.notices.selects_nothing() {
         conclusion.say_nothing(
             "no call is without a reply",
@@ -193,19 +193,19 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
         pending::heading(&mut out, colour)?;
     }
     for call in &calls {
-        print(&mut out, call, (last, files), arguments.json, (colour, times.starting_at(first)))?;
+        print(&mut out, call, (end, files), arguments.json, (colour, times.starting_at(first)))?;
     }
     output::write(&out)?;
     conclusion.end(done.status())
 }
 
-/// Prints a call as it waits at a time of the capture.
+/// Prints a call as it waits at a moment of the capture.
 fn print(
     out: &mut impl io::Write,
     call: &PendingCall,
-    (time, files): (Time, &Files),
+    (end, files): (CaptureEnd, &Files),
     json: bool,
     form: (bool, ShownTimes),
 ) -> io::Result<()> {
-    if json { pending::write_json(out, call, time, files) } else { pending::lines(out, call, (time, files), form) }
+    if json { pending::write_json(out, call, end, files) } else { pending::lines(out, call, (end, files), form) }
 }

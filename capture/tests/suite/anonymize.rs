@@ -215,6 +215,41 @@ fn the_commands_say_the_same_of_a_copy() {
     }
 }
 
+/// The copy has each datagram that sets a connection up, as far as the capture has it.
+#[test]
+fn a_copy_of_frames_that_were_cut_has_the_same_connections() {
+    for name in ["nfsd_deviations", "nfs3_ipv6"] {
+        let whole = transcode::capture(name);
+        let found = (74..320).step_by(6).map(|snaplen| {
+            let cut = |record: &Record| {
+                let data = record.data.iter().take(snaplen).copied().collect();
+                Record { data, ..record.clone() }
+            };
+            let records: Vec<Record> = whole.iter().map(cut).collect();
+            let (copies, _) = anonymize(&records, KEY).unwrap();
+            let found = connections(&records);
+            assert_eq!(connections(&copies), found, "{name} cut to {snaplen} octets");
+            found
+        });
+        let found: HashSet<_> = found.collect();
+        assert!(found.len() > 1, "more is cut than the captures have");
+    }
+}
+
+/// Of each connection with RPC-over-RDMA: whether the capture has its beginning, and the port.
+fn connections(records: &[Record]) -> Vec<(bool, Option<u16>)> {
+    let mut dissector = Dissector::new(Config::default());
+    for (number, record) in (1..).zip(records) {
+        dissector.frame(&frame(number, record));
+    }
+    dissector.finish();
+    let reports = std::iter::from_fn(|| dissector.event()).filter_map(|event| match event {
+        Event::Connection(report) if report.number.is_some() => Some(report.connection),
+        _ => None,
+    });
+    reports.map(|connection| (connection.set_up, connection.port())).collect()
+}
+
 /// iWARP with markers and CRCs, of which one is wrong, in segments of this many octets.
 fn marked(segment: usize) -> Vec<Record> {
     let mpa = Mpa { markers: [true; 2], crc: true, old: false, segment, wrong: Some(20) };

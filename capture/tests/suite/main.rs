@@ -38,6 +38,7 @@ mod report;
 mod rfc5666;
 mod screen;
 mod separate;
+mod simulation;
 mod situations;
 mod stats;
 mod steps;

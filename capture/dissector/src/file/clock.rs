@@ -63,7 +63,7 @@ impl ClockSteps {
 }
 
 /// A time this much earlier than the one before is no disorder of frames that were captured at the same time.
-const SET_BACK: u64 = 1_000_000;
+pub(crate) const SET_BACK: u64 = 1_000_000;
 /// After frames in disorder, the clock is back where it was within this many frames.
 const DISORDER: u64 = 8;
 /// The most recent places that are kept.
@@ -74,8 +74,8 @@ const PLACES: usize = 16;
 pub(crate) struct SetBacks {
     /// The latest time so far, and since the clock was last set back.
     latest: Time,
-    /// The first frames after the clock was set back.
-    frames: VecDeque<u64>,
+    /// The first frames after the clock was set back, and their times.
+    frames: VecDeque<(u64, Time)>,
     /// The latest time before the last of them, until a frame has it again.
     before: Option<Time>,
 }
@@ -96,12 +96,12 @@ impl SetBacks {
     fn earlier(&mut self, number: u64, time: Time) {
         if let Some(before) = self.before.filter(|before| time >= *before) {
             self.before = None;
-            self.frames.retain(|first| number - *first > DISORDER);
+            self.frames.retain(|(first, _)| number - *first > DISORDER);
             self.latest = before;
         }
         if self.latest.0.saturating_sub(time.0) >= SET_BACK {
             self.before = Some(self.before.map_or(self.latest, |before| before.max(self.latest)));
-            self.frames.push_back(number);
+            self.frames.push_back((number, time));
             if self.frames.len() > PLACES {
                 self.frames.pop_front();
             }
@@ -110,10 +110,16 @@ impl SetBacks {
         self.latest = self.latest.max(time);
     }
 
+    /// Number and time of the first frame after the clock was last set back.
+    #[inline]
+    pub(crate) fn last(&self) -> Option<(u64, Time)> {
+        self.frames.back().copied()
+    }
+
     /// Returns true if the clock was set back after the first of these frames, up to the second.
     #[inline]
     pub(crate) fn is_between(&self, first: u64, last: u64) -> bool {
-        self.frames.iter().any(|frame| (first + 1..=last).contains(frame))
+        self.frames.iter().any(|(frame, _)| (first + 1..=last).contains(frame))
     }
 }
 
@@ -136,7 +142,7 @@ mod tests {
     fn set_backs(times: &[u64]) -> Vec<u64> {
         let mut clock = SetBacks::default();
         (1..).zip(times).for_each(|(number, time)| clock.frame(number, Time(time * SET_BACK)));
-        clock.frames.into()
+        clock.frames.into_iter().map(|(frame, _)| frame).collect()
     }
 
     #[test]
@@ -155,7 +161,7 @@ mod tests {
         assert_eq!(set_backs(&[10, 2, 3, 1, 2]), [2, 4]);
         let mut clock = SetBacks::default();
         (1..=40).for_each(|number| clock.frame(number, Time((40 - number) * SET_BACK)));
-        assert_eq!((clock.frames.len(), clock.frames.front()), (PLACES, Some(&25)));
+        assert_eq!((clock.frames.len(), clock.frames.front().map(|(frame, _)| *frame)), (PLACES, Some(25)));
         assert!(clock.is_between(39, 40) && !clock.is_between(40, 41) && clock.is_between(24, 25));
     }
 }

@@ -24,7 +24,7 @@ mod record;
 
 pub use capture::{Capture, Files};
 pub use clock::ClockSteps;
-pub(crate) use clock::SetBacks;
+pub(crate) use clock::{SET_BACK, SetBacks};
 pub use error::{FileError, Problem};
 pub use frame::{Frame, LinkType, Time};
 pub use order::{first_frame, in_order};

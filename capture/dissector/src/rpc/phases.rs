@@ -115,6 +115,21 @@ pub enum NotTimed {
     ArrivalUnknown,
 }
 
+impl NotTimed {
+    /// Returns true if the beginning and the end of the RPC may be known nevertheless.
+    pub(crate) const fn leaves_latency(self) -> bool {
+        match self {
+            Self::Missed | Self::SharedMemory | Self::SameXid => true,
+            Self::CallMissing
+            | Self::ReplyMissing
+            | Self::ReplyNotAccepted
+            | Self::OutOfOrder
+            | Self::ClockSetBack
+            | Self::ArrivalUnknown => false,
+        }
+    }
+}
+
 impl fmt::Display for NotTimed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

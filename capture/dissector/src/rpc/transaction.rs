@@ -83,11 +83,11 @@ impl Transaction {
     pub fn latency(&self) -> Option<u64> {
         match self.phases {
             Ok(phases) => Some(phases.total()),
-            Err(NotTimed::OutOfOrder | NotTimed::ClockSetBack | NotTimed::ArrivalUnknown) => None,
-            Err(_) => {
+            Err(reason) if reason.leaves_latency() => {
                 let (began, reply) = (self.began?, self.reply.as_ref()?);
                 reply.stamp.time.0.checked_sub(began.time.0)
             }
+            Err(_) => None,
         }
     }
 }

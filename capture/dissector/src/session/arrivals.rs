@@ -135,6 +135,11 @@ impl SentCopies {
         Self { end, candidates, candidate: stamp, sent, last: stamp, refused: None, filled: None }
     }
 
+    /// The same if the copy of its last packet that was captured here may have been accepted, or one that was sent later.
+    pub(super) const fn doubtful_since(self, stamp: Stamp) -> Self {
+        Self { candidates: self.candidates.saturating_add(1), candidate: stamp, ..self }
+    }
+
     /// Returns the state of delivery while the message is not acknowledged.
     pub(super) const fn delivery(&self) -> Delivery {
         match (self.refused, self.sent) {

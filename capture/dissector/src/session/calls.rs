@@ -8,13 +8,13 @@ use super::state::{CALLS, Context, Session};
 use super::step_log::StepLog;
 use super::timeline::Timeline;
 use crate::carrier::connection::Connection;
-use crate::carrier::operation::Sides;
+use crate::carrier::operation::{Places, Sides};
 use crate::nfs::Procedure;
 use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::describe::{self, Described};
 use crate::rpc::header::{Dialect, read_chunks, write_lengths};
 use crate::rpc::known::Direction;
-use crate::rpc::message::{Detail, Message};
+use crate::rpc::message::{Captured, Detail, Message};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Step, WaitEnd};
@@ -238,6 +238,11 @@ impl Session {
         let id = self.xids.get(message.sender.other()).get(&xid).copied();
         if let Some(id) = id {
             self.own_for(message.sender, self.places.first, id);
+            // Signs of loss before the reply count from what was there before; those of the reply, from when it was sent.
+            self.settle(message.sender, Places { first: 0, end: self.places.first }, context);
+            if let Some(call) = self.calls.get_mut(&id) {
+                call.timeline.reply(self.span);
+            }
             self.settle(message.sender, self.places, context);
         }
         let account = self.credits.get_mut(message.sender.other());
@@ -245,9 +250,10 @@ impl Session {
         account.answer(id, message.credits(), message.stamp.time);
         let mut call = id.and_then(|id| self.take(id));
         if let Some(call) = &mut call {
-            call.timeline.reply(self.span);
             call.timeline.log_send(message.sender, Step::Reply, &self.parts);
-            if message.is_broken() {
+            if message.captured == Captured::Head {
+                call.timeline.refuse(NotTimed::ReplyMissing);
+            } else if message.is_broken() {
                 call.timeline.refuse(NotTimed::Missed);
             }
             // If the reply was captured before its call, so may be what was moved, when no call was known that it was for.

@@ -13,7 +13,7 @@ use super::timeline::Timeline;
 use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::event::{Event, Recovered};
-use crate::rpc::message::Message;
+use crate::rpc::message::{Captured, Message};
 use crate::rpc::steps::PacketRun;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Owed, Refusal, Step, WaitEnd, Waiting};
@@ -177,7 +177,7 @@ impl Session {
     pub(super) fn await_acknowledgement(&mut self, id: u64, context: &mut Context<'_>) {
         let Some(call) = self.calls.get(&id).filter(|call| call.answers.is_none()) else { return };
         let requester = call.message.sender;
-        let copies = self.copies(call.message.retransmitted);
+        let copies = self.copies(&call.message);
         self.await_arrival(requester, Unacknowledged { call: id, copies, ended: None }, context);
     }
 
@@ -191,16 +191,21 @@ impl Session {
         context: &mut Context<'_>,
     ) {
         let unassigned = self.recoveries.unassigned;
-        let copies = self.copies(message.retransmitted);
+        let copies = self.copies(message);
+        // InfiniBand throws away what follows a hole, so a later copy may be the accepted one, unless only the capture has the hole.
+        let is_behind_hole = timeline.recovered_after(self.span.ended) && !self.keeps;
+        let copies = if is_behind_hole { copies.doubtful_since(message.stamp) } else { copies };
         let credit = self.returned_credit(message, before);
         let ended = Some(Box::new(EndedRpc { transaction: Box::new(transaction), timeline, unassigned, credit }));
         self.await_arrival(message.sender, Unacknowledged { call, copies, ended }, context);
     }
 
     /// The copies of the message that is looked at.
-    const fn copies(&self, retransmitted: u32) -> SentCopies {
+    fn copies(&self, message: &Message) -> SentCopies {
         let Span { ended, first_sent, .. } = self.span;
-        SentCopies::new(self.places.end, ended, (retransmitted, first_sent.is_some()))
+        // If its end was not captured, there is at least one more packet or octet.
+        let end = self.places.end + u64::from(message.captured == Captured::Head);
+        SentCopies::new(end, ended, (message.retransmitted, first_sent.is_some()))
     }
 
     fn await_arrival(&mut self, sender: Side, message: Unacknowledged, context: &mut Context<'_>) {

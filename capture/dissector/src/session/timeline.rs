@@ -57,6 +57,16 @@ struct LostPackets {
     until: Time,
 }
 
+impl LostPackets {
+    /// Takes the time that recovery took up to this one, at most all that `elapsed`. A packet may have been sent again after this
+    /// time, and have been captured before what it belongs to could be used.
+    fn take_until(&mut self, time: Time, elapsed: u64) -> u64 {
+        let beyond = self.until.0.saturating_sub(time.0).min(self.since);
+        let taken = core::mem::replace(&mut self.since, beyond) - beyond;
+        taken.min(elapsed)
+    }
+}
+
 impl Timeline {
     /// A call that was sent in these packets. What both ends do is kept if there are `steps`.
     pub(super) fn new(Span { began, ended, first_sent }: Span, steps: Option<StepLog>) -> Self {
@@ -85,7 +95,7 @@ impl Timeline {
     }
 
     /// The call waits no longer; the session has missed so much by now, and not assigned so many signs of loss. Data that was
-    /// asked for by RDMA Read was missed too if it did not come.
+    /// asked for by RDMA Read, of a reply that the responder provides, was missed too if it did not come.
     pub(super) fn take(&mut self, missed: u64, unassigned: u64) {
         self.unassigned = unassigned - self.unassigned;
         if missed != self.missed || self.activity == Activity::Pulling {
@@ -93,9 +103,11 @@ impl Timeline {
         }
     }
 
-    /// The time cannot be divided. The first reason stands.
+    /// The time cannot be divided. The first reason stands, but for one that leaves not even the latency.
     pub(super) fn refuse(&mut self, reason: NotTimed) {
-        self.not_timed.get_or_insert(reason);
+        if self.not_timed.is_none_or(|known| known.leaves_latency() && !reason.leaves_latency()) {
+            self.not_timed = Some(reason);
+        }
     }
 
     /// Data is asked for by RDMA Read, or comes. `is_outstanding` says that some that was asked for is still to come.
@@ -112,8 +124,11 @@ impl Timeline {
         }
     }
 
-    /// The reply, that was sent in these packets.
+    /// The reply, that was sent in these packets. Data that was asked for by RDMA Read was missed if it did not come before.
     pub(super) fn reply(&mut self, Span { began, ended, first_sent }: Span) {
+        if self.activity == Activity::Pulling {
+            self.refuse(NotTimed::Missed);
+        }
         self.spend(self.phase_before(Activity::Idle), began, first_sent);
         self.spend(Phase::Reply, ended, first_sent);
         self.activity = Activity::Idle;
@@ -133,6 +148,11 @@ impl Timeline {
     /// The reply is in memory that the requester is to read.
     pub(super) fn provided(self) -> Self {
         Self { turn: Role::Requester, ..self }
+    }
+
+    /// Returns true if packets of the RPC were sent again later, and before what was captured at this frame.
+    pub(super) fn recovered_after(&self, stamp: Stamp) -> bool {
+        self.latest.frame > stamp.frame && self.lost.as_ref().is_some_and(|lost| lost.until > stamp.time)
     }
 
     /// Returns the phases.
@@ -210,7 +230,7 @@ impl Timeline {
                     steps.spend(phase, self.latest.time, stamp.time);
                 }
                 if let Some(lost) = &mut self.lost {
-                    *lost.recovery.phases.of_mut(phase) += core::mem::take(&mut lost.since);
+                    *lost.recovery.phases.of_mut(phase) += lost.take_until(stamp.time, elapsed);
                 }
                 self.latest = stamp;
             }

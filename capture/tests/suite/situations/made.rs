@@ -13,7 +13,7 @@ use crate::transcode::{self, ETHERNET, Mirror, MirrorKind, Record};
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 38] = [
+pub(super) const ALL: [(&str, Made); 39] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -30,6 +30,7 @@ pub(super) const ALL: [(&str, Made); 38] = [
     ("reply_provided_and_read", || reply_provided(true)),
     ("write_after_reply", write_after_reply),
     ("clock_set_back", clock_set_back),
+    ("clock_set_back_waiting", clock_set_back_waiting),
     ("v2_family_a_part_again", || Trace::part_again(Family::A, false).frames()),
     ("v2_family_b_part_again", || Trace::part_again(Family::B, false).frames()),
     ("v2_and_version_1", v2_and_version_1),
@@ -182,13 +183,24 @@ fn write_after_reply() -> Vec<Record> {
     trace.at(100, &call).accept(110).at(200, &reply).at(900, &writes).acknowledge(1000).frames()
 }
 
-/// Set back by a second between call and reply, for more than eight frames of other traffic.
 fn clock_set_back() -> Vec<Record> {
+    let mut trace = set_back_after_call();
+    let reply = trace.reply(1);
+    trace.at(2_500_000, &reply).acknowledge(2_500_010).frames()
+}
+
+/// Other traffic is the last that is captured.
+fn clock_set_back_waiting() -> Vec<Record> {
+    set_back_after_call().at(4_000_020, &[datagram(1, 2, 0x64)]).frames()
+}
+
+/// Set back by a second after a call, for more than eight frames of other traffic.
+fn set_back_after_call() -> Trace {
     let mut trace = Trace::new();
-    let (call, reply) = (trace.call(1), trace.reply(1));
+    let call = trace.call(1);
     trace.at(2_000_000, &call).accept(2_000_010);
     (0..10).for_each(|number| _ = trace.at(1_000_020 + number, &[datagram(1, 2, 0x64)]));
-    trace.at(2_500_000, &reply).acknowledge(2_500_010).frames()
+    trace
 }
 
 /// A packet of InfiniBand with a Q_Key, for a queue pair of no connection.

@@ -198,6 +198,21 @@ fn pending_names_the_debtor_of_the_truth() {
     }
 }
 
+/// The clock is set back by a second after the call, and the capture ends three seconds later.
+#[test]
+fn an_age_across_a_clock_that_was_set_back_is_a_least_age() {
+    let truth = Truth::all().into_iter().find(|truth| truth.file == "clock_set_back_waiting").unwrap();
+    let older_than = |age| rpc(truth.records(&["pending", "--older-than", age], "pending"));
+    let call = older_than("3s").unwrap();
+    assert_eq!((&call["age_ns"], &call["age_at_least_ns"]), (&Value::Null, &json!(3_000_000_000_u64)));
+    assert_eq!(older_than("3001ms"), None);
+    let path = truth.path();
+    assert!(stdout(&run(&["pending", &path])).contains("    > 3.000000 "), "the text");
+    assert!(stdout(&run(&["report", "-o", "-", &path])).contains("&gt; 3.00 s"), "the report");
+    let diagnosis = stdout(&run(&["diagnose", &path])).to_owned();
+    assert!(diagnosis.contains("waited for up to 3.00 s"), "{diagnosis}");
+}
+
 #[test]
 fn events_statistics_and_rpcs_count_what_was_sent_again() {
     for truth in Truth::all() {

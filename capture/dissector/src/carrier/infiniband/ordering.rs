@@ -176,6 +176,8 @@ impl Ordering {
             if self.is_kept(&mut arrival, sink) {
                 return;
             }
+            let (number, _) = self.number(&arrival);
+            self.streams.get_mut(from).refused_from.take_if(|refused| *refused == number);
         }
         if !self.queue.packets.is_empty() {
             // A repetition changes nothing, and neither does an answer to a request that was already used.
@@ -331,8 +333,8 @@ impl Ordering {
             let highest = stream.arrived.map_or(arrived, |(highest, _)| highest.max(arrived));
             stream.arrived = Some((highest, since));
         }
-        if packet.syndrome == Some(Syndrome::SequenceError) && number == next {
-            self.set_refused(from.other(), next);
+        if refused_until.is_some() {
+            self.set_refused(from.other(), number.max(next));
         }
     }
 
@@ -354,11 +356,11 @@ impl Ordering {
         counts
     }
 
-    /// The receiver threw away what came after the hole at `next`.
-    fn set_refused(&mut self, side: Side, next: u64) {
+    /// The receiver threw away what came from this number on, as far as that was not used yet.
+    fn set_refused(&mut self, side: Side, number: u64) {
         let stream = self.streams.get_mut(side);
-        stream.refusing = true;
-        let ahead = stream.held.split_off(&next);
+        stream.refused_from = Some(number);
+        let ahead = stream.held.split_off(&number);
         for (number, arrival) in ahead {
             if let Some(held) = self.queue.remove(arrival) {
                 stream.refused.insert(number, held);
@@ -449,9 +451,9 @@ impl Ordering {
 
     /// Sets aside a request that the receiver will throw away because it waits for an earlier one.
     fn refuse(&mut self, arrival: &Arrival<'_>) -> bool {
-        let (number, next) = self.number(arrival);
+        let (number, _) = self.number(arrival);
         let stream = self.streams.get_mut(arrival.from);
-        if !arrival.packet.is_request() || !stream.refusing || next.is_none_or(|next| number <= next) {
+        if !arrival.packet.is_request() || stream.refused_from.is_none_or(|refused| number <= refused) {
             return false;
         }
         stream.refused.insert(number, HeldPacket::new(arrival, number));
@@ -581,7 +583,7 @@ impl Ordering {
             stream.next = None;
             return;
         };
-        stream.refusing = false;
+        stream.refused_from.take_if(|refused| *refused < end);
         if stream.next.replace(end).is_some() && end > next {
             stream.remember_hole(next, end);
             let stamp = self.queue.packets.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
@@ -705,7 +707,7 @@ impl Ordering {
             None => counts.orphans += 1,
         }
         stream.repetitions = 0;
-        stream.refusing = false;
+        stream.refused_from.take_if(|refused| *refused <= number);
         if arrival.first_sent.is_none() {
             stream.run = None;
             stream.start_timer(arrival.stamp.time);

@@ -52,8 +52,8 @@ pub(super) struct RequestStream {
     pub(super) arrived: Option<(u64, u64)>,
     /// The highest number that the other end has acknowledged.
     pub(super) acknowledged: Option<u64>,
-    /// The receiver refused what comes after `next` until `next` comes.
-    pub(super) refusing: bool,
+    /// The receiver throws away what comes after this number until this one comes.
+    pub(super) refused_from: Option<u64>,
     /// Held requests: number to arrival.
     pub(super) held: BTreeMap<u64, u64>,
     /// Requests that the receiver refused; used if they turn out to have been accepted after all.

@@ -124,7 +124,7 @@ impl Diagnoser {
     pub fn finish(self, summary: &Summary) -> Diagnosis {
         let Self { name, files, waits, facts, gaps } = self;
         let is_fatal = |connection| facts.is_fatal_connection(connection);
-        let silence = waits.silence(summary.last.unwrap_or_default(), is_fatal);
+        let silence = waits.silence(summary.end(), is_fatal);
         let files = files.as_deref().unwrap_or("FILE");
         let judgement = Judgement { waits: &waits, silence: &silence, facts: &facts, gaps: &gaps, summary, files };
         let only = |ends: &BTreeSet<Address>| ends.first().filter(|_| ends.len() == 1).map(ToString::to_string);

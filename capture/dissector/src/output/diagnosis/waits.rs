@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::{Cause, PER_OCTET, SLOW, UNANSWERED};
 use super::tally::{RpcSubject, Tally};
+use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::Stamp;
-use crate::file::Time;
 use crate::link::Address;
 use crate::output::file_names::{FileNames, client, server};
 use crate::output::operation_name::OperationName;
@@ -38,9 +38,9 @@ struct UnansweredCall {
     cause: Cause,
     /// Last step of the responder, if it waits.
     step: Option<ResponderStep>,
-    began: Time,
-    /// The time at which it stopped waiting; that of the last frame if nothing.
-    ended: Option<Time>,
+    began: Stamp,
+    /// The frame at which it stopped waiting; `None` if it waited to the last frame.
+    ended: Option<Stamp>,
     connection: u32,
     /// `true` if nothing shows that the call arrived.
     is_arrival_unknown: bool,
@@ -204,7 +204,7 @@ impl Waits {
         let Some(began) = rpc.began() else { return };
         let ended = match waiting.end {
             WaitEnd::Capture => None,
-            WaitEnd::Disconnected { stamp, .. } => Some(stamp.time),
+            WaitEnd::Disconnected { stamp, .. } => Some(stamp),
             // The requester goes on with another call.
             WaitEnd::Repeated => return,
             WaitEnd::Connection | WaitEnd::GivenUp => return self.undecided += 1,
@@ -217,24 +217,16 @@ impl Waits {
         let connection = rpc.transaction.connection;
         let is_arrival_unknown = waiting.delivery == Delivery::Unknown && waiting.responder.is_none();
         let subject = rpc.subject();
-        self.unanswered.push(UnansweredCall {
-            cause,
-            step,
-            began: began.time,
-            ended,
-            connection,
-            is_arrival_unknown,
-            subject,
-        });
+        self.unanswered.push(UnansweredCall { cause, step, began, ended, connection, is_arrival_unknown, subject });
     }
 
-    /// The time for which calls waited that were not answered, if the capture ends at `last`. A call whose connection ended waits
+    /// The time for which calls waited that were not answered, until the `end` of the capture. A call whose connection ended waits
     /// no longer; `is_fatal` says that an end broke the protocol on it.
-    pub(super) fn silence(&self, last: Time, is_fatal: impl Fn(u32) -> bool) -> Silence {
+    pub(super) fn silence(&self, end: CaptureEnd, is_fatal: impl Fn(u32) -> bool) -> Silence {
         let least = self.longest.saturating_mul(2).max(UNANSWERED);
         let mut silence = Silence { least, ..Silence::default() };
         for UnansweredCall { cause, step, began, ended, connection, is_arrival_unknown, subject } in &self.unanswered {
-            let age = ended.unwrap_or(last).0.saturating_sub(began.0);
+            let age = ended.map_or(end, |ended| end.earlier(ended)).at_least_since(*began);
             silence.age = silence.age.saturating_add(age);
             if age < least && ended.is_none() {
                 silence.recent += 1;

@@ -9,6 +9,7 @@ use std::io;
 #[cfg(feature = "json")]
 pub use record::write_json;
 
+use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::{Side, Stamp};
 use crate::file::{Files, Time};
 use crate::link::Address;
@@ -148,7 +149,7 @@ pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
     line.write(out)
 }
 
-/// Writes a call in lines of at most 80 columns: its age at the `last` frame of the capture, the frame that completed
+/// Writes a call in lines of at most 80 columns: its age at the end of the capture, the frame that completed
 /// it, its connection, `rdma_xid` and what it calls; then what is owed, and what either end did last.
 ///
 /// # Errors
@@ -156,12 +157,11 @@ pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
 pub fn lines(
     out: &mut impl io::Write,
     call: &PendingCall,
-    (last, files): (Time, &Files),
+    (end, files): (CaptureEnd, &Files),
     (colour, times): (bool, ShownTimes),
 ) -> io::Result<()> {
     let mut line = Line::new(colour, WIDTH);
-    let age = Time(call.age(last)).to_string();
-    line.push(PLAIN, &format!("{:>14} ", age.get(..age.len().saturating_sub(3)).unwrap_or(&age)));
+    line.push(PLAIN, &format!("{:>14} ", call.shown_age(end, age_in_seconds)));
     line.push(DIM, &format!("{:>6} {:>2} ", call.call.frame, call.connection));
     line.push(PLAIN, &format!("{:#010x} ", call.xid));
     line.push(NAME, &call.called);
@@ -177,6 +177,13 @@ pub fn lines(
         }
     }
     Ok(())
+}
+
+/// Seconds, to the microsecond.
+fn age_in_seconds(age: u64) -> String {
+    let mut seconds = Time(age).to_string();
+    seconds.truncate(seconds.len().saturating_sub(3));
+    seconds
 }
 
 impl PendingCall {
@@ -215,10 +222,22 @@ impl PendingCall {
         })
     }
 
-    /// Nanoseconds from the call to the `last` frame of the capture.
+    /// Nanoseconds from the call to the end of the capture. `None` if the clock was set back meanwhile.
     #[must_use]
-    pub const fn age(&self, last: Time) -> u64 {
-        last.0.saturating_sub(self.call.time.0)
+    pub fn age(&self, end: CaptureEnd) -> Option<u64> {
+        end.since(self.call)
+    }
+
+    /// Nanoseconds from the call to the end of the capture, or those since the clock was set back after the call.
+    #[must_use]
+    pub fn least_age(&self, end: CaptureEnd) -> u64 {
+        end.at_least_since(self.call)
+    }
+
+    /// The age in words; `> ` if only the least age is known.
+    pub(in crate::output) fn shown_age(&self, end: CaptureEnd, words: impl Fn(u64) -> String) -> String {
+        let age = words(self.least_age(end));
+        if self.age(end).is_some() { age } else { format!("> {age}") }
     }
 
     /// The end that owes something.

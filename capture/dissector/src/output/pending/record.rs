@@ -5,8 +5,9 @@ use std::io;
 use serde::Serialize;
 
 use super::PendingCall;
+use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::Stamp;
-use crate::file::{Files, Time};
+use crate::file::Files;
 use crate::output::record::called::CalledObject;
 use crate::output::record::values::{EndObject, Hex32};
 use crate::output::record::{Record, write_record};
@@ -32,8 +33,10 @@ pub(in crate::output) struct PendingObject<'a> {
     call_file_frame: Option<u64>,
     /// When the call was complete, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
-    /// Nanoseconds from then to the last frame of the capture.
-    age_ns: u64,
+    /// Nanoseconds from then to the last frame of the capture. Null if the clock was set back meanwhile.
+    age_ns: Option<u64>,
+    /// Nanoseconds for which it has waited at least: `age_ns`, or those since the clock was last set back.
+    age_at_least_ns: u64,
     #[serde(flatten)]
     called: CalledObject<'a>,
     /// Arrival of the call at the responder: `accepted`, `refused` (and not sent again), `unacknowledged` (sent more than once)
@@ -68,7 +71,7 @@ impl Record for PendingObject<'_> {
 }
 
 impl<'a> PendingObject<'a> {
-    pub(in crate::output) fn new(pending: &'a PendingCall, last: Time, files: &'a Files) -> Self {
+    pub(in crate::output) fn new(pending: &'a PendingCall, end: CaptureEnd, files: &'a Files) -> Self {
         let (call_file, call_file_frame) = files.locate(pending.call.frame).unzip();
         let waiting = pending.waiting;
         let (owed, octets, unknown) = match waiting.owed {
@@ -102,7 +105,8 @@ impl<'a> PendingObject<'a> {
             call_file,
             call_file_frame,
             time_ns: pending.call.time.0,
-            age_ns: pending.age(last),
+            age_ns: pending.age(end),
+            age_at_least_ns: pending.least_age(end),
             called: CalledObject::new(
                 (pending.reverse, pending.callback),
                 (pending.procedure, pending.name),
@@ -142,10 +146,10 @@ impl StepObject {
     }
 }
 
-/// Writes a call without a reply and a line feed; `last` is the time of the last frame.
+/// Writes a call without a reply and a line feed; `end` is that of the capture.
 ///
 /// # Errors
 /// Any error from writing to `out`.
-pub fn write_json(out: &mut impl io::Write, call: &PendingCall, last: Time, files: &Files) -> io::Result<()> {
-    write_record(out, &PendingObject::new(call, last, files))
+pub fn write_json(out: &mut impl io::Write, call: &PendingCall, end: CaptureEnd, files: &Files) -> io::Result<()> {
+    write_record(out, &PendingObject::new(call, end, files))
 }

@@ -12,11 +12,12 @@ mod verdict;
 
 use std::io;
 
+use crate::capture_end::CaptureEnd;
 use crate::carrier::recovery::RecoveryKind;
 use crate::check::Found;
 use crate::dissector::Summary;
 use crate::event::Event;
-use crate::file::{Files, Time};
+use crate::file::Files;
 use crate::output::diagnosis::{Diagnoser, Diagnosis};
 use crate::output::gaps::Gaps;
 use crate::output::pending::Pending;
@@ -96,7 +97,7 @@ struct Finished<'a> {
     slowest_one: Option<verdict::SlowestOne>,
     pending: Vec<super::pending::PendingCall>,
     pending_left_out: u64,
-    last: Time,
+    end: CaptureEnd,
     findings: &'a FindingsByPeer,
     tops: [TopReport; 3],
     gaps: &'a Gaps,
@@ -203,16 +204,15 @@ impl CaptureReport {
         } = self;
         let mut rows = Vec::new();
         slowest.write(&mut rows)?;
-        let (pending_left_out, pending, last) =
-            (pending.newer(), pending.into_calls(), summary.last.unwrap_or_default());
+        let (pending_left_out, pending, end) = (pending.newer(), pending.into_calls(), summary.end());
         for call in &pending {
             let until = match call.waiting.end {
                 WaitEnd::Disconnected { stamp, .. } => stamp.time,
-                _ => last,
+                _ => end.time,
             };
             series.unanswered(call.call.time.0, until.0);
         }
-        series.end(last.0);
+        series.end(end.time.0);
         let finished = Finished {
             name: &name,
             diagnosis: diagnoser.finish(summary),
@@ -224,7 +224,7 @@ impl CaptureReport {
             slowest_one,
             pending,
             pending_left_out,
-            last,
+            end,
             findings: &findings,
             tops: tops.map(|top| top.finish(TOP)),
             gaps: &gaps,

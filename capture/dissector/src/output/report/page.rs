@@ -30,7 +30,7 @@ const ROWS: usize = 200;
 
 /// The whole page.
 pub(super) fn page(finished: &Finished<'_>) -> Markup {
-    let first = finished.last.0.saturating_sub(finished.statistics.capture.duration_ns);
+    let first = finished.end.time.0.saturating_sub(finished.statistics.capture.duration_ns);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -364,11 +364,10 @@ fn hung(finished: &Finished<'_>) -> Markup {
     }
     let more = calls.len().saturating_sub(ROWS) as u64 + finished.pending_left_out;
     let row = |call: &PendingCall| {
-        let age = call.age(finished.last);
         let ladder = finished.ladders.find(|drawn| drawn.is_rpc(call.connection, call.xid, call.call.frame));
         html! {
             tr {
-                (number(age, duration(age)))
+                (number(call.least_age(finished.end), call.shown_age(finished.end, duration)))
                 td { (call.called()) }
                 td { (call.from) " → " (call.to) }
                 td { (linked(&format!("{:#010x}", call.xid), ladder)) }
