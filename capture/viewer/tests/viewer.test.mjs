@@ -96,7 +96,7 @@ tabbed("since and until take every time that the command line takes", async (tab
     assert.ok(expected > 0 && expected < all.length, `${since}: ${expected}`);
     await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${expected} of`);
     // The brush shows the time that was typed.
-    await tab.waitForFunction(() => document.querySelector(".u-select").getBoundingClientRect().width > 20);
+    await tab.waitForFunction(() => document.querySelector(".brush").getBoundingClientRect().width > 20);
   }
   await filter(tab, "since=00:00");
   assert.match(await tab.textContent("#filter-note"), /before the first frame/);
@@ -126,7 +126,7 @@ tabbed("rows are sorted by any column, both ways", async (tab) => {
 
 tabbed("a brush over a chart selects a time for everything, and the address keeps it", async (tab) => {
   await choose(tab, lossy);
-  const box = await tab.locator(".u-over").first().boundingBox();
+  const box = await tab.locator(".drawing").first().boundingBox();
   await tab.mouse.move(box.x + box.width * 0.5, box.y + 50);
   await tab.mouse.down();
   await tab.mouse.move(box.x + box.width * 0.9, box.y + 60, { steps: 5 });
@@ -137,9 +137,48 @@ tabbed("a brush over a chart selects a time for everything, and the address keep
   const expected = records("transactions", "--json", "--since", since, "--until", until, lossy).length;
   await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${expected} of`);
   assert.ok(expected > 0 && expected < 62, `${expected}`);
-  const widths = await tab.$$eval(".u-select", (brushes) => brushes.map((brush) => brush.getBoundingClientRect().width));
+  const widths = await tab.$$eval(".brush", (brushes) => brushes.map((brush) => brush.getBoundingClientRect().width));
   assert.equal(widths.length, 4);
   widths.forEach((width) => assert.ok(Math.abs(width - box.width * 0.4) < 4, `${widths}`));
+});
+
+tabbed("each place of a chart says what it shows", async (tab) => {
+  await choose(tab, lossy);
+  const chart = tab.locator(".drawing").nth(2);
+  await chart.hover();
+  assert.match(await tab.textContent("#pointed"), /^\d+\.\d{3} s to \d+\.\d{3} s: \d\.\d\d calls in flight/);
+});
+
+tabbed("a picture has the drawings, colours and texts of the charts", async (tab) => {
+  await choose(tab, lossy);
+  const [saved] = await Promise.all([tab.waitForEvent("download"), tab.click("#picture")]);
+  assert.equal(saved.suggestedFilename(), "timeline.png");
+  const path = join(folder, "timeline.png");
+  await saved.saveAs(path);
+  const counted = await tab.evaluate(async (content) => {
+    const image = new Image();
+    image.src = `data:image/png;base64,${content}`;
+    await image.decode();
+    const canvas = document.createElement("canvas");
+    [canvas.width, canvas.height] = [image.width, image.height];
+    const context = canvas.getContext("2d");
+    context.drawImage(image, 0, 0);
+    const { data } = context.getImageData(0, 0, image.width, image.height);
+    const counts = {};
+    for (let at = 0; at < data.length; at += 4) {
+      const colour = `rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`;
+      counts[colour] = (counts[colour] ?? 0) + 1;
+    }
+    const ofStyle = (selector, property) => counts[getComputedStyle(document.querySelector(selector))[property]] ?? 0;
+    return {
+      width: image.width - document.getElementById("charts").getBoundingClientRect().width,
+      read: ofStyle(".drawing .read", "fill"), write: ofStyle(".drawing .write", "fill"), calls: ofStyle(".drawing .calls", "fill"),
+      again: ofStyle(".drawing .again", "fill"), title: ofStyle("figcaption", "color"), label: ofStyle(".labels text", "fill"), time: ofStyle(".times text", "fill"),
+    };
+  }, readFileSync(path).toString("base64"));
+  const { width, ...colours } = counted;
+  assert.ok(width >= 24 && width < 26, `${width}`);
+  for (const [what, pixels] of Object.entries(colours)) assert.ok(pixels > 50, `${what}: ${pixels} pixels`);
 });
 
 tabbed("one RPC is what explain says of it, and its buttons copy", async (tab) => {
@@ -363,20 +402,17 @@ for (const width of [360, 2560]) {
 tabbed("on paper, everything can be read: all that the screen scrolls, in the colours of paper", async (tab) => {
   const drawn = async (colorScheme) => {
     await tab.emulateMedia({ media: "screen", colorScheme });
-    await tab.evaluate(() => new Promise(requestAnimationFrame));
     await tab.emulateMedia({ media: "print" });
-    return tab.evaluate(async () => {
-      for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
-      return [...document.querySelectorAll(".uplot canvas")].map((canvas) => canvas.toDataURL());
-    });
+    return tab.$$eval(".drawing > :first-child, .drawing", (shapes) => shapes.map((shape) => getComputedStyle(shape).fill));
   };
   await choose(tab, lossy);
   await tab.keyboard.press("s");
   await tab.waitForSelector("#rpc .dissected");
   const light = await drawn("light");
-  assert.ok(light.length === 4 && light.every((picture) => picture.length > 2000));
-  const dark = await drawn("dark");
-  assert.deepEqual(dark.map((picture, chart) => picture === light[chart]), [true, true, true, true]);
+  assert.equal(light.length, 8);
+  assert.deepEqual(await drawn("dark"), light);
+  const widths = await tab.$$eval(".drawing", (charts) => charts.map((chart) => chart.getBoundingClientRect().right <= innerWidth));
+  assert.deepEqual(widths, [true, true, true, true]);
   assert.equal((await rows(tab)).length, 62);
   const unread = await tab.evaluate(() => {
     const isClipped = (element) => !["visible", "clip"].includes(getComputedStyle(element).overflowY) && element.scrollHeight > element.clientHeight + 1;

@@ -24,6 +24,12 @@ export function button(text: string, act: () => void, attributes: Readonly<Recor
   return made;
 }
 
+/** An element with a drawing of the report in it: the dissector escapes all text of the capture there, and the page runs no script but its own. */
+export function drawing(holder: HTMLElement, markup: string): HTMLElement {
+  holder.innerHTML = markup;
+  return holder;
+}
+
 /** Lets the user save octets as a file. */
 export function download(content: Blob, name: string): void {
   const address = URL.createObjectURL(content);

@@ -4,13 +4,12 @@ import { Completion } from "./completion";
 import { showDiagnosis } from "./diagnosis";
 import { button, by, download } from "./dom";
 import { captures, dissector } from "./embedded";
-import { grouped, octets } from "./format";
 import { Grid } from "./grid";
 import { findingTable, groupTable, VIEWS } from "./groups";
 import type { Notable, Progress, SaveFormat, Timeline } from "./protocol";
 import { showRpc } from "./rpc";
 import { format, parse, START, withWords, type State } from "./state";
-import { INTERVALS, TimelineView } from "./timeline";
+import { TimelineView } from "./timeline";
 
 /** Milliseconds between two refreshes while a capture is read, and those without a key until a filter is applied. */
 const REFRESH = 1000;
@@ -93,14 +92,10 @@ class Page {
     this.progress = progress;
     const bar = by<HTMLProgressElement>("progress");
     bar.hidden = by("cancel").hidden = progress.ended;
-    bar.value = progress.size > 0 ? progress.read / progress.size : 0;
-    const read = progress.ended ? "" : `${octets(progress.read)} of ${octets(progress.size)}, `;
-    by("status").title = `${octets(progress.memory)} of memory`;
-    by("status").textContent = `${read}${grouped(progress.frames)} frames, ${grouped(progress.rpcs)} RPCs`;
-    const notes = [...progress.errors];
-    if (progress.rpcs_left_out > 0) notes.push(`${grouped(progress.rpcs_left_out)} more RPCs are not shown: choose a part of the capture`);
-    if (progress.findings_left_out > 0) notes.push(`${grouped(progress.findings_left_out)} more findings are not shown`);
-    by("errors").textContent = notes.join("\n");
+    bar.value = progress.part;
+    by("status").textContent = progress.status;
+    by("status").dataset["memory"] = String(progress.memory);
+    by("errors").textContent = progress.notes.join("\n");
     if (progress.ended || performance.now() - this.refreshed > REFRESH) void this.refresh(true);
   }
 
@@ -130,14 +125,14 @@ class Page {
     if (document.activeElement !== this.filter) this.filter.value = filter;
     try {
       const client = this.ask();
-      const count = await client.ask("select", { filter, sort, descending });
+      const [count, words] = await client.ask("select", { filter, sort, descending });
       if (isOvertaken()) return;
       this.filter.removeAttribute("aria-invalid");
       by("filter-note").textContent = "";
-      by("count").textContent = `${grouped(count)} of ${grouped(this.progress?.rpcs ?? 0)} RPCs`;
-      this.grid.show(count, BigInt(this.progress?.first_ns ?? "0"), isSame);
+      by("count").textContent = words;
+      this.grid.show(count, isSame);
       this.grid.sorted(sort, descending);
-      const timeline = await client.ask("timeline", filter, INTERVALS);
+      const timeline = await client.ask("timeline", filter);
       const diagnosis = await client.ask("diagnosis");
       if (isOvertaken()) return;
       this.timeline.show(timeline, this.brush(timeline));

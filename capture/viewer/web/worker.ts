@@ -51,8 +51,9 @@ function opened(): Viewer {
 }
 
 function report(): void {
-  const counts = JSON.parse(opened().progress()) as Omit<Progress, "read" | "size" | "memory">;
-  say({ progress: { ...counts, read: octetsRead(), size: octetsInAll(), memory: memory?.buffer.byteLength ?? 0 } });
+  const [read, size] = [octetsRead(), octetsInAll()];
+  const progress = JSON.parse(opened().progress(read, size)) as Omit<Progress, "part" | "memory">;
+  say({ progress: { ...progress, part: size > 0 ? read / size : 0, memory: memory?.buffer.byteLength ?? 0 } });
 }
 
 async function read(): Promise<void> {
@@ -89,14 +90,14 @@ const handlers: Handlers = {
   cancel() { isCancelled = true; },
   words: () => json(filter_words()),
   diagnosis: () => json(opened().diagnosis()),
-  select: (query) => opened().select(JSON.stringify(query)),
+  select: (query) => [opened().select(JSON.stringify(query)), opened().count()],
   rows: (from, count) => json(opened().rows(from, count)),
   place: (index) => opened().place(index) ?? null,
   find: (connection, xid, frame) => opened().find(connection, xid, frame) ?? null,
   next: (from, kind, backwards) => opened().next(from, kind, backwards) ?? null,
   groups: (filter, by) => json(opened().groups(filter, by)),
   findings: () => json(opened().findings()),
-  timeline: (filter, intervals) => json(opened().timeline(filter, intervals)),
+  timeline: (filter) => json(opened().timeline(filter)),
   async explain(index) {
     const pass = opened().explain(index);
     try {
@@ -105,7 +106,7 @@ const handlers: Handlers = {
       const found = JSON.parse(text) as { record: unknown } | null;
       if (found === null) return null;
       // The record stands first, as the program prints it.
-      const json = text.slice('{"record":'.length, text.lastIndexOf(',"text":'));
+      const json = text.slice('{"record":'.length, text.lastIndexOf(',"title":'));
       return { ...found, json } as never;
     } finally {
       pass.free();
