@@ -183,7 +183,8 @@ impl Table {
         let filter = self.filter(&query.filter)?;
         let ranks = self.names.ranks();
         let rank = |name: Name| u64::from(Names::rank(name, &ranks));
-        let (mut keys, mut without) = (Vec::new(), Vec::new());
+        // A vector that grows would exist twice while it is moved, and WebAssembly gives no memory back.
+        let (mut keys, mut without) = (Vec::with_capacity(self.length), Vec::new());
         for (index, row) in self.matching(&filter) {
             match self.key(&row, query.sort, rank) {
                 Some(key) => keys.push((key, index)),
