@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import axe from "axe-core";
-import { browser, captures, choose, filter, records, rows, run, shown, visit } from "./page.mjs";
+import { browser, captures, choose, filter, page, records, rows, run, shown, visit } from "./page.mjs";
 
 const lossy = join(captures, "nfs41_lossy.pcap");
 const hangs = join(captures, "hangs.pcap");
@@ -142,17 +142,60 @@ tabbed("a brush over a chart selects a time for everything, and the address keep
   widths.forEach((width) => assert.ok(Math.abs(width - box.width * 0.4) < 4, `${widths}`));
 });
 
+tabbed("a frame of the diagnosis opens its RPC, and a copied link shows the same in another tab", async (tab) => {
+  await choose(tab, hangs);
+  const [{ causes: [cause] }] = records("diagnose", "--json", hangs);
+  const [frame] = cause.frames;
+  await tab.click(`text="frame ${frame}"`);
+  await tab.waitForSelector("#rpc pre");
+  const expected = records("transactions", "--json", hangs).find(({ call_frame }) => call_frame === frame);
+  assert.ok((await tab.textContent("#rpc h2")).startsWith(`RPC ${expected.rdma_xid} on connection ${expected.connection}: `));
+  await tab.click("#link");
+  await tab.waitForFunction(() => document.getElementById("said").textContent.startsWith("Copied"));
+  const link = await tab.evaluate(() => navigator.clipboard.readText());
+  assert.equal(link, tab.url());
+  const other = await visit(context, page, new URL(link).hash);
+  await choose(other, hangs);
+  await other.waitForSelector("#rpc pre");
+  assert.equal(await other.textContent("#rpc h2"), await tab.textContent("#rpc h2"));
+  assert.equal(await count(other), await count(tab));
+  await other.close();
+});
+
+tabbed("another capture begins without the filter and the RPC of the one before", async (tab) => {
+  await choose(tab, lossy);
+  await filter(tab, "op=READ");
+  await tab.keyboard.press("Escape");
+  await choose(tab, hangs);
+  assert.equal(await count(tab), "84 of 84 RPCs");
+  assert.equal(await tab.inputValue("#filter"), "");
+  assert.doesNotMatch(tab.url(), /filter=|rpc=/);
+});
+
+tabbed("a cause brings its RPCs into view, at the times that the diagnosis names", async (tab) => {
+  await choose(tab, hangs);
+  await tab.locator("text=Show its RPCs").first().click();
+  await tab.waitForFunction(() => document.getElementById("filter").value !== "" && document.getElementById("query").getBoundingClientRect().top < 50);
+  const since = (await tab.locator(".causes li").first().textContent()).match(/Since (\d\d:\d\d:\d\d) UTC/)[1];
+  await tab.waitForFunction(() => /^1 of/.test(document.getElementById("count").textContent));
+  const [row] = await rows(tab);
+  assert.ok(row[0].startsWith(since), `${row[0]} is not ${since}`);
+  await tab.click("#clock");
+  assert.match((await rows(tab))[0][0], /^\d+\.\d{6}$/);
+  assert.equal(await tab.textContent("[data-column=time]"), "seconds");
+});
+
 tabbed("each place of a chart says what it shows", async (tab) => {
   await choose(tab, lossy);
   const chart = tab.locator(".drawing").nth(2);
   await chart.hover();
-  assert.match(await tab.textContent("#pointed"), /^\d+\.\d{3} s to \d+\.\d{3} s: \d\.\d\d calls in flight/);
+  assert.match(await tab.textContent("#pointed"), /^00:41:\d\d\.\d{3} UTC \(\d+\.\d{3} s to \d+\.\d{3} s\): \d\.\d\d calls in flight/);
 });
 
 tabbed("a picture has the drawings, colours and texts of the charts", async (tab) => {
   await choose(tab, lossy);
   const [saved] = await Promise.all([tab.waitForEvent("download"), tab.click("#picture")]);
-  assert.equal(saved.suggestedFilename(), "timeline.png");
+  assert.equal(saved.suggestedFilename(), "nfs41_lossy-timeline.png");
   const path = join(folder, "timeline.png");
   await saved.saveAs(path);
   const counted = await tab.evaluate(async (content) => {
@@ -164,7 +207,11 @@ tabbed("a picture has the drawings, colours and texts of the charts", async (tab
     const context = canvas.getContext("2d");
     context.drawImage(image, 0, 0);
     const { data } = context.getImageData(0, 0, image.width, image.height);
-    const counts = {};
+    // The label of zero of the second chart stands out of its drawing below.
+    const zero = [...document.querySelectorAll(".labels")][1].getBoundingClientRect();
+    const around = document.getElementById("charts").getBoundingClientRect();
+    const below = context.getImageData(12 + zero.right - around.left - 12, 12 + 24 + zero.bottom - around.top + 1, 12, 3).data;
+    const counts = { below: below.reduce((sum, value, at) => sum + (at % 4 === 0 && value < 200 ? 1 : 0), 0) };
     for (let at = 0; at < data.length; at += 4) {
       const colour = `rgb(${data[at]}, ${data[at + 1]}, ${data[at + 2]})`;
       counts[colour] = (counts[colour] ?? 0) + 1;
@@ -173,7 +220,7 @@ tabbed("a picture has the drawings, colours and texts of the charts", async (tab
     return {
       width: image.width - document.getElementById("charts").getBoundingClientRect().width,
       read: ofStyle(".drawing .read", "fill"), write: ofStyle(".drawing .write", "fill"), calls: ofStyle(".drawing .calls", "fill"),
-      again: ofStyle(".drawing .again", "fill"), title: ofStyle("figcaption", "color"), label: ofStyle(".labels text", "fill"), time: ofStyle(".times text", "fill"),
+      below: counts.below > 0 ? 100 : 0, again: ofStyle(".drawing .again", "fill"), title: ofStyle("figcaption", "color"), label: ofStyle(".labels text", "fill"), time: ofStyle(".times text", "fill"),
     };
   }, readFileSync(path).toString("base64"));
   const { width, ...colours } = counted;
@@ -480,7 +527,6 @@ tabbed("a file that is cut while it is read is an error, and what was shown stay
 
 test("a page with a capture inside shows it at once, and its address holds the view", async () => {
   const written = join(folder, "inside.html");
-  const page = join(import.meta.dirname, "../dist/rpcrdma.html");
   run("view", "--quiet", "--page", page, lossy, "-o", written);
   const tab = await visit(context, written, "#filter=slower%3D1s&sort=time&order=ascending");
   await shown(tab);

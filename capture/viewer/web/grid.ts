@@ -27,7 +27,7 @@ const text = (name: string, title: string, cell: (row: Row) => string): Column =
 const number = (name: string, title: string, cell: (row: Row, isClock: boolean) => string): Column => ({ name, title, isNumber: true, cell });
 
 const COLUMNS: readonly Column[] = [
-  number("time", "time", ({ text }, isClock) => isClock ? text.clock : text.time),
+  number("time", "time (UTC)", ({ text }, isClock) => isClock ? text.clock : text.time),
   text("client", "client", (row) => row.client),
   text("server", "server", (row) => row.server),
   text("operation", "operation", (row) => row.operation),
@@ -50,7 +50,7 @@ export class Grid {
   private active = 0;
   /** Counts selections, so that rows of an earlier one are not shown. */
   private generation = 0;
-  private isClock = false;
+  private isClock = true;
   private readonly paper = matchMedia("print");
   private readonly printed = element("p", { class: "note printed" });
 
@@ -92,6 +92,7 @@ export class Grid {
 
   clock(isClock: boolean): void {
     this.isClock = isClock;
+    this.head.querySelector("[data-column=time] button")!.textContent = isClock ? "time (UTC)" : "seconds";
     this.draw();
   }
 

@@ -22,7 +22,7 @@ function table(caption: string, headings: readonly string[], numbers: number, ro
 export function groupTable(view: string, { headings, rows }: Groups, filter: (words: string) => void): HTMLElement {
   const [, title, key] = VIEWS.find(([name]) => name === view) ?? ["", view, view];
   const named = (name: string): Cell => name === "" ? "not known" : button(name, () => filter(`${key}=${quoted(name)}`), { class: "link" });
-  return table(`${title}, those that took the most time first`, [title.toLowerCase(), ...headings], headings.length,
+  return table(`${title}, most time first`, [title.toLowerCase(), ...headings], headings.length,
     rows.map(([name, numbers]) => [named(name), ...numbers]));
 }
 

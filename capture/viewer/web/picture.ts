@@ -6,19 +6,26 @@ const MARGIN = 12;
 /** What a drawing takes from the style sheet, which an image does not know. */
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "vector-effect", "font-size", "font-family", "text-anchor", "dominant-baseline", "transform", "display"];
 
-/** Draws everything within an element into a PNG, as wide as it is on the screen. */
-export async function picture(shown: HTMLElement): Promise<Blob> {
+/** Height of the caption. */
+const CAPTION = 24;
+
+/** Draws everything within an element into a PNG, as wide as it is on the screen, below a caption. */
+export async function picture(shown: HTMLElement, caption: string): Promise<Blob> {
   const around = shown.getBoundingClientRect();
   const canvas = element("canvas", {
-    width: String(Math.ceil((around.width + 2 * MARGIN) * devicePixelRatio)), height: String(Math.ceil((around.height + 2 * MARGIN) * devicePixelRatio)),
+    width: String(Math.ceil((around.width + 2 * MARGIN) * devicePixelRatio)), height: String(Math.ceil((around.height + 2 * MARGIN + CAPTION) * devicePixelRatio)),
   });
   const context = canvas.getContext("2d")!;
   context.scale(devicePixelRatio, devicePixelRatio);
   context.fillStyle = getComputedStyle(document.body).backgroundColor;
   context.fillRect(0, 0, canvas.width, canvas.height);
-  context.translate(MARGIN - around.left, MARGIN - around.top);
+  const { color, fontFamily } = getComputedStyle(document.body);
+  context.font = `600 16px ${fontFamily}`;
+  context.fillStyle = color;
+  context.fillText(caption, MARGIN, MARGIN + 16, around.width);
+  context.translate(MARGIN - around.left, MARGIN + CAPTION - around.top);
   for (const drawing of shown.querySelectorAll("svg")) await drawSvg(context, drawing);
-  for (const swatch of shown.querySelectorAll("i")) drawBox(context, swatch);
+  for (const box of shown.querySelectorAll("i, .brush:not([hidden])")) drawBox(context, box);
   const texts = document.createTreeWalker(shown, NodeFilter.SHOW_TEXT, ({ parentElement }) => parentElement!.closest("svg") === null ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_REJECT);
   while (texts.nextNode()) drawText(context, texts.currentNode as Text);
   return new Promise((resolve, reject) => canvas.toBlob((content) => content === null ? reject(new Error("the picture is too large")) : resolve(content)));
@@ -33,14 +40,17 @@ async function drawSvg(context: CanvasRenderingContext2D, drawing: SVGSVGElement
     const style = getComputedStyle(part);
     for (const name of STYLES) (to[place] as SVGElement).style.setProperty(name, style.getPropertyValue(name));
   });
-  // Labels at the edges stand out of their drawing.
-  copy.setAttribute("width", String(width));
-  copy.setAttribute("height", String(height));
+  // Labels at the edges stand out of their drawing, and an image ends at its own.
+  for (const [name, value] of Object.entries({ x: String(MARGIN), y: String(MARGIN), width: String(width), height: String(height) })) copy.setAttribute(name, value);
   copy.style.overflow = "visible";
+  const around = document.createElementNS(copy.namespaceURI!, "svg");
+  around.setAttribute("width", String(width + 2 * MARGIN));
+  around.setAttribute("height", String(height + 2 * MARGIN));
+  around.append(copy);
   const image = new Image();
-  image.src = `data:image/svg+xml,${encodeURIComponent(new XMLSerializer().serializeToString(copy))}`;
+  image.src = `data:image/svg+xml,${encodeURIComponent(new XMLSerializer().serializeToString(around))}`;
   await image.decode();
-  context.drawImage(image, left, top, width, height);
+  context.drawImage(image, left - MARGIN, top - MARGIN, width + 2 * MARGIN, height + 2 * MARGIN);
 }
 
 function drawBox(context: CanvasRenderingContext2D, shown: Element): void {

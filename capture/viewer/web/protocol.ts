@@ -19,21 +19,21 @@ export interface Filled { readonly file: number; readonly offset: number; readon
 /** Questions and their answers. */
 export interface Answers {
   /** Takes files, and says in which order they are read: that of their first frames. */
-  order(module: Uint8Array<ArrayBuffer>, files: readonly File[]): number[];
+  order(module: WebAssembly.Module, files: readonly File[]): number[];
   /** Reads the files. */
   open(): void;
   cancel(): void;
   words(): FilterWords;
-  diagnosis(): Diagnosis;
   /** The number of selected rows, also in words. */
   select(query: Query): readonly [number, string];
+  /** Selects rows, and answers what is shown of them besides: all of one moment while a capture is read. */
+  look(query: Query): { readonly selected: readonly [number, string]; readonly timeline: Timeline; readonly diagnosis: Diagnosis };
   rows(from: number, count: number): Row[];
   place(index: number): number | null;
   find(connection: number, xid: number, frame: number): number | null;
   next(from: number, kind: Notable, backwards: boolean): number | null;
   groups(filter: string, by: string): Groups;
   findings(): Finding[];
-  timeline(filter: string): Timeline;
   explain(index: number): Explained | null;
   save(format: SaveFormat): Blob;
 }

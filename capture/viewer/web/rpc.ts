@@ -1,5 +1,5 @@
 // One RPC: ladder, phases, findings, fields with their octets, everything that `rpcrdma explain` prints, and buttons that copy.
-import { button, download, drawing, element } from "./dom";
+import { button, copyText, download, drawing, element } from "./dom";
 import { messageFields } from "./fields";
 import type { Explained, ExplainRecord, Rule, ShownMessage } from "./protocol";
 
@@ -80,19 +80,4 @@ function ladder(ladder: string | null): HTMLElement[] {
   if (ladder === null) return [];
   const holder = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ladder" });
   return [element("h3", {}, "Packets"), drawing(holder, ladder)];
-}
-
-/** Copies a text. A page from a disk may have no clipboard but that of a selection. */
-async function copyText(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = element("textarea", { "aria-hidden": "true" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const isCopied = document.execCommand("copy");
-    area.remove();
-    if (!isCopied) throw new Error("not permitted");
-  }
 }

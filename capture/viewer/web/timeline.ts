@@ -1,6 +1,5 @@
 // The time line: the charts of the report, with one brush over all of them.
-import { by, download, drawing, element } from "./dom";
-import { picture } from "./picture";
+import { by, drawing, element } from "./dom";
 import type { Timeline } from "./protocol";
 
 /** Pixels that a pointer moves at least to select a time. */
@@ -17,10 +16,9 @@ export class TimelineView {
   constructor(private readonly parent: HTMLElement, private readonly onBrush: (from: number, until: number) => void) {
     parent.addEventListener("pointerdown", (event) => this.begin(event));
     // The charts say what they show in each place.
-    parent.addEventListener("pointermove", ({ target }) => {
-      by("pointed").textContent = (target as Element).querySelector(":scope > title")?.textContent ?? "\u00a0";
-    });
-    by("picture").addEventListener("click", () => void picture(parent).then((content) => download(content, "timeline.png")));
+    for (const name of ["pointermove", "pointerleave"] as const) {
+      parent.addEventListener(name, ({ target }) => { by("pointed").textContent = (target as Element).querySelector(":scope > title")?.textContent ?? ""; });
+    }
   }
 
   show(timeline: Timeline, brush: Brush | null): void {

@@ -123,7 +123,7 @@ fn heat_map(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     Ok(html! {
         p.legend {
             "RPCs in a cell: "
-            span { i.heat.faint {} "1" } " "
+            span { i.heat.faint[most > 1] {} "1" } " "
             @if most > 1 { span { i.heat {} (grouped(u64::from(most))) } }
         }
         (plot(&label, (intervals.len() as f64, rows as f64), labels, &cells, series))
@@ -199,7 +199,8 @@ fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
         }))
     };
     let label = format!("Calls in flight over time, {busiest:.2} at most; at most {granted} credits granted.");
-    let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, calls)| (place, format!("{calls:.1}")));
+    let decimals = if most < 1.0 { 2 } else { 1 };
+    let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, calls)| (place, format!("{calls:.decimals$}")));
     let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
     Ok(html! {
         (plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series))
@@ -291,16 +292,24 @@ fn tooltips(series: &TimeSeries, first: u64, text: impl Fn(&Interval) -> String)
     }
 }
 
-/// The time of an interval in words.
+/// The time of an interval in words: the time of day at which it begins, and seconds from the first frame.
 fn at(series: &TimeSeries, column: usize, first: u64) -> String {
     let seconds = |column: usize| seconds(series, column as u64, first);
-    format!("{} to {}", seconds(column), seconds(column + 1))
+    let begin = series.start() + column as u64 * series.length();
+    let clock = with_milliseconds(begin, series.length() < SECOND);
+    format!("{clock} UTC ({} to {})", seconds(column), seconds(column + 1))
+}
+
+/// The time of day, to the second or the millisecond.
+fn with_milliseconds(time: u64, has_milliseconds: bool) -> String {
+    let fraction = if has_milliseconds { format!(".{:03}", time % SECOND / 1_000_000) } else { String::new() };
+    time_of_day(time).replace(" UTC", &fraction)
 }
 
 /// Seconds from the first frame to the beginning of an interval.
 fn seconds(series: &TimeSeries, column: u64, first: u64) -> String {
     let time = series.start().saturating_sub(first).saturating_add(column.saturating_mul(series.length()));
-    let decimals = if series.length() >= 1_000_000_000 { 0 } else { 3 };
+    let decimals = if series.length() >= SECOND { 0 } else { 3 };
     format!("{:.decimals$} s", time as f64 / 1e9)
 }
 
@@ -346,15 +355,10 @@ fn ticks(series: &TimeSeries) -> Vec<(f64, String)> {
     let (start, width) = (series.start(), series.width());
     let round = ROUND.into_iter().map(|milliseconds| milliseconds * 1_000_000);
     let Some(step) = round.into_iter().find(|step| width / step <= TICKS) else { return Vec::new() };
-    let decimals = if step < SECOND { 3 } else { 0 };
     let first = start.div_ceil(step) * step;
     (0..=TICKS)
         .map(|tick| first + tick * step)
         .take_while(|time| *time <= start + width)
-        .map(|time| {
-            let fraction = format!(".{:03}", time % SECOND / 1_000_000);
-            let text = time_of_day(time).replace(" UTC", if decimals > 0 { &fraction } else { "" });
-            ((time - start) as f64 / width.max(1) as f64, text)
-        })
+        .map(|time| ((time - start) as f64 / width.max(1) as f64, with_milliseconds(time, step < SECOND)))
         .collect()
 }
