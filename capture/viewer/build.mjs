@@ -26,11 +26,11 @@ const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base
 const reader = await bundle("web/reader.ts");
 const worker = await bundle("web/worker.ts", { READER_SOURCE: JSON.stringify(reader) });
 const script = (await bundle("web/main.ts", { WORKER_SOURCE: JSON.stringify(worker) })).replaceAll("</script", "<\\/script");
-const sheets = ["../dissector/src/output/report/page.css", "node_modules/uplot/dist/uPlot.min.css", "web/style.css"];
+const sheets = ["../dissector/src/output/report/page.css", "web/style.css"];
 const style = (await Promise.all(sheets.map((sheet) => readFile(sheet, "utf8")))).join("\n");
 const module = gzipSync(await readFile(`${bound}/rpcrdma_viewer_bg.wasm`), { level: 9 }).toString("base64");
 const policy = [
-  "default-src 'none'", `script-src ${hash(script)} 'wasm-unsafe-eval'`, `style-src ${hash(style)}`, "worker-src blob:",
+  "default-src 'none'", `script-src ${hash(script)} 'wasm-unsafe-eval'`, `style-src ${hash(style)}`, "worker-src blob:", "img-src data:",
   "connect-src 'none'", "base-uri 'none'", "form-action 'none'",
 ].join("; ");
 

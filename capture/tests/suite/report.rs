@@ -207,7 +207,7 @@ fn packets_sent_again_are_those_that_stats_counts() {
     let counts: Vec<u64> = counts.filter_map(|count| count.replace(',', "").parse().ok()).collect();
     assert!(counts.len() > 90);
     assert_eq!(counts.iter().sum::<u64>(), 452);
-    assert!(report(&capture("nfs41")).contains("<p>Nothing captured shows that a packet was sent again.</p>"));
+    assert!(report(&capture("nfs41")).contains(">Nothing captured shows that a packet was sent again.</p>"));
 }
 
 /// The page of a browser after its scripts ran, and what it printed.

@@ -586,3 +586,34 @@ impl Truth {
         is_right && (is_called || waiting.delivery != Delivery::Accepted)
     }
 }
+
+/// Of the frames that the mirror loses, nothing but their numbers may be left: a latency can then be of a later copy of the call, or of
+/// an earlier one of the reply. That is rare, and no packet counts as sent again that was not.
+#[test]
+fn what_the_mirror_loses_is_not_lost_by_the_network() {
+    let (mut right, mut other, mut wrong) = (0, 0, Vec::new());
+    simulate(60, |simulation, _, whole| {
+        let Chances { seed, .. } = simulation.chances;
+        let (mut random, lost) = (Random(seed), [2, 20, 100][seed as usize % 3]);
+        let set_up = &simulation.captured[..3];
+        let frames = simulation.captured[3..].iter().filter(|_| !random.happens(lost));
+        let (transactions, report) = dissect(&set_up.iter().chain(frames).cloned().collect::<Vec<_>>());
+        for transaction in transactions {
+            let truth = &simulation.truth[&transaction.xid];
+            let expected = truth.began.zip(truth.ended).map(|(began, ended)| (ended - began) * 1_000);
+            let found = transaction.latency();
+            right += u32::from(found == expected);
+            other += u32::from(found.is_some() && found != expected);
+        }
+        let (found, whole) = (report.unwrap().counts, whole.counts);
+        for (found, whole) in [(found.active, whole.active), (found.passive, whole.passive)] {
+            let again = |counts: Counts| counts.retransmitted + counts.replaced;
+            if again(found) > again(whole) || found.timeouts > whole.timeouts {
+                wrong.push(format!("{:?}: {found:?}, not {whole:?}", simulation.chances));
+            }
+        }
+    });
+    println!("{right} right, {other} of other copies");
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
+    assert!(other * 50 < right, "{other} and {right}");
+}

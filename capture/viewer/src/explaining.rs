@@ -4,8 +4,9 @@ use std::io;
 
 use dissector::output::explain::{self, Explanations};
 use dissector::output::file_names::FileNames;
-use dissector::output::report;
-use dissector::{Checker, Event, Found, StepsWanted};
+use dissector::output::format::number::duration;
+use dissector::output::{OperationName, report};
+use dissector::{Checker, Event, Found, StepsWanted, Transaction};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -30,6 +31,8 @@ pub(crate) struct Explaining {
 pub(crate) struct Explained {
     /// As `rpcrdma explain --json` prints it.
     record: Box<RawValue>,
+    /// Its XID and connection, operation and latency.
+    title: String,
     /// As `rpcrdma explain` prints it.
     text: String,
     /// The messages, field by field.
@@ -38,6 +41,8 @@ pub(crate) struct Explained {
     rules: Vec<ShownRule>,
     /// HTML of the report; null if the capture holds no packet of the RPC.
     ladder: Option<String>,
+    /// HTML of the report; null without known phases.
+    phases: Option<String>,
 }
 
 /// A rule, as `rpcrdma check --explain` explains it.
@@ -92,12 +97,24 @@ impl Explaining {
         explain::lines(&mut text, rpc, (files, &self.names), WIDTH, false)?;
         Ok(Some(Explained {
             record,
+            title: title(&rpc.transaction),
             text: String::from_utf8_lossy(&text).into_owned(),
             messages: rpc.messages.iter().map(ShownMessage::new).collect::<io::Result<_>>()?,
             rules: rules(&rpc.findings),
             ladder: report::ladder(&rpc.transaction, files),
+            phases: rpc.transaction.phases.as_ref().ok().map(report::phases),
         }))
     }
+}
+
+fn title(transaction: &Transaction) -> String {
+    let Transaction { connection, xid, .. } = transaction;
+    let operation = OperationName::of_transaction(transaction);
+    let took = match (&transaction.reply, transaction.latency()) {
+        (None, _) => "no reply".to_owned(),
+        (_, latency) => latency.map_or_else(|| "latency unknown".to_owned(), duration),
+    };
+    format!("RPC {xid:#010x} on connection {connection}: {operation}, {took}")
 }
 
 /// The rules of findings, each once.

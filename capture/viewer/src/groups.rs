@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use dissector::output::format::number::{duration, grouped, size};
 use serde::{Deserialize, Serialize};
 
 use crate::filter::Filter;
@@ -23,9 +24,32 @@ pub(crate) enum GroupBy {
     Status,
 }
 
+/// Headings of the numbers of a group.
+const HEADINGS: [&str; 11] = [
+    "RPCs",
+    "no reply",
+    "failed",
+    "sent again",
+    "RDMA Read",
+    "RDMA Write",
+    "time",
+    "share",
+    "median",
+    "99 %",
+    "slowest",
+];
+
+/// A table of groups: those with the most time first.
+#[derive(Debug, Serialize)]
+pub(crate) struct Groups {
+    headings: [&'static str; HEADINGS.len()],
+    /// The name of each group, and its numbers as the page shows them.
+    rows: Vec<(String, [String; HEADINGS.len()])>,
+}
+
 /// Counts of the RPCs of a group.
-#[derive(Debug, Default, Serialize)]
-pub(crate) struct Group {
+#[derive(Debug, Default)]
+struct Group {
     name: String,
     calls: u64,
     without_reply: u64,
@@ -38,12 +62,11 @@ pub(crate) struct Group {
     /// Half of the RPCs took no longer, and 99 of 100.
     p50_ns: Option<u64>,
     p99_ns: Option<u64>,
-    #[serde(skip)]
     latencies: Vec<u64>,
 }
 
-/// The groups of the rows that pass a filter: those with the most time first.
-pub(crate) fn groups(table: &Table, filter: &Filter, by: GroupBy) -> Vec<Group> {
+/// The groups of the rows that pass a filter.
+pub(crate) fn groups(table: &Table, filter: &Filter, by: GroupBy) -> Groups {
     let mut groups: HashMap<u32, Group> = HashMap::new();
     for (_, row) in table.matching(filter) {
         let (key, name) = key(table, &row, by);
@@ -52,8 +75,9 @@ pub(crate) fn groups(table: &Table, filter: &Filter, by: GroupBy) -> Vec<Group> 
     }
     let mut groups: Vec<Group> = groups.into_values().map(Group::finished).collect();
     groups.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| a.name.cmp(&b.name)));
+    let time: u64 = groups.iter().map(|group| group.time_ns).sum();
     groups.truncate(GROUPS);
-    groups
+    Groups { headings: HEADINGS, rows: groups.into_iter().map(|group| group.shown(time)).collect() }
 }
 
 /// The number of a row's group, and its name.
@@ -89,5 +113,24 @@ impl Group {
         let percentile =
             |percent: usize| latencies.get((latencies.len() * percent).div_ceil(100).saturating_sub(1)).copied();
         Self { p50_ns: percentile(50), p99_ns: percentile(99), max_ns: latencies.last().copied(), ..self }
+    }
+
+    /// Name and numbers, if all groups took `all` nanoseconds.
+    fn shown(self, all: u64) -> (String, [String; HEADINGS.len()]) {
+        let latency = |latency: Option<u64>| latency.map_or_else(|| "–".to_owned(), duration);
+        let numbers = [
+            grouped(self.calls),
+            grouped(self.without_reply),
+            grouped(self.failed),
+            grouped(self.resent_packets),
+            size(self.read_octets as f64),
+            size(self.write_octets as f64),
+            duration(self.time_ns),
+            format!("{:.1} %", 100.0 * self.time_ns as f64 / all.max(1) as f64),
+            latency(self.p50_ns),
+            latency(self.p99_ns),
+            latency(self.max_ns),
+        ];
+        (self.name, numbers)
     }
 }

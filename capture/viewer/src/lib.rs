@@ -28,6 +28,7 @@ mod timeline;
 
 use std::io;
 
+use dissector::output::format::number::grouped;
 use dissector::{Capture, StepsWanted};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -79,12 +80,12 @@ impl Viewer {
         self.reading.cancel();
     }
 
-    /// Counts of what was read so far.
+    /// Progress, when the page has read `read` of `size` octets.
     ///
     /// # Errors
     /// None that can happen.
-    pub fn progress(&self) -> Result<String, String> {
-        json(&self.reading.progress())
+    pub fn progress(&self, read: f64, size: f64) -> Result<String, String> {
+        json(&self.reading.progress((read, size)))
     }
 
     /// The diagnosis of what was read so far.
@@ -104,6 +105,13 @@ impl Viewer {
     pub fn select(&mut self, query: &str) -> Result<usize, String> {
         self.selected = self.reading.table.select(&parse::<Query>(query)?)?;
         Ok(self.selected.len())
+    }
+
+    /// Number of the selected rows, in words.
+    #[must_use]
+    pub fn count(&self) -> String {
+        let [selected, all] = [self.selected.len(), self.reading.table.len()].map(|count| grouped(count as u64));
+        format!("{selected} of {all} RPCs")
     }
 
     /// Selected rows from the `from`th on.
@@ -161,13 +169,13 @@ impl Viewer {
         json(&self.reading.findings)
     }
 
-    /// The rows that pass a filter over time, in at most `intervals` intervals.
+    /// The rows that pass a filter over time.
     ///
     /// # Errors
     /// The word of the filter that is wrong.
-    pub fn timeline(&self, filter: &str, intervals: usize) -> Result<String, String> {
+    pub fn timeline(&self, filter: &str) -> Result<String, String> {
         let filter = self.reading.table.filter(filter)?;
-        json(&timeline::timeline(&self.reading.table, &self.reading.signs, &filter, intervals))
+        json(&timeline::timeline(&self.reading.table, &self.reading.series, &filter))
     }
 
     /// Begins a pass for the RPC in a row.

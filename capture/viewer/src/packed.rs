@@ -27,6 +27,7 @@ mod has {
     pub(super) const REPLY: u64 = 8;
     pub(super) const RECOVERY: u64 = 16;
     pub(super) const OCTETS: u64 = 32;
+    pub(super) const ENDED: u64 = 64;
 }
 
 impl Block {
@@ -59,6 +60,8 @@ impl Block {
     fn write(&mut self, row: &Row, kind: u32) {
         let has_recovery = row.recovery > 0 || row.resent > 0;
         let has_octets = row.read > 0 || row.written > 0;
+        // Most RPCs end after their latency, as `usual_end` has it.
+        let ended = row.ended.filter(|_| row.ended != usual_end(row.time, row.latency));
         // The phases add up to the latency.
         let latency = row.latency.filter(|_| row.phases.is_none());
         let flags = [
@@ -68,6 +71,7 @@ impl Block {
             (row.reply.is_some(), has::REPLY),
             (has_recovery, has::RECOVERY),
             (has_octets, has::OCTETS),
+            (ended.is_some(), has::ENDED),
         ];
         self.number(flags.into_iter().filter(|(has, _)| *has).map(|(_, flag)| flag).sum());
         self.number(kind.into());
@@ -90,6 +94,7 @@ impl Block {
             self.number(row.read);
             self.number(row.written);
         }
+        ended.into_iter().for_each(|ended| self.number(folded(ended.wrapping_sub(row.time))));
     }
 
     fn number(&mut self, mut number: u64) {
@@ -115,8 +120,10 @@ impl Block {
         let reply = (flags & has::REPLY != 0).then(|| call.unwrap_or_default().wrapping_add(unfolded(octets.number())));
         let [recovery, resent] = octets.pair(flags & has::RECOVERY);
         let [read, written] = octets.pair(flags & has::OCTETS);
+        let ended = (flags & has::ENDED != 0).then(|| time.wrapping_add(unfolded(octets.number())));
         let latency = latency.or_else(|| phases.map(Phases::total));
-        Some(Row { kind, xid, file, time, latency, phases, recovery, resent, call, reply, read, written })
+        let ended = ended.or_else(|| usual_end(time, latency));
+        Some(Row { kind, xid, file, time, latency, ended, phases, recovery, resent, call, reply, read, written })
     }
 }
 
@@ -160,6 +167,11 @@ impl Octets<'_> {
     }
 }
 
+/// The end of an RPC that began at a time, without regard to retransmission.
+fn usual_end(time: u64, latency: Option<u64>) -> Option<u64> {
+    latency.map(|latency| time.wrapping_add(latency))
+}
+
 /// A difference as a number that is small if the difference is, whichever its sign.
 const fn folded(difference: u64) -> u64 {
     let difference = difference.cast_signed();
@@ -195,6 +207,7 @@ mod tests {
             file: Name::of(number & 0xffff),
             time: 1_763_683_200_500_000_000_u64.wrapping_sub(number),
             latency: Some(phases.total()),
+            ended: Some(1_763_683_200_500_000_000 + number),
             phases: Some(phases),
             recovery: 0,
             resent: number,
@@ -212,7 +225,17 @@ mod tests {
             row(0),
             row(5),
             Row { phases: None, latency: Some(u64::MAX), reply: Some(3), ..row(1 << 20) },
-            Row { phases: None, latency: None, call: None, reply: Some(u64::MAX), time: u64::MAX, ..row(0) },
+            Row { ended: usual_end(row(5).time, row(5).latency), ..row(5) },
+            Row {
+                phases: None,
+                latency: None,
+                ended: None,
+                call: None,
+                reply: Some(u64::MAX),
+                time: u64::MAX,
+                ..row(0)
+            },
+            Row { phases: None, latency: None, ended: Some(0), ..row(7) },
             Row { call: None, reply: None, resent: 0, recovery: 1, read: 0, written: 0, time: 0, ..row(0) },
             Row { phases, ..row(5) },
         ];

@@ -5,7 +5,9 @@ use std::io;
 use dissector::output::diagnosis::{Diagnoser, Diagnosis};
 use dissector::output::file_names::FileNames;
 use dissector::output::findings::Findings;
-use dissector::{Checker, Config, Event, RecoveryKind, StepsWanted, Transaction};
+use dissector::output::format::number::{self, counted};
+use dissector::output::report::TimeSeries;
+use dissector::{Checker, Config, Event, StepsWanted, Transaction};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -13,25 +15,15 @@ use crate::row::{Row, record};
 use crate::source::Source;
 use crate::table::Table;
 
-/// The most findings, signs of loss and changes of credits that are kept.
+/// The most findings that are kept.
 const FINDINGS: usize = 10_000;
-const SIGNS: usize = 2_000_000;
-
-/// Times of what belongs to no row.
-#[derive(Debug, Default)]
-pub(crate) struct Signs {
-    /// Packets that were sent again.
-    pub(crate) resent: Vec<u64>,
-    /// Credits that replies granted, when they changed.
-    pub(crate) credits: Vec<(u64, u32)>,
-    pub(crate) left_out: u64,
-}
 
 /// Reads a capture into a table.
 pub(crate) struct Reading {
     source: Source,
     pub(crate) table: Table,
-    pub(crate) signs: Signs,
+    /// Credits, and packets that were sent again: what belongs to no row.
+    pub(crate) series: TimeSeries,
     diagnoser: Diagnoser,
     checker: Checker,
     /// Records of findings.
@@ -44,17 +36,15 @@ pub(crate) struct Reading {
 /// Progress of reading.
 #[derive(Debug, Serialize)]
 pub(crate) struct Progress {
-    frames: u64,
     rpcs: usize,
-    rpcs_left_out: u64,
-    findings: usize,
-    findings_left_out: u64,
-    signs_left_out: u64,
     /// Nanoseconds since 1970 as text: a number of the page would be rounded.
     first_ns: String,
     duration_ns: u64,
     ended: bool,
-    errors: Vec<String>,
+    /// Counts of the frames and RPCs read so far, in words.
+    status: String,
+    /// RPCs and findings that the page does not show, and reasons why files could not be read.
+    notes: Vec<String>,
 }
 
 impl Reading {
@@ -62,7 +52,7 @@ impl Reading {
         Self {
             source,
             table: Table::default(),
-            signs: Signs::default(),
+            series: TimeSeries::default(),
             diagnoser: Diagnoser::new(name).with_files(command_files),
             checker: Checker::default(),
             findings: Vec::new(),
@@ -81,7 +71,7 @@ impl Reading {
 
     /// Reads at most `frames` frames; `false` at the end.
     pub(crate) fn step(&mut self, frames: usize) -> io::Result<bool> {
-        let Self { source, table, signs, diagnoser, checker, findings, findings_left_out, names, is_ended } = self;
+        let Self { source, table, series, diagnoser, checker, findings, findings_left_out, names, is_ended } = self;
         let mut errors = source.errors().len();
         let is_more = source.step(frames, |event, files| {
             match event {
@@ -96,7 +86,7 @@ impl Reading {
                     false => *findings_left_out += 1,
                 }
             }
-            signs.event(event);
+            series.event(event);
             Ok(())
         })?;
         while errors < self.source.errors().len() {
@@ -125,42 +115,32 @@ impl Reading {
         self.diagnoser.clone().finish(self.source.summary())
     }
 
-    pub(crate) fn progress(&self) -> Progress {
+    /// Progress, when `read` of `size` octets were read.
+    pub(crate) fn progress(&self, (read, size): (f64, f64)) -> Progress {
+        let rpcs = self.table.len();
+        let counts = format!("{}, {}", counted(self.source.summary().frames, "frame"), counted(rpcs as u64, "RPC"));
         Progress {
-            frames: self.source.summary().frames,
-            rpcs: self.table.len(),
-            rpcs_left_out: self.table.left_out,
-            findings: self.findings.len(),
-            findings_left_out: self.findings_left_out,
-            signs_left_out: self.signs.left_out,
+            rpcs,
             first_ns: self.table.first.to_string(),
             duration_ns: self.table.last.saturating_sub(self.table.first),
             ended: self.is_ended,
-            errors: self.source.errors().to_vec(),
+            status: if self.is_ended {
+                counts
+            } else {
+                format!("{} of {}, {counts}", number::size(read), number::size(size))
+            },
+            notes: self.notes(),
         }
     }
-}
 
-impl Signs {
-    fn event(&mut self, event: &Event) {
-        match event {
-            Event::Recovery(recovered)
-                if matches!(recovered.kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) =>
-            {
-                match self.resent.len() < SIGNS {
-                    true => self.resent.push(recovered.stamp.time.0),
-                    false => self.left_out += 1,
-                }
-            }
-            Event::Message(message) => {
-                let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == dissector::Direction::Reply);
-                let granted = message.credits().filter(|_| is_reply && message.is_malformed().is_none());
-                let last = self.credits.last().map(|(_, credits)| *credits);
-                let changed = granted.filter(|credits| last != Some(*credits) && self.credits.len() < SIGNS);
-                self.credits.extend(changed.map(|credits| (message.stamp.time.0, credits)));
-            }
-            _ => {}
-        }
+    fn notes(&self) -> Vec<String> {
+        let left_out = [
+            (self.table.left_out, "more RPC", ": choose a part of the capture"),
+            (self.findings_left_out, "more finding", ""),
+        ];
+        let left_out = left_out.into_iter().filter(|(count, ..)| *count > 0);
+        let left_out = left_out.map(|(count, name, advice)| format!("Not shown: {}{advice}", counted(count, name)));
+        self.source.errors().iter().cloned().chain(left_out).collect()
     }
 }
 

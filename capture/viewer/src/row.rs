@@ -3,7 +3,7 @@
 use std::io;
 
 use dissector::output::OperationName;
-use dissector::{Half, Status, Transaction, nfs};
+use dissector::{Half, Status, Transaction, WaitEnd, nfs};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -48,6 +48,8 @@ pub(crate) struct Row {
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     pub(crate) time: u64,
     pub(crate) latency: Option<u64>,
+    /// When the reply came, or the wait for it ended; `None` if the wait lasts to the end of the capture.
+    pub(crate) ended: Option<u64>,
     /// They add up to the latency.
     pub(crate) phases: Option<Phases>,
     /// Nanoseconds of the latency that were spent on lost packets, and packets sent again.
@@ -89,6 +91,7 @@ impl Row {
             file: names.insert(file),
             time: call.as_ref().or(reply.as_ref()).map_or(0, |half| half.stamp.time.0),
             latency: transaction.latency(),
+            ended: ended(transaction),
             phases: phases.ok().map(Phases::from),
             recovery: recovery.map_or(0, |recovery| recovery.phases.total()),
             resent: recovery.map_or(0, |recovery| recovery.resent_packets),
@@ -107,15 +110,6 @@ impl Row {
     /// `true` for a call without a reply.
     pub(crate) const fn is_waiting(&self) -> bool {
         self.call.is_some() && self.reply.is_none()
-    }
-
-    /// When the RPC was over, or `last` if it was not.
-    pub(crate) fn end(&self, last: u64) -> u64 {
-        match self.latency {
-            Some(latency) => self.time.saturating_add(latency),
-            None if self.is_waiting() => last,
-            None => self.time,
-        }
     }
 }
 
@@ -139,6 +133,18 @@ impl Kind {
             has_failed,
         }
     }
+}
+
+/// Time of the reply, or of the end of the wait for it.
+fn ended(transaction: &Transaction) -> Option<u64> {
+    let reply = transaction.reply.as_ref().map(|reply| reply.stamp);
+    let wait = transaction.waiting.and_then(|waiting| match waiting.end {
+        WaitEnd::Disconnected { stamp, .. } => Some(stamp),
+        // Another call took its place, so it is no longer waited for.
+        WaitEnd::Repeated => transaction.call.as_ref().map(|call| call.stamp),
+        _ => None,
+    });
+    reply.or(wait).map(|stamp| stamp.time.0)
 }
 
 /// Name and number of the status, and `true` if it is a failure. The status of NFS says more than that of RPC.
@@ -171,6 +177,20 @@ impl From<dissector::Phases> for Phases {
             push_ns: push,
             reply_ns: reply,
             requester_ns: requester,
+        }
+    }
+}
+
+impl From<Phases> for dissector::Phases {
+    fn from(phases: Phases) -> Self {
+        let Phases { call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns } = phases;
+        Self {
+            call: call_ns,
+            responder: responder_ns,
+            pull: pull_ns,
+            push: push_ns,
+            reply: reply_ns,
+            requester: requester_ns,
         }
     }
 }

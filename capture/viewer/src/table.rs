@@ -3,6 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use dissector::Time;
+use dissector::output::format::number;
+use dissector::output::format::time::{ShownTimes, TimeForm};
+use dissector::output::report::phase_bar;
 use serde::{Deserialize, Serialize};
 
 use crate::filter::Filter;
@@ -58,7 +62,7 @@ pub(crate) struct Query {
     pub(crate) descending: bool,
 }
 
-/// A row for the page. Times are since the first frame: the page's numbers hold 53 bits.
+/// A row for the page: numbers as the record has them, and their text. Times are since the first frame: the page's numbers hold 53 bits.
 #[derive(Debug, Serialize)]
 pub(crate) struct ShownRow<'a> {
     index: u32,
@@ -81,6 +85,45 @@ pub(crate) struct ShownRow<'a> {
     waiting: bool,
     read_octets: u64,
     write_octets: u64,
+    text: RowText,
+}
+
+/// Numbers of a row as the page shows them; empty without a value.
+#[derive(Debug, Serialize)]
+struct RowText {
+    /// Seconds since the first frame, and the time of day.
+    time: String,
+    clock: String,
+    latency: String,
+    recovery: String,
+    read: String,
+    written: String,
+    /// SVG of the report.
+    phases: String,
+}
+
+impl RowText {
+    fn new(row: &Row, first: u64) -> Self {
+        let time = |form| {
+            let times = ShownTimes::new(form, 0).starting_at(Time(first));
+            times.column(Time(row.time)).trim_start().to_owned()
+        };
+        let if_any = |value: u64, text: fn(u64) -> String| if value > 0 { text(value) } else { String::new() };
+        let size = |octets: u64| number::size(octets as f64);
+        let latency = match row.latency {
+            _ if row.is_waiting() => "no reply".to_owned(),
+            latency => latency.map_or_else(|| "–".to_owned(), number::duration),
+        };
+        Self {
+            time: time(TimeForm::Since),
+            clock: time(TimeForm::Clock),
+            latency,
+            recovery: if_any(row.recovery, number::duration),
+            read: if_any(row.read, size),
+            written: if_any(row.written, size),
+            phases: row.phases.map(|phases| phase_bar(&phases.into())).unwrap_or_default(),
+        }
+    }
 }
 
 impl Table {
@@ -140,7 +183,8 @@ impl Table {
         let filter = self.filter(&query.filter)?;
         let ranks = self.names.ranks();
         let rank = |name: Name| u64::from(Names::rank(name, &ranks));
-        let (mut keys, mut without) = (Vec::new(), Vec::new());
+        // A vector that grows would exist twice while it is moved, and WebAssembly gives no memory back.
+        let (mut keys, mut without) = (Vec::with_capacity(self.length), Vec::new());
         for (index, row) in self.matching(&filter) {
             match self.key(&row, query.sort, rank) {
                 Some(key) => keys.push((key, index)),
@@ -199,6 +243,7 @@ impl Table {
             waiting: row.is_waiting(),
             read_octets: row.read,
             write_octets: row.written,
+            text: RowText::new(&row, self.first),
         })
     }
 }

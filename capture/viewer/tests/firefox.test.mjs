@@ -34,7 +34,7 @@ test("Firefox shows what the program says, and one RPC field by field", async (t
     });
     assert.deepEqual(marked, ["rdma_vers", 4]);
     assert.equal(await browser.run(() => document.getElementById("errors").textContent), "");
-    assert.equal(await browser.run(() => document.querySelectorAll(".uplot canvas").length), 4);
+    assert.equal(await browser.run(() => document.querySelectorAll("#charts .drawing").length), 4);
     assert.ok(await browser.run(() => document.documentElement.scrollWidth <= innerWidth));
   } finally {
     await browser?.stop();

@@ -52,7 +52,7 @@ export async function choose(tab, ...files) {
   await shown(tab);
 }
 
-export const shown = (tab) => tab.waitForFunction(() => document.body.dataset.shown === "true", undefined, { timeout: 60_000 });
+export const shown = (tab, timeout = 60_000) => tab.waitForFunction(() => document.body.dataset.shown === "true", undefined, { timeout });
 
 /** The text of each cell of each row in view; an empty cell is a row that has not come. */
 export const rows = async (tab) => {

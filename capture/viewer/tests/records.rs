@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use dissector::output::file_names::FileNames;
+use dissector::output::report::CaptureReport;
 use dissector::output::transactions;
 use dissector::{Capture, Config, Events, Files};
 use rpcrdma_viewer::Viewer;
@@ -52,7 +53,7 @@ fn every_number_of_a_row_is_that_of_its_record() {
         let mut rows = rows(&mut viewer, "{}");
         rows.sort_by_key(|row| row["index"].as_u64());
         assert_eq!(rows.len(), records.len(), "{path}");
-        let first = viewer.progress().unwrap();
+        let first = viewer.progress(0.0, 0.0).unwrap();
         let first: u64 = serde_json::from_str::<Value>(&first).unwrap()["first_ns"].as_str().unwrap().parse().unwrap();
         for (row, record) in rows.iter().zip(&records) {
             compare(row, record, first, &path);
@@ -97,6 +98,8 @@ fn compare(row: &Value, record: &Value, first: u64, path: &str) {
     ] {
         assert_eq!(row[own], expected, "{path}: {own}");
     }
+    let seconds = format!("{}.{:06}", since_first / 1_000_000_000, since_first / 1000 % 1_000_000);
+    assert_eq!(row["text"]["time"], seconds, "{path}");
     let file = row["file"].as_str().unwrap();
     let named = names_of_files(record);
     // A terminal's form, without control characters; no file of these captures has any.
@@ -110,6 +113,28 @@ fn names_of_files(record: &Value) -> Vec<&str> {
         [&of["file_name"], &of["handle"]["file_name"], &of["named_handle"]["file_name"]].map(Value::as_str)
     });
     names.flatten().collect()
+}
+
+#[test]
+fn the_charts_are_those_of_the_report() {
+    let mut config = Config::default();
+    (config.operations, config.recovery) = (true, true);
+    let (mut drawn, mut unanswered) = (0, 0);
+    for path in captures() {
+        let mut events = Events::new(Capture::from_paths([&path]), config.clone());
+        let mut report = CaptureReport::new("capture");
+        for event in events.by_ref() {
+            report.event(&event.unwrap(), &Files::default()).unwrap();
+        }
+        let mut page = Vec::new();
+        report.write(&mut page, events.summary(), &[]).unwrap();
+        let timeline: Value = serde_json::from_str(&read(&path).timeline("").unwrap()).unwrap();
+        let charts = timeline["charts"].as_str().unwrap();
+        assert!(String::from_utf8(page).unwrap().contains(charts), "{path}: {charts}");
+        drawn += charts.matches("<rect").count();
+        unanswered += charts.matches(" without a reply<").count();
+    }
+    assert!(drawn > 10_000 && unanswered > 100, "{drawn} {unanswered}");
 }
 
 #[test]
@@ -138,7 +163,7 @@ fn a_wrong_filter_changes_nothing() {
 /// The RPC in each row of a capture, with all that is known of it.
 fn explained(path: &str) -> Vec<Value> {
     let viewer = read(path);
-    let count = serde_json::from_str::<Value>(&viewer.progress().unwrap()).unwrap()["rpcs"].as_u64().unwrap();
+    let count = serde_json::from_str::<Value>(&viewer.progress(0.0, 0.0).unwrap()).unwrap()["rpcs"].as_u64().unwrap();
     let explain = |index| {
         let mut pass = viewer.explain(index).unwrap();
         while pass.step(10_000).unwrap() {}

@@ -25,9 +25,9 @@ export class Completion {
     const words: Word[] = [...keys.map(([key, option]) => [`${key}=`, option] as const), ...flags];
     for (const [view, , key] of VIEWS) {
       if (key === "") continue;
-      const groups = await client.ask("groups", "", view);
-      const named = groups.filter(({ name }) => name !== "").slice(0, NAMES);
-      words.push(...named.map(({ name, calls }) => [`${key}=${quoted(name)}`, `${calls} RPCs`] as const));
+      const { headings, rows } = await client.ask("groups", "", view);
+      const named = rows.filter(([name]) => name !== "").slice(0, NAMES);
+      words.push(...named.map(([name, numbers]) => [`${key}=${quoted(name)}`, `${numbers[0]} ${headings[0]}`] as const));
     }
     this.words = words;
     this.suggest();

@@ -3,7 +3,13 @@ import { button, element } from "./dom";
 import type { Diagnosis } from "./protocol";
 import type { State } from "./state";
 
-export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, show: (change: Partial<State>) => void): void {
+export interface DiagnosisHandlers {
+  show(change: Partial<State>): void;
+  /** Opens the RPC that a frame is part of. */
+  open(frame: number): void;
+}
+
+export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, { show, open }: DiagnosisHandlers): void {
   const filter = (words: string): void => show({ filter: words, view: "rpcs" });
   const summary = diagnosis.summary.map((sentence) => element("p", { class: "note" }, sentence));
   const causes = diagnosis.causes.map((cause) => {
@@ -13,7 +19,7 @@ export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, show: (
     if (cause.filter !== "") item.append(button("Show its RPCs", () => filter(cause.filter)), " ");
     if (cause.cause === "protocol") item.append(button("Show the findings", () => show({ view: "findings" })), " ");
     for (const frame of cause.frames) {
-      item.append(button(`frame ${frame}`, () => filter(`frame=${frame}`), { class: "link" }), " ");
+      item.append(button(`frame ${frame}`, () => open(frame), { class: "link" }), " ");
     }
     return item;
   });

@@ -24,9 +24,30 @@ export function button(text: string, act: () => void, attributes: Readonly<Recor
   return made;
 }
 
+/** An element with a drawing of the report in it: the dissector escapes all text of the capture there, and the page runs no script but its own. */
+export function drawing(holder: HTMLElement, markup: string): HTMLElement {
+  holder.innerHTML = markup;
+  return holder;
+}
+
 /** Lets the user save octets as a file. */
 export function download(content: Blob, name: string): void {
   const address = URL.createObjectURL(content);
   element("a", { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
+}
+
+/** Copies a text. A page from a disk may have no clipboard but that of a selection. */
+export async function copyText(text: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = element("textarea", { "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const isCopied = document.execCommand("copy");
+    area.remove();
+    if (!isCopied) throw new Error("not permitted");
+  }
 }

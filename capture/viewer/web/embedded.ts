@@ -13,7 +13,12 @@ async function unzipped(zipped: Uint8Array<ArrayBuffer>): Promise<Uint8Array<Arr
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-export const dissector = (): Promise<Uint8Array<ArrayBuffer>> => unzipped(octets(by("module").textContent ?? ""));
+let compiled: Promise<WebAssembly.Module> | undefined;
+
+/** The dissector, which is compiled once. */
+export function dissector(): Promise<WebAssembly.Module> {
+  return compiled ??= unzipped(octets(by("module").textContent ?? "")).then((module) => WebAssembly.compile(module));
+}
 
 /** The captures in the page. */
 export function captures(): File[] {

@@ -1,8 +1,7 @@
 // The table of RPCs. Only the rows in view exist, so a million scroll as a hundred do. Browsers limit the height of an element to
 // less than a million rows need; beyond HEIGHT, the rows pass by faster than the scroll bar moves.
-import { element } from "./dom";
-import { duration, octets, seconds, timeOfDay } from "./format";
-import { PHASES, type Phases, type Row } from "./protocol";
+import { drawing, element } from "./dom";
+import type { Row } from "./protocol";
 
 const ROW = 28;
 const HEIGHT = 15_000_000;
@@ -21,41 +20,26 @@ interface Column {
   readonly name: string;
   readonly title: string;
   readonly isNumber: boolean;
-  cell(row: Row, grid: Grid): Node | string;
+  cell(row: Row, isClock: boolean): string;
 }
 
 const text = (name: string, title: string, cell: (row: Row) => string): Column => ({ name, title, isNumber: false, cell });
-const number = (name: string, title: string, cell: (row: Row, grid: Grid) => Node | string): Column => ({ name, title, isNumber: true, cell });
+const number = (name: string, title: string, cell: (row: Row, isClock: boolean) => string): Column => ({ name, title, isNumber: true, cell });
 
 const COLUMNS: readonly Column[] = [
-  number("time", "time", (row, grid) => grid.time(row.time_ns)),
+  number("time", "time (UTC)", ({ text }, isClock) => isClock ? text.clock : text.time),
   text("client", "client", (row) => row.client),
   text("server", "server", (row) => row.server),
   text("operation", "operation", (row) => row.operation),
   text("file", "file", (row) => row.file),
-  number("read", "RDMA Read", (row) => row.read_octets > 0 ? octets(row.read_octets) : ""),
-  number("written", "RDMA Write", (row) => row.write_octets > 0 ? octets(row.write_octets) : ""),
-  number("latency", "latency", (row) => row.waiting ? "no reply" : duration(row.latency_ns)),
-  text("phases", "phases", () => ""),
+  number("read", "RDMA Read", ({ text }) => text.read),
+  number("written", "RDMA Write", ({ text }) => text.written),
+  number("latency", "latency", ({ text }) => text.latency),
+  text("phases", "phases", ({ text }) => text.phases),
   text("status", "status", (row) => row.status),
-  number("recovery", "recovery", (row) => row.recovery_ns > 0 ? duration(row.recovery_ns) : ""),
+  number("recovery", "recovery", ({ text }) => text.recovery),
   number("frame", "frame", (row) => String(row.call_frame ?? row.reply_frame ?? "")),
 ];
-
-/** Where the time of an RPC went, as a bar in the report's colours. */
-export function phaseBar(phases: Phases | null): HTMLElement {
-  const bar = element("span", { class: "phases" });
-  if (phases === null) return bar;
-  const parts = PHASES.map((phase) => [phase, phases[`${phase}_ns`]] as const).filter(([, time]) => time > 0);
-  const all = parts.reduce((sum, [, time]) => sum + time, 0);
-  for (const [phase, time] of parts) {
-    const part = element("span", { class: phase });
-    part.style.width = `${100 * time / all}%`;
-    bar.append(part);
-  }
-  bar.title = parts.map(([phase, time]) => `${phase} ${duration(time)}`).join(", ");
-  return bar;
-}
 
 export class Grid {
   private readonly viewport = element("div", { class: "viewport", role: "grid", tabindex: "0", "aria-label": "RPCs" });
@@ -66,8 +50,7 @@ export class Grid {
   private active = 0;
   /** Counts selections, so that rows of an earlier one are not shown. */
   private generation = 0;
-  private first = 0n;
-  private isClock = false;
+  private isClock = true;
   private readonly paper = matchMedia("print");
   private readonly printed = element("p", { class: "note printed" });
 
@@ -83,11 +66,10 @@ export class Grid {
   }
 
   /** Shows another selection of so many rows. */
-  show(count: number, first: bigint, isSame: boolean): void {
+  show(count: number, isSame: boolean): void {
     this.generation++;
     this.pages.clear();
     this.count = count;
-    this.first = first;
     if (!isSame) {
       this.active = 0;
       this.viewport.scrollTop = 0;
@@ -96,7 +78,7 @@ export class Grid {
     this.viewport.setAttribute("aria-rowcount", String(count + 1));
     this.viewport.setAttribute("aria-colcount", String(COLUMNS.length));
     this.spacer.style.height = `${this.spacerHeight()}px`;
-    this.printed.textContent = count > PRINTED ? `The first ${PRINTED} of ${count} RPCs.` : "";
+    this.printed.textContent = count > PRINTED ? `The first ${PRINTED} of them.` : "";
     this.draw();
     for (let place = 0; place < Math.min(count, PRINTED); place += PAGE) this.rowAt(place);
   }
@@ -110,11 +92,8 @@ export class Grid {
 
   clock(isClock: boolean): void {
     this.isClock = isClock;
+    this.head.querySelector("[data-column=time] button")!.textContent = isClock ? "time (UTC)" : "seconds";
     this.draw();
-  }
-
-  time(nanoseconds: number): string {
-    return this.isClock ? timeOfDay(this.first, nanoseconds) : seconds(nanoseconds);
   }
 
   /** Makes a row the active one, and brings it into view. */
@@ -172,9 +151,10 @@ export class Grid {
     const made = element("div", { class: "row", role: "row", id: `row-${place}`, "aria-rowindex": String(place + 2) });
     made.style.top = `${this.viewport.scrollTop + line * ROW}px`;
     for (const column of COLUMNS) {
-      const content = row === undefined ? "" : column.name === "phases" ? phaseBar(row.phases) : column.cell(row, this);
-      const cell = element("div", { role: "gridcell", class: column.isNumber ? "number" : "" }, content);
-      if (typeof content === "string") cell.title = content;
+      const content = row === undefined ? "" : column.cell(row, this.isClock);
+      const cell = element("div", { role: "gridcell", class: column.isNumber ? "number" : "" });
+      if (column.name === "phases") drawing(cell, content);
+      else cell.textContent = cell.title = content;
       made.append(cell);
     }
     if (row === undefined) return made;

@@ -1,7 +1,6 @@
 // Groups of RPCs, and findings, as tables that filter.
 import { button, element } from "./dom";
-import { duration, grouped, octets } from "./format";
-import type { Finding, Group } from "./protocol";
+import type { Finding, Groups } from "./protocol";
 import { quoted } from "./state";
 
 /** Properties to group by, with their words and the filter that selects a group. */
@@ -20,25 +19,17 @@ function table(caption: string, headings: readonly string[], numbers: number, ro
   return element("table", {}, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body));
 }
 
-export function groupTable(view: string, groups: readonly Group[], filter: (words: string) => void): HTMLElement {
+export function groupTable(view: string, { headings, rows }: Groups, filter: (words: string) => void): HTMLElement {
   const [, title, key] = VIEWS.find(([name]) => name === view) ?? ["", view, view];
-  const all = groups.reduce((sum, group) => sum + group.time_ns, 0);
-  const name = (group: Group): Cell => group.name === ""
-    ? "not known"
-    : button(group.name, () => filter(`${key}=${quoted(group.name)}`), { class: "link" });
-  const rows = groups.map((group) => [
-    name(group), grouped(group.calls), grouped(group.without_reply), grouped(group.failed), grouped(group.resent_packets),
-    octets(group.read_octets), octets(group.write_octets), duration(group.time_ns), `${(100 * group.time_ns / Math.max(1, all)).toFixed(1)} %`,
-    duration(group.p50_ns), duration(group.p99_ns), duration(group.max_ns),
-  ]);
-  const headings = [title.toLowerCase(), "RPCs", "no reply", "failed", "sent again", "RDMA Read", "RDMA Write", "time", "share", "median", "99 %", "slowest"];
-  return table(`${title}, those that took the most time first`, headings, headings.length - 1, rows);
+  const named = (name: string): Cell => name === "" ? "not known" : button(name, () => filter(`${key}=${quoted(name)}`), { class: "link" });
+  return table(`${title}, most time first`, [title.toLowerCase(), ...headings], headings.length,
+    rows.map(([name, numbers]) => [named(name), ...numbers]));
 }
 
 export function findingTable(findings: readonly Finding[], open: (finding: Finding) => void): HTMLElement {
   const rows = findings.map((finding) => [
     finding.rule, finding.severity, finding.sender, finding.section, finding.message,
-    finding.rdma_xid === null ? "" : button(finding.rdma_xid, () => open(finding), { class: "link" }), grouped(finding.frame),
+    finding.rdma_xid === null ? "" : button(finding.rdma_xid, () => open(finding), { class: "link" }), String(finding.frame),
   ]);
   return table("Rules that were broken, of all RPCs", ["rule", "severity", "sender", "section", "finding", "RPC", "frame"], 1, rows);
 }

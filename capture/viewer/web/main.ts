@@ -2,19 +2,24 @@
 import { Client } from "./client";
 import { Completion } from "./completion";
 import { showDiagnosis } from "./diagnosis";
-import { button, by, download } from "./dom";
+import { button, by, copyText, download } from "./dom";
 import { captures, dissector } from "./embedded";
-import { grouped, octets } from "./format";
 import { Grid } from "./grid";
 import { findingTable, groupTable, VIEWS } from "./groups";
-import type { Notable, Progress, SaveFormat, Timeline } from "./protocol";
+import { picture } from "./picture";
+import type { Notable, Progress, Row, SaveFormat, Timeline } from "./protocol";
 import { showRpc } from "./rpc";
 import { format, parse, START, withWords, type State } from "./state";
-import { INTERVALS, TimelineView } from "./timeline";
+import { TimelineView } from "./timeline";
 
 /** Milliseconds between two refreshes while a capture is read, and those without a key until a filter is applied. */
 const REFRESH = 1000;
 const TYPING = 250;
+/** Milliseconds for which the page says what was done. */
+const SAID = 6000;
+
+/** An RPC in the address. */
+const rpcOf = (row: Row): string => `${row.connection}-${row.xid}-${row.call_frame ?? row.reply_frame ?? 0}`;
 
 class Page {
   private client: Client | undefined;
@@ -24,13 +29,14 @@ class Page {
   private refreshed = 0;
   /** Counts refreshes, so that one that was overtaken shows nothing more. */
   private turn = 0;
+  private saying = 0;
   private openRow: number | null = null;
   private readonly filter = by<HTMLInputElement>("filter");
   private readonly completion = new Completion(this.filter, by("words"));
   private readonly grid = new Grid(by("grid"), {
     rows: (from, count) => this.ask().ask("rows", from, count),
     sort: (column) => this.set({ sort: column, descending: this.state.sort === column ? !this.state.descending : true }),
-    open: (row) => this.set({ rpc: `${row.connection}-${row.xid}-${row.call_frame ?? row.reply_frame ?? 0}` }),
+    open: (row) => this.set({ rpc: rpcOf(row) }),
   });
   private readonly timeline = new TimelineView(by("charts"), (from, until) =>
     this.set({ filter: withWords(this.state.filter, { since: `+${from.toFixed(6)}`, until: `+${until.toFixed(6)}` }) }));
@@ -43,18 +49,21 @@ class Page {
       by("tabs").append(button(title, () => this.set({ view }), { role: "tab", "data-view": view, "aria-controls": "panel" }));
     }
     addEventListener("hashchange", () => this.shown(parse(location.hash)));
+    by("picture").addEventListener("click", () => void this.savePicture());
     by("cancel").addEventListener("click", () => void this.client?.ask("cancel"));
     for (const press of document.querySelectorAll<HTMLButtonElement>("[data-save]")) {
       press.addEventListener("click", () => void this.save(press.dataset["save"] as SaveFormat));
     }
     const clock = by("clock");
     clock.addEventListener("click", () => {
-      const isClock = clock.getAttribute("aria-pressed") !== "true";
-      clock.setAttribute("aria-pressed", String(isClock));
-      this.grid.clock(isClock);
+      const isSeconds = clock.getAttribute("aria-pressed") !== "true";
+      clock.setAttribute("aria-pressed", String(isSeconds));
+      this.grid.clock(!isSeconds);
     });
     const carried = captures();
     if (carried.length > 0) void this.open(carried);
+    // A tenth of a second that the first capture need not wait for. Safari has no such callback.
+    else if ("requestIdleCallback" in window) requestIdleCallback(() => void dissector().catch((error: unknown) => this.fail(error)));
   }
 
   private ask(): Client {
@@ -64,7 +73,14 @@ class Page {
 
   /** Reads captures; those from before are closed. */
   private async open(files: readonly File[]): Promise<void> {
-    this.client?.close();
+    if (this.client !== undefined) {
+      this.client.close();
+      // The filter and the RPC were those of the capture before; an address that came with the page is for the first one.
+      this.state = { ...this.state, filter: START.filter, rpc: START.rpc };
+      this.filter.value = START.filter;
+      this.openRow = null;
+      history.pushState(null, "", `#${format(this.state)}`);
+    }
     this.turn++;
     delete document.body.dataset["shown"];
     // Files whose first frame is not known stay in the order of their names.
@@ -72,9 +88,10 @@ class Page {
     this.files = named;
     this.progress = undefined;
     by("rpc").hidden = true;
+    scrollTo(0, 0);
     by("errors").textContent = "";
     by("welcome").hidden = true;
-    by("explorer").hidden = false;
+    by("explorer").hidden = by("keys").hidden = false;
     const name = this.files.length === 1 ? this.files[0]!.name : `${this.files.length} files`;
     by("title").textContent = document.title = `NFS over RDMA: ${name}`;
     const client = new Client((progress) => this.take(progress));
@@ -93,14 +110,10 @@ class Page {
     this.progress = progress;
     const bar = by<HTMLProgressElement>("progress");
     bar.hidden = by("cancel").hidden = progress.ended;
-    bar.value = progress.size > 0 ? progress.read / progress.size : 0;
-    const read = progress.ended ? "" : `${octets(progress.read)} of ${octets(progress.size)}, `;
-    by("status").title = `${octets(progress.memory)} of memory`;
-    by("status").textContent = `${read}${grouped(progress.frames)} frames, ${grouped(progress.rpcs)} RPCs`;
-    const notes = [...progress.errors];
-    if (progress.rpcs_left_out > 0) notes.push(`${grouped(progress.rpcs_left_out)} more RPCs are not shown: choose a part of the capture`);
-    if (progress.findings_left_out > 0) notes.push(`${grouped(progress.findings_left_out)} more findings are not shown`);
-    by("errors").textContent = notes.join("\n");
+    bar.value = progress.part;
+    by("status").textContent = progress.status;
+    by("status").dataset["memory"] = String(progress.memory);
+    by("errors").textContent = progress.notes.join("\n");
     if (progress.ended || performance.now() - this.refreshed > REFRESH) void this.refresh(true);
   }
 
@@ -129,19 +142,22 @@ class Page {
     const { filter, sort, descending, view } = this.state;
     if (document.activeElement !== this.filter) this.filter.value = filter;
     try {
-      const client = this.ask();
-      const count = await client.ask("select", { filter, sort, descending });
+      const { selected: [count, words], timeline, diagnosis } = await this.ask().ask("look", { filter, sort, descending });
       if (isOvertaken()) return;
       this.filter.removeAttribute("aria-invalid");
       by("filter-note").textContent = "";
-      by("count").textContent = `${grouped(count)} of ${grouped(this.progress?.rpcs ?? 0)} RPCs`;
-      this.grid.show(count, BigInt(this.progress?.first_ns ?? "0"), isSame);
+      by("count").textContent = words;
+      this.grid.show(count, isSame);
       this.grid.sorted(sort, descending);
-      const timeline = await client.ask("timeline", filter, INTERVALS);
-      const diagnosis = await client.ask("diagnosis");
-      if (isOvertaken()) return;
       this.timeline.show(timeline, this.brush(timeline));
-      showDiagnosis(by("diagnosis"), diagnosis, (change) => this.set(change));
+      by("timeline").hidden = by("query").hidden = isWhole && this.progress?.rpcs === 0;
+      showDiagnosis(by("diagnosis"), diagnosis, {
+        show: (change) => {
+          this.set(change);
+          by("query").scrollIntoView({ block: "start" });
+        },
+        open: (frame) => void this.openFrame(frame),
+      });
       await this.showView(view);
       if (isOvertaken()) return;
       if (isWhole && this.openRow === null && this.state.rpc !== "") await this.showOpenRpc();
@@ -187,7 +203,7 @@ class Page {
       if (explained === null) throw new Error("the capture does not hold this RPC any more");
       showRpc(section, explained, this.files.map((file) => file.name), {
         close: () => this.set({ rpc: "" }),
-        said: (text) => { by("status").textContent = text; },
+        said: (text) => this.said(text),
       });
       section.focus({ preventScroll: true });
       section.scrollIntoView({ block: "nearest" });
@@ -202,7 +218,7 @@ class Page {
     const from = this.openRow ?? 0xffff_ffff;
     const index = await this.ask().ask("next", from, kind, backwards);
     if (index === null) {
-      by("status").textContent = `No RPC is ${kind}`;
+      this.said(kind === "waiting" ? "Every call has a reply" : `No RPC is ${kind}`);
       return;
     }
     let place = await this.ask().ask("place", index);
@@ -214,19 +230,51 @@ class Page {
     const [row] = await this.ask().ask("rows", place ?? 0, 1);
     if (row === undefined) return;
     this.grid.activate(place ?? 0);
-    this.set({ rpc: `${row.connection}-${row.xid}-${row.call_frame ?? row.reply_frame ?? 0}` });
+    this.set({ rpc: rpcOf(row) });
+  }
+
+  /** Opens the RPC that a frame is part of. */
+  private async openFrame(frame: number): Promise<void> {
+    const filter = `frame=${frame}`;
+    this.set({ filter, view: "rpcs" });
+    await this.ask().ask("select", { ...this.state, filter });
+    const [row] = await this.ask().ask("rows", 0, 1);
+    if (row === undefined) by("query").scrollIntoView({ block: "start" });
+    else this.set({ rpc: rpcOf(row) });
   }
 
   private async save(kind: SaveFormat): Promise<void> {
-    const stem = (this.files[0]?.name ?? "capture").replace(/(\.(pcapng|pcap|erf|cap))?(\.(gz|zst))?$/i, "");
+    const stem = this.stem();
     const names: Readonly<Record<SaveFormat, string>> = { csv: `${stem}.csv`, tcp: `${stem}-tcp.pcapng`, annotated: `${stem}-annotated.pcapng` };
     try {
-      by("status").textContent = "Saving";
+      this.said("Saving");
       download(await this.ask().ask("save", kind), names[kind]);
-      by("status").textContent = `Saved ${names[kind]}`;
+      this.said(`Saved ${names[kind]}`);
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  /** The name of the first file, without its endings. */
+  private stem(): string {
+    return (this.files[0]?.name ?? "capture").replace(/(\.(pcapng|pcap|erf|cap))?(\.(gz|zst))?$/i, "");
+  }
+
+  private async savePicture(): Promise<void> {
+    const caption = [document.title, this.state.filter].filter((text) => text !== "").join("; ");
+    try {
+      download(await picture(by("charts"), caption), `${this.stem()}-timeline.png`);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Says for a moment what was done. */
+  private said(text: string): void {
+    const said = by("said");
+    said.textContent = text;
+    clearTimeout(this.saying);
+    this.saying = window.setTimeout(() => { said.textContent = ""; }, SAID);
   }
 
   private refuse(error: unknown): void {
@@ -272,6 +320,9 @@ class Page {
       this.filter.value = "";
       this.set({ filter: START.filter });
     });
+    by("link").addEventListener("click", () => void copyText(location.href).then(
+      () => this.said("Copied the address of this view, for anyone who has this page and the capture"),
+      () => this.said("The browser does not permit copying: copy the address of this page")));
     by("unbrush").addEventListener("click", () => this.set({ filter: withWords(this.state.filter, { since: "", until: "" }) }));
   }
 

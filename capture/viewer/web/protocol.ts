@@ -19,20 +19,21 @@ export interface Filled { readonly file: number; readonly offset: number; readon
 /** Questions and their answers. */
 export interface Answers {
   /** Takes files, and says in which order they are read: that of their first frames. */
-  order(module: Uint8Array<ArrayBuffer>, files: readonly File[]): number[];
+  order(module: WebAssembly.Module, files: readonly File[]): number[];
   /** Reads the files. */
   open(): void;
   cancel(): void;
   words(): FilterWords;
-  diagnosis(): Diagnosis;
-  select(query: Query): number;
+  /** The number of selected rows, also in words. */
+  select(query: Query): readonly [number, string];
+  /** Selects rows, and answers what is shown of them besides: all of one moment while a capture is read. */
+  look(query: Query): { readonly selected: readonly [number, string]; readonly timeline: Timeline; readonly diagnosis: Diagnosis };
   rows(from: number, count: number): Row[];
   place(index: number): number | null;
   find(connection: number, xid: number, frame: number): number | null;
   next(from: number, kind: Notable, backwards: boolean): number | null;
-  groups(filter: string, by: string): Group[];
+  groups(filter: string, by: string): Groups;
   findings(): Finding[];
-  timeline(filter: string, intervals: number): Timeline;
   explain(index: number): Explained | null;
   save(format: SaveFormat): Blob;
 }
@@ -44,19 +45,15 @@ export type FilterWords = readonly [readonly (readonly [string, string])[], read
 export interface Query { readonly filter: string; readonly sort: string; readonly descending: boolean }
 
 export interface Progress {
-  readonly frames: number;
   readonly rpcs: number;
-  readonly rpcs_left_out: number;
-  readonly findings: number;
-  readonly findings_left_out: number;
-  readonly signs_left_out: number;
   readonly first_ns: string;
   readonly duration_ns: number;
   readonly ended: boolean;
-  readonly errors: readonly string[];
-  /** Octets read, and octets of all files. */
-  readonly read: number;
-  readonly size: number;
+  /** Counts of the frames and RPCs read so far, in words. */
+  readonly status: string;
+  readonly notes: readonly string[];
+  /** The part that was read, from 0 to 1. */
+  readonly part: number;
   /** Octets that the dissector has taken. */
   readonly memory: number;
 }
@@ -81,44 +78,35 @@ export interface Cause {
   readonly filter: string;
 }
 
-export const PHASES = ["call", "responder", "pull", "push", "reply", "requester"] as const;
-export type Phases = Readonly<Record<`${(typeof PHASES)[number]}_ns`, number>>;
-
+/** A row, of which the numbers are shown by their text. */
 export interface Row {
   readonly index: number;
   readonly connection: number;
   readonly xid: string;
-  readonly time_ns: number;
-  readonly latency_ns: number | null;
-  readonly phases: Phases | null;
-  readonly recovery_ns: number;
-  readonly resent_packets: number;
   readonly call_frame: number | null;
   readonly reply_frame: number | null;
   readonly client: string;
   readonly server: string;
   readonly operation: string;
-  readonly operations: string;
   readonly file: string;
   readonly status: string;
   readonly failed: boolean;
   readonly waiting: boolean;
-  readonly read_octets: number;
-  readonly write_octets: number;
+  readonly text: {
+    readonly time: string;
+    readonly clock: string;
+    readonly latency: string;
+    readonly recovery: string;
+    readonly read: string;
+    readonly written: string;
+    /** SVG of the report. */
+    readonly phases: string;
+  };
 }
 
-export interface Group {
-  readonly name: string;
-  readonly calls: number;
-  readonly without_reply: number;
-  readonly failed: number;
-  readonly resent_packets: number;
-  readonly read_octets: number;
-  readonly write_octets: number;
-  readonly time_ns: number;
-  readonly p50_ns: number | null;
-  readonly p99_ns: number | null;
-  readonly max_ns: number | null;
+export interface Groups {
+  readonly headings: readonly string[];
+  readonly rows: readonly (readonly [name: string, numbers: readonly string[]])[];
 }
 
 export interface Finding {
@@ -132,30 +120,28 @@ export interface Finding {
   readonly message: string;
 }
 
-type Series = readonly (number | null)[];
 export interface Timeline {
-  readonly length_ns: number;
-  /** The selected time, since the first frame; null where it has no end. */
+  /** Figures of the report. */
+  readonly charts: string;
+  /** The time that they show, since the first frame. */
+  readonly start_ns: number;
+  readonly width_ns: number;
+  /** The selected time, since the first frame; null if it has no end. */
   readonly since_ns: number | null;
   readonly until_ns: number | null;
-  readonly max_ns: Series;
-  readonly p50_ns: Series;
-  readonly read_octets: Series;
-  readonly write_octets: Series;
-  readonly answered: Series;
-  readonly waiting: Series;
-  readonly credits: Series;
-  readonly resent: Series;
 }
 
 export interface Explained {
   readonly record: ExplainRecord;
   /** The record as the program prints it: numbers of more than 53 bits are exact here alone. */
   readonly json: string;
+  readonly title: string;
   readonly text: string;
   readonly messages: readonly ShownMessage[];
   readonly rules: readonly Rule[];
+  /** Drawings of the report. */
   readonly ladder: string | null;
+  readonly phases: string | null;
 }
 
 /** A rule, as `rpcrdma check --explain` explains it. */
@@ -180,13 +166,9 @@ export interface ExplainRecord {
   readonly rdma_xid: string;
   readonly steps: readonly { readonly first_frame: number; readonly last_frame: number }[];
   readonly transaction: {
-    readonly phases: Phases | null;
-    readonly latency_ns: number | null;
-    readonly call_file: string | null;
     readonly call_file_frame: number | null;
     readonly call_frame: number | null;
     readonly reply_frame: number | null;
-    readonly operation: string;
   };
   readonly findings: readonly Finding[];
 }

@@ -1,9 +1,7 @@
 // One RPC: ladder, phases, findings, fields with their octets, everything that `rpcrdma explain` prints, and buttons that copy.
-import { button, download, element } from "./dom";
+import { button, copyText, download, drawing, element } from "./dom";
 import { messageFields } from "./fields";
-import { duration } from "./format";
-import { phaseBar } from "./grid";
-import { PHASES, type Explained, type ExplainRecord, type Phases, type Rule, type ShownMessage } from "./protocol";
+import type { Explained, ExplainRecord, Rule, ShownMessage } from "./protocol";
 
 /** Messages that are open at first: a call and its reply. */
 const OPEN_MESSAGES = 2;
@@ -30,17 +28,16 @@ const shellWord = (name: string): string => /^[\w./:=@%+,][\w./:=@%+,-]*$/.test(
 
 export function showRpc(parent: HTMLElement, explained: Explained, files: readonly string[], handlers: RpcHandlers): void {
   const { record } = explained;
-  const { transaction } = record;
   const copy = (name: string, text: string): HTMLButtonElement =>
     button(`Copy ${name}`, () => void copyText(text).then(() => handlers.said(`Copied: ${text.slice(0, 80)}`), () => handlers.said("The browser does not permit copying")), { "data-copy": text });
   parent.replaceChildren(
-    element("h2", {}, `RPC ${record.rdma_xid} on connection ${record.connection}: ${transaction.operation}, ${transaction.reply_frame === null ? "no reply" : duration(transaction.latency_ns)}`),
+    element("h2", {}, explained.title),
     element("p", { class: "buttons" },
       copy("Wireshark filter", displayFilter(record)), " ", copy("command line", command(record, files)), " ",
       copy("JSON", explained.json), " ",
       button("Save JSON", () => download(new Blob([explained.json, "\n"]), `${record.rdma_xid}.json`)), " ",
       button("Close", () => handlers.close()), ""),
-    ...phases(transaction.phases),
+    ...phases(explained.phases),
     ...findings(record, explained.rules),
     ...ladder(explained.ladder),
     ...messages(explained.messages),
@@ -50,14 +47,8 @@ export function showRpc(parent: HTMLElement, explained: Explained, files: readon
   parent.hidden = false;
 }
 
-function phases(phases: Phases | null): HTMLElement[] {
-  if (phases === null) return [];
-  const legend = element("p", { class: "legend" });
-  for (const phase of PHASES) {
-    const time = phases[`${phase}_ns`];
-    if (time > 0) legend.append(element("span", {}, element("i", { class: phase }), `${phase} ${duration(time)}`), " ");
-  }
-  return [element("h3", {}, "Phases"), phaseBar(phases), legend];
+function phases(phases: string | null): HTMLElement[] {
+  return phases === null ? [] : [element("h3", {}, "Phases"), drawing(element("div"), phases)];
 }
 
 function findings(record: ExplainRecord, rules: readonly Rule[]): HTMLElement[] {
@@ -85,25 +76,8 @@ function messages(messages: readonly ShownMessage[]): HTMLElement[] {
   return parts.length === 0 ? [] : [element("h3", {}, "Messages"), ...parts];
 }
 
-/** The drawing of the report: the dissector escapes all text of the capture in it, and the page runs no script but its own. */
-function ladder(drawing: string | null): HTMLElement[] {
-  if (drawing === null) return [];
+function ladder(ladder: string | null): HTMLElement[] {
+  if (ladder === null) return [];
   const holder = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ladder" });
-  holder.innerHTML = drawing;
-  return [element("h3", {}, "Packets"), holder];
-}
-
-/** Copies a text. A page from a disk may have no clipboard but that of a selection. */
-async function copyText(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    const area = element("textarea", { "aria-hidden": "true" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const isCopied = document.execCommand("copy");
-    area.remove();
-    if (!isCopied) throw new Error("not permitted");
-  }
+  return [element("h3", {}, "Packets"), drawing(holder, ladder)];
 }

@@ -1,7 +1,7 @@
 // The worker: reads captures in steps, and answers questions between them.
 import { initSync, filter_words, order_of_files, Viewer } from "dissector";
 import { octetsInAll, octetsRead, octetsTaken, PIECE, readAhead, readFrom, setFiles } from "./capture-files";
-import type { Answers, Progress, Question, Reply } from "./protocol";
+import type { Answers, Progress, Query, Question, Reply } from "./protocol";
 
 /** Milliseconds that a step may take, and those between two reports of progress. */
 const STEP = 40;
@@ -51,8 +51,9 @@ function opened(): Viewer {
 }
 
 function report(): void {
-  const counts = JSON.parse(opened().progress()) as Omit<Progress, "read" | "size" | "memory">;
-  say({ progress: { ...counts, read: octetsRead(), size: octetsInAll(), memory: memory?.buffer.byteLength ?? 0 } });
+  const [read, size] = [octetsRead(), octetsInAll()];
+  const progress = JSON.parse(opened().progress(read, size)) as Omit<Progress, "part" | "memory">;
+  say({ progress: { ...progress, part: size > 0 ? read / size : 0, memory: memory?.buffer.byteLength ?? 0 } });
 }
 
 async function read(): Promise<void> {
@@ -69,6 +70,8 @@ async function read(): Promise<void> {
 }
 
 const json = (text: string): never => JSON.parse(text) as never;
+
+const select = (query: Query): readonly [number, string] => [opened().select(JSON.stringify(query)), opened().count()];
 
 type Handlers = { [Call in keyof Answers]: (...given: Parameters<Answers[Call]>) => ReturnType<Answers[Call]> | Promise<ReturnType<Answers[Call]>> };
 
@@ -88,15 +91,14 @@ const handlers: Handlers = {
   },
   cancel() { isCancelled = true; },
   words: () => json(filter_words()),
-  diagnosis: () => json(opened().diagnosis()),
-  select: (query) => opened().select(JSON.stringify(query)),
+  select,
+  look: (query) => ({ selected: select(query), timeline: json(opened().timeline(query.filter)), diagnosis: json(opened().diagnosis()) }),
   rows: (from, count) => json(opened().rows(from, count)),
   place: (index) => opened().place(index) ?? null,
   find: (connection, xid, frame) => opened().find(connection, xid, frame) ?? null,
   next: (from, kind, backwards) => opened().next(from, kind, backwards) ?? null,
   groups: (filter, by) => json(opened().groups(filter, by)),
   findings: () => json(opened().findings()),
-  timeline: (filter, intervals) => json(opened().timeline(filter, intervals)),
   async explain(index) {
     const pass = opened().explain(index);
     try {
@@ -105,7 +107,7 @@ const handlers: Handlers = {
       const found = JSON.parse(text) as { record: unknown } | null;
       if (found === null) return null;
       // The record stands first, as the program prints it.
-      const json = text.slice('{"record":'.length, text.lastIndexOf(',"text":'));
+      const json = text.slice('{"record":'.length, text.lastIndexOf(',"title":'));
       return { ...found, json } as never;
     } finally {
       pass.free();

@@ -87,8 +87,9 @@ pub struct Anonymizer<W: Write> {
     held: VecDeque<UnreadFrame>,
     /// Octets of them.
     octets: usize,
-    /// The ends of RPC-over-RDMA connections.
-    ends: HashSet<(Address, u32)>,
+    /// The ends of RPC-over-RDMA connections, and the frames that they begin with, if the capture has their set-up. Before that, a
+    /// queue pair may have had another use.
+    ends: HashMap<(Address, u32), u64>,
     /// The addresses of the ends of RPC-over-RDMA connections, and of requests for them that were refused.
     pairs: HashSet<[Address; 2]>,
     /// Replaced data of recent packets, by digest: the copies of a retransmitted packet stay equal.
@@ -193,7 +194,7 @@ impl<W: Write> Anonymizer<W> {
             replacer: Replacer::new(key),
             held: VecDeque::new(),
             octets: 0,
-            ends: HashSet::new(),
+            ends: HashMap::new(),
             pairs: HashSet::new(),
             packets: HashMap::new(),
             packet_octets: 0,
@@ -243,11 +244,13 @@ impl<W: Write> Anonymizer<W> {
             return;
         }
         let ends = [connection.ends.active, connection.ends.passive];
+        let began = connection.announced.active.map_or(0, |request| request.stamp.frame);
         for end in ends {
             if let Some(queue_pair) = end.queue_pair
                 && self.ends.len() < REMEMBERED
             {
-                self.ends.insert((end.address, queue_pair));
+                let first = self.ends.entry((end.address, queue_pair)).or_insert(began);
+                *first = began.min(*first);
             }
         }
         let [active, passive] = ends.map(|end| end.address);
@@ -409,7 +412,7 @@ impl<W: Write> Anonymizer<W> {
         let (source, destination) = (layout.source, layout.destination);
         let is_ours = match layout.is_management {
             true => self.pairs.contains(&[source.min(destination), source.max(destination)]),
-            false => self.ends.contains(&(destination, layout.queue_pair)),
+            false => self.ends.get(&(destination, layout.queue_pair)).is_some_and(|began| *began <= held.number),
         };
         if !is_ours {
             return None;

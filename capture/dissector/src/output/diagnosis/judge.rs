@@ -150,8 +150,8 @@ impl Judgement<'_> {
         held.extend((packets > 0).then(|| counted(packets, "InfiniBand packet")));
         held.extend((segments > 0).then(|| counted(segments, "iWARP segment")));
         held.extend((self.facts.other_connections > 0).then(|| format!("{connections} without RPC-over-RDMA")));
-        held.extend(self.summary.others.iter().map(|(other, count)| format!("{other} {}", grouped(*count))));
-        held.extend(self.summary.other_services.iter().map(|(name, count)| format!("{name} {}", grouped(*count))));
+        held.extend(self.summary.others.iter().map(|(other, count)| format!("{other} ({})", grouped(*count))));
+        held.extend(self.summary.other_services.iter().map(|(name, count)| format!("{name} ({})", grouped(*count))));
         let evidence = vec![
             format!("The capture holds {}.", held.join(", ")),
             format!("Why: {}.", Gaps::why_empty(self.summary, self.facts.other_connections)),

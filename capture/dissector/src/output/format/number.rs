@@ -20,7 +20,8 @@ pub(in crate::output) fn milliseconds(nanoseconds: u64) -> String {
 }
 
 /// A number with its digits in groups of three.
-pub(in crate::output) fn grouped(number: u64) -> String {
+#[must_use]
+pub fn grouped(number: u64) -> String {
     let mut text = String::new();
     push_grouped(&mut text, number);
     text
@@ -53,7 +54,8 @@ pub(in crate::output) fn short(octets: u64) -> String {
 }
 
 /// Octets, or octets per second, in a unit that suits them, in three digits.
-pub(in crate::output) fn size(octets: f64) -> String {
+#[must_use]
+pub fn size(octets: f64) -> String {
     match octets {
         1e9.. => three_digits(octets / 1e9, "GB"),
         1e6.. => three_digits(octets / 1e6, "MB"),
@@ -63,7 +65,8 @@ pub(in crate::output) fn size(octets: f64) -> String {
 }
 
 /// A time of so many nanoseconds, in three digits or more.
-pub(in crate::output) fn duration(nanoseconds: u64) -> String {
+#[must_use]
+pub fn duration(nanoseconds: u64) -> String {
     let value = nanoseconds as f64;
     let (value, unit) = match nanoseconds {
         0..1_000 => return format!("{nanoseconds} ns"),

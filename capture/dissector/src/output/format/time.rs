@@ -44,7 +44,8 @@ impl ShownTimes {
     }
 
     /// A time, right-aligned below its heading.
-    pub(in crate::output) fn column(&self, time: Time) -> String {
+    #[must_use]
+    pub fn column(&self, time: Time) -> String {
         match self.form {
             TimeForm::Since => format!("{:>11}", self.since(time)),
             TimeForm::Clock => format!("{:>15}", self.clock(time)),

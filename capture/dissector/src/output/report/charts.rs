@@ -48,12 +48,53 @@ const ROUND: [u64; 28] = [
     604_800_000,
 ];
 
+/// A chart over time.
+struct Chart {
+    title: &'static str,
+    /// Classes of the series, with their names.
+    legend: &'static [(&'static str, &'static str)],
+    /// Draws it, given the time of the first frame, or says why there is nothing to draw.
+    draw: fn(&TimeSeries, u64) -> Result<Markup, &'static str>,
+}
+
+/// The charts of the time line.
+const CHARTS: [Chart; 4] = [
+    Chart { title: "Latency of the RPCs that ended", legend: &[], draw: heat_map },
+    Chart { title: "Moved by RDMA", legend: &[("read", "RDMA Read"), ("write", "RDMA Write")], draw: throughput },
+    Chart {
+        title: "Calls in flight, on average",
+        legend: &[("calls", "answered"), ("unanswered", "without a reply")],
+        draw: in_flight,
+    },
+    Chart { title: "Packets sent again", legend: &[("again", "packets")], draw: sent_again },
+];
+
+/// All charts, one below the other on the same time.
+pub(super) fn timeline(series: &TimeSeries, first: u64) -> Markup {
+    html! {
+        @for Chart { title, legend, draw } in &CHARTS {
+            figure {
+                @match draw(series, first) {
+                    Ok(drawing) => {
+                        figcaption {
+                            (title) " "
+                            span.legend { @for (class, name) in *legend { span { i class=(class) {} (name) } " " } }
+                        }
+                        (drawing)
+                    }
+                    Err(reason) => { figcaption { (title) } p.note { (reason) } }
+                }
+            }
+        }
+    }
+}
+
 /// Latency over time: a cell for each interval and step of latency in which RPCs ended, the darker the more of them.
-pub(super) fn heat_map(series: &TimeSeries, first: u64) -> Markup {
+fn heat_map(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let intervals = series.intervals();
     let used = |step: &usize| intervals.iter().any(|interval| interval.latencies.get(*step).is_some_and(|n| *n > 0));
     let (Some(lowest), Some(highest)) = ((0..STEPS).find(used), (0..STEPS).rev().find(used)) else {
-        return html! { p { "No RPC has a known latency." } };
+        return Err("No RPC has a known latency.");
     };
     let most = intervals.iter().flat_map(|interval| interval.latencies).max().unwrap_or(1);
     let rows = highest - lowest + 1;
@@ -79,24 +120,24 @@ pub(super) fn heat_map(series: &TimeSeries, first: u64) -> Markup {
     // Every third step is a power of ten.
     let labels = (lowest..=highest + 1).filter(|step| step % 3 == 0);
     let labels = labels.map(|step| ((highest + 1 - step) as f64 / rows as f64, duration(latency_of(step))));
-    html! {
+    Ok(html! {
         p.legend {
-            "RPCs that ended: "
-            span { i.heat style="opacity:.3" {} "1" } " "
+            "RPCs in a cell: "
+            span { i.heat.faint[most > 1] {} "1" } " "
             @if most > 1 { span { i.heat {} (grouped(u64::from(most))) } }
         }
         (plot(&label, (intervals.len() as f64, rows as f64), labels, &cells, series))
-    }
+    })
 }
 
 /// Octets per second over time, moved by RDMA Reads and, on top of them, by RDMA Writes.
-pub(super) fn throughput(series: &TimeSeries, first: u64) -> Markup {
+fn throughput(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let rate = |octets: u64| octets as f64 * 1e9 / series.length() as f64;
     let reads = |interval: &Interval| rate(interval.read_octets);
     let both = |interval: &Interval| rate(interval.read_octets + interval.write_octets);
     let most = series.intervals().iter().map(both).fold(0.0, f64::max);
     if most == 0.0 {
-        return html! { p { "No RDMA Read or RDMA Write for an RPC was captured." } };
+        return Err("No RDMA Read or RDMA Write for an RPC was captured.");
     }
     let scale = |value: f64| HEIGHT * (1.0 - value / most);
     let areas = html! {
@@ -109,14 +150,14 @@ pub(super) fn throughput(series: &TimeSeries, first: u64) -> Markup {
     let label = format!("Octets that RDMA moved per second over time, at most {} per second.", size(most));
     let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, rate)| (place, format!("{}/s", size(rate))));
     let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
-    plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series)
+    Ok(plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series))
 }
 
 /// Packets that were sent again over time.
-pub(super) fn sent_again(series: &TimeSeries, first: u64) -> Markup {
+fn sent_again(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let most = series.intervals().iter().map(|interval| interval.sent_again).max().unwrap_or_default();
     if most == 0 {
-        return html! { p { "Nothing captured shows that a packet was sent again." } };
+        return Err("Nothing captured shows that a packet was sent again.");
     }
     let scale = |interval: &Interval| HEIGHT * (1.0 - interval.sent_again as f64 / most as f64);
     let areas = html! {
@@ -125,18 +166,18 @@ pub(super) fn sent_again(series: &TimeSeries, first: u64) -> Markup {
     };
     let label = format!("Packets sent again over time, {} at most in an interval.", grouped(most));
     let labels = [(0.0, grouped(most)), (1.0, "0".to_owned())];
-    plot(&label, (series.intervals().len() as f64, HEIGHT), labels.into_iter(), &areas, series)
+    Ok(plot(&label, (series.intervals().len() as f64, HEIGHT), labels.into_iter(), &areas, series))
 }
 
 /// Calls that wait for their reply over time, those that get none on top of them, and the grant if there is room for it.
-pub(super) fn in_flight(series: &TimeSeries, first: u64) -> Markup {
+fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let answered = |interval: &Interval| series.in_flight(interval);
     let unanswered = |interval: &Interval| series.unanswered_in_flight(interval);
     let calls = |interval: &Interval| answered(interval) + unanswered(interval);
     let busiest = series.intervals().iter().map(calls).fold(0.0, f64::max);
     let granted = series.intervals().iter().filter_map(|interval| interval.granted).max().unwrap_or_default();
     if busiest == 0.0 {
-        return html! { p { "No call was captured." } };
+        return Err("No call was captured.");
     }
     // A grant that is many times larger would leave no room for the calls.
     let shows_grant = f64::from(granted) <= 4.0 * busiest;
@@ -158,17 +199,18 @@ pub(super) fn in_flight(series: &TimeSeries, first: u64) -> Markup {
         }))
     };
     let label = format!("Calls in flight over time, {busiest:.2} at most; at most {granted} credits granted.");
-    let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, calls)| (place, format!("{calls:.1}")));
+    let decimals = if most < 1.0 { 2 } else { 1 };
+    let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, calls)| (place, format!("{calls:.decimals$}")));
     let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
-    html! {
+    Ok(html! {
         (plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series))
         @if granted > 0 {
             p.note {
                 "At most " (grouped(u64::from(granted))) " credits were granted on a connection"
-                @if shows_grant { " (the line)." } @else { ", more than the chart has room for." }
+                @if shows_grant { " (" i.grant {} "the line)." } @else { ", more than the chart has room for." }
             }
         }
-    }
+    })
 }
 
 /// Least, median, 99th percentile and greatest latency on a scale of powers of ten that a table has in common.
@@ -186,20 +228,36 @@ pub(super) fn spread(latency: &Latency, (least, most): (u64, u64)) -> Markup {
 }
 
 /// Where the time of an RPC went: a part of the bar for each phase.
-pub(super) fn phases(phases: &Phases) -> Markup {
-    let total = phases.total().max(1) as f64;
-    let share = |phase: Phase| 100.0 * phases.of(phase) as f64 / total;
-    let used = || Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0);
-    let words = used().map(|phase| format!("{} {}", phase.name(), duration(phases.of(phase))));
-    let words = words.collect::<Vec<_>>().join(", ");
+pub(super) fn phase_bar(phases: &Phases) -> Markup {
+    let share = |time: u64| 100.0 * time as f64 / phases.total().max(1) as f64;
+    let words = phase_words(phases);
+    let parts = used(phases).scan(0, |before, phase| {
+        let (begin, time) = (*before, phases.of(phase));
+        *before += time;
+        Some((phase.name(), share(begin), share(time)))
+    });
     html! {
-        div.phases role="img" aria-label=(words) title=(words) {
-            @for phase in used() {
-                span class=(phase.name()) style={ "width:" (format!("{:.2}", share(phase))) "%" } {}
+        svg.phases viewBox="0 0 100 1" preserveAspectRatio="none" role="img" aria-label=(words) {
+            title { (words) }
+            @for (class, begin, width) in parts {
+                rect class=(class) x=(format!("{begin:.2}")) width=(format!("{width:.2}")) height="1" {}
             }
         }
-        span.words { (words) }
     }
+}
+
+/// The same with its times in words.
+pub(super) fn phases(phases: &Phases) -> Markup {
+    html! { (phase_bar(phases)) span.words { (phase_words(phases)) } }
+}
+
+fn used(phases: &Phases) -> impl Iterator<Item = Phase> {
+    Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0)
+}
+
+fn phase_words(phases: &Phases) -> String {
+    let words = used(phases).map(|phase| format!("{} {}", phase.name(), duration(phases.of(phase))));
+    words.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the legend of the colours of [`phases`].
@@ -234,20 +292,29 @@ fn tooltips(series: &TimeSeries, first: u64, text: impl Fn(&Interval) -> String)
     }
 }
 
-/// The time of an interval in words.
+/// The time of an interval in words: the time of day at which it begins, and seconds from the first frame.
 fn at(series: &TimeSeries, column: usize, first: u64) -> String {
     let seconds = |column: usize| seconds(series, column as u64, first);
-    format!("{} to {}", seconds(column), seconds(column + 1))
+    let begin = series.start() + column as u64 * series.length();
+    let clock = with_milliseconds(begin, series.length() < SECOND);
+    format!("{clock} UTC ({} to {})", seconds(column), seconds(column + 1))
+}
+
+/// The time of day, to the second or the millisecond.
+fn with_milliseconds(time: u64, has_milliseconds: bool) -> String {
+    let fraction = if has_milliseconds { format!(".{:03}", time % SECOND / 1_000_000) } else { String::new() };
+    time_of_day(time).replace(" UTC", &fraction)
 }
 
 /// Seconds from the first frame to the beginning of an interval.
 fn seconds(series: &TimeSeries, column: u64, first: u64) -> String {
     let time = series.start().saturating_sub(first).saturating_add(column.saturating_mul(series.length()));
-    let decimals = if series.length() >= 1_000_000_000 { 0 } else { 3 };
+    let decimals = if series.length() >= SECOND { 0 } else { 3 };
     format!("{:.decimals$} s", time as f64 / 1e9)
 }
 
-/// A chart: labels on the left, each at a part of the height; the time of day below.
+/// A chart: labels on the left, each at a part of the height; the time of day below. Places are attributes of SVG and no
+/// styles, which a page may forbid.
 fn plot(
     label: &str,
     (width, height): (f64, f64),
@@ -257,20 +324,20 @@ fn plot(
 ) -> Markup {
     html! {
         div.chart {
-            div.labels aria-hidden="true" {
+            svg.labels aria-hidden="true" {
                 @for (place, text) in labels {
-                    span style={ "top:" (format!("{:.1}", place * 100.0)) "%" } { (text) }
+                    text x="100%" y=(percent(place)) { (text) }
                 }
             }
             div.scroll {
                 div.plot {
-                    svg viewBox={ "0 0 " (width) " " (height) } preserveAspectRatio="none" role="img" aria-label=(label) {
+                    svg.drawing viewBox={ "0 0 " (width) " " (height) } preserveAspectRatio="none" role="img" aria-label=(label) {
                         (PreEscaped(content.0.as_str()))
                     }
-                    div.times aria-hidden="true" {
+                    svg.times aria-hidden="true" {
                         @for (place, text) in ticks(series) {
-                            span.begin[place < EDGE].end[place > 1.0 - EDGE]
-                                style={ "left:" (format!("{:.2}", place * 100.0)) "%" } { (text) }
+                            line x1=(percent(place)) x2=(percent(place)) y2="4" {}
+                            text.begin[place < EDGE].end[place > 1.0 - EDGE] x=(percent(place)) y="100%" { (text) }
                         }
                     }
                 }
@@ -279,20 +346,19 @@ fn plot(
     }
 }
 
+fn percent(part: f64) -> String {
+    format!("{:.2}%", part * 100.0)
+}
+
 /// Round times of day on the axis, in UTC, each with its part of the width.
 fn ticks(series: &TimeSeries) -> Vec<(f64, String)> {
-    let (start, width) = (series.start(), series.length() * series.intervals().len() as u64);
+    let (start, width) = (series.start(), series.width());
     let round = ROUND.into_iter().map(|milliseconds| milliseconds * 1_000_000);
     let Some(step) = round.into_iter().find(|step| width / step <= TICKS) else { return Vec::new() };
-    let decimals = if step < SECOND { 3 } else { 0 };
     let first = start.div_ceil(step) * step;
     (0..=TICKS)
         .map(|tick| first + tick * step)
         .take_while(|time| *time <= start + width)
-        .map(|time| {
-            let fraction = format!(".{:03}", time % SECOND / 1_000_000);
-            let text = time_of_day(time).replace(" UTC", if decimals > 0 { &fraction } else { "" });
-            ((time - start) as f64 / width.max(1) as f64, text)
-        })
+        .map(|time| ((time - start) as f64 / width.max(1) as f64, with_milliseconds(time, step < SECOND)))
         .collect()
 }

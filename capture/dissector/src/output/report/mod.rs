@@ -13,7 +13,6 @@ mod verdict;
 use std::io;
 
 use crate::capture_end::CaptureEnd;
-use crate::carrier::recovery::RecoveryKind;
 use crate::check::Found;
 use crate::dissector::Summary;
 use crate::event::Event;
@@ -24,18 +23,37 @@ use crate::output::pending::Pending;
 use crate::output::slow::Slowest;
 use crate::output::stats::{Histogram, Latency, Statistics, Stats};
 use crate::output::top::{Top, TopBy, TopReport};
-use crate::rpc::known::Direction;
+use crate::rpc::phases::Phases;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
 use findings::FindingsByPeer;
 use ladders::Ladders;
-use series::TimeSeries;
+pub use series::{AnsweredRpc, TimeSeries};
 
 /// Draws an RPC as a ladder: an HTML element `details` with a drawing in SVG, in the classes of the
 /// report's style sheet. All text of the capture is escaped. Returns `None` if the capture holds no packet of the RPC.
 #[must_use]
 pub fn ladder(transaction: &Transaction, files: &Files) -> Option<String> {
     ladders::Drawn::new(transaction, files, || None).map(ladders::Drawn::into_markup)
+}
+
+/// Draws the charts of the report's time line: HTML elements `figure`, each with its title, its legend and a drawing in SVG.
+/// `first` is the time of the first frame, in nanoseconds since 1970.
+#[must_use]
+pub fn timeline(series: &TimeSeries, first: u64) -> String {
+    charts::timeline(series, first).into_string()
+}
+
+/// Draws where the time of an RPC went as a bar in SVG.
+#[must_use]
+pub fn phase_bar(phases: &Phases) -> String {
+    charts::phase_bar(phases).into_string()
+}
+
+/// Draws the same, with the legend of its colours and each time in words.
+#[must_use]
+pub fn phases(phases: &Phases) -> String {
+    maud::html! { (charts::phase_legend()) (charts::phases(phases)) }.into_string()
 }
 
 /// Escapes a text as all texts of the report are: in HTML, it is content or the value of an attribute.
@@ -138,17 +156,10 @@ impl CaptureReport {
         if !matches!(event, Event::Transaction(_)) {
             self.diagnoser.event(event);
         }
+        self.series.event(event);
         match event {
-            Event::Message(message) => {
-                self.series.begin(message.stamp.time.0);
-                let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply);
-                if let Some(credits) = message.credits().filter(|_| is_reply && message.is_malformed().is_none()) {
-                    self.series.grant(message.stamp.time.0, credits);
-                }
-                Ok(())
-            }
             Event::Transaction(transaction) => {
-                self.series.transaction(transaction);
+                AnsweredRpc::new(transaction).iter().for_each(|rpc| self.series.answered(rpc));
                 self.unacknowledged += u64::from(transaction.reply.is_some() && !transaction.is_acknowledged);
                 transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
                 self.pending.take(transaction);
@@ -159,12 +170,6 @@ impl CaptureReport {
                 let [.., by_name] = &self.tops;
                 self.ladders.take((transaction, &arguments), &greatest, (files, by_name.names()));
                 self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
-            }
-            Event::Recovery(recovered) => {
-                if matches!(recovered.kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {
-                    self.series.sent_again(recovered.stamp.time.0);
-                }
-                Ok(())
             }
             _ => Ok(()),
         }

@@ -44,18 +44,7 @@ pub(super) fn page(finished: &Finished<'_>) -> Markup {
             body {
                 (top(finished, first))
                 main {
-                    (section("latency", "Latency over time", charts::heat_map(finished.series, first)))
-                    (section("load", "Throughput and calls in flight", html! {
-                        h3 { "Moved by RDMA" }
-                        p.legend { span { i.read {} "RDMA Read" } " " span { i.write {} "RDMA Write" } }
-                        (charts::throughput(finished.series, first))
-                        h3 { "Calls in flight" }
-                        p.note { "The mean number of calls that wait for their reply." }
-                        p.legend { span { i.calls {} "answered" } " " span { i.unanswered {} "without a reply" } }
-                        (charts::in_flight(finished.series, first))
-                        h3 { "Packets sent again" }
-                        (charts::sent_again(finished.series, first))
-                    }))
+                    (section("timeline", "Time line", charts::timeline(finished.series, first)))
                     (section("operations", "Operations", operations(finished)))
                     (section("top", "Clients, servers and files", tops(finished)))
                     (section("slowest", "The slowest RPCs", slowest(finished)))
@@ -85,7 +74,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
             ul.verdict { @for sentence in sentences(finished) { li { (sentence) } } }
             nav aria-label="Sections" {
                 @for (id, name) in [
-                    ("latency", "Latency"), ("load", "Load"), ("operations", "Operations"), ("top", "Clients"), ("slowest", "Slowest"),
+                    ("timeline", "Time line"), ("operations", "Operations"), ("top", "Clients"), ("slowest", "Slowest"),
                     ("hung", "Without a reply"), ("rules", "Rules"), ("connections", "Connections"),
                     ("capture", "Capture"),
                 ] {
@@ -100,7 +89,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
 fn shown_in(cause: &str) -> &'static str {
     match cause {
         "responder-silent" | "responder-unreachable" | "requester-silent" | "requester-unreachable" => "hung",
-        "loss" | "receiver-not-ready" | "credits" => "load",
+        "loss" | "receiver-not-ready" | "credits" => "timeline",
         "responder-slow" | "requester-slow" => "slowest",
         "small-sends" => "connections",
         "errors" => "operations",

@@ -3,6 +3,9 @@
 //! The length of the capture is not known until its end. So the intervals begin with a millisecond, and whenever the capture
 //! outgrows them, each two become one of twice the length. Everything that is counted can be added, so nothing is lost.
 
+use crate::carrier::recovery::RecoveryKind;
+use crate::event::Event;
+use crate::rpc::known::Direction;
 use crate::rpc::transaction::Transaction;
 
 /// The most intervals. There are at least half as many, unless the capture is short.
@@ -15,14 +18,36 @@ const STEPS_PER_DECADE: f64 = 3.0;
 /// The power of ten at which the steps begin, in nanoseconds.
 const FIRST_DECADE: f64 = 2.0;
 
-/// Counts over time.
-#[derive(Debug)]
-pub(super) struct TimeSeries {
+/// Counts over time: what [`timeline`](super::timeline) draws.
+#[derive(Clone, Debug)]
+pub struct TimeSeries {
     /// Nanoseconds since 1970 at which the first interval begins, once that is known.
     start: Option<u64>,
     /// Nanoseconds of an interval.
     length: u64,
     intervals: Vec<Interval>,
+}
+
+/// An RPC with a reply, as far as it counts over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnsweredRpc {
+    /// Time of the reply, in nanoseconds since 1970.
+    pub reply: u64,
+    /// Latency in nanoseconds, if it is known.
+    pub latency: Option<u64>,
+    /// Octets that RDMA Reads moved for it.
+    pub read_octets: u64,
+    /// Octets that RDMA Writes moved for it.
+    pub write_octets: u64,
+}
+
+impl AnsweredRpc {
+    /// An RPC; `None` if the capture holds no reply.
+    pub(super) fn new(transaction: &Transaction) -> Option<Self> {
+        let Transaction { read_octets, write_octets, .. } = *transaction;
+        let reply = transaction.reply.as_ref()?.stamp.time.0;
+        Some(Self { reply, latency: transaction.latency(), read_octets, write_octets })
+    }
 }
 
 /// Counts of an interval.
@@ -51,61 +76,90 @@ impl Default for TimeSeries {
 }
 
 impl TimeSeries {
+    /// Takes an event, of which the credits and the packets that were sent again count here. RPCs are given to
+    /// [`answered`](Self::answered) and [`unanswered`](Self::unanswered).
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Message(message) => {
+                let time = message.stamp.time.0;
+                self.begin(time);
+                let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply);
+                if let Some(credits) = message.credits().filter(|_| is_reply && message.is_malformed().is_none()) {
+                    self.grant(time, credits);
+                }
+            }
+            Event::Transaction(transaction) => {
+                let reply = transaction.reply.as_ref().map(|reply| reply.stamp);
+                reply.iter().for_each(|reply| self.begin(transaction.began.unwrap_or(*reply).time.0));
+            }
+            Event::Recovery(recovered)
+                if matches!(recovered.kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) =>
+            {
+                self.sent_again(recovered.stamp.time.0);
+            }
+            _ => {}
+        }
+    }
+
     /// The capture begins at this time, or there is something at this time.
-    pub(super) fn begin(&mut self, time: u64) {
+    fn begin(&mut self, time: u64) {
         self.start.get_or_insert(time);
     }
 
-    /// Takes an RPC that was answered.
-    pub(super) fn transaction(&mut self, transaction: &Transaction) {
-        let Transaction { reply: Some(reply), began, read_octets, write_octets, .. } = transaction else { return };
-        let end = reply.stamp.time.0;
-        self.begin(began.map_or(end, |began| began.time.0));
-        let Some(interval) = self.at(end) else { return };
-        interval.read_octets += read_octets;
-        interval.write_octets += write_octets;
-        let Some(latency) = transaction.latency() else { return };
+    /// Takes an RPC with a reply.
+    pub fn answered(&mut self, rpc: &AnsweredRpc) {
+        let Some(interval) = self.at(rpc.reply) else { return };
+        interval.read_octets += rpc.read_octets;
+        interval.write_octets += rpc.write_octets;
+        let Some(latency) = rpc.latency else { return };
         if let Some(count) = interval.latencies.get_mut(step(latency)) {
             *count = count.saturating_add(1);
         }
-        self.wait(end.saturating_sub(latency), end, |interval| &mut interval.waited);
+        self.wait(rpc.reply.saturating_sub(latency), rpc.reply, |interval| &mut interval.waited);
     }
 
     /// Takes a call without a reply, and until when it waited.
-    pub(super) fn unanswered(&mut self, began: u64, until: u64) {
+    pub fn unanswered(&mut self, began: u64, until: u64) {
         self.begin(began);
         self.wait(began, until, |interval| &mut interval.waited_in_vain);
     }
 
     /// The capture ends at this time. Of a capture in which nothing was found there is nothing to show.
-    pub(super) fn end(&mut self, time: u64) {
+    pub fn end(&mut self, time: u64) {
         if self.start.is_some() {
             self.at(time);
         }
     }
 
     /// Takes the credits that a reply granted.
-    pub(super) fn grant(&mut self, time: u64, credits: u32) {
+    fn grant(&mut self, time: u64, credits: u32) {
         if let Some(interval) = self.at(time) {
             interval.granted = interval.granted.max(Some(credits));
         }
     }
 
     /// A packet was sent again.
-    pub(super) fn sent_again(&mut self, time: u64) {
+    fn sent_again(&mut self, time: u64) {
         if let Some(interval) = self.at(time) {
             interval.sent_again += 1;
         }
     }
 
     /// Nanoseconds since 1970 at which the first interval begins.
-    pub(super) fn start(&self) -> u64 {
+    #[must_use]
+    pub fn start(&self) -> u64 {
         self.start.unwrap_or_default()
     }
 
     /// Nanoseconds of an interval.
     pub(super) const fn length(&self) -> u64 {
         self.length
+    }
+
+    /// Nanoseconds from the beginning of the first interval to the end of the last one.
+    #[must_use]
+    pub const fn width(&self) -> u64 {
+        self.length * self.intervals.len() as u64
     }
 
     pub(super) fn intervals(&self) -> &[Interval] {
@@ -194,7 +248,7 @@ pub(super) fn latency_of(step: usize) -> u64 {
 mod tests {
     use super::*;
 
-    fn answered(series: &mut TimeSeries, from: u64, until: u64) {
+    fn waited(series: &mut TimeSeries, from: u64, until: u64) {
         series.wait(from, until, |interval| &mut interval.waited);
     }
 
@@ -202,7 +256,7 @@ mod tests {
     fn a_call_without_a_reply_waits_to_the_end_of_the_capture() {
         let mut series = TimeSeries::default();
         series.begin(0);
-        answered(&mut series, 0, 1_000_000);
+        waited(&mut series, 0, 1_000_000);
         series.unanswered(500_000, 3_000_000);
         series.end(9_000_000);
         let waits: Vec<_> = series.intervals().iter().map(|interval| series.unanswered_in_flight(interval)).collect();
@@ -229,17 +283,17 @@ mod tests {
     fn nothing_is_lost_where_intervals_are_joined() {
         let mut series = TimeSeries::default();
         series.begin(0);
-        answered(&mut series, 500_000, 3_000_000);
-        let waited = |series: &TimeSeries| series.intervals.iter().map(|interval| interval.waited).collect::<Vec<_>>();
-        assert_eq!(waited(&series), [500_000, 1_000_000, 1_000_000, 0]);
+        waited(&mut series, 500_000, 3_000_000);
+        let all = |series: &TimeSeries| series.intervals.iter().map(|interval| interval.waited).collect::<Vec<_>>();
+        assert_eq!(all(&series), [500_000, 1_000_000, 1_000_000, 0]);
         series.grant(1_000_000, 2);
         series.grant(2_000_000, 3);
         series.grant(3_000_000, 1);
-        answered(&mut series, 4_000_000_000, 4_001_000_000);
+        waited(&mut series, 4_000_000_000, 4_001_000_000);
         assert_eq!(series.length, 32_000_000);
         assert_eq!(series.intervals.len(), 126);
-        let waited = waited(&series);
-        assert_eq!((waited[0], waited[125], waited.iter().sum::<u64>()), (2_500_000, 1_000_000, 3_500_000));
+        let sums = all(&series);
+        assert_eq!((sums[0], sums[125], sums.iter().sum::<u64>()), (2_500_000, 1_000_000, 3_500_000));
         assert_eq!(series.intervals[0].granted, Some(3));
         assert_eq!(series.in_flight(&series.intervals[0]), 2.5 / 32.0);
     }
@@ -249,7 +303,7 @@ mod tests {
         let mut series = TimeSeries::default();
         series.begin(0);
         for second in 0..100_000 {
-            answered(&mut series, second * 1_000_000_000, second * 1_000_000_000 + 5);
+            waited(&mut series, second * 1_000_000_000, second * 1_000_000_000 + 5);
         }
         assert!((INTERVALS / 2..=INTERVALS).contains(&series.intervals.len()));
         let waited: u64 = series.intervals.iter().map(|interval| interval.waited).sum();
@@ -261,7 +315,7 @@ mod tests {
         let mut series = TimeSeries::default();
         series.begin(1_000_000_000);
         series.grant(5, 7);
-        answered(&mut series, 5, 6);
+        waited(&mut series, 5, 6);
         assert_eq!((series.intervals.len(), series.intervals[0].granted), (1, Some(7)));
     }
 }
