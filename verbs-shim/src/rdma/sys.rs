@@ -22,7 +22,7 @@ macro_rules! opaque {
     };
 }
 
-opaque!(ibv_pd, ibv_srq, ibv_mw, ibv_sa_path_rec);
+opaque!(ibv_pd, ibv_mw, ibv_sa_path_rec);
 
 /// A C enumeration, with only some of its values named.
 macro_rules! constants {
@@ -93,7 +93,10 @@ pub(super) struct ibv_context_ops {
     _before_poll_cq: [Unused; 11],
     pub(super) poll_cq: Option<unsafe extern "C" fn(*mut ibv_cq, c_int, *mut ibv_wc) -> c_int>,
     pub(super) req_notify_cq: Option<unsafe extern "C" fn(*mut ibv_cq, c_int) -> c_int>,
-    _before_post_send: [Unused; 12],
+    _before_post_srq_recv: [Unused; 7],
+    pub(super) post_srq_recv:
+        Option<unsafe extern "C" fn(*mut ibv_srq, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int>,
+    _before_post_send: [Unused; 4],
     pub(super) post_send: Option<unsafe extern "C" fn(*mut ibv_qp, *mut ibv_send_wr, *mut *mut ibv_send_wr) -> c_int>,
     pub(super) post_recv: Option<unsafe extern "C" fn(*mut ibv_qp, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int>,
     _after_post_recv: [Unused; 5],
@@ -127,7 +130,10 @@ pub(super) struct ibv_device_attr {
     _max_ee_rd_atom: c_int,
     _max_res_rd_atom: c_int,
     pub(super) max_qp_init_rd_atom: c_int,
-    _others: [c_int; 16],
+    _others: [c_int; 13],
+    pub(super) max_srq: c_int,
+    pub(super) max_srq_wr: c_int,
+    _max_srq_sge: c_int,
     _max_pkeys: u16,
     _local_ca_ack_delay: u8,
     pub(super) phys_port_cnt: u8,
@@ -174,6 +180,25 @@ pub(super) struct ibv_cq {
 #[repr(C)]
 pub(super) struct ibv_qp {
     pub(super) context: *mut ibv_context,
+}
+
+/// Declared up to the context.
+#[repr(C)]
+pub(super) struct ibv_srq {
+    pub(super) context: *mut ibv_context,
+}
+
+#[repr(C)]
+pub(super) struct ibv_srq_attr {
+    pub(super) max_wr: u32,
+    pub(super) max_sge: u32,
+    pub(super) srq_limit: u32,
+}
+
+#[repr(C)]
+pub(super) struct ibv_srq_init_attr {
+    pub(super) srq_context: *mut c_void,
+    pub(super) attr: ibv_srq_attr,
 }
 
 #[repr(C)]
@@ -373,6 +398,8 @@ unsafe extern "C" {
         cq_context: *mut *mut c_void,
     ) -> c_int;
     pub(super) fn ibv_ack_cq_events(cq: *mut ibv_cq, nevents: c_uint);
+    pub(super) fn ibv_create_srq(pd: *mut ibv_pd, srq_init_attr: *mut ibv_srq_init_attr) -> *mut ibv_srq;
+    pub(super) fn ibv_destroy_srq(srq: *mut ibv_srq) -> c_int;
     pub(super) fn ibv_destroy_qp(qp: *mut ibv_qp) -> c_int;
 }
 
@@ -449,20 +476,25 @@ mod tests {
     fn structures(to: &mut Comparison) {
         compare!(to: struct ibv_device { transport_type = "transport_type" });
         compare!(to: struct ibv_context_ops whole {
-            poll_cq = "poll_cq", req_notify_cq = "req_notify_cq", post_send = "post_send", post_recv = "post_recv",
+            poll_cq = "poll_cq", req_notify_cq = "req_notify_cq", post_srq_recv = "post_srq_recv",
+            post_send = "post_send", post_recv = "post_recv",
         });
         compare!(to: struct ibv_context {
             device = "device", ops = "ops", cmd_fd = "cmd_fd", async_fd = "async_fd",
         });
         compare!(to: struct ibv_device_attr whole {
             max_qp_wr = "max_qp_wr", max_cqe = "max_cqe", max_qp_rd_atom = "max_qp_rd_atom",
-            max_qp_init_rd_atom = "max_qp_init_rd_atom", phys_port_cnt = "phys_port_cnt",
+            max_qp_init_rd_atom = "max_qp_init_rd_atom", max_srq = "max_srq", max_srq_wr = "max_srq_wr",
+            phys_port_cnt = "phys_port_cnt",
         });
         compare!(to: struct ibv_port_attr whole { max_msg_sz = "max_msg_sz", _port_cap_flags2 = "port_cap_flags2" });
         compare!(to: struct ibv_mr whole { lkey = "lkey", rkey = "rkey" });
         compare!(to: struct ibv_comp_channel { fd = "fd" });
         compare!(to: struct ibv_cq { context = "context" });
         compare!(to: struct ibv_qp { context = "context" });
+        compare!(to: struct ibv_srq { context = "context" });
+        compare!(to: struct ibv_srq_attr whole { max_wr = "max_wr", max_sge = "max_sge", srq_limit = "srq_limit" });
+        compare!(to: struct ibv_srq_init_attr whole { srq_context = "srq_context", attr = "attr" });
         compare!(to: struct ibv_qp_cap whole {
             max_send_wr = "max_send_wr", max_recv_wr = "max_recv_wr", max_send_sge = "max_send_sge",
             max_recv_sge = "max_recv_sge", max_inline_data = "max_inline_data",
@@ -537,6 +569,8 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *, int, void *, struct ibv_comp_
 int ibv_destroy_cq(struct ibv_cq *);
 int ibv_get_cq_event(struct ibv_comp_channel *, struct ibv_cq **, void **);
 void ibv_ack_cq_events(struct ibv_cq *, unsigned int);
+struct ibv_srq *ibv_create_srq(struct ibv_pd *, struct ibv_srq_init_attr *);
+int ibv_destroy_srq(struct ibv_srq *);
 int ibv_destroy_qp(struct ibv_qp *);
 struct ibv_context **rdma_get_devices(int *);
 void rdma_free_devices(struct ibv_context **);
@@ -558,10 +592,12 @@ int rdma_get_cm_event(struct rdma_event_channel *, struct rdma_cm_event **);
 int rdma_ack_cm_event(struct rdma_cm_event *);
 static int (*poll_cq)(struct ibv_cq *, int, struct ibv_wc *);
 static int (*req_notify_cq)(struct ibv_cq *, int);
+static int (*post_srq_recv)(struct ibv_srq *, struct ibv_recv_wr *, struct ibv_recv_wr **);
 static int (*post_send)(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
 static int (*post_recv)(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **);
 void functions(struct ibv_context_ops *ops) {
-    ops->poll_cq = poll_cq; ops->req_notify_cq = req_notify_cq; ops->post_send = post_send; ops->post_recv = post_recv;
+    ops->poll_cq = poll_cq; ops->req_notify_cq = req_notify_cq; ops->post_srq_recv = post_srq_recv;
+    ops->post_send = post_send; ops->post_recv = post_recv;
 }
 ";
 
