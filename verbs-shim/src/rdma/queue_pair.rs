@@ -33,6 +33,10 @@ use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Wo
 /// Number of polls that cost less than reading the clock.
 const LOOKS: u32 = 64;
 
+/// Time after which the other side repeats a Send that has found no receive: 0.64 ms (InfiniBand Architecture, encoding of
+/// the RNR NAK timer).
+const NOT_READY_TIMER: u8 = 12;
+
 /// A queue pair of an adapter. Dropping it ends its connection.
 ///
 /// ```no_run
@@ -233,7 +237,7 @@ impl QueuePair {
         let made = state.make(identifier, self.depths);
         let identifier = state.identifier.as_ref().ok_or(Error::Disconnected)?;
         match made {
-            Ok(()) => identifier.accept(&parameters),
+            Ok(()) => identifier.accept(&parameters).map(|()| state.shorten_not_ready()),
             // This also fails if the requester has given up. Then there is nobody to reject.
             Err(error) => Err(if identifier.reject(&[]) { error } else { Error::Disconnected }),
         }
@@ -600,6 +604,17 @@ impl PairState {
             unsafe { post_receive(hardware, posted) }?;
         }
         Ok(())
+    }
+
+    /// Lets the other side wait for a receive of a shared queue for a short time before it tries again. librdmacm leaves it
+    /// at 655 ms. An adapter that refuses the change keeps that time.
+    fn shorten_not_ready(&self) {
+        if let Some(hardware) = self.hardware.filter(|_| self.shared.is_some()) {
+            let mut attr = sys::ibv_qp_attr::default();
+            attr.min_rnr_timer = NOT_READY_TIMER;
+            // SAFETY: the queue pair is there, and `attr` as long as this call.
+            unsafe { sys::ibv_modify_qp(hardware.as_ptr(), &raw mut attr, sys::IBV_QP_MIN_RNR_TIMER) };
+        }
     }
 
     /// Takes the adapter's completions, if none is ready. Returns false if there was none.

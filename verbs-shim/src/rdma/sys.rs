@@ -38,6 +38,7 @@ constants!(c_int:
     IBV_ACCESS_REMOTE_READ = 4,
     IBV_QPT_RC = 2,
     IBV_PORT_DOWN = 1,
+    IBV_QP_MIN_RNR_TIMER = 0x8000,
 );
 constants!(c_int:
     IBV_WR_RDMA_WRITE = 0,
@@ -209,6 +210,20 @@ pub(super) struct ibv_qp_cap {
     pub(super) max_send_sge: u32,
     pub(super) max_recv_sge: u32,
     pub(super) max_inline_data: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(super) struct ibv_qp_attr {
+    _states: [c_int; 4],
+    _numbers: [u32; 5],
+    _cap: ibv_qp_cap,
+    _ah_attrs: [[u64; 4]; 2],
+    _pkey_indexes: [u16; 2],
+    _before_min_rnr_timer: [u8; 4],
+    pub(super) min_rnr_timer: u8,
+    _after_min_rnr_timer: [u8; 6],
+    _rate_limit: u32,
 }
 
 #[repr(C)]
@@ -400,6 +415,7 @@ unsafe extern "C" {
     pub(super) fn ibv_ack_cq_events(cq: *mut ibv_cq, nevents: c_uint);
     pub(super) fn ibv_create_srq(pd: *mut ibv_pd, srq_init_attr: *mut ibv_srq_init_attr) -> *mut ibv_srq;
     pub(super) fn ibv_destroy_srq(srq: *mut ibv_srq) -> c_int;
+    pub(super) fn ibv_modify_qp(qp: *mut ibv_qp, attr: *mut ibv_qp_attr, attr_mask: c_int) -> c_int;
     pub(super) fn ibv_destroy_qp(qp: *mut ibv_qp) -> c_int;
 }
 
@@ -499,6 +515,7 @@ mod tests {
             max_send_wr = "max_send_wr", max_recv_wr = "max_recv_wr", max_send_sge = "max_send_sge",
             max_recv_sge = "max_recv_sge", max_inline_data = "max_inline_data",
         });
+        compare!(to: struct ibv_qp_attr whole { _rate_limit = "rate_limit", min_rnr_timer = "min_rnr_timer" });
         compare!(to: struct ibv_qp_init_attr whole {
             qp_context = "qp_context", send_cq = "send_cq", recv_cq = "recv_cq", srq = "srq", cap = "cap",
             qp_type = "qp_type", sq_sig_all = "sq_sig_all",
@@ -535,7 +552,7 @@ mod tests {
 
     fn numbers(to: &mut Comparison) {
         compare!(to: IBV_TRANSPORT_IWARP, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_READ,
-            IBV_QPT_RC, IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ,
+            IBV_QPT_RC, IBV_QP_MIN_RNR_TIMER, IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ,
             IBV_WR_SEND_WITH_INV, IBV_SEND_FENCE, IBV_SEND_SIGNALED, IBV_WC_WITH_INV);
         compare!(to: IBV_WC_SUCCESS, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_WR_FLUSH_ERR,
             IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR,
@@ -571,6 +588,7 @@ int ibv_get_cq_event(struct ibv_comp_channel *, struct ibv_cq **, void **);
 void ibv_ack_cq_events(struct ibv_cq *, unsigned int);
 struct ibv_srq *ibv_create_srq(struct ibv_pd *, struct ibv_srq_init_attr *);
 int ibv_destroy_srq(struct ibv_srq *);
+int ibv_modify_qp(struct ibv_qp *, struct ibv_qp_attr *, int);
 int ibv_destroy_qp(struct ibv_qp *);
 struct ibv_context **rdma_get_devices(int *);
 void rdma_free_devices(struct ibv_context **);
