@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rpcrdma::v2::Family;
 use rpcrdma_tools::echo::{Caller, Carry, programs};
@@ -120,8 +120,14 @@ fn a_call_that_finds_no_receive_waits_for_one() {
         becomes_so(|| server.free_receives() == Some(0));
         let two = scope.spawn(|| second.call(&mut null(&second)));
         assert!(next(&served_second).is_none(), "the other connection has the only Receive");
+        let waiting = scope.spawn(|| {
+            let begun = Instant::now();
+            answer(served_second.request(10 * SECOND).unwrap().expect("the Receive is posted again"));
+            begun.elapsed()
+        });
+        thread::sleep(SECOND / 10);
         answer(next(&served_first).expect("its call has come"));
-        answer(served_second.request(10 * SECOND).unwrap().expect("the Receive is posted again"));
+        assert!(waiting.join().unwrap() < 5 * SECOND, "nobody has woken it");
         [one, two].into_iter().for_each(|call| call.join().unwrap().unwrap());
     });
     assert_eq!(server.free_receives(), Some(1));
@@ -278,7 +284,7 @@ fn a_client_that_takes_no_replies_holds_no_receive() {
         let deaf = here.queue_pair(&domain, Depths::default()).unwrap();
         here.connect(&deaf, ADDRESS.parse().unwrap(), &[]).unwrap();
         here.connected(&deaf, 10 * SECOND).unwrap().expect("accepted");
-        for xid in 0..16 {
+        for xid in 0..24 {
             let mut message = Vec::new();
             put(&mut message, &[xid, 1, 8, 0, 0, 0, 0]);
             message.extend(rpc_call(xid, 0, 0));
@@ -286,7 +292,7 @@ fn a_client_that_takes_no_replies_holds_no_receive() {
             let region = here.register(&domain, message, Access::empty()).unwrap();
             here.post(&deaf, Work::new(0, Operation::Send, Local::all(&region, length))).unwrap();
             assert!(here.completion(&deaf, 10 * SECOND).unwrap().is_some(), "the Send is complete");
-            // From the ninth call on, all Sends of the server wait for a Receive of this client.
+            // The last eight calls wait: all Sends of the server, eight for calls and eight for others, wait for a Receive.
             becomes_so(|| server.free_receives() == Some(12));
         }
         let client = connect(&here, Version::One);
