@@ -271,6 +271,9 @@ impl SettingsBuilder {
     ///   number of messages that may come at one moment, from all clients together: more than the
     ///   [`served`](Self::served) calls that one of them may have in flight, and not below the number of clients that are
     ///   active at once.
+    /// - A client that begins a message and never ends it holds a Receive as long as its connection lasts:
+    ///   [`Server::with_connections`](crate::Server::with_connections) and
+    ///   [`Server::with_idle_limit`](crate::Server::with_idle_limit) limit both.
     /// - The completion queue of each connection has room for all of these Receives, because a client that ignores
     ///   its credits could fill them all. That connection then ends, and its Receives return to the queue.
     /// - All connections are in one protection domain. So no memory can be exposed to a client, as no other may use it

@@ -69,7 +69,8 @@
 //! This was tried with soft iWARP (`siw`) of Linux 6.1, but not with an adapter. A Send or an RDMA Write is complete
 //! when TCP has taken it; if the other side refuses it, only the end of the connection shows that. Memory with
 //! [`Access::READ_SINK`] is registered so that the other side may write it, because the data of an RDMA Read needs that
-//! right, and so is not shown while it is registered.
+//! right, and so is not shown while it is registered. For the same reason there are no shared receive queues: all their queue
+//! pairs have one domain.
 //!
 //! # Unsafe code
 //! Without the feature `rdma` the crate forbids unsafe code; with it, only this module may contain any, each with a

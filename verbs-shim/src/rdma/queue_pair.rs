@@ -37,6 +37,11 @@ const LOOKS: u32 = 64;
 /// the RNR NAK timer).
 const NOT_READY_TIMER: u8 = 12;
 
+/// Time in which a queue pair that was stopped completes a receive of a shared queue that it has begun to fill. It would be
+/// lost if the queue pair were destroyed before: soft RoCE of Linux 6.1 then forgets it. Adapters report the last one by an
+/// event (InfiniBand Architecture, "last WQE reached"), which soft RoCE of Linux 6.1 lacks.
+const LAST_RECEIVE: Duration = Duration::from_millis(10);
+
 /// A queue pair of an adapter. Dropping it ends its connection.
 ///
 /// ```no_run
@@ -768,9 +773,13 @@ impl PairState {
         }
         // What is complete keeps its status.
         self.drain();
+        if self.shared.is_some() && self.hardware.is_some() {
+            thread::sleep(LAST_RECEIVE);
+            self.drain();
+        }
         let destroyed = self.destroy();
         if self.shared.is_some() {
-            // A receive that was being filled. Without this, it would be lost to the others.
+            // Some adapters keep completions of a queue pair that is gone.
             self.drain();
         }
         // The other side need not answer any more.

@@ -1,8 +1,9 @@
 //! Shared receive queues.
 //!
 //! An adapter reports a receive of a shared queue to the completion queue of the queue pair that has filled it, so this
-//! is the only place where its memory is known. A queue pair that stops may have begun to fill one. Soft RoCE completes
-//! that receive, as flushed, before the queue pair is destroyed (Linux 6.1, `check_resource`).
+//! is the only place where its memory is known. A queue pair that stops may have begun to fill one. It completes that
+//! receive, as flushed, if it has the time to do so before it is destroyed (`queue_pair.rs`). This was tried with soft RoCE of
+//! Linux 6.1, but not with an adapter.
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;

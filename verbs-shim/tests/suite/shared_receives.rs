@@ -8,8 +8,8 @@ use rpcrdma::v2::Family;
 use rpcrdma_tools::echo::{Caller, Carry, programs};
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
 use rpcrdma_verbs::{
-    Access, Call, CallError, Client, Connection, Depths, Ended, Error, Local, Operation, PeerFault, Request, Server,
-    Service, Settings, SettingsBuilder, Stream, Verbs, Version, Versions, Work,
+    Access, Call, CallError, Client, Connection, Depths, Ended, Error, Local, Operation, PeerFault, Request, Segment,
+    Server, Service, Settings, SettingsBuilder, Stream, Verbs, Version, Versions, Work,
 };
 
 use crate::hostile::messages::{first, put, rpc_call};
@@ -199,13 +199,18 @@ fn all_receives_return_from_a_thousand_connections() {
                     let mut peer = Peer::connect(&here, &[]);
                     let mut message = Vec::new();
                     match version {
-                        Version::One => put(&mut message, &[7, 1, 32, 1, 1, 0, 1, 4000, 0, 0, 0, 0, 0]),
+                        Version::One => {
+                            let Segment { handle, offset, .. } = peer.segment();
+                            let read = [handle, 4000, (offset >> 32) as u32, offset as u32];
+                            put(&mut message, &[&[7, 1, 32, 1, 1, 0][..], &read, &[0, 0, 0]].concat());
+                        }
                         Version::Two(family) => {
                             peer.send(&first(family, 32), None);
-                            put(&mut message, &[7, 2, 32, 6, 0, 4000, 0, 0]);
+                            let more: &[u32] = if family == Family::A { &[0, 2, 0, 0, 0, 0] } else { &[9, 4000] };
+                            put(&mut message, &[&[7, 2, 32], more].concat());
+                            message.extend(rpc_call(7, 0, 0));
                         }
                     }
-                    message.extend(rpc_call(7, 0, 0));
                     peer.send(&message, None);
                 }
                 // It only connects.
