@@ -49,9 +49,9 @@ again() {
 client() {
     connected "Receives of their own" 350
     again --shared-receives 128
-    connected "shared Receives" 220
+    connected "shared Receives" 200
     again --shared-receives 128 --credits 8
-    connected "shared Receives, eight credits" 160
+    connected "shared Receives, eight credits" 140
 }
 
 verdict() {
