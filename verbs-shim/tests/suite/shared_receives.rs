@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma::v2::Family;
 use rpcrdma_tools::echo::{Caller, Carry, programs};
-use rpcrdma_verbs::loopback::{Adapter, Fabric};
+use rpcrdma_verbs::loopback::{Adapter, Fabric, Fault, Faults};
 use rpcrdma_verbs::{
     Access, Call, CallError, Client, Connection, Depths, Ended, Error, Local, Operation, PeerFault, Request, Segment,
     Server, Service, Settings, SettingsBuilder, Stream, Verbs, Version, Versions, Work,
@@ -183,7 +183,7 @@ fn all_receives_return_from_a_thousand_connections() {
     serving(&server, &programs(), || {
         for number in 0..1000_u32 {
             let version = VERSIONS[number as usize % 3];
-            match number / 3 % 4 {
+            match number / 3 % 5 {
                 // It makes a call.
                 0 => {
                     let client = connect(&here, version);
@@ -212,6 +212,14 @@ fn all_receives_return_from_a_thousand_connections() {
                         }
                     }
                     peer.send(&message, None);
+                }
+                // It is gone within a Send, for which a Receive was taken.
+                3 => {
+                    let lossy = here.clone().with_faults(Faults::none().at(1, Fault::LoseBefore));
+                    let mut peer = Peer::connect(&lossy, &[]);
+                    peer.send(&rpc_call(7, 0, 0), None);
+                    while peer.look(10 * SECOND) {}
+                    assert!(peer.over);
                 }
                 // It only connects.
                 _ => drop(Peer::connect(&here, &[])),
