@@ -266,8 +266,8 @@ impl SettingsBuilder {
     ///
     /// An idle connection then has no receive buffers, which are more than half of its memory. In return:
     /// - While the queue is empty, the Sends of all clients wait. The adapter refuses them as "receiver not ready", and
-    ///   theirs send them again, so that calls are late and not lost. Receives are used for a short time, until their
-    ///   message is read, but a thread that is busy in [`Service::call`](crate::Service::call) reads none. So choose the
+    ///   theirs repeat them every 0.64 ms, without end ([`Depths::receiver_not_ready`](crate::Depths)). So calls are late
+    ///   and not lost. Receives are used for a short time, until their message is read, but a thread that is busy in [`Service::call`](crate::Service::call) reads none. So choose the
     ///   number of messages that may come at one moment, from all clients together: more than the
     ///   [`served`](Self::served) calls that one of them may have in flight, and not below the number of clients that are
     ///   active at once.

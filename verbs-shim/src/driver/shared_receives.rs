@@ -34,7 +34,7 @@ impl<V: Verbs> SharedReceives<V> {
         Arc::clone(&self.domain)
     }
 
-    /// Number of Receives that no connection holds.
+    /// Number of Receives in the queue, including those whose messages no connection has seen yet.
     pub(crate) fn free(&self) -> usize {
         self.verbs.shared_receives(&self.queue)
     }

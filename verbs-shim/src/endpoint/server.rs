@@ -174,9 +174,9 @@ impl<V: Provider> Server<V> {
         Self { idle: Some(longest), ..self }
     }
 
-    /// Returns the number of shared Receives that no connection holds at the moment, or `None` if each connection has Receives
-    /// of its own ([`SettingsBuilder::shared_receives`](crate::SettingsBuilder::shared_receives)). If it is often 0, there
-    /// are too few.
+    /// Returns the number of shared Receives in the queue, including those whose messages no connection has seen yet. `None` if
+    /// each connection has Receives of its own
+    /// ([`SettingsBuilder::shared_receives`](crate::SettingsBuilder::shared_receives)). If it is often 0, there are too few.
     #[must_use]
     pub fn free_receives(&self) -> Option<usize> {
         self.shared.as_ref().map(|shared| shared.free())

@@ -374,7 +374,8 @@ pub trait Verbs {
         local: Local<'_, Self::Region>,
     ) -> Result<(), Error>;
 
-    /// Returns the number of receives that are posted to a shared receive queue and not complete.
+    /// Returns the number of receives of a shared queue that are posted and not known to be complete. A provider may learn
+    /// of a completion as late as it is taken.
     fn shared_receives(&self, queue: &Self::SharedReceiveQueue) -> usize;
 
     /// Returns the maximum number of octets that one work request of a connected queue pair moves: the longest message
