@@ -12,11 +12,13 @@ fn main() {
     let (client, server) = (Settings::client(), Settings::server());
     let one_client = client.clone().to_builder().calls(1).build().unwrap();
     let one_server = server.clone().to_builder().served(1).build().unwrap();
+    let shared = server.clone().to_builder().shared_receives(64).build().unwrap();
     let all = |settings: &Settings| settings.clone().to_builder().versions(Versions::all()).build().unwrap();
     for (name, client, server) in [
         ("calls(1), served(1)", &one_client, one_server),
         ("default settings", &client, server.clone()),
         ("default settings, all versions", &all(&client), all(&server)),
+        ("default settings, 64 shared", &client, shared),
     ] {
         let PairCost { octets, registrations } = pair_cost(client, server);
         println!("{name:31} {octets:8} octets {registrations:5.1} registrations, both ends together");

@@ -160,7 +160,7 @@ mod verbs;
 compile_error!("the feature `rdma` needs Linux: libibverbs and librdmacm of rdma-core");
 
 pub use driver::resources::Provider;
-pub use driver::settings::{MAX_CALLS, Settings, SettingsBuilder, SettingsError};
+pub use driver::settings::{MAX_CALLS, MAX_SHARED_RECEIVES, Settings, SettingsBuilder, SettingsError};
 pub use endpoint::client::Client;
 pub use endpoint::connecting::Connecting;
 pub use endpoint::connection::Connection;

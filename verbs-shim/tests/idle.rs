@@ -102,9 +102,14 @@ fn a_connection_takes_the_memory_that_its_settings_ask_for_in_few_registrations(
         let cost = pair_cost(&client, settings(Settings::server(), 0, calls, served));
         assert!(cost.octets < octets && cost.registrations <= registrations, "{calls} calls: {cost:?}");
     }
+    // With shared Receives, the server has none for each connection, and one registration less.
+    let shared = Settings::server().to_builder().shared_receives(64).build().unwrap();
+    let (own, sharing) = (pair_cost(&Settings::client(), Settings::server()), pair_cost(&Settings::client(), shared));
+    let receives = 32 * 4096;
+    assert!(sharing.octets + receives < own.octets, "{sharing:?} {own:?}");
+    assert!(sharing.octets < 360_000 && sharing.registrations <= 3.0, "{sharing:?}");
     // A server that may call back has no table for that until it does.
     let calls_back = settings(Settings::server(), 32, 32, Versions::ONE);
-    let receives = 32 * 4096;
     let cost = pair_cost(&Settings::client(), calls_back);
     assert!(cost.octets < 500_000 + receives, "{cost:?}");
 }

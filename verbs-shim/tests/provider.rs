@@ -258,6 +258,7 @@ where
                 assert_eq!((done.status, done.length), (Status::Success, b"done".len()));
             },
         ),
+        ("queue pairs take the receives of a shared queue", fill_shared, share_receives),
         (
             "of a buffer of which a part is registered, the other side has this part alone",
             |verbs, address| {
@@ -572,6 +573,71 @@ where
             },
         ),
     ]
+}
+
+/// Sends on two connections whose other ends share their receives.
+fn fill_shared<V: Verbs>(verbs: &V, address: SocketAddr) {
+    let (one, answer) = End::connect(verbs, address, &[]);
+    if is_private_data(&answer, b"none") {
+        return;
+    }
+    let (two, _) = End::connect(verbs, address, &[]);
+    one.send(&pattern(1000, 1));
+    two.send(&pattern(RECEIVE, 2));
+    one.send(&pattern(1, 3));
+    two.send(&pattern(2000, 4));
+    // The queue is empty now: this waits.
+    one.send(&pattern(RECEIVE, 5));
+    two.send(b"nobody takes this");
+    verbs.disconnect(&two.queue_pair).unwrap();
+    one.send(b"done");
+    one.is_flushed(RECEIVES);
+}
+
+fn share_receives<V: Verbs>(verbs: &V, listener: &V::Listener) {
+    let domain = verbs.domain().unwrap();
+    let queue = match verbs.shared_receive_queue(&domain, RECEIVES) {
+        Ok(queue) => queue,
+        Err(error) => {
+            assert_eq!((error, IWARP.load(Relaxed)), (Error::NotShared, true));
+            return drop(End::accept(verbs, listener, b"none"));
+        }
+    };
+    let slab = verbs.register_slab(&domain, RECEIVES, RECEIVE, Access::LOCAL_WRITE).unwrap();
+    let post = |id: usize| verbs.post_shared_receive(&queue, id as u64, Local::all(&slab[id], RECEIVE));
+    (0..RECEIVES).for_each(|id| post(id).unwrap());
+    assert_eq!(post(0), Err(Error::QueueFull));
+    let accept = || {
+        let request = verbs.request(listener, LONG).unwrap().expect("a request");
+        let queue_pair = verbs.sharing_queue_pair(&queue, Depths::default()).unwrap();
+        verbs.accept(request, &queue_pair, b"shared").unwrap();
+        queue_pair
+    };
+    let next = |queue_pair: &V::QueuePair, expected: &[u8]| {
+        let completion = verbs.completion(queue_pair, LONG).unwrap().expect("a completion");
+        assert_eq!((completion.kind, completion.status), (Kind::Receive, Status::Success));
+        let (id, length) = (completion.id as usize, completion.length);
+        assert_eq!(verbs.read(&slab[id], |octets| octets[..length].to_vec()).unwrap(), expected);
+        id
+    };
+    let (one, two) = (accept(), accept());
+    assert_eq!(verbs.post_receive(&one, 9, Local::all(&slab[0], RECEIVE)), Err(Error::QueueFull));
+    let held = [
+        next(&one, &pattern(1000, 1)),
+        next(&one, &pattern(1, 3)),
+        next(&two, &pattern(RECEIVE, 2)),
+        next(&two, &pattern(2000, 4)),
+    ];
+    assert_eq!(verbs.shared_receives(&queue), 0);
+    assert!(verbs.completion(&one, SHORT).unwrap().is_none(), "there is no receive for it");
+    held.into_iter().for_each(|id| post(id).unwrap());
+    post(next(&one, &pattern(RECEIVE, 5))).unwrap();
+    post(next(&one, b"done")).unwrap();
+    drop(two);
+    assert_eq!(verbs.shared_receives(&queue), RECEIVES, "one was filled, and its completion not taken");
+    drop(slab);
+    drop(one);
+    assert_eq!(verbs.shared_receives(&queue), RECEIVES);
 }
 
 /// Sends per thread, threads that send, and threads that wait.

@@ -14,8 +14,9 @@ use rpcrdma::v2::ErrorBodyV2;
 use super::buffers::{Buffers, Sent};
 use super::flow_control::FlowControl;
 use super::jobs::{Job, Jobs, TRIES};
+use super::posted::Posted;
 use super::registration::{AnswerBuffer, AnswerRegistration, RegistrationId, Source};
-use super::resources::{Posted, Provider, Resources};
+use super::resources::{Provider, Resources};
 use super::settings::{Delays, Settings};
 use super::tables::{AnyResponder, responder};
 use crate::message::ended::{Ended, InternalFault, PeerFault};
@@ -562,7 +563,7 @@ impl<V: Provider> Answering<V> {
     fn deliver(
         &mut self,
         resources: &Resources<V>,
-        buffers: &Buffers<V>,
+        buffers: &mut Buffers<V>,
         jobs: &mut Jobs<V>,
         (call, message): (CallId, CallMessage),
     ) -> Result<(), Ended> {
@@ -576,6 +577,7 @@ impl<V: Provider> Answering<V> {
                     Some(())
                 })?;
                 copied.ok_or(Ended::MISSING)?;
+                buffers.taken(receive)?;
             }
             CallMessage::Assembled { .. } => {
                 if answer.take_back_call(jobs, number) {

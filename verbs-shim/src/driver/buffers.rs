@@ -7,7 +7,9 @@ use std::ops::Range;
 use rpcrdma::endpoint::CallId;
 use rpcrdma::segment::Segment;
 
-use super::resources::{Posted, Resources};
+use super::posted::Posted;
+use super::receives::Receives;
+use super::resources::Resources;
 use crate::message::ended::Ended;
 use crate::message::stream::Stream;
 use crate::verbs::Error;
@@ -19,15 +21,13 @@ const FIRST_SENDS: usize = 4;
 
 /// Receive and send buffers of a connection, and its posted work.
 pub(crate) struct Buffers<V: Verbs> {
-    /// Receive buffers, which the endpoints name by their index.
-    receives: Vec<V::Region>,
-    /// Number of further receive buffers, which are registered together if the connection speaks version 2.
-    further_receives: usize,
-    /// Messages that were copied out of their Receives, by name. Names are numbers after the indexes of the Receives.
+    receives: Receives<V>,
+    /// Messages that were copied out of their Receives, by name. Those whose credit was returned have new names, after the
+    /// others.
     copies: BTreeMap<u32, Vec<u8>>,
     next_copy: u32,
     first_copy: u32,
-    /// Number of octets in the copies.
+    /// Number of octets in the copies whose credit was returned.
     pub(super) copied: usize,
     sends: Vec<V::Region>,
     /// Number of further send buffers, which are registered together once all others are in use.
@@ -39,10 +39,6 @@ pub(crate) struct Buffers<V: Verbs> {
     idle: Vec<u32>,
     /// Number of work requests that may still be posted to the send queue.
     send_queue_free: usize,
-    /// Number of posted Receives.
-    pending: u32,
-    /// Length of each receive buffer, in octets.
-    receive_size: usize,
     /// Buffer into which the endpoints write headers.
     pub(super) header: Vec<u8>,
 }
@@ -57,7 +53,7 @@ pub(super) enum Sent {
 }
 
 impl<V: Verbs> Buffers<V> {
-    /// Registers the buffers, in one slab for the Receives and one for the first Sends, and posts the Receives.
+    /// Registers the buffers, in one slab for Receives of its own and one for the first Sends, and posts the Receives.
     /// `receives`: number of Receives, and of those that only version 2 needs. `sends`: maximum number of Sends in
     /// flight. `sizes`: of a Send and of a Receive.
     pub(super) fn new(
@@ -71,9 +67,9 @@ impl<V: Verbs> Buffers<V> {
         let slab = |count, octets, access| resources.verbs.register_slab(&resources.domain, count, octets, access);
         let first_sends = sends.min(FIRST_SENDS);
         let first_copy = (receives + further_receives) as u32;
+        let receives = Receives::new(resources, receives, further_receives, receive_size)?;
         let mut buffers = Self {
-            receives: slab(receives, receive_size, Access::LOCAL_WRITE)?,
-            further_receives,
+            receives,
             copies: BTreeMap::new(),
             next_copy: first_copy,
             copied: 0,
@@ -83,15 +79,10 @@ impl<V: Verbs> Buffers<V> {
             sent: Vec::new(),
             idle: Vec::new(),
             send_queue_free: send_queue_depth,
-            pending: 0,
             first_copy,
-            receive_size,
             header: vec![0; send_size],
         };
         buffers.add_sends(slab(first_sends, send_size, Access::empty())?);
-        for receive in 0..buffers.receives.len() as u32 {
-            buffers.post_receive(resources, receive)?;
-        }
         Ok(buffers)
     }
 
@@ -105,15 +96,12 @@ impl<V: Verbs> Buffers<V> {
 
     /// Returns number and length of the receive buffers that version 2 needs, once.
     pub(super) fn take_further_receives(&mut self) -> Option<(usize, usize)> {
-        let count = mem::take(&mut self.further_receives);
-        (count > 0).then_some((count, self.receive_size))
+        self.receives.take_further()
     }
 
     /// Adds receive buffers, and posts them.
     pub(super) fn add_receives(&mut self, resources: &Resources<V>, slab: Vec<V::Region>) -> Result<(), Error> {
-        let first = self.receives.len() as u32;
-        self.receives.extend(slab);
-        (first..self.receives.len() as u32).try_for_each(|receive| self.post_receive(resources, receive))
+        self.receives.add(resources, slab)
     }
 
     /// Returns number and length of the send buffers to be registered now, once: if all others are in use.
@@ -133,29 +121,33 @@ impl<V: Verbs> Buffers<V> {
     }
 
     pub(super) fn post_receive(&mut self, resources: &Resources<V>, receive: u32) -> Result<(), Error> {
-        let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
-        resources.verbs.post_receive(
-            &resources.queue_pair,
-            Posted::Receive(receive).to_id(),
-            Local::all(region, self.receive_size),
-        )?;
-        self.pending += 1;
-        Ok(())
+        self.receives.post(resources, receive)
     }
 
-    /// Counts a completed Receive.
-    pub(super) const fn received(&mut self) {
-        self.pending = self.pending.saturating_sub(1);
+    /// Counts a completed Receive. Returns the name of the message, or `None` if the other side has sent more messages than
+    /// it may.
+    #[must_use = "a peer that sends too much must be disconnected"]
+    pub(super) fn received(&mut self, receive: u32) -> Option<u32> {
+        self.receives.received(receive)
     }
 
     /// Number of messages that can be received in version 2: one Receive is kept for an asynchronous grant.
     pub(super) const fn receivable(&self) -> u32 {
-        self.pending.saturating_sub(1)
+        self.receives.pending().saturating_sub(1)
+    }
+
+    /// Returns the shared Receives that the connection holds to their queue, because it is over.
+    pub(super) fn give_back_receives(&mut self) {
+        self.receives.give_back();
+    }
+
+    fn octets(&self, resources: &Resources<V>, receive: u32, length: usize) -> Result<Vec<u8>, Error> {
+        self.look(resources, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())
     }
 
     /// Copies a message of this length, and posts its Receive again. Returns the name of the copy.
     pub(super) fn copy(&mut self, resources: &Resources<V>, receive: u32, length: usize) -> Result<u32, Error> {
-        let octets = self.look(resources, receive, |octets| octets.get(..length).unwrap_or_default().to_vec())?;
+        let octets = self.octets(resources, receive, length)?;
         let name = self.next_copy;
         // After the last number, the first ones are free again.
         self.next_copy = name.checked_add(1).unwrap_or(self.first_copy);
@@ -165,18 +157,35 @@ impl<V: Verbs> Buffers<V> {
         Ok(name)
     }
 
-    /// Returns true if this names a copy.
-    pub(super) const fn is_copy(&self, receive: u32) -> bool {
-        receive >= self.first_copy
+    /// Copies a message of this length that has to wait, if its Receive is shared. It keeps its name and its credit.
+    pub(super) fn keep(&mut self, resources: &Resources<V>, receive: u32, length: usize) -> Result<(), Error> {
+        if self.receives.are_shared() && !self.copies.contains_key(&receive) {
+            let octets = self.octets(resources, receive, length)?;
+            self.receives.copied(receive)?;
+            self.copies.insert(receive, octets);
+        }
+        Ok(())
+    }
+
+    /// A message was copied to where it is used, and is not needed here: posts a shared Receive. The message keeps its name
+    /// and its credit.
+    pub(super) fn taken(&mut self, receive: u32) -> Result<(), Error> {
+        self.receives.copied(receive)
+    }
+
+    /// Returns true if this message uses a credit: in its Receive, or as if it were there.
+    pub(super) const fn uses_credit(&self, receive: u32) -> bool {
+        receive < self.first_copy
     }
 
     /// Releases a message: posts its Receive again, or drops the copy.
     pub(super) fn release(&mut self, resources: &Resources<V>, receive: u32) -> Result<(), Error> {
-        if self.is_copy(receive) {
-            self.copied -= self.copies.remove(&receive).map_or(0, |octets| octets.len());
-            return Ok(());
+        let octets = self.copies.remove(&receive);
+        if self.uses_credit(receive) {
+            return self.post_receive(resources, receive);
         }
-        self.post_receive(resources, receive)
+        self.copied -= octets.map_or(0, |octets| octets.len());
+        Ok(())
     }
 
     /// Calls `look` with a received message.
@@ -189,8 +198,7 @@ impl<V: Verbs> Buffers<V> {
         if let Some(octets) = self.copies.get(&receive) {
             return Ok(look(octets));
         }
-        let region = self.receives.get(receive as usize).ok_or(Error::Range)?;
-        resources.verbs.read(region, look)
+        resources.verbs.read(self.receives.region(receive)?, look)
     }
 
     /// Posts a Send of the first `header` octets of the header buffer and of these ranges of a stream.

@@ -119,7 +119,7 @@ impl<V: Verbs> Job<V> {
     pub(super) fn run(self, resources: &Resources<V>) -> Done<V> {
         let register = |registration: RegistrationId, buffer: Vec<u8>, part: Option<Range<usize>>| {
             let (part, access) = (part.unwrap_or(0..buffer.len()), registration.access());
-            Done::Registered(registration, resources.verbs.register_part(&resources.domain, buffer, part, access))
+            Done::Registered(registration, resources.register_part(buffer, part, access))
         };
         let slab = |count, length, access| resources.verbs.register_slab(&resources.domain, count, length, access);
         match self {

@@ -21,7 +21,8 @@
 //! # Buffers
 //! All Receives of a connection are one registration, a slab, and so are the first few Sends. If these are all in use,
 //! the other Sends are registered in a slab of their own, once; so are the further Receives of version 2, when that is
-//! agreed. The tables of calls have the size that the settings ask
+//! agreed. If the connections of a server share their Receives, these are one slab of the server ([`shared_receives`]).
+//! The tables of calls have the size that the settings ask
 //! for, and a Requester exists from the first call on ([`tables`]).
 //!
 //! The buffer of a data item is registered as it is. It moves into the region, and back when the Requester reports that
@@ -55,10 +56,13 @@ mod flow_control;
 mod jobs;
 mod keep_alive;
 pub(crate) mod negotiation;
+mod posted;
+mod receives;
 mod registration;
 pub(crate) mod resources;
 pub(crate) mod settings;
 pub(crate) mod shared;
+pub(crate) mod shared_receives;
 mod state;
 mod tables;
 mod thread;

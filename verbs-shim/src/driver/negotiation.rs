@@ -7,7 +7,8 @@ use rpcrdma::endpoint::Channel;
 use rpcrdma::endpoint::channel::Negotiation;
 
 use super::buffers::{Buffers, Sent};
-use super::resources::{Posted, Provider, Resources};
+use super::posted::Posted;
+use super::resources::{Provider, Resources};
 use crate::message::ended::{Ended, InternalFault};
 use crate::message::stream::Stream;
 use crate::verbs::{Error, Status};
@@ -89,7 +90,7 @@ fn take<V: Provider>(
     }
     match Posted::from_id(completion.id) {
         Posted::Receive(receive) => {
-            buffers.received();
+            let receive = buffers.received(receive).ok_or(Error::Disconnected)?;
             let look = |octets: &[u8]| channel.received(octets.get(..completion.length).unwrap_or_default());
             // No call was made, so no endpoint waits for this message.
             let _nobody = buffers.look(resources, receive, look)?;

@@ -1,11 +1,20 @@
-//! RDMA resources of a connection: adapter, protection domain and queue pair, and the numbers of its work requests.
+//! RDMA resources of a connection: adapter, protection domain and queue pair.
 
-use crate::verbs::{Access, Verbs};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::shared_receives::SharedReceives;
+use crate::verbs::{Access, Error, NotRegistered, Verbs};
 
 /// [`Verbs`] that several threads can use. Every provider here implements it.
 pub trait Provider:
-    Verbs<Domain: Send + Sync, Region: Send + Sync, QueuePair: Send + Sync, Listener: Send + Sync>
-    + Clone
+    Verbs<
+        Domain: Send + Sync,
+        Region: Send + Sync,
+        QueuePair: Send + Sync,
+        SharedReceiveQueue: Send + Sync,
+        Listener: Send + Sync,
+    > + Clone
     + Send
     + Sync
     + 'static
@@ -13,8 +22,13 @@ pub trait Provider:
 }
 
 impl<V> Provider for V where
-    V: Verbs<Domain: Send + Sync, Region: Send + Sync, QueuePair: Send + Sync, Listener: Send + Sync>
-        + Clone
+    V: Verbs<
+            Domain: Send + Sync,
+            Region: Send + Sync,
+            QueuePair: Send + Sync,
+            SharedReceiveQueue: Send + Sync,
+            Listener: Send + Sync,
+        > + Clone
         + Send
         + Sync
         + 'static
@@ -24,49 +38,27 @@ impl<V> Provider for V where
 /// Adapter, protection domain and queue pair of a connection, for as long as it lasts.
 pub(crate) struct Resources<V: Verbs> {
     pub(crate) verbs: V,
-    pub(crate) domain: V::Domain,
+    pub(crate) domain: Arc<V::Domain>,
     pub(crate) queue_pair: V::QueuePair,
+    /// Receives of all connections of a server, which are then in one domain.
+    pub(crate) shared: Option<Arc<SharedReceives<V>>>,
+}
+
+impl<V: Verbs> Resources<V> {
+    /// Registers a part of a buffer for this connection. In a shared domain, none that the other side may use: each
+    /// connection there could use it (RFC 8166 section 8.1.1).
+    pub(super) fn register_part(
+        &self,
+        buffer: Vec<u8>,
+        part: Range<usize>,
+        access: Access,
+    ) -> Result<V::Region, NotRegistered> {
+        if self.shared.is_some() && access.intersects(Access::REMOTE_READ | Access::REMOTE_WRITE) {
+            return Err(NotRegistered { error: Error::SharedDomain, buffer });
+        }
+        self.verbs.register_part(&self.domain, buffer, part, access)
+    }
 }
 
 /// Access rights to memory into which RDMA Reads of this end bring data.
 pub(super) const SINK: Access = Access::LOCAL_WRITE.union(Access::READ_SINK);
-
-/// Number of a work request or a Receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Posted {
-    Receive(u32),
-    Send(u32),
-    /// An RDMA Read for the call with this number.
-    Read(u32),
-    /// An RDMA Write for the call with this number.
-    Write(u32),
-    /// An RDMA Read of the reply to this end's call with this number.
-    Pull(u32),
-    /// An RDMA Write of no octets.
-    KeepAlive,
-}
-
-impl Posted {
-    pub(super) const fn to_id(self) -> u64 {
-        match self {
-            Self::Receive(number) => number as u64,
-            Self::Send(number) => 1 << 32 | number as u64,
-            Self::Read(number) => 2 << 32 | number as u64,
-            Self::Write(number) => 3 << 32 | number as u64,
-            Self::Pull(number) => 4 << 32 | number as u64,
-            Self::KeepAlive => 5 << 32,
-        }
-    }
-
-    pub(super) const fn from_id(id: u64) -> Self {
-        let number = id as u32;
-        match id >> 32 {
-            0 => Self::Receive(number),
-            1 => Self::Send(number),
-            2 => Self::Read(number),
-            3 => Self::Write(number),
-            4 => Self::Pull(number),
-            _ => Self::KeepAlive,
-        }
-    }
-}

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rpcrdma::endpoint::channel::HostAuthentication;
@@ -11,11 +12,15 @@ use rpcrdma::v2::{Properties, ReverseDirection};
 
 use super::buffers::Buffers;
 use super::resources::{Provider, Resources};
+use super::shared_receives::SharedReceives;
 use crate::verbs::Depths;
 use crate::verbs::Error;
 
 /// Maximum number of calls in flight on a connection, in each direction.
 pub const MAX_CALLS: u32 = 64;
+
+/// Maximum number of Receives that the connections of a server share.
+pub const MAX_SHARED_RECEIVES: u32 = 16_384;
 
 /// Maximum number of RDMA Reads in flight on a connection.
 pub(super) const READS: usize = 16;
@@ -41,6 +46,8 @@ pub struct Settings {
     pub(super) served: u32,
     send_size: u32,
     receive_size: u32,
+    /// 0 for Receives of its own for each connection.
+    shared_receives: u32,
     pub(crate) remote_invalidation: bool,
     pub(crate) versions: Versions,
     pub(super) continued: u32,
@@ -75,6 +82,7 @@ impl Settings {
             served: 0,
             send_size: 4096,
             receive_size: 4096,
+            shared_receives: 0,
             remote_invalidation: true,
             versions: Versions::ONE,
             continued: 0,
@@ -179,15 +187,34 @@ impl Settings {
         PrivateData { flags, send_size: self.send_size, receive_size: self.receive_size }
     }
 
-    /// Creates a queue pair with its buffers, not connected.
-    pub(crate) fn prepare<V: Provider>(&self, verbs: &V) -> Result<(Resources<V>, Buffers<V>), Error> {
+    /// Creates the Receives that all connections of a server share, if it has any.
+    pub(crate) fn shared_receives<V: Provider>(&self, verbs: &V) -> Result<Option<Arc<SharedReceives<V>>>, Error> {
+        if self.shared_receives == 0 {
+            return Ok(None);
+        }
+        let (count, size) = (self.shared_receives as usize, self.receive_size as usize);
+        SharedReceives::new(verbs.clone(), count, size).map(|shared| Some(Arc::new(shared)))
+    }
+
+    /// Creates a queue pair with its buffers, not connected. `shared`: Receives of all connections.
+    pub(crate) fn prepare<V: Provider>(
+        &self,
+        verbs: &V,
+        shared: Option<&Arc<SharedReceives<V>>>,
+    ) -> Result<(Resources<V>, Buffers<V>), Error> {
         /// Number of RDMA Reads and Writes that can be posted in addition to the Sends.
         const TRANSFERS: usize = 64;
         let (receives, further, sends) = self.messages();
         let depths = Depths { send: sends + TRANSFERS, receive: receives + further, reads: READS, ..Depths::default() };
-        let domain = verbs.domain()?;
-        let queue_pair = verbs.queue_pair(&domain, depths)?;
-        let resources = Resources { verbs: verbs.clone(), domain, queue_pair };
+        let (domain, queue_pair) = match shared {
+            Some(shared) => (shared.domain(), verbs.sharing_queue_pair(shared.queue(), depths)?),
+            None => {
+                let domain = Arc::new(verbs.domain()?);
+                let queue_pair = verbs.queue_pair(&domain, depths)?;
+                (domain, queue_pair)
+            }
+        };
+        let resources = Resources { verbs: verbs.clone(), domain, queue_pair, shared: shared.map(Arc::clone) };
         let receives = (receives, further);
         let buffers = Buffers::new(&resources, receives, sends, (self.send_size, self.receive_size), depths.send)?;
         Ok((resources, buffers))
@@ -231,6 +258,32 @@ impl SettingsBuilder {
     /// Maximum number of octets received inline: a multiple of 1024, at most 262,144 (RFC 8797 section 4.2).
     pub const fn receive_size(mut self, octets: u32) -> Self {
         self.0.receive_size = octets;
+        self
+    }
+
+    /// Number of Receives that all connections of a [`Server`](crate::Server) share: a shared receive queue. At most
+    /// [`MAX_SHARED_RECEIVES`]. Default: 0, for Receives of its own for each connection. Clients do not use it.
+    ///
+    /// An idle connection then has no receive buffers, which are more than half of its memory. In return:
+    /// - While the queue is empty, the Sends of all clients wait. The adapter refuses them as "receiver not ready", and
+    ///   theirs repeat them every 0.64 ms, without end ([`Depths::receiver_not_ready`](crate::Depths)). So calls are late
+    ///   and not lost. Receives are used for a short time, until their message is read, but a thread that is busy in [`Service::call`](crate::Service::call) reads none. So choose the
+    ///   number of messages that may come at one moment, from all clients together: more than the
+    ///   [`served`](Self::served) calls that one of them may have in flight, and not below the number of clients that are
+    ///   active at once.
+    /// - A client that begins a message and never ends it holds a Receive as long as its connection lasts:
+    ///   [`Server::with_connections`](crate::Server::with_connections) and
+    ///   [`Server::with_idle_limit`](crate::Server::with_idle_limit) limit both.
+    /// - The completion queue of each connection has room for all of these Receives, because a client that ignores
+    ///   its credits could fill them all. That connection then ends, and its Receives return to the queue.
+    /// - All connections are in one protection domain. So no memory can be exposed to a client, as no other may use it
+    ///   (RFC 8166 section 8.1.1). A server exposes none when it answers. Its own [`calls`](Self::calls) have to fit
+    ///   inline with their replies: others end with [`CallError::NotRegistered`](crate::CallError::NotRegistered) and
+    ///   [`Error::SharedDomain`]. [`provides_replies`](Self::provides_replies) cannot be combined with it.
+    /// - iWARP adapters cannot have it, and [`Server::bind`](crate::Server::bind) fails with [`Error::NotShared`]: there,
+    ///   clients may write to the memory into which RDMA Reads bring data.
+    pub const fn shared_receives(mut self, receives: u32) -> Self {
+        self.0.shared_receives = receives;
         self
     }
 
@@ -355,6 +408,7 @@ impl SettingsBuilder {
         let Self(settings) = self;
         within("calls", settings.calls, 0..=MAX_CALLS)?;
         within("served", settings.served, 0..=MAX_CALLS)?;
+        within("shared_receives", settings.shared_receives, 0..=MAX_SHARED_RECEIVES)?;
         for (name, size) in [("send_size", settings.send_size), ("receive_size", settings.receive_size)] {
             within(name, size, PrivateData::SMALLEST_SIZE..=PrivateData::LARGEST_SIZE)?;
             if !size.is_multiple_of(UNIT) {
@@ -372,6 +426,9 @@ impl SettingsBuilder {
         }
         if settings.calls == 0 && settings.served == 0 {
             return Err(SettingsError::NoCalls);
+        }
+        if settings.shared_receives > 0 && settings.provides_replies.is_some() {
+            return Err(SettingsError::ExposesMemory { name: "provides_replies" });
         }
         if settings.calls > 0 && settings.served > 0 {
             let one_way =
@@ -419,6 +476,11 @@ pub enum SettingsError {
     NoCalls,
     /// `keep_alive` is zero, so that this end would do nothing else.
     NoInterval,
+    /// A setting that exposes memory to the other side, but `shared_receives` is above 0.
+    ExposesMemory {
+        /// The setting.
+        name: &'static str,
+    },
     /// A setting for connections on which only one end calls, but `calls` and `served` are both above 0.
     OneWayOnly {
         /// The setting.
@@ -436,6 +498,9 @@ impl fmt::Display for SettingsError {
             Self::NoVersion => f.write_str("versions: at least one is required, and all must be known"),
             Self::NoCalls => f.write_str("calls, served: both are 0, so nothing can be called or answered"),
             Self::NoInterval => f.write_str("keep_alive: the interval is zero"),
+            Self::ExposesMemory { name } => {
+                write!(f, "{name}: exposes memory, which connections with shared_receives cannot")
+            }
             Self::OneWayOnly { name } => write!(f, "{name}: needs calls or served to be 0"),
         }
     }
@@ -483,6 +548,11 @@ mod tests {
             (client().receive_size(263_168), "receive_size: 263168 is not within 1024 to 262144"),
             (client().send_size(4097), "send_size: 4097 is not a multiple of 1024"),
             (client().host_authentication(&[0; 513]), "host_authentication: 513 is not within 0 to 512"),
+            (client().shared_receives(16_385), "shared_receives: 16385 is not within 0 to 16384"),
+            (
+                client().shared_receives(1).provides_replies(Some(Duration::ZERO)),
+                "provides_replies: exposes memory, which connections with shared_receives cannot",
+            ),
             (client().calls(0), "calls, served: both are 0, so nothing can be called or answered"),
             (client().keep_alive(Some(Duration::ZERO)), "keep_alive: the interval is zero"),
             (client().versions(Versions::empty()), "versions: at least one is required, and all must be known"),

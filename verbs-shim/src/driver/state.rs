@@ -18,8 +18,9 @@ use super::flow_control::FlowControl;
 use super::jobs::{Done, Job, Jobs};
 use super::keep_alive::{Check, KeepAlive};
 use super::negotiation::send_control;
+use super::posted::Posted;
 use super::registration::RegistrationId;
-use super::resources::{Posted, Provider, Resources};
+use super::resources::{Provider, Resources};
 use super::settings::Settings;
 use crate::message::call::{Call, CallError, Progress};
 use crate::message::ended::{Ended, PeerFault};
@@ -196,10 +197,12 @@ impl<V: Provider> ConnectionState<V> {
         let Completion { id, kind, status, length, invalidated } = *completion;
         self.taken = self.taken.wrapping_add(1);
         let work = Posted::from_id(id);
-        match work {
-            Posted::Receive(_) => self.buffers.received(),
-            _ => self.buffers.completed(),
-        }
+        let received = if let Posted::Receive(receive) = work {
+            self.buffers.received(receive)
+        } else {
+            self.buffers.completed();
+            None
+        };
         if let Posted::Send(slot) = work {
             match self.buffers.take_sent(slot) {
                 Sent::Call(call) if status == Status::Success => self.calling.sent(call),
@@ -213,7 +216,8 @@ impl<V: Provider> ConnectionState<V> {
         }
         match (work, status) {
             (_, Status::Flushed) => return Err(Ended::Peer),
-            (Posted::Receive(receive), Status::Success) => {
+            (Posted::Receive(_), Status::Success) => {
+                let receive = received.ok_or(Ended::PeerFault(PeerFault::CreditExceeded))?;
                 self.arrived.push_back(Arrived { receive, length, invalidated });
             }
             (Posted::Read(number), Status::Success) => {
@@ -242,11 +246,21 @@ impl<V: Provider> ConnectionState<V> {
                 }
             }
         }
+        if let Err(error) = self.keep_arrived(resources) {
+            self.end(error.into());
+        }
         if !self.closed
             && let Some((count, length)) = self.buffers.take_further_sends()
         {
             self.jobs.add(Job::RegisterSends(count, length));
         }
+    }
+
+    /// Copies messages that the endpoints cannot get now out of shared Receives: a peer that takes no replies must not hold
+    /// them.
+    fn keep_arrived(&mut self, resources: &Resources<V>) -> Result<(), Error> {
+        let Self { buffers, arrived, .. } = self;
+        arrived.iter().try_for_each(|arrived| buffers.keep(resources, arrived.receive, arrived.length))
     }
 
     pub(super) fn step(&mut self, resources: &Resources<V>) -> Result<bool, Ended> {
@@ -258,7 +272,7 @@ impl<V: Provider> ConnectionState<V> {
         // Version 1 counts calls only.
         let counted = answering.as_ref().filter(|_| !flow_control.is_version_1());
         let (occupied, owed) = counted.map_or((0, None), |answering| {
-            let calls = waiting.iter().filter(|arrived| !buffers.is_copy(arrived.receive)).count();
+            let calls = waiting.iter().filter(|arrived| buffers.uses_credit(arrived.receive)).count();
             (answering.occupied(), Some(answering.owed().saturating_add(calls as u32)))
         });
         if calling.step(resources, buffers, jobs, &mut flow_control, (occupied, owed))? {
@@ -354,12 +368,15 @@ impl<V: Provider> ConnectionState<V> {
         Ok(received)
     }
 
-    /// Makes a Call, or a part of one, wait for a slot. A Call keeps its Receive, and with it a credit. A part of a
-    /// continued Call is copied out of it, as [`Arrival::CallPart`] asks, up to the maximum number of octets collected.
+    /// Makes a Call, or a part of one, wait for a slot. A Call keeps its Receive, and with it a credit; if that Receive is
+    /// shared, only the credit. A part of a continued Call is copied out of it, as [`Arrival::CallPart`] asks, up to the
+    /// maximum number of octets collected.
     fn wait(&mut self, resources: &Resources<V>, arrived: &Arrived, received: Arrival) -> Result<(), Ended> {
         let Arrived { mut receive, length, invalidated } = *arrived;
         if received == Arrival::CallPart && self.buffers.copied.saturating_add(length) <= self.collected {
             receive = self.buffers.copy(resources, receive, length)?;
+        } else {
+            self.buffers.keep(resources, receive, length)?;
         }
         self.waiting.push_back(Arrived { receive, length, invalidated });
         Ok(())
@@ -569,6 +586,7 @@ impl<V: Provider> ConnectionState<V> {
             answering.lost(&mut self.jobs);
         }
         self.carry_out(resources);
+        self.buffers.give_back_receives();
     }
 
     /// Handles messages that came before the end. A reply is still good; nobody would receive the answer to a call.

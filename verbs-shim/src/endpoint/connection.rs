@@ -14,6 +14,7 @@ use crate::driver::negotiation::negotiate;
 use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
 use crate::driver::shared::OwnedConnection;
+use crate::driver::shared_receives::SharedReceives;
 use crate::endpoint::pending::Pending;
 use crate::message::call::{Call, CallError};
 use crate::message::ended::Ended;
@@ -91,7 +92,7 @@ impl<V: Provider> Connection<V> {
     }
 
     fn attempt(verbs: &V, address: SocketAddr, settings: &Settings, versions: Versions) -> Result<Attempt<V>, Error> {
-        let (resources, mut buffers) = settings.prepare(verbs)?;
+        let (resources, mut buffers) = settings.prepare(verbs, None)?;
         let ours = settings.private_data(verbs);
         verbs.connect(&resources.queue_pair, address, &ours.to_octets())?;
         let theirs = verbs.connected(&resources.queue_pair, settings.connect_timeout)?.ok_or(Error::TimedOut)?;
@@ -113,12 +114,23 @@ impl<V: Provider> Connection<V> {
     }
 
     /// Accepts a request for a connection from a peer whose calls with the XIDs `refused` ended an earlier connection.
-    pub(crate) fn accept(verbs: &V, request: V::Request, settings: &Settings, refused: &[u32]) -> Result<Self, Error> {
-        Self::told(verbs.peer(&request), Self::take(verbs, request, settings, refused))
+    /// `shared`: Receives of all connections.
+    pub(crate) fn accept(
+        verbs: &V,
+        request: V::Request,
+        (settings, shared): (&Settings, Option<&Arc<SharedReceives<V>>>),
+        refused: &[u32],
+    ) -> Result<Self, Error> {
+        Self::told(verbs.peer(&request), Self::take(verbs, request, (settings, shared), refused))
     }
 
-    fn take(verbs: &V, request: V::Request, settings: &Settings, refused: &[u32]) -> Result<Self, Error> {
-        let (resources, buffers) = settings.prepare(verbs)?;
+    fn take(
+        verbs: &V,
+        request: V::Request,
+        (settings, shared): (&Settings, Option<&Arc<SharedReceives<V>>>),
+        refused: &[u32],
+    ) -> Result<Self, Error> {
+        let (resources, buffers) = settings.prepare(verbs, shared)?;
         let ours = settings.private_data(verbs);
         let agreement = Agreement::new(PrivateData::find(verbs.private_data(&request)), Some(ours));
         let peer = verbs.peer(&request);

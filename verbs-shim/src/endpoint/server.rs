@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::driver::resources::Provider;
 use crate::driver::settings::Settings;
+use crate::driver::shared_receives::SharedReceives;
 use crate::endpoint::connection::Connection;
 use crate::endpoint::request::Request;
 use crate::message::ended::Ended;
@@ -43,6 +44,7 @@ pub struct Server<V: Provider> {
     pub(crate) verbs: V,
     pub(crate) listener: V::Listener,
     settings: Settings,
+    shared: Option<Arc<SharedReceives<V>>>,
     pub(crate) most: usize,
     pub(crate) idle: Option<Duration>,
     pub(crate) stop: Stopper,
@@ -147,11 +149,15 @@ impl<V: Provider> Server<V> {
     /// Listens at an address.
     ///
     /// # Errors
-    /// Any error of [`Verbs::listen`](crate::Verbs::listen).
+    /// Any error of [`Verbs::listen`](crate::Verbs::listen). With
+    /// [`SettingsBuilder::shared_receives`](crate::SettingsBuilder::shared_receives), any error of
+    /// [`Verbs::shared_receive_queue`](crate::Verbs::shared_receive_queue) and of registering their memory.
     pub fn bind(verbs: &V, address: SocketAddr, settings: Settings) -> Result<Self, Error> {
+        let shared = settings.shared_receives(verbs)?;
         let listener = verbs.listen(address, BACKLOG)?;
         let (stop, unusable) = (Stopper::default(), Mutex::default());
-        Ok(Self { verbs: verbs.clone(), listener, settings, most: Self::CONNECTIONS, idle: None, stop, unusable })
+        let (verbs, most) = (verbs.clone(), Self::CONNECTIONS);
+        Ok(Self { verbs, listener, settings, shared, most, idle: None, stop, unusable })
     }
 
     /// Sets the maximum number of connections. Further ones are rejected, which [`Service::failed`] is notified of:
@@ -167,6 +173,14 @@ impl<V: Provider> Server<V> {
     #[must_use]
     pub fn with_idle_limit(self, longest: Duration) -> Self {
         Self { idle: Some(longest), ..self }
+    }
+
+    /// Returns the number of shared Receives in the queue, including those whose messages no connection has seen yet. `None` if
+    /// each connection has Receives of its own
+    /// ([`SettingsBuilder::shared_receives`](crate::SettingsBuilder::shared_receives)). If it is often 0, there are too few.
+    #[must_use]
+    pub fn free_receives(&self) -> Option<usize> {
+        self.shared.as_ref().map(|shared| shared.free())
     }
 
     /// A handle that stops the server.
@@ -196,7 +210,7 @@ impl<V: Provider> Server<V> {
             all.retain(|(who, _)| *who != peer);
             of_peer
         };
-        Connection::accept(&self.verbs, request, &self.settings, &unusable)
+        Connection::accept(&self.verbs, request, (&self.settings, self.shared.as_ref()), &unusable)
     }
 
     /// Remembers a call that has ended a connection.

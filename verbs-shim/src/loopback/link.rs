@@ -15,6 +15,7 @@ use super::faults::{Fault, Strike};
 use super::management::Station;
 use super::memory::{self, CopyFault, Counters, Domain, MemoryRange, transfer};
 use super::port::{Attached, Port};
+use super::receives::{Receive, SideReceives};
 use super::side::Side;
 use super::wakeup::{WakeCause, Wakeup};
 use super::wire::{Numbers, Wire};
@@ -76,11 +77,10 @@ pub(super) struct Half {
     begun: VecDeque<Queued>,
     /// Number of RDMA Reads among them.
     reads: usize,
-    receives: VecDeque<Receive>,
+    pub(super) receives: SideReceives,
     completions: VecDeque<Completion>,
     /// Number of posted work requests, including completions that were not taken.
     posted: usize,
-    receives_posted: usize,
     /// Time since when the other side has had no receive for the Send at the front.
     not_ready: Option<Instant>,
     /// Time since when the other side cannot be reached for the work at the front.
@@ -107,13 +107,6 @@ pub(super) enum Awaited {
     Yes,
 }
 
-/// A receive in a queue.
-#[derive(Debug)]
-struct Receive {
-    id: u64,
-    memory: MemoryRange,
-}
-
 /// Outcome of an attempt to execute work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
@@ -127,8 +120,8 @@ enum Step {
 
 impl Link {
     /// A queue pair that is not connected.
-    pub(super) fn new(domain: Domain, port: Arc<Port>, depths: Depths, counters: Arc<Counters>) -> Self {
-        let active = Some(Half::new(domain, port, depths));
+    pub(super) fn new(half: Half, counters: Arc<Counters>) -> Self {
+        let active = Some(half);
         let (phase, over) = (LinkPhase::Idle, Arc::new(AtomicBool::new(false)));
         let state =
             LinkState { phase, over: Arc::clone(&over), answer: None, active, passive: None, counters, wire: None };
@@ -194,6 +187,17 @@ impl Link {
     pub(super) fn watch_end(&self, side: Side, watch: Watch) -> Armed {
         self.wakeup.watch_end(side, watch);
         if self.is_over() { Armed::Ready } else { Armed::Quiet }
+    }
+
+    /// Ends the connection from one side, whose queue pair is gone.
+    pub(super) fn abandon(&self, by: Side) {
+        self.end(by);
+        // As in `end`. Without the lock, Receives of a shared queue return to it when the connection is freed.
+        if !memory::held()
+            && let Some(half) = self.lock().half(by)
+        {
+            half.receives.give_back();
+        }
     }
 
     /// Ends the connection from one side, unless it is over.
@@ -353,12 +357,7 @@ impl LinkState {
         if self.phase == LinkPhase::Over {
             return Err(Error::Disconnected);
         }
-        let half = self.half(side).ok_or(Error::Disconnected)?;
-        if half.receives_posted >= half.depths.receive {
-            return Err(Error::QueueFull);
-        }
-        half.receives_posted += 1;
-        half.receives.push_back(Receive { id, memory });
+        self.half(side).ok_or(Error::Disconnected)?.receives.post(id, memory)?;
         let waits = self.half(side.other()).is_some_and(|half| half.not_ready.is_some());
         Ok(if waits { Awaited::Yes } else { Awaited::No })
     }
@@ -420,7 +419,7 @@ impl LinkState {
 }
 
 impl Half {
-    fn new(domain: Domain, port: Arc<Port>, depths: Depths) -> Self {
+    pub(super) fn new(domain: Domain, port: Arc<Port>, depths: Depths, receives: SideReceives) -> Self {
         Self {
             domain,
             port,
@@ -428,10 +427,9 @@ impl Half {
             queue: VecDeque::new(),
             begun: VecDeque::new(),
             reads: 0,
-            receives: VecDeque::new(),
+            receives,
             completions: VecDeque::new(),
             posted: 0,
-            receives_posted: 0,
             not_ready: None,
             unanswered: None,
         }
@@ -445,8 +443,11 @@ impl Half {
     /// Takes a completion, which frees an entry of its queue.
     fn take(&mut self) -> Option<Completion> {
         let completion = self.completions.pop_front()?;
-        let posted = if completion.kind == Kind::Receive { &mut self.receives_posted } else { &mut self.posted };
-        *posted = posted.saturating_sub(1);
+        if completion.kind == Kind::Receive {
+            self.receives.taken();
+        } else {
+            self.posted = self.posted.saturating_sub(1);
+        }
         Some(completion)
     }
 
@@ -454,8 +455,8 @@ impl Half {
         for work in mem::take(&mut self.begun).into_iter().chain(mem::take(&mut self.queue)) {
             self.complete(&work, Status::Flushed);
         }
-        for receive in mem::take(&mut self.receives) {
-            self.received(receive.id, Status::Flushed, 0, None);
+        for id in self.receives.flush() {
+            self.received(id, Status::Flushed, 0, None);
         }
     }
 
@@ -569,7 +570,7 @@ impl SideTurn<'_> {
         if reads > 0 && (fenced || is_read && reads >= self.mine.depths.reads) {
             return self.settle();
         }
-        if is_send && self.theirs.receives.is_empty() && self.mine.domain.holds(&work.memory) {
+        if is_send && self.mine.domain.holds(&work.memory) && !self.theirs.receives.reserve() {
             return match self.settle() {
                 Step::Idle => self.not_ready(now),
                 step => step,
@@ -678,10 +679,11 @@ impl SideTurn<'_> {
     }
 
     fn send(&mut self, work: &mut Queued, invalidates: Option<u32>) -> Result<(), Status> {
-        let Some(Receive { id, memory }) = self.theirs.receives.pop_front() else {
-            return Err(Status::ReceiverNotReady);
-        };
-        if let Err(refused) = self.fill(work, &memory, invalidates) {
+        let Some(receive) = self.theirs.receives.take_reserved() else { return Err(Status::ReceiverNotReady) };
+        let Receive { id, memory } = &receive;
+        let (id, filled) = (*id, self.fill(work, memory, invalidates));
+        self.theirs.receives.completed(receive);
+        if let Err(refused) = filled {
             let (receive, send) = refused.statuses();
             self.sent_in_vain(work);
             self.theirs.received(id, receive, 0, None);

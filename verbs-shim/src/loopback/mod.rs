@@ -32,6 +32,7 @@ mod management;
 mod memory;
 mod packet;
 mod port;
+mod receives;
 mod side;
 mod wakeup;
 mod wire;
@@ -41,7 +42,7 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rpcrdma::segment::Segment;
@@ -50,7 +51,7 @@ use self::capture::Recorder;
 pub use self::faults::{Fault, Faults, Injected, SetUpFault};
 use self::faults::{Plan, Strike};
 pub use self::link::NO_ANSWER;
-use self::link::{Awaited, Link, LinkPhase, Queued};
+use self::link::{Awaited, Half, Link, LinkPhase, Queued};
 pub use self::listener::ConnectionRequest;
 use self::listener::{Asking, Door};
 use self::management::Station;
@@ -58,6 +59,8 @@ use self::memory::{Counters, not_held};
 pub use self::memory::{Domain, MAX_REGIONS, Region};
 use self::port::Port;
 pub use self::port::PortState;
+pub use self::receives::SharedReceiveQueue;
+use self::receives::SideReceives;
 use self::side::Side;
 pub use self::wire::PathMtu;
 use self::wire::Wire;
@@ -395,6 +398,34 @@ impl Adapter {
     pub fn with_message_size(self, octets: u32) -> Self {
         Self { message_size: octets, ..self }
     }
+
+    /// Creates a queue pair, not connected. `receives` gets its link.
+    fn new_queue_pair(
+        &self,
+        domain: &Domain,
+        depths: Depths,
+        receives: impl FnOnce(&Weak<Link>) -> SideReceives,
+    ) -> Result<QueuePair, Error> {
+        self.port.check()?;
+        let possible = 1..=MAX_DEPTH;
+        let Depths { send, receive, reads, receiver_not_ready } = depths;
+        if ![send, receive, reads].iter().all(|depth| possible.contains(depth)) || receiver_not_ready > 7 {
+            return Err(Error::Depth);
+        }
+        // 24 bits, of which 0 and 1 are management's.
+        let number = self.network.queue_pairs.fetch_add(1, Ordering::Relaxed).saturating_add(2);
+        if number >= 1 << 24 {
+            return Err(Error::Exhausted);
+        }
+        let link = Arc::new_cyclic(|link| {
+            let half = Half::new(domain.clone(), Arc::clone(&self.port), depths, receives(link));
+            Link::new(half, Arc::clone(&self.network.counters))
+        });
+        let (seat, steps) = (Mutex::new(Seat { link, side: Side::Active }), AtomicU64::new(0));
+        let (plan, network) = (Arc::clone(&self.plan), Arc::clone(&self.network));
+        let (address, message_size) = (self.address, self.message_size);
+        Ok(QueuePair { seat, steps, plan, address, number, depths, message_size, network })
+    }
 }
 
 impl Network {
@@ -451,7 +482,7 @@ impl QueuePair {
 impl Drop for QueuePair {
     fn drop(&mut self) {
         let seat = self.seat.get_mut().unwrap_or_else(PoisonError::into_inner);
-        seat.link.end(seat.side);
+        seat.link.abandon(seat.side);
     }
 }
 
@@ -491,6 +522,7 @@ impl Verbs for Adapter {
     type Domain = Domain;
     type Region = Region;
     type QueuePair = QueuePair;
+    type SharedReceiveQueue = SharedReceiveQueue;
     type Listener = Listener;
     type Request = ConnectionRequest;
 
@@ -549,23 +581,30 @@ impl Verbs for Adapter {
     }
 
     fn queue_pair(&self, domain: &Domain, depths: Depths) -> Result<QueuePair, Error> {
+        self.new_queue_pair(domain, depths, |_| SideReceives::own(depths.receive))
+    }
+
+    fn shared_receive_queue(&self, domain: &Domain, depth: usize) -> Result<SharedReceiveQueue, Error> {
         self.port.check()?;
-        let possible = 1..=MAX_DEPTH;
-        let Depths { send, receive, reads, receiver_not_ready } = depths;
-        if ![send, receive, reads].iter().all(|depth| possible.contains(depth)) || receiver_not_ready > 7 {
+        if !(1..=MAX_DEPTH).contains(&depth) {
             return Err(Error::Depth);
         }
-        // 24 bits, of which 0 and 1 are management's.
-        let number = self.network.queue_pairs.fetch_add(1, Ordering::Relaxed).saturating_add(2);
-        if number >= 1 << 24 {
-            return Err(Error::Exhausted);
-        }
-        let link =
-            Arc::new(Link::new(domain.clone(), Arc::clone(&self.port), depths, Arc::clone(&self.network.counters)));
-        let (seat, steps) = (Mutex::new(Seat { link, side: Side::Active }), AtomicU64::new(0));
-        let (plan, network) = (Arc::clone(&self.plan), Arc::clone(&self.network));
-        let (address, message_size) = (self.address, self.message_size);
-        Ok(QueuePair { seat, steps, plan, address, number, depths, message_size, network })
+        Ok(SharedReceiveQueue::new(domain.clone(), depth))
+    }
+
+    fn sharing_queue_pair(&self, queue: &SharedReceiveQueue, depths: Depths) -> Result<QueuePair, Error> {
+        let depths = Depths { receive: queue.depth(), ..depths };
+        let receives = |link: &Weak<Link>| SideReceives::shared(queue.clone(), Weak::<Link>::clone(link));
+        self.new_queue_pair(queue.domain(), depths, receives)
+    }
+
+    fn post_shared_receive(&self, queue: &SharedReceiveQueue, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
+        // No lock is taken under which another thread waits for memory.
+        queue.post(id, Region::range(&local)?)
+    }
+
+    fn shared_receives(&self, queue: &SharedReceiveQueue) -> usize {
+        queue.len()
     }
 
     fn message_size(&self, queue_pair: &QueuePair) -> u32 {
@@ -688,7 +727,8 @@ impl Verbs for Adapter {
         }
         let known = delayed(strike.as_ref());
         // One lock after the other: two queue pairs that accept each other's requests must not wait for each other.
-        let half = seat.link.lock().take_idle().ok_or(Error::Used)?;
+        let mut half = seat.link.lock().take_idle().ok_or(Error::Used)?;
+        half.receives.join(Arc::<Link>::downgrade(link));
         let accepted = link.lock().accept(half, queue_pair.station(), known.unwrap_or_else(Instant::now), private_data);
         if let Some(half) = accepted {
             seat.link.lock().put_back(half);

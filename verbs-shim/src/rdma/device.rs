@@ -51,6 +51,8 @@ struct Opened {
 struct Limits {
     queue: usize,
     completions: usize,
+    /// Maximum depth of a shared receive queue; 0 if there are none.
+    shared: usize,
     reads_answered: usize,
     reads_asked: usize,
     ports: u8,
@@ -181,16 +183,27 @@ impl Device {
         unsafe { self.opened.limits.ports_are_down(self.opened.adapter.context()) }
     }
 
-    /// Checks if it supports these depths.
-    pub(super) fn check(&self, depths: Depths) -> Result<(), Error> {
+    /// Checks if it supports these depths. `is_shared`: the receives are those of a shared receive queue.
+    pub(super) fn check(&self, depths: Depths, is_shared: bool) -> Result<(), Error> {
         let Limits { queue, completions, .. } = self.opened.limits;
         let Depths { send, receive, reads, receiver_not_ready } = depths;
         let possible = (1..=queue).contains(&send)
-            && (1..=queue).contains(&receive)
+            && (is_shared || (1..=queue).contains(&receive))
             && send.saturating_add(receive) <= completions
             && reads >= 1
             && receiver_not_ready <= 7;
         if possible { Ok(()) } else { Err(Error::Depth) }
+    }
+
+    /// Checks if it supports a shared receive queue of this depth. On iWARP, the other side may write to memory into which
+    /// RDMA Reads bring data, so that connections must not have one domain.
+    pub(super) fn check_shared(&self, depth: usize) -> Result<(), Error> {
+        match self.opened.limits.shared {
+            0 => Err(Error::NotShared),
+            _ if self.is_iwarp() => Err(Error::NotShared),
+            most if (1..=most).contains(&depth) => Ok(()),
+            _ => Err(Error::Depth),
+        }
     }
 
     /// Returns the maximum number of RDMA Reads of the other side in flight, and of its own: no more than requested,
@@ -218,6 +231,7 @@ impl Limits {
         Ok(Self {
             queue: limit(attr.max_qp_wr),
             completions: limit(attr.max_cqe),
+            shared: if attr.max_srq > 0 { limit(attr.max_srq_wr) } else { 0 },
             reads_answered: limit(attr.max_qp_rd_atom),
             reads_asked: limit(attr.max_qp_init_rd_atom),
             ports: attr.phys_port_cnt,

@@ -110,6 +110,15 @@ fn locking_is_limited() -> bool {
     !known || limit.rlim_cur != libc::RLIM_INFINITY
 }
 
+/// Checks an error number, which drivers return with either sign.
+pub(super) fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
+    match number.wrapping_abs() {
+        0 => Ok(()),
+        libc::ENOMEM => Err(Error::QueueFull),
+        number => Err(returned(function, number)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

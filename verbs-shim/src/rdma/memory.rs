@@ -25,7 +25,7 @@ use rpcrdma::segment::Segment;
 use super::device::Device;
 use super::errors::{last_error, returned};
 use super::sys;
-use crate::verbs::{Access, Local, is_part};
+use crate::verbs::{Access, Kind, Local, is_part};
 use crate::verbs::{Error, NotRegistered};
 
 /// Number of low bits of an address that stay in a region's offset, because an adapter may map it by pages of that size
@@ -314,6 +314,15 @@ impl Drop for Guard<'_> {
     fn drop(&mut self) {
         self.1(&mut self.0.uses());
     }
+}
+
+/// Work that was posted and has no completion yet.
+pub(super) struct PostedWork {
+    /// The number by which the adapter knows it.
+    pub(super) number: u64,
+    pub(super) id: u64,
+    pub(super) kind: Kind,
+    pub(super) memory: MemoryRange,
 }
 
 /// A range of a region that posted work uses. It keeps the memory registered.

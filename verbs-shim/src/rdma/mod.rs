@@ -69,7 +69,8 @@
 //! This was tried with soft iWARP (`siw`) of Linux 6.1, but not with an adapter. A Send or an RDMA Write is complete
 //! when TCP has taken it; if the other side refuses it, only the end of the connection shows that. Memory with
 //! [`Access::READ_SINK`] is registered so that the other side may write it, because the data of an RDMA Read needs that
-//! right, and so is not shown while it is registered.
+//! right, and so is not shown while it is registered. For the same reason there are no shared receive queues: all their queue
+//! pairs have one domain.
 //!
 //! # Unsafe code
 //! Without the feature `rdma` the crate forbids unsafe code; with it, only this module may contain any, each with a
@@ -88,6 +89,7 @@ mod management;
 mod memory;
 mod port;
 mod queue_pair;
+mod shared_receive_queue;
 mod sys;
 
 use std::net::SocketAddr;
@@ -101,6 +103,7 @@ pub use self::device::Device;
 pub use self::listener::{ConnectionRequest, Listener};
 pub use self::memory::{Domain, Region};
 pub use self::queue_pair::QueuePair;
+pub use self::shared_receive_queue::SharedReceiveQueue;
 use crate::verbs::waiter::{Waiter, Watch};
 use crate::verbs::{Access, Armed, Completion, Depths, Local, Verbs, Work};
 use crate::verbs::{Error, NotRegistered};
@@ -120,6 +123,7 @@ impl Verbs for Device {
     type Domain = Domain;
     type Region = Region;
     type QueuePair = QueuePair;
+    type SharedReceiveQueue = SharedReceiveQueue;
     type Listener = Listener;
     type Request = ConnectionRequest;
 
@@ -173,7 +177,23 @@ impl Verbs for Device {
     }
 
     fn queue_pair(&self, domain: &Domain, depths: Depths) -> Result<QueuePair, Error> {
-        QueuePair::new(domain, depths)
+        QueuePair::new(domain, depths, None)
+    }
+
+    fn shared_receive_queue(&self, domain: &Domain, depth: usize) -> Result<SharedReceiveQueue, Error> {
+        SharedReceiveQueue::new(domain, depth)
+    }
+
+    fn sharing_queue_pair(&self, queue: &SharedReceiveQueue, depths: Depths) -> Result<QueuePair, Error> {
+        QueuePair::sharing(queue, depths)
+    }
+
+    fn post_shared_receive(&self, queue: &SharedReceiveQueue, id: u64, local: Local<'_, Region>) -> Result<(), Error> {
+        queue.post(id, &local)
+    }
+
+    fn shared_receives(&self, queue: &SharedReceiveQueue) -> usize {
+        queue.len()
     }
 
     fn message_size(&self, queue_pair: &QueuePair) -> u32 {

@@ -19,10 +19,11 @@ use std::{fmt, hint, mem, thread};
 
 use super::completions::Completions;
 use super::device::Device;
-use super::errors::{of_event, returned};
+use super::errors::{of_event, was_posted};
 use super::listener::ConnectionRequest;
 use super::management::{Channel, Event, Identifier, Parameters, wait_for};
-use super::memory::{Domain, MemoryRange, Region};
+use super::memory::{Domain, MemoryRange, PostedWork, Region};
+use super::shared_receive_queue::SharedReceiveQueue;
 use super::sys;
 use crate::verbs::Error;
 use crate::verbs::descriptors::{self, EventDescriptor};
@@ -31,6 +32,15 @@ use crate::verbs::{Armed, Completion, Depths, Kind, Local, Operation, Status, Wo
 
 /// Number of polls that cost less than reading the clock.
 const LOOKS: u32 = 64;
+
+/// Time after which the other side repeats a Send that has found no receive: 0.64 ms (InfiniBand Architecture, encoding of
+/// the RNR NAK timer).
+const NOT_READY_TIMER: u8 = 12;
+
+/// Time in which a queue pair that was stopped completes a receive of a shared queue that it has begun to fill. It would be
+/// lost if the queue pair were destroyed before: soft RoCE of Linux 6.1 then forgets it. Adapters report the last one by an
+/// event (InfiniBand Architecture, "last WQE reached"), which soft RoCE of Linux 6.1 lacks.
+const LAST_RECEIVE: Duration = Duration::from_millis(10);
 
 /// A queue pair of an adapter. Dropping it ends its connection.
 ///
@@ -77,13 +87,11 @@ enum Found {
     Interrupted,
 }
 
-/// Work that was posted and has no completion yet.
-struct PostedWork {
-    /// The number by which the adapter knows it.
-    number: u64,
-    id: u64,
-    kind: Kind,
-    memory: MemoryRange,
+/// A completion that was not taken.
+struct ReadyCompletion {
+    completion: Completion,
+    /// The memory of a receive of a shared queue, to which it returns if nobody takes the completion.
+    shared: Option<MemoryRange>,
 }
 
 struct PairState {
@@ -101,13 +109,15 @@ struct PairState {
     message_size: u32,
     completions: Arc<Completions>,
     domain: Domain,
+    /// The queue of its receives, if others use it too.
+    shared: Option<SharedReceiveQueue>,
     /// Numbers used so far.
     numbers: u64,
     /// In the order of posting, also while the adapter does not have the queue pair yet.
     work: VecDeque<PostedWork>,
     receives: VecDeque<PostedWork>,
     /// Completions that were not taken.
-    ready: VecDeque<Completion>,
+    ready: VecDeque<ReadyCompletion>,
     /// Used entries of the queues: the work above, and completions that were not taken.
     send_queue_used: usize,
     receive_queue_used: usize,
@@ -128,8 +138,14 @@ struct PairState {
 unsafe impl Send for PairState {}
 
 impl QueuePair {
-    pub(super) fn new(domain: &Domain, depths: Depths) -> Result<Self, Error> {
-        domain.device().check(depths)?;
+    /// Creates a queue pair whose receives come from a shared queue.
+    pub(super) fn sharing(queue: &SharedReceiveQueue, depths: Depths) -> Result<Self, Error> {
+        let depths = Depths { receive: queue.depth(), ..depths };
+        Self::new(queue.domain(), depths, Some(queue.clone()))
+    }
+
+    pub(super) fn new(domain: &Domain, depths: Depths, shared: Option<SharedReceiveQueue>) -> Result<Self, Error> {
+        domain.device().check(depths, shared.is_some())?;
         let completions = Completions::new(domain, depths.send.saturating_add(depths.receive))?;
         let state = PairState {
             phase: PairPhase::Idle,
@@ -141,6 +157,7 @@ impl QueuePair {
             message_size: u32::MAX,
             completions: Arc::new(completions),
             domain: domain.clone(),
+            shared,
             numbers: 0,
             work: VecDeque::new(),
             receives: VecDeque::new(),
@@ -225,7 +242,7 @@ impl QueuePair {
         let made = state.make(identifier, self.depths);
         let identifier = state.identifier.as_ref().ok_or(Error::Disconnected)?;
         match made {
-            Ok(()) => identifier.accept(&parameters),
+            Ok(()) => identifier.accept(&parameters).map(|()| state.shorten_not_ready()),
             // This also fails if the requester has given up. Then there is nobody to reject.
             Err(error) => Err(if identifier.reject(&[]) { error } else { Error::Disconnected }),
         }
@@ -414,7 +431,7 @@ impl QueuePair {
         if state.phase == PairPhase::Over || state.lost.is_some() {
             return Err(Error::Disconnected);
         }
-        if state.receive_queue_used >= self.depths.receive {
+        if state.shared.is_some() || state.receive_queue_used >= self.depths.receive {
             return Err(Error::QueueFull);
         }
         let mut posted = PostedWork { number: state.number(), id, kind: Kind::Receive, memory };
@@ -546,15 +563,6 @@ fn send_request(posted: &mut PostedWork, operation: Operation, fenced: bool) -> 
     }
 }
 
-/// Checks an error number, which drivers return with either sign.
-fn was_posted(function: &'static str, number: c_int) -> Result<(), Error> {
-    match number.wrapping_abs() {
-        0 => Ok(()),
-        libc::ENOMEM => Err(Error::QueueFull),
-        number => Err(returned(function, number)),
-    }
-}
-
 impl PairState {
     /// An adapter checks that memory belongs to the queue pair's domain, but it knows nothing of another adapter's
     /// memory, and could take it for its own.
@@ -581,19 +589,19 @@ impl PairState {
             qp_context: ptr::null_mut(),
             send_cq: cq,
             recv_cq: cq,
-            srq: ptr::null_mut(),
+            srq: self.shared.as_ref().map_or(ptr::null_mut(), SharedReceiveQueue::srq),
             cap: sys::ibv_qp_cap {
                 max_send_wr: most(depths.send)?,
-                max_recv_wr: most(depths.receive)?,
+                max_recv_wr: if self.shared.is_some() { 0 } else { most(depths.receive)? },
                 max_send_sge: 1,
-                max_recv_sge: 1,
+                max_recv_sge: u32::from(self.shared.is_none()),
                 max_inline_data: 0,
             },
             qp_type: sys::IBV_QPT_RC,
             sq_sig_all: 1,
         };
-        // SAFETY: domain and completion queue belong to this state, which destroys the queue pair before it releases
-        // them.
+        // SAFETY: domain, completion queue and shared receive queue belong to this state, which destroys the queue pair
+        // before it releases them.
         let hardware = unsafe { identifier.create_queue_pair(self.domain.pd(), &mut attr) }?;
         self.hardware = Some(hardware);
         for posted in &mut self.receives {
@@ -601,6 +609,17 @@ impl PairState {
             unsafe { post_receive(hardware, posted) }?;
         }
         Ok(())
+    }
+
+    /// Lets the other side wait for a receive of a shared queue for a short time before it tries again. librdmacm leaves it
+    /// at 655 ms. An adapter that refuses the change keeps that time.
+    fn shorten_not_ready(&self) {
+        if let Some(hardware) = self.hardware.filter(|_| self.shared.is_some()) {
+            let mut attr = sys::ibv_qp_attr::default();
+            attr.min_rnr_timer = NOT_READY_TIMER;
+            // SAFETY: the queue pair is there, and `attr` as long as this call.
+            unsafe { sys::ibv_modify_qp(hardware.as_ptr(), &raw mut attr, sys::IBV_QP_MIN_RNR_TIMER) };
+        }
     }
 
     /// Takes the adapter's completions, if none is ready. Returns false if there was none.
@@ -633,7 +652,9 @@ impl PairState {
             (None, Some(index)) => self.receives.remove(index),
             (None, None) => None,
         };
-        let Some(PostedWork { id, kind, memory, .. }) = posted else { return };
+        let is_shared = posted.is_none();
+        let of_shared = || self.shared.as_ref().and_then(|queue| queue.complete(completion.wr_id));
+        let Some(PostedWork { id, kind, memory, .. }) = posted.or_else(of_shared) else { return };
         let status = match status(completion.status) {
             Status::NoAnswer if self.domain.device().ports_are_down() => Status::PortDown,
             status => status,
@@ -645,11 +666,13 @@ impl PairState {
         };
         let invalidates = status == Status::Success && completion.wc_flags & sys::IBV_WC_WITH_INV != 0;
         let invalidated = (invalidates && kind == Kind::Receive).then_some(completion.invalidated_rkey);
-        self.ready.push_back(Completion { id, kind, status, length, invalidated });
+        let shared = is_shared.then_some(memory);
+        self.ready
+            .push_back(ReadyCompletion { completion: Completion { id, kind, status, length, invalidated }, shared });
     }
 
     fn take(&mut self) -> Option<Completion> {
-        let completion = self.ready.pop_front()?;
+        let completion = self.ready.pop_front()?.completion;
         let used =
             if completion.kind == Kind::Receive { &mut self.receive_queue_used } else { &mut self.send_queue_used };
         *used = used.saturating_sub(1);
@@ -748,17 +771,31 @@ impl PairState {
         {
             identifier.disconnect();
         }
-        // What is complete keeps its status. There are no more completions than posted items.
-        for _ in 0..self.work.len() + self.receives.len() {
+        // What is complete keeps its status.
+        self.drain();
+        if self.shared.is_some() && self.hardware.is_some() {
+            thread::sleep(LAST_RECEIVE);
+            self.drain();
+        }
+        let destroyed = self.destroy();
+        if self.shared.is_some() {
+            // Some adapters keep completions of a queue pair that is gone.
+            self.drain();
+        }
+        // The other side need not answer any more.
+        if asked && destroyed.is_ok() {
+            self.identifier = None;
+        }
+    }
+
+    /// Takes the adapter's completions: no more than posted items.
+    fn drain(&mut self) {
+        let shared = self.shared.as_ref().map_or(0, SharedReceiveQueue::depth);
+        for _ in 0..self.work.len() + self.receives.len() + shared {
             match self.completions.poll() {
                 Ok(Some(completion)) => self.complete(&completion),
                 _ => break,
             }
-        }
-        let destroyed = self.destroy();
-        // The other side need not answer any more.
-        if asked && destroyed.is_ok() {
-            self.identifier = None;
         }
     }
 
@@ -767,7 +804,8 @@ impl PairState {
         self.hardware = None;
         let destroyed = self.identifier.as_mut().map_or(Ok(()), Identifier::destroy_queue_pair);
         for PostedWork { id, kind, memory, .. } in self.work.drain(..).chain(self.receives.drain(..)) {
-            self.ready.push_back(Completion { id, kind, status: Status::Flushed, length: 0, invalidated: None });
+            let completion = Completion { id, kind, status: Status::Flushed, length: 0, invalidated: None };
+            self.ready.push_back(ReadyCompletion { completion, shared: None });
             if destroyed.is_err() {
                 // The adapter may still use the memory, so it is never freed.
                 mem::forget(memory);
@@ -788,6 +826,13 @@ impl AsFd for QueuePair {
 impl Drop for PairState {
     fn drop(&mut self) {
         self.end();
+        let Some(queue) = &self.shared else { return };
+        for ReadyCompletion { completion, shared } in self.ready.drain(..) {
+            if let Some(memory) = shared {
+                // This fails only if the adapter is gone, and then nobody needs it.
+                let _ = queue.post_range(completion.id, memory);
+            }
+        }
     }
 }
 

@@ -22,7 +22,7 @@ macro_rules! opaque {
     };
 }
 
-opaque!(ibv_pd, ibv_srq, ibv_mw, ibv_sa_path_rec);
+opaque!(ibv_pd, ibv_mw, ibv_sa_path_rec);
 
 /// A C enumeration, with only some of its values named.
 macro_rules! constants {
@@ -38,6 +38,7 @@ constants!(c_int:
     IBV_ACCESS_REMOTE_READ = 4,
     IBV_QPT_RC = 2,
     IBV_PORT_DOWN = 1,
+    IBV_QP_MIN_RNR_TIMER = 0x8000,
 );
 constants!(c_int:
     IBV_WR_RDMA_WRITE = 0,
@@ -93,7 +94,10 @@ pub(super) struct ibv_context_ops {
     _before_poll_cq: [Unused; 11],
     pub(super) poll_cq: Option<unsafe extern "C" fn(*mut ibv_cq, c_int, *mut ibv_wc) -> c_int>,
     pub(super) req_notify_cq: Option<unsafe extern "C" fn(*mut ibv_cq, c_int) -> c_int>,
-    _before_post_send: [Unused; 12],
+    _before_post_srq_recv: [Unused; 7],
+    pub(super) post_srq_recv:
+        Option<unsafe extern "C" fn(*mut ibv_srq, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int>,
+    _before_post_send: [Unused; 4],
     pub(super) post_send: Option<unsafe extern "C" fn(*mut ibv_qp, *mut ibv_send_wr, *mut *mut ibv_send_wr) -> c_int>,
     pub(super) post_recv: Option<unsafe extern "C" fn(*mut ibv_qp, *mut ibv_recv_wr, *mut *mut ibv_recv_wr) -> c_int>,
     _after_post_recv: [Unused; 5],
@@ -127,7 +131,10 @@ pub(super) struct ibv_device_attr {
     _max_ee_rd_atom: c_int,
     _max_res_rd_atom: c_int,
     pub(super) max_qp_init_rd_atom: c_int,
-    _others: [c_int; 16],
+    _others: [c_int; 13],
+    pub(super) max_srq: c_int,
+    pub(super) max_srq_wr: c_int,
+    _max_srq_sge: c_int,
     _max_pkeys: u16,
     _local_ca_ack_delay: u8,
     pub(super) phys_port_cnt: u8,
@@ -176,6 +183,25 @@ pub(super) struct ibv_qp {
     pub(super) context: *mut ibv_context,
 }
 
+/// Declared up to the context.
+#[repr(C)]
+pub(super) struct ibv_srq {
+    pub(super) context: *mut ibv_context,
+}
+
+#[repr(C)]
+pub(super) struct ibv_srq_attr {
+    pub(super) max_wr: u32,
+    pub(super) max_sge: u32,
+    pub(super) srq_limit: u32,
+}
+
+#[repr(C)]
+pub(super) struct ibv_srq_init_attr {
+    pub(super) srq_context: *mut c_void,
+    pub(super) attr: ibv_srq_attr,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub(super) struct ibv_qp_cap {
@@ -184,6 +210,20 @@ pub(super) struct ibv_qp_cap {
     pub(super) max_send_sge: u32,
     pub(super) max_recv_sge: u32,
     pub(super) max_inline_data: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(super) struct ibv_qp_attr {
+    _states: [c_int; 4],
+    _numbers: [u32; 5],
+    _cap: ibv_qp_cap,
+    _ah_attrs: [[u64; 4]; 2],
+    _pkey_indexes: [u16; 2],
+    _before_min_rnr_timer: [u8; 4],
+    pub(super) min_rnr_timer: u8,
+    _after_min_rnr_timer: [u8; 6],
+    _rate_limit: u32,
 }
 
 #[repr(C)]
@@ -373,6 +413,9 @@ unsafe extern "C" {
         cq_context: *mut *mut c_void,
     ) -> c_int;
     pub(super) fn ibv_ack_cq_events(cq: *mut ibv_cq, nevents: c_uint);
+    pub(super) fn ibv_create_srq(pd: *mut ibv_pd, srq_init_attr: *mut ibv_srq_init_attr) -> *mut ibv_srq;
+    pub(super) fn ibv_destroy_srq(srq: *mut ibv_srq) -> c_int;
+    pub(super) fn ibv_modify_qp(qp: *mut ibv_qp, attr: *mut ibv_qp_attr, attr_mask: c_int) -> c_int;
     pub(super) fn ibv_destroy_qp(qp: *mut ibv_qp) -> c_int;
 }
 
@@ -449,24 +492,30 @@ mod tests {
     fn structures(to: &mut Comparison) {
         compare!(to: struct ibv_device { transport_type = "transport_type" });
         compare!(to: struct ibv_context_ops whole {
-            poll_cq = "poll_cq", req_notify_cq = "req_notify_cq", post_send = "post_send", post_recv = "post_recv",
+            poll_cq = "poll_cq", req_notify_cq = "req_notify_cq", post_srq_recv = "post_srq_recv",
+            post_send = "post_send", post_recv = "post_recv",
         });
         compare!(to: struct ibv_context {
             device = "device", ops = "ops", cmd_fd = "cmd_fd", async_fd = "async_fd",
         });
         compare!(to: struct ibv_device_attr whole {
             max_qp_wr = "max_qp_wr", max_cqe = "max_cqe", max_qp_rd_atom = "max_qp_rd_atom",
-            max_qp_init_rd_atom = "max_qp_init_rd_atom", phys_port_cnt = "phys_port_cnt",
+            max_qp_init_rd_atom = "max_qp_init_rd_atom", max_srq = "max_srq", max_srq_wr = "max_srq_wr",
+            phys_port_cnt = "phys_port_cnt",
         });
         compare!(to: struct ibv_port_attr whole { max_msg_sz = "max_msg_sz", _port_cap_flags2 = "port_cap_flags2" });
         compare!(to: struct ibv_mr whole { lkey = "lkey", rkey = "rkey" });
         compare!(to: struct ibv_comp_channel { fd = "fd" });
         compare!(to: struct ibv_cq { context = "context" });
         compare!(to: struct ibv_qp { context = "context" });
+        compare!(to: struct ibv_srq { context = "context" });
+        compare!(to: struct ibv_srq_attr whole { max_wr = "max_wr", max_sge = "max_sge", srq_limit = "srq_limit" });
+        compare!(to: struct ibv_srq_init_attr whole { srq_context = "srq_context", attr = "attr" });
         compare!(to: struct ibv_qp_cap whole {
             max_send_wr = "max_send_wr", max_recv_wr = "max_recv_wr", max_send_sge = "max_send_sge",
             max_recv_sge = "max_recv_sge", max_inline_data = "max_inline_data",
         });
+        compare!(to: struct ibv_qp_attr whole { _rate_limit = "rate_limit", min_rnr_timer = "min_rnr_timer" });
         compare!(to: struct ibv_qp_init_attr whole {
             qp_context = "qp_context", send_cq = "send_cq", recv_cq = "recv_cq", srq = "srq", cap = "cap",
             qp_type = "qp_type", sq_sig_all = "sq_sig_all",
@@ -503,7 +552,7 @@ mod tests {
 
     fn numbers(to: &mut Comparison) {
         compare!(to: IBV_TRANSPORT_IWARP, IBV_ACCESS_LOCAL_WRITE, IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_READ,
-            IBV_QPT_RC, IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ,
+            IBV_QPT_RC, IBV_QP_MIN_RNR_TIMER, IBV_WR_RDMA_WRITE, IBV_WR_SEND, IBV_WR_RDMA_READ,
             IBV_WR_SEND_WITH_INV, IBV_SEND_FENCE, IBV_SEND_SIGNALED, IBV_WC_WITH_INV);
         compare!(to: IBV_WC_SUCCESS, IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_WR_FLUSH_ERR,
             IBV_WC_LOC_ACCESS_ERR, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR,
@@ -537,6 +586,9 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *, int, void *, struct ibv_comp_
 int ibv_destroy_cq(struct ibv_cq *);
 int ibv_get_cq_event(struct ibv_comp_channel *, struct ibv_cq **, void **);
 void ibv_ack_cq_events(struct ibv_cq *, unsigned int);
+struct ibv_srq *ibv_create_srq(struct ibv_pd *, struct ibv_srq_init_attr *);
+int ibv_destroy_srq(struct ibv_srq *);
+int ibv_modify_qp(struct ibv_qp *, struct ibv_qp_attr *, int);
 int ibv_destroy_qp(struct ibv_qp *);
 struct ibv_context **rdma_get_devices(int *);
 void rdma_free_devices(struct ibv_context **);
@@ -558,10 +610,12 @@ int rdma_get_cm_event(struct rdma_event_channel *, struct rdma_cm_event **);
 int rdma_ack_cm_event(struct rdma_cm_event *);
 static int (*poll_cq)(struct ibv_cq *, int, struct ibv_wc *);
 static int (*req_notify_cq)(struct ibv_cq *, int);
+static int (*post_srq_recv)(struct ibv_srq *, struct ibv_recv_wr *, struct ibv_recv_wr **);
 static int (*post_send)(struct ibv_qp *, struct ibv_send_wr *, struct ibv_send_wr **);
 static int (*post_recv)(struct ibv_qp *, struct ibv_recv_wr *, struct ibv_recv_wr **);
 void functions(struct ibv_context_ops *ops) {
-    ops->poll_cq = poll_cq; ops->req_notify_cq = req_notify_cq; ops->post_send = post_send; ops->post_recv = post_recv;
+    ops->poll_cq = poll_cq; ops->req_notify_cq = req_notify_cq; ops->post_srq_recv = post_srq_recv;
+    ops->post_send = post_send; ops->post_recv = post_recv;
 }
 ";
 

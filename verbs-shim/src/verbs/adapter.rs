@@ -258,6 +258,8 @@ pub trait Verbs {
     type Region;
     /// One end of a connection, with its queues. Dropping it ends the connection.
     type QueuePair;
+    /// Receives for several queue pairs. It lasts until it and all of these are dropped.
+    type SharedReceiveQueue;
     /// Accepts requests for connections at an address. Dropping it rejects waiting ones.
     type Listener;
     /// A request for a connection. Dropping it rejects it.
@@ -346,6 +348,36 @@ pub trait Verbs {
     /// [`Error::Depth`], [`Error::Exhausted`].
     fn queue_pair(&self, domain: &Self::Domain, depths: Depths) -> Result<Self::QueuePair, Error>;
 
+    /// Creates a shared receive queue for `depth` receives.
+    ///
+    /// # Errors
+    /// [`Error::Depth`], [`Error::Exhausted`]; [`Error::NotShared`] if the adapter has none that can be used safely.
+    fn shared_receive_queue(&self, domain: &Self::Domain, depth: usize) -> Result<Self::SharedReceiveQueue, Error>;
+
+    /// Creates a queue pair, not connected, in the domain of a shared receive queue, from which the Sends of its other side
+    /// fill receives. [`Depths::receive`] has no meaning then: a completion queue has room for all receives of the shared
+    /// queue. A receive whose completion was not taken when the queue pair is dropped returns to the shared queue.
+    ///
+    /// # Errors
+    /// [`Error::Depth`], [`Error::Exhausted`].
+    fn sharing_queue_pair(&self, queue: &Self::SharedReceiveQueue, depths: Depths) -> Result<Self::QueuePair, Error>;
+
+    /// Posts a buffer of the same domain to a shared receive queue, for one Send to any of its queue pairs. While the queue
+    /// is empty, these Sends wait as if their own queue pair had no receive posted.
+    ///
+    /// # Errors
+    /// [`Error::QueueFull`], [`Error::Range`]; [`Error::InUse`] during access to the region.
+    fn post_shared_receive(
+        &self,
+        queue: &Self::SharedReceiveQueue,
+        id: u64,
+        local: Local<'_, Self::Region>,
+    ) -> Result<(), Error>;
+
+    /// Returns the number of receives of a shared queue that are posted and not known to be complete. A provider may learn
+    /// of a completion as late as it is taken.
+    fn shared_receives(&self, queue: &Self::SharedReceiveQueue) -> usize;
+
     /// Returns the maximum number of octets that one work request of a connected queue pair moves: the longest message
     /// of the adapter's port.
     fn message_size(&self, queue_pair: &Self::QueuePair) -> u32;
@@ -354,7 +386,8 @@ pub trait Verbs {
     /// so that no Send comes too early.
     ///
     /// # Errors
-    /// [`Error::QueueFull`], [`Error::Range`], [`Error::Disconnected`]; [`Error::InUse`] during access to the region.
+    /// [`Error::QueueFull`], also if its receives come from a shared queue; [`Error::Range`], [`Error::Disconnected`];
+    /// [`Error::InUse`] during access to the region.
     fn post_receive(&self, queue_pair: &Self::QueuePair, id: u64, local: Local<'_, Self::Region>) -> Result<(), Error>;
 
     /// Posts a work request.

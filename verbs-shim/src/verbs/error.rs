@@ -58,6 +58,12 @@ pub enum Error {
     MemoryHeld,
     /// The other side has not answered in time.
     TimedOut,
+    /// The adapter has no shared receive queues, or none that can be used safely: on iWARP, the data of RDMA Reads
+    /// goes to memory that the other side may write (RFC 5040 section 5.2), and so would that of other connections.
+    NotShared,
+    /// The connection shares its protection domain with others, and memory for the other side would be exposed to them
+    /// too (RFC 8166 section 8.1.1).
+    SharedDomain,
     /// The region is no longer registered.
     Deregistered,
     /// The adapter may still write to the region or read it: either the other side may write to it as long as it is
@@ -124,10 +130,11 @@ impl Error {
             Self::TimedOut => {
                 "is that the address of an RDMA adapter, and does a firewall let UDP port 4791 (RoCE) pass?"
             }
-            Self::Depth => "reduce `calls` and `served` in the settings",
+            Self::Depth => "reduce `calls`, `served` and `shared_receives` in the settings",
             Self::Connections => {
                 "allow more connections, or end idle ones sooner (`rpcrdma-serve --connections`, `--idle`)"
             }
+            Self::NotShared => "leave `shared_receives` out of the settings: each connection then has its own",
             Self::OpenFiles => "raise the limit of open files (`ulimit -n`): each connection uses several",
             Self::SystemOpenFiles => "raise the system's limit of open files, as root: sysctl fs.file-max",
             Self::WatchedFiles => "raise the user's limit, as root: sysctl fs.epoll.max_user_watches",
@@ -171,6 +178,10 @@ impl fmt::Display for Error {
             Self::Disconnected => "the connection is over",
             Self::MemoryHeld => "called while the caller holds a memory region",
             Self::TimedOut => "timed out waiting for an answer",
+            Self::NotShared => "the adapter has no shared receive queue that can be used safely",
+            Self::SharedDomain => {
+                "memory cannot be exposed to the other side: the connection shares its receives with others"
+            }
             Self::Deregistered => "the memory region is not registered",
             Self::InUse => "the adapter still uses the memory region",
             Self::Unreachable => "the adapter has no route to that address",

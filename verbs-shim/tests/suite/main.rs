@@ -12,6 +12,7 @@ mod hostile;
 mod loopback;
 mod reconnecting;
 mod rpc;
+mod shared_receives;
 mod slow_memory;
 mod support;
 mod version_2;

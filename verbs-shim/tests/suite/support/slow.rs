@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use rpcrdma_verbs::loopback::{Adapter, ConnectionRequest, Domain, Listener, QueuePair, Region};
+use rpcrdma_verbs::loopback::{Adapter, ConnectionRequest, Domain, Listener, QueuePair, Region, SharedReceiveQueue};
 use rpcrdma_verbs::{Access, Armed, Completion, Depths, Error, Local, NotRegistered, Segment, Verbs, Waiter, Work};
 
 /// What takes an adapter long.
@@ -191,6 +191,7 @@ impl Verbs for Slow {
     type Domain = Domain;
     type Region = SlowRegion;
     type QueuePair = SlowPair;
+    type SharedReceiveQueue = SharedReceiveQueue;
     type Listener = Listener;
     type Request = ConnectionRequest;
 
@@ -250,6 +251,27 @@ impl Verbs for Slow {
 
     fn queue_pair(&self, domain: &Domain, depths: Depths) -> Result<SlowPair, Error> {
         Ok(SlowPair { pair: self.adapter.queue_pair(domain, depths)?, gate: Arc::clone(&self.gate) })
+    }
+
+    fn shared_receive_queue(&self, domain: &Domain, depth: usize) -> Result<SharedReceiveQueue, Error> {
+        self.adapter.shared_receive_queue(domain, depth)
+    }
+
+    fn sharing_queue_pair(&self, queue: &SharedReceiveQueue, depths: Depths) -> Result<SlowPair, Error> {
+        Ok(SlowPair { pair: self.adapter.sharing_queue_pair(queue, depths)?, gate: Arc::clone(&self.gate) })
+    }
+
+    fn post_shared_receive(
+        &self,
+        queue: &SharedReceiveQueue,
+        id: u64,
+        local: Local<'_, SlowRegion>,
+    ) -> Result<(), Error> {
+        self.adapter.post_shared_receive(queue, id, inner(&local))
+    }
+
+    fn shared_receives(&self, queue: &SharedReceiveQueue) -> usize {
+        self.adapter.shared_receives(queue)
     }
 
     fn message_size(&self, queue_pair: &SlowPair) -> u32 {

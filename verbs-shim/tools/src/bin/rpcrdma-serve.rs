@@ -80,6 +80,13 @@ struct Arguments {
     /// as far as the hard limit allows
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
+    /// Credits of a client: the calls that it may have in flight
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    credits: u32,
+    /// Let all connections share this many receive buffers, instead of one for each credit: less memory for each idle connection. As
+    /// many calls can come at once; more wait. Callbacks then have to fit inline. Not with iWARP
+    #[arg(long, default_value_t = 0, hide_default_value = true, value_name = "N")]
+    shared_receives: u32,
     /// Busy-poll this long before sleeping: lower latency, but more processor time
     #[arg(long, default_value_t = 20, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     spin: u32,
@@ -96,7 +103,7 @@ struct Arguments {
     /// Put one of these defects into each reply that can have it, and report what the client does: names with commas
     /// between them, or all; see CONFORMANCE.md
     #[arg(long, value_name = "DEFECT,...", value_parser = Misbehaviour::of,
-          conflicts_with_all = ["program", "version", "rpcrdma_version", "connections", "delay", "delay_read", "delay_write", "quiet"])]
+          conflicts_with_all = ["program", "version", "rpcrdma_version", "connections", "credits", "shared_receives", "delay", "delay_read", "delay_write", "quiet"])]
     misbehave: Option<Misbehaviour>,
     /// With --misbehave: a client that does nothing for this long after a bad reply does nothing about it
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = command_line::duration, requires = "misbehave")]
@@ -181,6 +188,7 @@ fn main() -> ExitCode {
     let others = if pairs.is_empty() { USUAL.to_vec() } else { pairs };
     let calls = if arguments.nfs { nfs::CALLS } else { 0 };
     let builder = Settings::server().to_builder().versions(arguments.rpcrdma_version).calls(calls);
+    let builder = builder.served(arguments.credits).shared_receives(arguments.shared_receives);
     let settings = match builder.delay_reads(arguments.delay_read).delay_writes(arguments.delay_write).build() {
         Ok(settings) => settings,
         Err(error) => {
