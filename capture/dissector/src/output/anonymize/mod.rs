@@ -87,8 +87,8 @@ pub struct Anonymizer<W: Write> {
     held: VecDeque<UnreadFrame>,
     /// Octets of them.
     octets: usize,
-    /// The ends of RPC-over-RDMA connections, and the frames that they begin with, if the capture has their set-up. Before that, a
-    /// queue pair may have had another use.
+    /// The ends of RPC-over-RDMA connections, and the frames that they begin with, if the capture has their set-up. What
+    /// came before that and is no message may be of another use of the queue pair.
     ends: HashMap<(Address, u32), u64>,
     /// The addresses of the ends of RPC-over-RDMA connections, and of requests for them that were refused.
     pairs: HashSet<[Address; 2]>,
@@ -410,16 +410,20 @@ impl<W: Write> Anonymizer<W> {
     /// The copy of a frame with an InfiniBand packet. `None` if it belongs to no RPC-over-RDMA connection.
     fn packet(&mut self, held: &UnreadFrame, layout: &PacketLayout) -> Option<Vec<u8>> {
         let (source, destination) = (layout.source, layout.destination);
+        let original = held.data().unwrap_or_default();
+        let known = || self.packets.get(&digest(&self.replacer, layout, original)).map(Vec::as_slice);
+        let data = held.data.as_deref().or_else(known);
         let is_ours = match layout.is_management {
             true => self.pairs.contains(&[source.min(destination), source.max(destination)]),
-            false => self.ends.get(&(destination, layout.queue_pair)).is_some_and(|began| *began <= held.number),
+            false => {
+                let began = self.ends.get(&(destination, layout.queue_pair));
+                began.is_some_and(|began| data.is_some() || *began <= held.number)
+            }
         };
         if !is_ours {
             return None;
         }
-        let original = held.data().unwrap_or_default();
-        let known = || self.packets.get(&digest(&self.replacer, layout, original)).map(Vec::as_slice);
-        let data = held.data.as_deref().or_else(known).unwrap_or_default().to_vec();
+        let data = data.unwrap_or_default().to_vec();
         layout.rewrite(&held.frame(), &data, &mut self.replacer)
     }
 
