@@ -87,8 +87,8 @@ pub struct Anonymizer<W: Write> {
     held: VecDeque<UnreadFrame>,
     /// Octets of them.
     octets: usize,
-    /// The ends of RPC-over-RDMA connections, and the frames that they begin with, if the capture has their set-up. What
-    /// came before that and is no message may be of another use of the queue pair.
+    /// The ends of RPC-over-RDMA connections, and the frames that they begin with, if the capture has their set-up. A
+    /// Send before that which is no message may be of another use of the queue pair.
     ends: HashMap<(Address, u32), u64>,
     /// The addresses of the ends of RPC-over-RDMA connections, and of requests for them that were refused.
     pairs: HashSet<[Address; 2]>,
@@ -417,7 +417,8 @@ impl<W: Write> Anonymizer<W> {
             true => self.pairs.contains(&[source.min(destination), source.max(destination)]),
             false => {
                 let began = self.ends.get(&(destination, layout.queue_pair));
-                began.is_some_and(|began| data.is_some() || *began <= held.number)
+                let is_unread_send = layout.operation == PacketKind::Send && data.is_none();
+                began.is_some_and(|began| !is_unread_send || *began <= held.number)
             }
         };
         if !is_ours {
