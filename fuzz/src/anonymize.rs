@@ -23,8 +23,8 @@ struct Copy {
 /// Takes a capture file, or a script (see `script.rs`) that says what is done to a piece of a real capture.
 ///
 /// The frames are anonymized under two keys. An octet of a copy is zero, or that of the original, or it follows from the key: then
-/// the two copies differ there. If the script only loses, cuts, repeats and moves frames, as many messages and RPCs are found in a
-/// copy as in the original: also in the frames of it that were dropped.
+/// the two copies differ there. If the script only loses, cuts, repeats and moves frames, as many messages that can be
+/// read, and RPCs, are found in a copy as in the original: also in the frames of it that were dropped.
 ///
 /// # Panics
 /// If this does not hold.
@@ -138,12 +138,13 @@ fn is_explained(original: &[u8], (one, other): (&[u8], &[u8])) -> bool {
     })
 }
 
-/// Numbers of the messages and of the RPCs with a reply.
+/// Numbers of the messages that can be read, and of the RPCs with a reply. A Send that cannot be read, or is of an earlier use of the
+/// queue pair, is zeros in the copy, and may look malformed there.
 fn found(records: &[Record]) -> [u64; 2] {
     let mut dissector = Dissector::new(config());
     let mut found = [0; 2];
     let mut count = |event: Event| match event {
-        Event::Message(_) => found[0] += 1,
+        Event::Message(message) => found[0] += u64::from(message.is_malformed().is_none()),
         Event::Transaction(transaction) => found[1] += u64::from(transaction.reply.is_some()),
         _ => {}
     };

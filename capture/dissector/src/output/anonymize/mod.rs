@@ -87,9 +87,8 @@ pub struct Anonymizer<W: Write> {
     held: VecDeque<UnreadFrame>,
     /// Octets of them.
     octets: usize,
-    /// The ends of RPC-over-RDMA connections, and the frames that they begin with, if the capture has their set-up. A
-    /// Send before that which is no message may be of another use of the queue pair.
-    ends: HashMap<(Address, u32), u64>,
+    /// The ends of RPC-over-RDMA connections.
+    ends: HashSet<(Address, u32)>,
     /// The addresses of the ends of RPC-over-RDMA connections, and of requests for them that were refused.
     pairs: HashSet<[Address; 2]>,
     /// Replaced data of recent packets, by digest: the copies of a retransmitted packet stay equal.
@@ -194,7 +193,7 @@ impl<W: Write> Anonymizer<W> {
             replacer: Replacer::new(key),
             held: VecDeque::new(),
             octets: 0,
-            ends: HashMap::new(),
+            ends: HashSet::new(),
             pairs: HashSet::new(),
             packets: HashMap::new(),
             packet_octets: 0,
@@ -244,13 +243,11 @@ impl<W: Write> Anonymizer<W> {
             return;
         }
         let ends = [connection.ends.active, connection.ends.passive];
-        let began = connection.announced.active.map_or(0, |request| request.stamp.frame);
         for end in ends {
             if let Some(queue_pair) = end.queue_pair
                 && self.ends.len() < REMEMBERED
             {
-                let first = self.ends.entry((end.address, queue_pair)).or_insert(began);
-                *first = began.min(*first);
+                self.ends.insert((end.address, queue_pair));
             }
         }
         let [active, passive] = ends.map(|end| end.address);
@@ -410,21 +407,16 @@ impl<W: Write> Anonymizer<W> {
     /// The copy of a frame with an InfiniBand packet. `None` if it belongs to no RPC-over-RDMA connection.
     fn packet(&mut self, held: &UnreadFrame, layout: &PacketLayout) -> Option<Vec<u8>> {
         let (source, destination) = (layout.source, layout.destination);
-        let original = held.data().unwrap_or_default();
-        let known = || self.packets.get(&digest(&self.replacer, layout, original)).map(Vec::as_slice);
-        let data = held.data.as_deref().or_else(known);
         let is_ours = match layout.is_management {
             true => self.pairs.contains(&[source.min(destination), source.max(destination)]),
-            false => {
-                let began = self.ends.get(&(destination, layout.queue_pair));
-                let is_unread_send = layout.operation == PacketKind::Send && data.is_none();
-                began.is_some_and(|began| !is_unread_send || *began <= held.number)
-            }
+            false => self.ends.contains(&(destination, layout.queue_pair)),
         };
         if !is_ours {
             return None;
         }
-        let data = data.unwrap_or_default().to_vec();
+        let original = held.data().unwrap_or_default();
+        let known = || self.packets.get(&digest(&self.replacer, layout, original)).map(Vec::as_slice);
+        let data = held.data.as_deref().or_else(known).unwrap_or_default().to_vec();
         layout.rewrite(&held.frame(), &data, &mut self.replacer)
     }
 
