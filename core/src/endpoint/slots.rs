@@ -98,3 +98,15 @@ impl<T: Default, const N: usize> Slots<T, N> {
         self.count = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_the_generation_above_the_index() {
+        let call = CallId { index: 0x0506, generation: 0x0102_0304 };
+        assert_eq!(call.to_number(), 0x0102_0304_0506);
+        assert_eq!(CallId::from_number(0x0102_0304_0506), call);
+    }
+}

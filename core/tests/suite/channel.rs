@@ -5,7 +5,7 @@ use rpcrdma::endpoint::channel::{Arrival, HostAuthentication, HostAuthentication
 use rpcrdma::endpoint::requester::{self, End, Memory};
 use rpcrdma::endpoint::responder::{self, CallMessage};
 use rpcrdma::endpoint::{Channel, Item, Limits, Requester, Responder, Terms, Version, Versions};
-use rpcrdma::v2::{Family, Properties, ReverseDirection};
+use rpcrdma::v2::{ErrorBodyV2, ErrorCode, Family, Properties, ReverseDirection};
 
 use crate::support::null::{null, octets};
 
@@ -290,6 +290,7 @@ fn the_host_authentication_message_is_handed_on_as_it_is() {
     for version in [A, B] {
         let mut channel = Channel::client(Versions::from(version), OWN);
         assert_eq!(channel.authenticate(&[0; 513]), Err(HostAuthenticationTooLong));
+        assert_eq!(channel.authenticate(&[0; 512]), Ok(()));
         channel.authenticate(b"token").unwrap();
         // The count of properties is 6 now, and this one comes last, padded.
         let mut said = says(&mut channel).unwrap();
@@ -319,8 +320,42 @@ fn the_host_authentication_message_is_handed_on_as_it_is() {
     }
 }
 
-/// The segments of a call of 1044 octets of arguments, 1000 of them in an item, with room for 700, with these properties of
-/// the peer; none if it cannot be made.
+/// The lengths of the segments of a call with an item of this many octets, and with room for these results, if the peer
+/// takes segments of `octets_most` octets, `count_most` in a call. `None` if the call cannot be made.
+fn segments_of_call(
+    version: Version,
+    (octets_most, count_most): (u32, u32),
+    item: u32,
+    results: &[u32],
+) -> Option<Vec<u32>> {
+    let mut channel = client(Versions::from(version));
+    let start: &[u32] = if version == A { &[0, 2, 8 << 16 | 8, 5, 0] } else { &[0, 2, 9, 7] };
+    let message = [start, &[4, 3, 4, octets_most, 4, 4, count_most, 2, 4, 256, 1, 4, 256]].concat();
+    assert_eq!(hears(&mut channel, &message), Arrival::Properties);
+    let mut requester = Requester::<4, 8>::new(channel.terms(true).unwrap().0, 4, 0x1_0000);
+    requester.limit_segments(channel.segment_limits().unwrap());
+    requester.permit(1);
+    let head = octets(&[7, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
+    let items = [Item { position: 44, length: item }];
+    let call = requester::Call {
+        head: &head,
+        length: 44 + item,
+        arguments: &items,
+        results,
+        reply_length: 28,
+        largest_room: 0,
+    };
+    requester.call(&call).ok()?;
+    let mut registered = Vec::new();
+    while let Some(requester::Output::Register { call, region, memory }) = requester.poll(&mut [0; 1024]).unwrap() {
+        let (Memory::Argument(range) | Memory::Result(_, range) | Memory::Reply(range)) = memory;
+        registered.push(range.end - range.start);
+        let memory = Some((0xa0 + u32::from(region), 0x1000));
+        requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
+    }
+    Some(registered)
+}
+
 #[test]
 fn calls_have_no_larger_and_no_more_segments_than_the_peer_takes() {
     for (octets_most, count_most, lengths) in [
@@ -336,35 +371,25 @@ fn calls_have_no_larger_and_no_more_segments_than_the_peer_takes() {
         (0, 16, None),
     ] {
         for version in [A, B] {
-            let mut channel = client(Versions::from(version));
-            let start: &[u32] = if version == A { &[0, 2, 8 << 16 | 8, 5, 0] } else { &[0, 2, 9, 7] };
-            let message = [start, &[4, 3, 4, octets_most, 4, 4, count_most, 2, 4, 256, 1, 4, 256]].concat();
-            assert_eq!(hears(&mut channel, &message), Arrival::Properties);
-            let mut requester = Requester::<4, 8>::new(channel.terms(true).unwrap().0, 4, 0x1_0000);
-            requester.limit_segments(channel.segment_limits().unwrap());
-            requester.permit(1);
-            let head = octets(&[7, 0, 2, 400_100, 1, 0, 0, 0, 0, 0]);
-            let items = [Item { position: 44, length: 1000 }];
-            let asked = requester::Call {
-                head: &head,
-                length: 1044,
-                arguments: &items,
-                results: &[700],
-                reply_length: 28,
-                largest_room: 0,
-            };
-            let made = requester.call(&asked);
-            let mut registered = Vec::new();
-            while let Some(requester::Output::Register { call, region, memory }) =
-                requester.poll(&mut [0; 1024]).unwrap()
-            {
-                let (Memory::Argument(range) | Memory::Result(_, range) | Memory::Reply(range)) = memory;
-                registered.push(range.len());
-                let memory = Some((0xa0 + u32::from(region), 0x1000));
-                requester.handle(requester::Input::Registered { call, region, memory }).unwrap();
-            }
-            let name = format!("{octets_most} {count_most}, version {version}");
-            assert_eq!(made.is_ok().then_some(&registered[..]), lengths, "{name}");
+            let made = segments_of_call(version, (octets_most, count_most), 1000, &[700]);
+            assert_eq!(made.as_deref(), lengths, "{octets_most} {count_most}, version {version}");
+        }
+    }
+}
+
+/// Calls and Replies that are short enough to be sent whole: results in chunks are the caller's wish.
+#[test]
+fn results_travel_in_the_send_if_the_peer_takes_too_few_segments() {
+    for (limits, results, lengths) in [
+        ((4, 16), &[8][..], &[4, 4][..]),
+        // No segment can have fewer than four octets.
+        ((3, 16), &[8], &[]),
+        ((1_048_576, 2), &[100, 8], &[100, 8]),
+        ((1_048_576, 1), &[100, 8], &[]),
+    ] {
+        for version in [A, B] {
+            let made = segments_of_call(version, limits, 4, results);
+            assert_eq!(made.as_deref(), Some(lengths), "{limits:?}, version {version}");
         }
     }
 }
@@ -423,6 +448,68 @@ fn no_more_errors_are_kept_than_there_is_room_for() {
     }
     let answered: Vec<u32> = std::iter::from_fn(|| says(&mut channel)).map(|said| said[0]).collect();
     assert_eq!(answered, [3, 4, 5, 6]);
+}
+
+#[test]
+fn properties_and_errors_wait_for_credits() {
+    let mut server = Channel::server(Versions::TWO_A, OWN);
+    assert_eq!(hears(&mut server, &properties(A, 8 << 16)), Arrival::Properties);
+    let grant = vec![0, 2, 8 << 16 | 4, 1, 0, 0, 0, 0, 0];
+    assert_eq!(says(&mut server), Some(grant), "only a grant needs no credit");
+    assert_eq!(says(&mut server), None);
+
+    let mut server = Channel::server(Versions::TWO_B, OWN);
+    assert_eq!(hears(&mut server, &properties(B, 0)), Arrival::Properties);
+    assert_eq!(says(&mut server), Some(vec![0, 2, 9, 5]), "a grant");
+    assert_eq!(says(&mut server), None);
+    assert_eq!(hears(&mut server, &[0, 2, 2, 5]), Arrival::Nothing);
+    assert_eq!(says(&mut server).map(|said| said[3]), Some(7), "its properties");
+    // The credits of a message with an unknown header type do not count.
+    assert_eq!(hears(&mut server, &[9, 2, 30, 14]), Arrival::Nothing);
+    assert_eq!(says(&mut server), None);
+    assert_eq!(hears(&mut server, &[0, 2, 3, 5]), Arrival::Nothing);
+    assert_eq!(says(&mut server).map(|said| (said[0], said[3])), Some((9, 4)), "the error");
+}
+
+/// While a Call of several Sends is half sent, its next part grants what a grant would.
+#[test]
+fn a_grant_waits_for_the_next_part_of_a_message_unless_that_has_no_credit() {
+    for (credit, said) in [(30, None), (2, Some(12 + 1))] {
+        let mut channel = agreed(B);
+        channel.send(ROOM, &mut octets(&[7, 2, 0, 9, 100]));
+        for _ in 0..4 {
+            assert_eq!(says(&mut channel), None, "{credit}");
+            assert_eq!(hears(&mut channel, &[9, 2, credit, 13, 0, 9, 1]), Arrival::Reply, "{credit}");
+        }
+        // Five messages were received, and eight more fit.
+        assert_eq!(says(&mut channel), said.map(|granted| vec![0, 2, granted, 5]), "{credit}");
+    }
+}
+
+/// The parts of a message after one that cannot be read are dropped without a word, since that one was answered.
+#[test]
+fn a_message_is_answered_once_for_all_parts_that_cannot_be_read() {
+    let mut channel = agreed(A);
+    assert_eq!(hears(&mut channel, &[9, 2, 1, 0, 2, 0, 0, 0, 0]), Arrival::Call);
+    let unreadable = [9, 2, 1, 0, 2, 0, 1];
+    assert_eq!(hears(&mut channel, &unreadable), Arrival::BrokenCall(9, ErrorBodyV2::Void(ErrorCode::BAD_XDR)));
+    assert_eq!(hears(&mut channel, &unreadable), Arrival::Nothing);
+    assert_eq!(says(&mut channel).map(|said| said[3]), Some(1), "a grant after half of the credits, and no error");
+    assert_eq!(says(&mut channel), None);
+}
+
+#[test]
+fn a_channel_is_silent_once_version_1_is_agreed_and_errors_are_sent() {
+    assert!(Channel::client(Versions::ONE, OWN).is_silent());
+    assert!(!agreed(B).is_silent());
+    let mut server = Channel::server(ANY, OWN);
+    assert!(!server.is_silent(), "nothing is agreed");
+    assert_eq!(hears(&mut server, &[7, 3, 8, 10, 0, 0, 0, 0]), Arrival::Nothing);
+    let null = [7, 1, 32, 0, 0, 0, 0, 7, 0, 2, 400_100, 1, 0, 0, 0, 0, 0];
+    assert_eq!(hears(&mut server, &null), Arrival::Version1);
+    assert!(!server.is_silent(), "the refusal of version 3 has not been sent");
+    assert_eq!(says(&mut server), Some(vec![7, 3, 1, 4, 1, 1, 2]));
+    assert!(server.is_silent());
 }
 
 #[test]

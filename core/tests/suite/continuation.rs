@@ -203,6 +203,22 @@ fn a_call_is_sent_in_parts_and_put_together() {
     }
 }
 
+/// A Reply of 40 words fits in no Send.
+#[test]
+fn a_reply_of_the_greatest_length_that_is_continued_needs_no_reply_chunk() {
+    for version in [A, B] {
+        for (most, expected) in [(160, 0), (159, 1)] {
+            let mut requester = Caller::new(terms(version), 4, 0x1_0000);
+            requester.continue_messages(most);
+            requester.permit(100);
+            make(&mut requester, &call_of(0), 40);
+            let (sends, others) = asked(&mut requester, &call_of(0));
+            let registered = others.iter().filter(|other| other.starts_with("Register")).count();
+            assert_eq!((registered, sends.len()), (expected, 1 - expected), "{most}, version {version}");
+        }
+    }
+}
+
 #[test]
 fn a_reply_that_fits_nowhere_is_sent_in_parts_and_put_together() {
     for version in [A, B] {

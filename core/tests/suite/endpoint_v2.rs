@@ -409,6 +409,11 @@ fn a_responder_says_how_many_chunks_and_segments_it_takes() {
             assert_eq!((moved.as_str(), words(&sent), invalidates), ("", expected, None), "{name}, version {version}");
         }
     }
+    // The chunk at Position Zero is none of the Read chunks that are counted.
+    let lists = [&[0][..], &read(0), &read(36), &[0, 0, 0]].concat();
+    let send = octets(&[&[7, 2, 3, 1, 0][..], &lists].concat());
+    let (_, sent, _) = serve_within(Limits::new().with_chunks(1, 1).with_segments(1), A, &send, (24, &[]));
+    assert_eq!(words(&sent), [7, 2, 0, 4, 1, 8, 1]);
 }
 
 /// Each Reply that has no room: the Write list and the Reply chunk of the Call, the length of the Reply and its results,

@@ -43,7 +43,7 @@ pub(super) struct MessageCredits {
 pub(super) enum CountedMessage {
     /// It grants credits, and does nothing else.
     Grant,
-    /// A part of a continued message that is not the last.
+    /// In family A: a part of a continued message that is not the last.
     Middle,
     Other,
 }
@@ -53,7 +53,6 @@ impl CountedMessage {
         match header {
             _ if header.is_grant() => Self::Grant,
             HeaderV2::A(header) if header.flags.contains(HeaderFlags::MORE) => Self::Middle,
-            HeaderV2::B(header) if header.remaining().is_some() => Self::Middle,
             _ => Self::Other,
         }
     }
@@ -137,7 +136,7 @@ impl MessageCredits {
     /// one the peer had. A grant never uses this end's last credit: a peer with a single Receive would return it by a
     /// grant of its own, and so on for ever.
     pub(super) fn is_grant_due(&self, room: u32) -> bool {
-        let is_half = self.unreported > 0 && self.unreported.saturating_mul(2) >= room;
+        let is_half = self.unreported.saturating_mul(2) >= room;
         let is_out = self.granted.wrapping_sub(self.received).cast_signed() <= 0;
         let is_full =
             self.most_of_peer > 0 && self.ahead() > 1 && i64::from(self.ahead()) >= i64::from(self.most_of_peer);
@@ -228,6 +227,7 @@ mod tests {
     fn a_client_begins_with_one_message_and_goes_on_when_it_is_granted_more() {
         for (family, mut client, mut server) in both() {
             assert_eq!(client.available(8), 1, "{family:?}");
+            assert_eq!(server.available(8), if family == Family::A { 0 } else { 1 }, "{family:?}");
             let first = client.send(8);
             assert_eq!(first, if family == Family::A { Credit::new(4, 8) } else { Credit(8) }, "{family:?}");
             assert_eq!(client.available(8), 0, "{family:?}");
@@ -286,6 +286,19 @@ mod tests {
         server.receive(client.grant(40), CountedMessage::Grant).unwrap();
         assert_eq!(server.available(8), 1);
         assert!(!client.is_grant_due(40));
+    }
+
+    #[test]
+    fn a_peer_of_family_a_that_may_have_one_message_outstanding_is_sent_no_grant() {
+        let end = MessageCredits {
+            permitted: 1,
+            received: 4,
+            granted: 8,
+            unreported: 1,
+            ..MessageCredits::client(Family::A)
+        };
+        assert!(!MessageCredits { most_of_peer: 1, ..end }.is_grant_due(40), "this would use the last credit");
+        assert!(MessageCredits { most_of_peer: 2, permitted: 2, ..end }.is_grant_due(40));
     }
 
     /// It believed that the server had granted all it could, because that had few Receives then, and sent it a grant.
