@@ -109,6 +109,7 @@ impl<'a> Ranges<'a> {
                 }
                 None => return None,
             };
+            // `next` passes over empty ranges too, and takes longer for it.
             if from < to {
                 return Some(from..to);
             }

@@ -395,6 +395,54 @@ fn last(version: Version, xid: u32, reads: &[u32], words: &[u32]) -> Vec<u32> {
     [&[xid], start, reads, &[0, 0, 0], words].concat()
 }
 
+/// Two words less are collected than in the next test.
+#[test]
+fn a_call_of_the_greatest_length_is_collected() {
+    for version in [A, B] {
+        let mut end = Answering::new(version, Limits::new().with_octets(80));
+        let call = call_of(10);
+        assert_eq!(end.hear(&middle(version, 7, &call[..10], 10)), (Arrival::Call, vec![]));
+        assert_eq!(end.hear(&last(version, 7, &[], &call[10..])), (Arrival::CallPart, vec![]));
+        assert_eq!(end.responder.owed_replies(), 1, "{version}");
+    }
+}
+
+/// The channel of a connection passes no such Send on; a driver may have none.
+#[test]
+fn a_responder_keeps_calls_apart_and_answers_no_reply_without_a_channel() {
+    for version in [A, B] {
+        let mut responder = Server::new(terms(version), Limits::new());
+        responder.permit(100);
+        let mut hear = |send: &[u32]| {
+            responder.handle(responder::Input::Received { receive: 5, octets: &octets(send) }).unwrap();
+            let (sends, others, _) = answered(&mut responder, &[]);
+            (sends, others)
+        };
+        let call = call_of(2);
+        let placed = |at: u32| format!("place 5 {}+20 at {at}", if version == A { 36 } else { 20 });
+        let release = || String::from("release 5");
+        assert_eq!(hear(&middle(version, 7, &call[..5], 7)), (vec![], vec![placed(0), release()]), "{version}");
+        // RDMA2_ERR_INVAL_CONT for Call 7, of which nothing else comes.
+        let error = if version == A { vec![7, 2, 0, 4, 1, 5] } else { vec![7, 2, 0, 4, 5] };
+        let other = [&[8][..], &call[1..5]].concat();
+        assert_eq!(hear(&middle(version, 8, &other, 7)), (vec![error], vec![placed(0), release()]), "{version}");
+        let another_version: &[u32] = if version == A { &[8, 1, 1, 4, 1, 2] } else { &[8, 1, 1, 4, 2] };
+        assert_eq!(hear(another_version), (vec![], vec![release()]), "an error: {version}");
+        let (_, others) = hear(&last(version, 8, &[], &call[5..]));
+        assert_eq!(others.last().unwrap(), "Assembled { length: 48 }", "{version}: {others:?}");
+    }
+    let mut responder = Server::new(terms(A), Limits::new());
+    responder.permit(100);
+    for (name, send) in [
+        ("a grant", [0, 2, 0x40_0001, 1, 0, 0, 0, 0, 0].to_vec()),
+        ("a Reply", [&[7, 2, 0x40_0001, 0, 1, 0, 0, 0, 0][..], &call_of(0)].concat()),
+    ] {
+        responder.handle(responder::Input::Received { receive: 5, octets: &octets(&send) }).unwrap();
+        let (sends, others, delivered) = answered(&mut responder, &[]);
+        assert_eq!((sends, others, delivered), (vec![], vec![String::from("release 5")], None), "{name}");
+    }
+}
+
 #[test]
 fn a_call_that_is_too_large_is_answered_and_the_rest_discarded() {
     for version in [A, B] {
@@ -491,6 +539,77 @@ fn what_is_wrong_with_the_parts_of_a_call_is_answered_with_its_code() {
 const INVAL_CONT: ErrorBodyV2 = ErrorBodyV2::Void(ErrorCode::INVAL_CONT);
 
 /// The Responder could not tell where the next message begins.
+/// A Call with a Reply chunk, and what ends it if a Reply in that chunk comes: after half of the Call, and after a part of another
+/// Reply. A Responder may continue any Reply.
+#[test]
+fn a_reply_in_the_reply_chunk_answers_the_whole_call_and_nothing_else() {
+    for version in [A, B] {
+        for (credits, reply_begins, end) in
+            [(100, false, Some(End::LongReply(24))), (100, true, Some(End::BadReply)), (1, false, None)]
+        {
+            let message = call_of(20);
+            let mut requester = Caller::new(terms(version), 4, 0x1_0000);
+            requester.continue_messages(120);
+            requester.permit(credits);
+            let call = make(&mut requester, &message, 40);
+            assert_eq!(asked(&mut requester, &message).1.len(), 1, "it has a Reply chunk");
+            let memory = Some((0xa0, 0x1000));
+            requester.handle(requester::Input::Registered { call, region: 0, memory }).unwrap();
+            assert_eq!(asked(&mut requester, &message).0.len() > 1, credits > 1, "it has several Sends");
+            if reply_begins {
+                hear(&mut requester, 9, &sends_of_reply(version)[0]);
+                asked(&mut requester, &[]);
+            }
+            let start: &[u32] = if version == A { &[7, 2, 1, 1, 1, 0, 0, 0] } else { &[7, 2, 9, 11, 0] };
+            hear(&mut requester, 8, &[start, &[1, 1, 0xa0, 24, 0, 0x1000]].concat());
+            let (_, mut others) = asked(&mut requester, &[]);
+            if others.iter().any(|other| other.starts_with("Invalidate")) {
+                requester.handle(requester::Input::Invalidated { call, region: 0 }).unwrap();
+                others.extend(asked(&mut requester, &[]).1);
+            }
+            let done = others.into_iter().filter(|other| !other.contains("e ") && !other.starts_with("Inv"));
+            let expected: Vec<_> = end.iter().map(|end| format!("{end:?}")).collect();
+            assert_eq!(done.collect::<Vec<_>>(), expected, "{version} {credits} {reply_begins}");
+        }
+    }
+}
+
+/// Both would have the Call made again, if it were not cancelled.
+#[test]
+fn a_cancelled_call_ends_with_an_error_too() {
+    for version in [A, B] {
+        let (mut requester, call) = calling(version, &call_of(0), 6);
+        asked(&mut requester, &call_of(0));
+        requester.cancel(call).unwrap();
+        hear(&mut requester, 8, if version == A { &[7, 2, 1, 4, 1, 8, 1] } else { &[7, 2, 9, 4, 8, 1] });
+        assert_eq!(asked(&mut requester, &[]).1, ["release 8", "Cancelled"], "{version}");
+    }
+}
+
+/// There is room for 4 GiB, rounded down to a multiple of four.
+#[test]
+fn a_continued_reply_may_have_any_length() {
+    for version in [A, B] {
+        let mut requester = Caller::new(terms(version), 4, 0x1_0000);
+        requester.continue_messages(u32::MAX);
+        requester.permit(1);
+        let head = octets(&call_of(0));
+        let call = requester::Call {
+            head: &head,
+            length: 40,
+            arguments: &[],
+            results: &[],
+            reply_length: u32::MAX,
+            largest_room: 0,
+        };
+        requester.call(&call).unwrap();
+        asked(&mut requester, &call_of(0));
+        hear(&mut requester, 9, &sends_of_reply(version)[0]);
+        let (_, others) = asked(&mut requester, &[]);
+        assert!(others[0].starts_with("place 9 "), "{version}: {others:?}");
+    }
+}
+
 #[test]
 fn a_call_is_sent_to_its_end_whatever_becomes_of_it() {
     let system = End::ErrorV2(ErrorBodyV2::Void(ErrorCode::SYSTEM));

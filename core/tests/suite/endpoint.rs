@@ -505,6 +505,34 @@ fn a_read_chunk_beyond_the_payload_stream_is_answered_with_garbage_args() {
     }
 }
 
+/// The header is kept until the reply: 28 octets, and 24 for each segment.
+#[test]
+fn a_header_that_is_longer_than_the_responder_keeps_is_err_chunk() {
+    type Small = Responder<4, 76, 4>;
+    let read = |at: u32| [1, at, 5, 4, 0, 0];
+    let ask = |reads: &[[u32; 6]]| {
+        let mut responder = Small::new(Terms::default(), Limits::new().with_chunks(4, 1));
+        let message = [&[7, 1, 1, 0], reads.as_flattened(), &[0, 0, 0]].concat();
+        let octets: Vec<u8> =
+            message.iter().flat_map(|word| word.to_be_bytes()).chain(null().iter().copied()).collect();
+        responder.handle(responder::Input::Received { receive: 5, octets: &octets }).unwrap();
+        let mut buffer = [0xa5; 128];
+        let mut answer = None;
+        while let Some(output) = responder.poll(&mut buffer).unwrap() {
+            if let responder::Output::Send { header, .. } = output {
+                answer = Some(words(&buffer[..header]));
+            }
+        }
+        answer
+    };
+    let err_chunk = Some(String::from("7 1 4 4 2"));
+    assert_eq!(ask(&[read(40), read(44)]), None, "it is pulled");
+    assert_eq!(ask(&[read(40), read(44), read(48)]), err_chunk);
+    // Beyond the Payload stream: GARBAGE_ARGS, if the header can be kept.
+    assert_eq!(ask(&[read(40), read(100)]), Some(String::from("7 1 4 0 0 0 0 7 1 0 0 0 4")));
+    assert_eq!(ask(&[read(40), read(44), read(100)]), err_chunk);
+}
+
 /// RFC 8166 demands no order.
 #[test]
 fn read_chunks_come_in_any_order() {
@@ -864,6 +892,24 @@ fn a_call_is_answered_with_err_chunk_only_after_all_of_its_rdma_reads() {
             assert_eq!(again.len(), if reads == 3 { 4 } else { 5 }, "{again:?}");
         }
     }
+}
+
+#[test]
+fn a_read_that_is_complete_is_neither_postponed_nor_not_posted() {
+    use responder::{Input, Output};
+    let mut pair = Pair::new();
+    pair.responder.limit_reads(1);
+    pair.responder.limit_transfers(1000);
+    pair.call(&plain(null(), 2000, 24));
+    pair.registered(0, 0x51);
+    assert_eq!(pair.received_by_responder(), ["release 5", "read 51 3e8 1000 at 0"]);
+    let call = pair.answer.unwrap();
+    pair.responder.handle(Input::Completed { call }).unwrap();
+    for input in [Input::Postponed { call }, Input::NotPosted { call }] {
+        assert_eq!(pair.responder.handle(input), Err(InputError::Unexpected));
+    }
+    let Ok(Some(Output::Read { source, at, .. })) = pair.responder.poll(&mut []) else { panic!("a Read") };
+    assert_eq!((source.length, at), (1000, 1000));
 }
 
 #[test]
@@ -1266,6 +1312,18 @@ fn rfc_5666_section_3_5_a_long_reply_is_pulled_and_done_is_said() {
     pair.call(&plain(null(), 40, 3000));
     pair.received_by_responder();
     assert_eq!(pair.reply(24, &[]), ["release 5", "send 7 1 4 0 0 0 0 + [0..24]"]);
+}
+
+/// The Send of the Call may complete after the reply has come.
+#[test]
+fn done_is_said_only_after_the_call_is_sent() {
+    let mut pair = read_read(&plain(null(), 40, 3000));
+    pair.received_by_responder();
+    pair.reply(2000, &[]);
+    pair.provided(0x61);
+    assert_eq!(pair.received_by_requester(None), ["release 9", "read 61 7d0 9000 at 0"]);
+    assert!(pair.pulled().is_empty());
+    assert_eq!(pair.sent(), ["send 7 1 20 3 + []"]);
 }
 
 #[test]

@@ -453,7 +453,9 @@ fn a_call_chunk_is_where_family_b_wants_it() {
     for (name, call, reads, answer) in [
         ("no Call chunk", vec![], vec![], Some(2)),
         ("a Call chunk not at Position Zero", read(4), vec![], Some(2)),
+        ("another chunk beside the Call chunk", [read(0), read(4)].concat(), vec![], Some(2)),
         ("Position Zero in the Read list", read(0), read(0), Some(2)),
+        ("Position Zero in the Read list alone", vec![], read(0), Some(2)),
         ("as it should be", read(0), vec![], None),
     ] {
         let send = octets(&[&[7, 2, 3, 8, 0][..], &call, &[0], &reads, &[0, 0, 0]].concat());

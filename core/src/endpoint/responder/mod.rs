@@ -153,8 +153,8 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// now. To be called before each [`poll`](Self::poll).
     pub fn permit(&mut self, messages: u32) {
         self.permitted = messages;
+        // Without a message to send they would only come back.
         while messages > 0
-            && self.continuing.is_none()
             && let Some(call) = self.unsent.pop()
         {
             self.ready.push(call);

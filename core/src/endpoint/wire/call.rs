@@ -243,9 +243,8 @@ impl<'a> CallLists<'a> {
             (Family::A, _) => true,
             (Family::B, form) => {
                 let has_call = form == CallForm::Long;
-                self.call.is_empty() != has_call
-                    && self.call.iter().all(|read| read.position == 0)
-                    && self.chunks.reads.iter().all(|read| read.position > 0)
+                // Position Zero in the Read list as well is found when the Call is assembled.
+                self.call.is_empty() != has_call && self.call.iter().all(|read| read.position == 0)
             }
         };
         ascend && aligned && placed

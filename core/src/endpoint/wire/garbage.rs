@@ -35,3 +35,22 @@ impl<'a> GarbageReply<'a> {
         Ok(needed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::endpoint::Version;
+    use crate::lists::Chunks;
+
+    /// Four words and three empty lists, and a reply of six words.
+    #[test]
+    fn a_buffer_that_is_too_small_is_told_what_is_missing() {
+        let reply = GarbageReply::new(AnyReplyHeader::new(Version::One, 7, 1, &Chunks::default()), 7);
+        let mut buffer = [0xa5; 52];
+        for length in 0..52 {
+            let error = EncodeError { needed: 52, missing: 52 - length };
+            assert_eq!(reply.encode(&mut buffer[..length]), Err(error));
+        }
+        assert_eq!(reply.encode(&mut buffer), Ok(52));
+    }
+}
