@@ -60,3 +60,17 @@ impl fmt::Display for Version {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn each_version_has_its_name_on_command_lines() {
+        assert_eq!(Version::One.to_string(), "1");
+        #[cfg(feature = "version-2")]
+        assert_eq!([Family::A, Family::B].map(|family| Version::Two(family).to_string()), ["2a", "2b"]);
+    }
+}

@@ -428,6 +428,7 @@ fn a_responder_keeps_calls_apart_and_answers_no_reply_without_a_channel() {
         assert_eq!(hear(&middle(version, 8, &other, 7)), (vec![error], vec![placed(0), release()]), "{version}");
         let another_version: &[u32] = if version == A { &[8, 1, 1, 4, 1, 2] } else { &[8, 1, 1, 4, 2] };
         assert_eq!(hear(another_version), (vec![], vec![release()]), "an error: {version}");
+        assert_eq!(hear(&middle(version, 8, &[], 7)), (vec![], vec![release()]), "a part of no octets: {version}");
         let (_, others) = hear(&last(version, 8, &[], &call[5..]));
         assert_eq!(others.last().unwrap(), "Assembled { length: 48 }", "{version}: {others:?}");
     }
@@ -567,6 +568,9 @@ fn a_reply_in_the_reply_chunk_answers_the_whole_call_and_nothing_else() {
                 requester.handle(requester::Input::Invalidated { call, region: 0 }).unwrap();
                 others.extend(asked(&mut requester, &[]).1);
             }
+            // The rest of the Call.
+            requester.permit(100);
+            others.extend(asked(&mut requester, &message).1);
             let done = others.into_iter().filter(|other| !other.contains("e ") && !other.starts_with("Inv"));
             let expected: Vec<_> = end.iter().map(|end| format!("{end:?}")).collect();
             assert_eq!(done.collect::<Vec<_>>(), expected, "{version} {credits} {reply_begins}");
@@ -584,6 +588,17 @@ fn a_cancelled_call_ends_with_an_error_too() {
         hear(&mut requester, 8, if version == A { &[7, 2, 1, 4, 1, 8, 1] } else { &[7, 2, 9, 4, 8, 1] });
         assert_eq!(asked(&mut requester, &[]).1, ["release 8", "Cancelled"], "{version}");
     }
+}
+
+/// Family B has no Read list in a Reply.
+#[test]
+fn a_continued_reply_has_no_read_chunk() {
+    let (mut requester, _) = calling(A, &call_of(0), 40);
+    asked(&mut requester, &call_of(0));
+    hear(&mut requester, 9, &sends_of_reply(A)[0]);
+    asked(&mut requester, &[]);
+    hear(&mut requester, 8, &[7, 2, 1, 0, 1, 0, 1, 40, 0xa0, 4, 0, 0x1000, 0, 0, 0, 100]);
+    assert_eq!(asked(&mut requester, &[]).1.last(), Some(&format!("{:?}", End::BadReply)));
 }
 
 /// There is room for 4 GiB, rounded down to a multiple of four.

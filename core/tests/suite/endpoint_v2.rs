@@ -409,6 +409,11 @@ fn a_responder_says_how_many_chunks_and_segments_it_takes() {
             assert_eq!((moved.as_str(), words(&sent), invalidates), ("", expected, None), "{name}, version {version}");
         }
     }
+    // As many segments as it takes.
+    let lists = [&[0][..], &read(40), &[0], &write(1), &[0, 0]].concat();
+    let send = [octets(&[&[7, 2, 3, 0, 0][..], &lists].concat()), call_head()].concat();
+    let (moved, _, _) = serve_within(Limits::new().with_chunks(1, 1).with_segments(2), A, &send, (24, &[]));
+    assert!(!moved.is_empty(), "it is pulled");
     // The chunk at Position Zero is none of the Read chunks that are counted.
     let lists = [&[0][..], &read(0), &read(36), &[0, 0, 0]].concat();
     let send = octets(&[&[7, 2, 3, 1, 0][..], &lists].concat());
