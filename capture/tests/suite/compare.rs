@@ -286,8 +286,34 @@ fn calls_that_still_wait_are_not_unanswered() {
         (&faults["unanswered"], &faults["answer_known"], &faults["waiting"]),
         (&json!(0), &json!(40), &json!(30))
     );
+    assert_eq!(lines[0]["after"]["faults"]["waiting"], 30, "of all operations");
     assert!(text.contains("still waiting when the capture ended 0 → 30"), "{text}");
     assert_eq!(status, Some(0));
+}
+
+/// The capture lacks the replies to the third and the fifth call. Nothing shows which of two calls of one XID is owed a reply, and
+/// neither has one.
+#[test]
+fn a_reply_that_the_capture_lacks_is_not_one_that_never_came() {
+    let whole = Trace::reads(&usual(40, 0));
+    let first = whole.len() - 40 * 4;
+    // Each call has its acknowledgement after it, then its reply.
+    let lacks = [2, 4].map(|call| first + 4 * call + 2);
+    let kept = whole.iter().enumerate().filter(|(index, _)| !lacks.contains(index));
+    let cut: Vec<Record> = kept.map(|(_, record)| record.clone()).collect();
+    let mut trace = Trace::new();
+    for _ in 0..2 {
+        trace.send(Client, &message(MSG, 9, &Lists::default(), &read3(9, 64)));
+    }
+    trace.now += 5_000_000_000;
+    trace.send(Client, &message(MSG, 10, &Lists::default(), &null(10)));
+    trace.send(Server, &message(MSG, 10, &Lists::default(), &reply(10, &[])));
+    let [cut, twice] =
+        [("cut-replies", cut), ("twice-called", trace.records)].map(|(name, records)| Scratch::new(name, &records));
+    let (lines, _, _) = compare(&[cut.path(), twice.path()]);
+    let read = operation(&lines, "NFSv3 READ");
+    let answers = |side: &str| ["unanswered", "answer_known"].map(|name| read[side]["faults"][name].as_u64().unwrap());
+    assert_eq!((answers("before"), answers("after")), ([0, 38], [2, 2]), "{read}");
 }
 
 #[test]
@@ -367,7 +393,31 @@ fn a_latency_that_is_not_known_is_not_measured() {
     let read = operation(&lines, "NFSv3 READ");
     let unknown = ["before", "after"].map(|side| read[side]["faults"]["latency_unknown"].clone());
     assert_eq!(unknown, [json!(0), json!(3)], "{read}");
+    assert_eq!(lines[0]["after"]["faults"]["latency_unknown"], 3, "of all operations");
     assert!(text.contains("latency not known 0 → 3"), "{text}");
+}
+
+/// Of all ways to choose 7 of 85 RPCs, so few have all 7 among the first 25: C(25, 7) of C(85, 7), which is 0.0001.
+#[test]
+fn the_text_has_totals_and_milliseconds_and_colours_for_what_is_better() {
+    let [errors, nfs3] = ["errors", "nfs3"].map(transcode::path);
+    let paths = [errors.to_str().unwrap(), nfs3.to_str().unwrap()];
+    let (_, text, _) = compare(&["--color", "always", paths[0], paths[1]]);
+    for line in [
+        "\x1b[1mcalls without a reply\x1b[0m                  7 of 25 →          0 of 60\x1b[2m  p ≤ 0.001\x1b[0m\x1b[32m  better\x1b[0m\n",
+        "\x1b[1mRPCs that failed\x1b[0m                      13 of 18 →          4 of 60\n",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    let (lines, text, _) = compare(&paths);
+    for name in ["NFSv3 READ", "NFSv3 NULL"] {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        for percentile in ["p50_ns", "p99_ns"] {
+            let microseconds = (operation(&lines, name)["after"][percentile].as_u64().unwrap() + 500) / 1000;
+            let shown = format!("→ {:>9}", format!("{}.{:03}", microseconds / 1000, microseconds % 1000));
+            assert!(line.contains(&shown), "{line} {shown}");
+        }
+    }
 }
 
 #[test]
@@ -432,5 +482,7 @@ fn a_rule_that_is_broken_is_a_regression_though_nothing_else_changed() {
     assert!(text.contains("xid-mismatch (error): 0 before, "), "{text}");
     assert!(!text.contains("worse") && !text.contains("slower"), "{text}");
     assert_eq!((status, &lines[0]["after"]["faults"]["failed"]), (Some(1), &json!(0)), "{text}");
+    // Four calls and four replies, each with its acknowledgement.
+    assert_eq!(["before", "after"].map(|side| lines[0][side]["packets"].as_u64()), [Some(16); 2]);
     assert_eq!(compare(&[broken.path(), kept.path()]).2, Some(0));
 }

@@ -171,3 +171,68 @@ fn request(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rpcrdma::rules;
+    use rpcrdma::v2::ErrorCode;
+
+    use super::*;
+
+    const XDR: Option<ReactionV2> = Some(ReactionV2::Answer(ErrorCode::BAD_XDR));
+    const TYPE: Option<ReactionV2> = Some(ReactionV2::Answer(ErrorCode::INVAL_HTYPE));
+
+    /// The answer that is due by these findings, as a text: by the rule that is named.
+    fn due(findings: &[(&'static str, Severity, Option<ReactionV2>)]) -> String {
+        let due = findings.iter().fold(Due::Usual, |due, (slug, severity, reaction)| {
+            let (rule, severity) = (rules::find(slug).unwrap(), *severity);
+            due.and(&Finding { rule, severity, offset: 0, message: format_args!("") }, *reaction)
+        });
+        match due {
+            Due::Usual => "usual".into(),
+            Due::Reaction(rule, reaction) => format!("{} {reaction:?}", rule.slug),
+            Due::Open(rule) => format!("{} open", rule.slug),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_due_if_the_broken_rules_agree_on_it() {
+        use Severity::{Error, Warning};
+        let bad_xdr = format!("list-flag {:?}", XDR.unwrap());
+        for (findings, expected) in [
+            (&[][..], "usual"),
+            (&[("list-flag", Error, None)], "usual"),
+            (&[("list-flag", Error, XDR)], bad_xdr.as_str()),
+            (&[("list-flag", Warning, XDR)], "list-flag open"),
+            (&[("list-flag", Error, XDR), ("list-truncated", Error, XDR)], &bad_xdr),
+            (&[("list-flag", Error, XDR), ("list-truncated", Error, None)], &bad_xdr),
+            (&[("list-flag", Error, XDR), ("proc-unknown", Error, TYPE)], "proc-unknown open"),
+            (&[("list-flag", Warning, XDR), ("proc-unknown", Error, TYPE)], "list-flag open"),
+            // It is not known whether the message is a request.
+            (&[("v2-direction", Error, None)], "v2-direction open"),
+            (&[("list-flag", Error, XDR), ("v2-response-flag", Error, XDR)], "v2-response-flag open"),
+        ] {
+            assert_eq!(due(findings), expected, "{findings:?}");
+        }
+    }
+
+    /// Headers that end early.
+    #[test]
+    fn an_error_or_a_reply_that_cannot_be_read_seems_to_answer() {
+        for (family, words, expected) in [
+            (Family::A, &[9, 2, 1, 0, 0, 0, 1][..], false),
+            (Family::A, &[9, 2, 1, 0, 1, 0, 1], true),
+            (Family::A, &[9, 2, 1, 0], false),
+            (Family::A, &[9, 2, 1, 4, 0], true),
+            (Family::B, &[9, 2, 10, 10, 0, 1], false),
+            (Family::B, &[9, 2, 10, 11], true),
+            (Family::B, &[9, 2, 10, 13, 1], true),
+            (Family::B, &[9, 2, 10, 14], false),
+            (Family::B, &[9, 2, 10, 4], true),
+            (Family::B, &[9, 2, 10], false),
+        ] {
+            let octets: Vec<u8> = words.iter().flat_map(|word: &u32| word.to_be_bytes()).collect();
+            assert_eq!(seems_to_answer(&SentV2::new(family, &octets), family), expected, "{family:?} {words:?}");
+        }
+    }
+}

@@ -23,11 +23,11 @@ impl FaultCount {
         self.is_last_faulty = is_faulty;
     }
 
-    /// Adds the counts of another operation.
+    /// Adds the counts of another operation. A total has no runs: it is judged only if one side has no fault, and then they do
+    /// not count.
     pub(super) const fn add(&mut self, other: Self) {
         self.known += other.known;
         self.faulty += other.faulty;
-        self.runs += other.runs;
     }
 
     fn share(self) -> f64 {
@@ -112,31 +112,25 @@ fn run_time(before: FaultCount, after: FaultCount) -> f64 {
 /// Probability, two-sided, that two sides differ by as much as this, if each RPC with the fault may be on either side (Fisher's
 /// exact test).
 fn probability(before: FaultCount, after: FaultCount) -> f64 {
-    let tail = |counted: FaultCount, other: FaultCount| {
-        let (all, faulty) = (counted.known + other.known, counted.faulty + other.faulty);
-        at_least(counted.faulty, (counted.known, all), faulty)
-    };
-    (2.0 * tail(after, before).min(tail(before, after))).min(1.0)
+    (2.0 * at_least(after, before).min(at_least(before, after))).min(1.0)
 }
 
-/// Probability that at least so many of the `faulty` RPCs are among `part` of `all` (the hypergeometric distribution).
-fn at_least(count: u64, (part, all): (u64, u64), faulty: u64) -> f64 {
-    let most = part.min(faulty);
+/// Probability that at least so many of the RPCs with the fault are on the side that is `counted` (the hypergeometric
+/// distribution).
+fn at_least(counted: FaultCount, other: FaultCount) -> f64 {
+    let (part, rest) = (counted.known, other.known);
+    let faulty = counted.faulty + other.faulty;
     let chosen = |of: u64, count: u64| ln_factorial(of) - ln_factorial(count) - ln_factorial(of.saturating_sub(count));
-    if count > most || faulty > all || part > all || faulty - count > all - part {
-        // Nothing fewer is possible, or nothing so many.
-        return if count > most { 0.0 } else { 1.0 };
-    }
-    let first = chosen(part, count) + chosen(all - part, faulty - count) - chosen(all, faulty);
+    let first = chosen(part, counted.faulty) + chosen(rest, other.faulty) - chosen(part + rest, faulty);
     let (mut term, mut sum) = (first.exp(), 0.0);
-    for count in count..=most {
+    for count in counted.faulty..=part.min(faulty) {
         sum += term;
-        // It falls faster and faster.
-        if term < 1e-12 * sum && (count as f64) > faulty as f64 * part as f64 / all.max(1) as f64 {
+        // The terms before the largest grow, so what follows one that is as small as this falls faster and faster.
+        if term < 1e-12 * sum {
             break;
         }
         let (inside, outside) = ((part - count) as f64, (faulty - count) as f64);
-        let without = (all - part).saturating_sub(faulty - count) as f64;
+        let without = rest.saturating_sub(faulty - count) as f64;
         term *= inside * outside / ((count as f64 + 1.0) * (without + 1.0));
     }
     sum.min(1.0)
@@ -188,12 +182,14 @@ mod tests {
         // Three or four of four among four of eight: 4 * 4 + 1 ways of 70.
         is((1, 4), (3, 4), 2.0 * 17.0 / 70.0);
         is((2, 4), (2, 4), 1.0);
+        // Two of 20, 18 of 20: C(20, 18) C(20, 2) + C(20, 19) C(20, 1) + 1 ways of C(40, 20).
+        is((2, 20), (18, 20), 2.0 * (190.0 * 190.0 + 20.0 * 20.0 + 1.0) / 137_846_528_820.0);
         // One of ten, none of 990.
         is((0, 990), (1, 10), 2.0 * 0.01);
         // C(1000, 500) squared, of C(2000, 1000), is the middle term: half of what is left is on either side.
         let chosen = |of: u64| ln_factorial(of) - 2.0 * ln_factorial(of / 2);
         let middle = (2.0 * chosen(1000) - chosen(2000)).exp();
-        let found = at_least(501, (1000, 2000), 1000);
+        let found = at_least(count(1000, 501, 1), count(1000, 499, 1));
         assert!((found - (1.0 - middle) / 2.0).abs() < 1e-9, "{found} {middle}");
     }
 
@@ -213,6 +209,8 @@ mod tests {
         assert_eq!(outcome(count(70, 0, 1), count(70, 3, 1), 0.1), FaultOutcome::Same);
         assert_eq!(outcome(count(40, 0, 1), count(40, 40, 40), 0.1), FaultOutcome::Worse);
         assert_eq!(outcome(FaultCount::default(), count(70, 30, 1), 0.1), FaultOutcome::Unknown);
+        // A larger share of fewer.
+        assert_eq!(outcome(count(1000, 300, 1), count(100, 60, 1), 0.1), FaultOutcome::Worse);
         // A fifth more, of many.
         let (before, after) = (count(20_000, 4000, 1), count(20_000, 4800, 1));
         assert_eq!(outcome(before, after, 0.1), FaultOutcome::Worse);
@@ -227,6 +225,16 @@ mod tests {
         assert_eq!(outcome(count(1000, 20, 1), count(1000, 60, 1)).significance, Chance::OnePerMille);
         // The same in runs of 20: one stall, and three.
         assert_eq!(outcome(count(1000, 20, 20), count(1000, 60, 20)).significance, Chance::Likely);
+    }
+
+    /// One run on each side: of 60 RPCs with the fault one in 30 begins a run, of 20 without it one in 10 precedes one. So the
+    /// correlation of neighbours is 1 - 2/60 - 2/20 = 13/15, and 28/15 divided by 2/15 is 14.
+    #[test]
+    fn a_run_is_worth_as_many_rpcs_as_the_correlation_of_neighbours_says() {
+        let (before, after) = (count(40, 20, 20), count(40, 40, 40));
+        assert!((run_time(before, after) - 14.0).abs() < 1e-9);
+        let worth = count(280, 140, 1).worth(14.0);
+        assert_eq!((worth.known, worth.faulty), (20, 10));
     }
 
     #[test]

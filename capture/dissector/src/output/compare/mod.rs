@@ -166,3 +166,26 @@ impl Comparison {
 fn as_name<S: serde::Serializer>(chance: &Chance, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(chance.name())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_broken_for_the_first_time_is_a_regression_if_it_is_an_error() {
+        let broken = |severity, times| Comparand {
+            findings: BTreeMap::from_iter((times > 0).then_some((("rule", severity), times))),
+            ..Comparand::default()
+        };
+        for (severity, before, after, expected) in [
+            (Severity::Error, 0, 1, true),
+            (Severity::Error, 1, 2, false),
+            (Severity::Error, 1, 0, false),
+            (Severity::Warning, 0, 1, false),
+            (Severity::Hazard, 0, 1, false),
+        ] {
+            let compared = Comparison::new(&broken(severity, before), &broken(severity, after), 0.1);
+            assert_eq!(compared.is_regression(), expected, "{severity:?} {before} {after}");
+        }
+    }
+}

@@ -376,3 +376,82 @@ impl ComparedOperation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The growth of a percentile, and its significance.
+    type Growth = (Option<f64>, Chance);
+
+    const FAULT_CHANGES: [FaultOutcome; 3] = [FaultOutcome::Worse, FaultOutcome::Better, FaultOutcome::Same];
+
+    fn compared(median: Growth, tail: Growth, retransmitted: FaultOutcome) -> ComparedOperation {
+        let change = |outcome| FaultChange { significance: Chance::OnePerMille, outcome };
+        ComparedOperation {
+            operation: String::new(),
+            before: None,
+            after: None,
+            faults: FaultChanges { retransmitted: change(retransmitted), ..FaultChanges::UNKNOWN },
+            p50_change: median.0,
+            significance: median.1,
+            p99_change: tail.0,
+            p99_significance: tail.1,
+            outcome: Outcome::Unknown,
+        }
+    }
+
+    /// A quarter is tolerated.
+    #[test]
+    fn a_latency_may_change_by_exactly_the_tolerance() {
+        use Outcome::{Faster, Same, Slower, Unknown};
+        let (sure, chance, few) = (Chance::OnePerMille, Chance::Likely, Chance::TooFew);
+        for (median, tail, expected) in [
+            ((Some(0.25), sure), (Some(0.0), sure), Same),
+            ((Some(0.26), sure), (Some(0.0), sure), Slower),
+            ((Some(0.26), chance), (Some(0.0), chance), Same),
+            ((Some(-0.25), sure), (Some(0.0), sure), Same),
+            ((Some(-0.26), sure), (Some(0.0), sure), Faster),
+            ((Some(0.0), sure), (Some(0.26), sure), Slower),
+            ((Some(0.0), sure), (Some(0.25), sure), Same),
+            ((Some(0.0), sure), (Some(-0.26), sure), Faster),
+            ((Some(-0.26), sure), (Some(0.26), sure), Slower),
+            ((Some(0.0), few), (Some(0.0), few), Unknown),
+            ((Some(0.0), sure), (Some(0.25), few), Same),
+            ((Some(0.0), sure), (Some(-0.26), few), Unknown),
+            ((None, sure), (Some(0.26), sure), Unknown),
+        ] {
+            let compared = compared(median, tail, FaultOutcome::Same);
+            assert_eq!(compared.outcome(0.25), expected, "{median:?} {tail:?}");
+        }
+    }
+
+    #[test]
+    fn more_faults_are_worse_than_a_latency_and_that_is_worse_than_fewer_faults() {
+        for (growth, expected) in [
+            (0.3, [Outcome::Worse, Outcome::Slower, Outcome::Slower]),
+            (-0.3, [Outcome::Worse, Outcome::Better, Outcome::Faster]),
+        ] {
+            let growth = (Some(growth), Chance::OnePerMille);
+            let found = FAULT_CHANGES.map(|faults| compared(growth, growth, faults).outcome(0.1));
+            assert_eq!(found, expected, "{growth:?}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_of_nothing_has_no_growth() {
+        let side = |p50: u64| {
+            let object = ComparandObject::new(&PerOperation::default(), &Faults::default());
+            Some(ComparandObject { p50_ns: Some(p50), ..object })
+        };
+        for (before, after, growth) in [(100, 150, Some(0.5)), (0, 100, None), (100, 0, Some(-1.0))] {
+            let none = (None, Chance::TooFew);
+            let compared = ComparedOperation {
+                before: side(before),
+                after: side(after),
+                ..compared(none, none, FaultOutcome::Same)
+            };
+            assert_eq!(compared.change(|side| side.p50_ns), growth, "{before} {after}");
+        }
+    }
+}

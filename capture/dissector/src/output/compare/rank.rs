@@ -288,6 +288,61 @@ mod tests {
     }
 
     #[test]
+    fn a_chance_has_its_limit_in_it() {
+        use Chance::{FivePercent, Likely, OnePerMille, OnePercent};
+        for (probability, deviation, expected) in [
+            (0.001, 3.2905, OnePerMille),
+            (0.0011, 3.29, OnePercent),
+            (0.01, 2.5758, OnePercent),
+            (0.011, 2.575, FivePercent),
+            (0.05, 1.96, FivePercent),
+            (0.051, 1.959, Likely),
+        ] {
+            assert_eq!(Chance::of_probability(probability), expected, "{probability}");
+            assert_eq!([deviation, -deviation].map(Chance::of_deviation), [expected; 2], "{deviation}");
+        }
+    }
+
+    /// Of twelve independent numbers, by Student's distribution with ten degrees of freedom: 1 in 20 is beyond 2.228.
+    #[test]
+    fn few_numbers_have_to_differ_by_more_than_many() {
+        let few = |deviation| Pair { one: vec![0.0; 6], other: vec![0.0; 6], deviation }.chance(1.0);
+        assert_eq!([few(2.21), few(2.24)], [Chance::Likely, Chance::FivePercent]);
+    }
+
+    #[test]
+    fn equal_values_share_their_ranks_and_those_below_the_tail_have_none() {
+        let ranks = Ranks::new(&[1, 2], &[2, 3]);
+        assert_eq!(ranks.above(&[1, 2, 3], 0), [1.0, 2.5, 4.0]);
+        assert_eq!(ranks.above(&[1, 2, 3], 1), [0.0, 1.5, 3.0]);
+    }
+
+    /// Six are expected on each side, of at most one value in eight.
+    #[test]
+    fn a_tail_needs_enough_values_that_are_not_equal() {
+        let half = |count: u16, odd: u16| (0..count).map(|place| 2 * place + odd).collect::<Vec<_>>();
+        let below = |one: &[u16], other: &[u16]| Ranks::new(one, other).below_tail(one.len());
+        assert_eq!(below(&half(48, 0), &half(48, 1)), Some(84));
+        assert_eq!(below(&half(47, 0), &half(47, 1)), None);
+        let with_equal = |odd| half(48, odd).into_iter().map(|part| part.min(76)).collect::<Vec<_>>();
+        assert_eq!(below(&with_equal(0), &with_equal(1)), Some(96), "the 20 slowest are equal");
+    }
+
+    /// Worked out by hand, for two equal series each.
+    #[test]
+    fn numbers_that_resemble_those_before_them_are_worth_fewer() {
+        let time = |series: Vec<f64>| Pair { one: series.clone(), other: series, deviation: 0.0 }.correlation_time();
+        // No number resembles the next, and the one after that does: the autocorrelations at distances 0, 2, 4 and so on, up to
+        // 12, are 1, 0.85, 0.7, 0.55, 0.4, 0.25 and 0.1, the next is below 0, and those between are 0. Twice their sum, less 1,
+        // is 6.7; corrected for 40 numbers, 6.7 * (1 + 2 * 6.7 / 40).
+        let half = |number: f64| [number, 0.0].repeat(10);
+        assert!((time([half(2.0), half(-2.0)].concat()) - 8.9445).abs() < 1e-9);
+        // Neighbours have the correlation 10/16. Without the bias of 2 (1 + 30/16) / 16 it is 63/64, and 127/64 divided by 1/64
+        // is 127; corrected for 8 numbers, 127 * (1 + 2 * 127 / 8).
+        assert!((time([[1.0; 4], [-1.0; 4]].concat()) - 4159.25).abs() < 1e-9);
+    }
+
+    #[test]
     fn equal_samples_differ_by_chance_and_shifted_ones_do_not() {
         // In an order in which no two neighbours resemble each other.
         let mixed = |from: u64| (0..50).map(move |place| from + place * 21 % 50);

@@ -91,6 +91,14 @@ mod tests {
         }
     }
 
+    /// The first numbers of SplitMix64 with the seed 0, as its author's program prints them.
+    #[test]
+    fn the_numbers_are_those_of_splitmix64() {
+        let mut random = Random(0);
+        let numbers = [(); 3].map(|()| random.below(usize::MAX));
+        assert_eq!(numbers, [0xe220_a839_7b1d_cdaf, 0x6e78_9e6a_a1b9_65f4, 0x06c4_5d18_8009_454f]);
+    }
+
     #[test]
     fn the_finer_of_two_is_thinned_too() {
         let (mut short, mut long) = (Series::default(), Series::default());

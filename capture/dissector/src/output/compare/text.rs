@@ -223,11 +223,9 @@ fn short_name(chance: Chance) -> &'static str {
     chance.name().trim_start_matches("p ")
 }
 
-/// `true` if the part of a whole is another before and after. Nothing is known of a whole of nothing.
+/// `true` if the part of a whole is another before and after. A whole of nothing has no part either, and never differs.
 fn is_changed((part, whole): (u64, u64), (part_after, whole_after): (u64, u64)) -> bool {
-    whole > 0
-        && whole_after > 0
-        && u128::from(part) * u128::from(whole_after) != u128::from(part_after) * u128::from(whole)
+    u128::from(part) * u128::from(whole_after) != u128::from(part_after) * u128::from(whole)
 }
 
 impl Forms {
