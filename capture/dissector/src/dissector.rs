@@ -207,8 +207,9 @@ impl Dissector {
         summary.cut += u64::from((frame.data.len() as u64) < u64::from(frame.length));
         summary.first.get_or_insert(frame.time);
         summary.last = Some(frame.time);
-        self.state.set_backs.frame(frame.number, frame.time);
-        summary.set_back = self.state.set_backs.last().map(|(frame, time)| Stamp { frame, time });
+        if self.state.set_backs.frame(frame.number, frame.time) {
+            summary.set_back = self.state.set_backs.last().map(|(frame, time)| Stamp { frame, time });
+        }
         let known = self.state.events.len();
         let Sighted { content, sighting, session } = link::sighted(frame);
         if let Some(session) = session {

@@ -91,7 +91,7 @@ enum Happening {
     Again(bool, usize),
 }
 
-/// What became of an RPC, in microseconds where packets are captured.
+/// Fate of an RPC, in microseconds where packets are captured.
 #[derive(Clone, Debug, Default)]
 struct Truth {
     /// When the first packet of the call was captured.
@@ -443,7 +443,7 @@ fn a_latency_is_the_true_one_or_unknown() {
     simulate(60, |simulation, transactions, _| {
         for transaction in transactions {
             let truth = &simulation.truth[&transaction.xid];
-            let expected = truth.began.zip(truth.ended).map(|(began, ended)| (ended - began) * 1_000);
+            let expected = truth.latency(truth.ended);
             match transaction.latency() {
                 found if found == expected => known += 1,
                 None => unknown += 1,
@@ -564,6 +564,11 @@ fn what_waits_when_the_capture_ends_is_what_waited() {
 }
 
 impl Truth {
+    /// The latency in nanoseconds if the RPC ended at this time.
+    fn latency(&self, ended: Option<u64>) -> Option<u64> {
+        self.began.zip(ended).map(|(began, ended)| (ended - began) * 1_000)
+    }
+
     /// Returns true if this may be said of the RPC when the capture ends at this time.
     fn permits(&self, found: &Transaction, end: u64) -> bool {
         let by_then = |time: Option<u64>| time.filter(|time| *time <= end);
@@ -571,8 +576,7 @@ impl Truth {
         let Some(waiting) = found.waiting else {
             // As far as the capture goes, the only copy of a reply may be the one that arrives.
             let may_end = self.replied[0].filter(|_| ended.is_none() && by_then(self.replied[1]).is_none());
-            let latency = |end: Option<u64>| self.began.zip(end).map(|(began, end)| (end - began) * 1_000);
-            return [None, latency(ended), latency(may_end)].contains(&found.latency());
+            return [None, self.latency(ended), self.latency(may_end)].contains(&found.latency());
         };
         let is_called = by_then(self.called).is_some();
         let is_right = match waiting.owed {
@@ -600,7 +604,7 @@ fn what_the_mirror_loses_is_not_lost_by_the_network() {
         let (transactions, report) = dissect(&set_up.iter().chain(frames).cloned().collect::<Vec<_>>());
         for transaction in transactions {
             let truth = &simulation.truth[&transaction.xid];
-            let expected = truth.began.zip(truth.ended).map(|(began, ended)| (ended - began) * 1_000);
+            let expected = truth.latency(truth.ended);
             let found = transaction.latency();
             right += u32::from(found == expected);
             other += u32::from(found.is_some() && found != expected);

@@ -16,8 +16,5 @@ client() {
 verdict() {
     [ "$(grep -c '"type":"transaction"' transactions.json)" -gt 19000 ] || fault "calls are missing"
     grep -q '"rebuilt":false' transactions.json && fault "not every RPC was rebuilt"
-    local form
-    for form in short chunked long; do
-        grep -q "\"reply\":{\"form\":\"$form\"" transactions.json || fault "no $form reply was captured"
-    done
+    each_form reply
 }

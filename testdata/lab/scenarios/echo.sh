@@ -21,12 +21,7 @@ client() {
 
 # Each way was gone: argument inline, in a Read chunk, in a long Call; result inline, in a Write chunk, in a long Reply.
 verdict() {
-    local direction form
-    for direction in call reply; do
-        for form in short chunked long; do
-            grep -q "\"$direction\":{\"form\":\"$form\"" transactions.json || fault "no $form $direction was captured"
-        done
-    done
+    each_form call reply
     grep -q '"rebuilt":false' transactions.json && fault "not every RPC was rebuilt"
     grep -q '"status":{"name":"SUCCESS"' transactions.json || fault "nothing was answered"
 }

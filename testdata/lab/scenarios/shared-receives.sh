@@ -74,11 +74,6 @@ all_are_gone() {
 }
 
 verdict() {
-    local direction form
-    for direction in call reply; do
-        for form in short chunked long; do
-            grep -q "\"$direction\":{\"form\":\"$form\"" transactions.json || fault "no $form $direction was captured"
-        done
-    done
+    each_form call reply
     grep -q '"status":{"name":"SUCCESS"' transactions.json || fault "nothing was answered"
 }

@@ -81,14 +81,16 @@ pub(crate) struct SetBacks {
 }
 
 impl SetBacks {
-    /// Takes the time of the next frame.
+    /// Takes the time of the next frame. Returns true if [`last`](Self::last) may be another by that.
     #[inline]
-    pub(crate) fn frame(&mut self, number: u64, time: Time) {
-        if time >= self.latest && self.before.is_none() {
+    pub(crate) fn frame(&mut self, number: u64, time: Time) -> bool {
+        let is_usual = time >= self.latest && self.before.is_none();
+        if is_usual {
             self.latest = time;
         } else {
             self.earlier(number, time);
         }
+        !is_usual
     }
 
     /// Takes the time of a frame that is earlier than the latest, or follows one that was.
@@ -111,7 +113,6 @@ impl SetBacks {
     }
 
     /// Number and time of the first frame after the clock was last set back.
-    #[inline]
     pub(crate) fn last(&self) -> Option<(u64, Time)> {
         self.frames.back().copied()
     }
@@ -141,7 +142,7 @@ mod tests {
     /// Frames from 1 on at these times in milliseconds: the ones after which the clock was set back.
     fn set_backs(times: &[u64]) -> Vec<u64> {
         let mut clock = SetBacks::default();
-        (1..).zip(times).for_each(|(number, time)| clock.frame(number, Time(time * SET_BACK)));
+        (1..).zip(times).for_each(|(number, time)| _ = clock.frame(number, Time(time * SET_BACK)));
         clock.frames.into_iter().map(|(frame, _)| frame).collect()
     }
 
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(set_backs(&[10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]), [2], "that many are not in disorder");
         assert_eq!(set_backs(&[10, 3, 4]), [2], "not back yet");
         let mut clock = SetBacks::default();
-        [(1, SET_BACK), (2, 1), (3, 2)].into_iter().for_each(|(number, time)| clock.frame(number, Time(time)));
+        [(1, SET_BACK), (2, 1), (3, 2)].into_iter().for_each(|(number, time)| _ = clock.frame(number, Time(time)));
         assert!(clock.frames.is_empty(), "less than a millisecond");
     }
 
@@ -160,7 +161,7 @@ mod tests {
     fn the_last_places_where_the_clock_was_set_back_are_known() {
         assert_eq!(set_backs(&[10, 2, 3, 1, 2]), [2, 4]);
         let mut clock = SetBacks::default();
-        (1..=40).for_each(|number| clock.frame(number, Time((40 - number) * SET_BACK)));
+        (1..=40).for_each(|number| _ = clock.frame(number, Time((40 - number) * SET_BACK)));
         assert_eq!((clock.frames.len(), clock.frames.front().map(|(frame, _)| *frame)), (PLACES, Some(25)));
         assert!(clock.is_between(39, 40) && !clock.is_between(40, 41) && clock.is_between(24, 25));
     }
