@@ -65,7 +65,7 @@ impl<'a> TcpSegment<'a> {
         let (LEN.., Some(payload)) = (header_length, length.checked_sub(header_length)) else {
             return Err("malformed TCP");
         };
-        let captured = octets.get(header_length..).unwrap_or_default();
+        let (header, captured) = octets.split_at(header_length.min(octets.len()));
         Ok(Self {
             source,
             destination,
@@ -75,7 +75,7 @@ impl<'a> TcpSegment<'a> {
             acknowledges: (flags & ACK != 0).then_some(u32::from_be_bytes([a0, a1, a2, a3])),
             window: u16::from_be_bytes([w0, w1]),
             flags,
-            options: octets.get(LEN..header_length.min(octets.len())).unwrap_or_default(),
+            options: header.get(LEN..).unwrap_or_default(),
             octets: captured.get(..payload).unwrap_or(captured),
             length: payload,
         })

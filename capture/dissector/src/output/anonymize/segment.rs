@@ -26,6 +26,7 @@ pub(super) type TcpEnd = (Address, u16);
 #[derive(Clone, Debug)]
 pub(super) struct SegmentLayout {
     network: NetworkLayout,
+    /// The header, as far as it was captured: the options may be cut.
     header: Range<usize>,
     /// Octets after the header, as far as they were captured.
     pub(super) data: Range<usize>,
@@ -43,16 +44,16 @@ impl SegmentLayout {
         let Content::Tcp(segment) = link::decode(frame) else { return None };
         let network = NetworkLayout::of(frame).filter(|network| network.is_ip())?;
         let start = network.end();
-        let words = *frame.data.get(start + 12)? >> 4;
-        let header = start..start + usize::from(words) * 4;
+        let header_length = usize::from(*frame.data.get(start + 12)? >> 4) * 4;
+        let header = start..(start + header_length).min(frame.data.len());
         let data = header.end..header.end.checked_add(segment.octets.len())?;
         // Nothing else is in between: an encapsulation, an extension header.
-        if !core::ptr::eq(frame.data.get(data.clone())?.as_ptr(), segment.octets.as_ptr()) {
+        if !core::ptr::eq(frame.data.get(start + TCP..)?.as_ptr(), segment.options.as_ptr()) {
             return None;
         }
         Some(Self {
             network,
-            length: header.len() + segment.length,
+            length: header_length + segment.length,
             header,
             data,
             sequence: segment.sequence.wrapping_add(u32::from(segment.is_synchronizing())),
