@@ -57,15 +57,15 @@ fn without_an_adapter_it_is_said_how_to_have_one() {
         eprintln!("not tested: this computer has an adapter");
         return;
     }
-    for (program, arguments, expected) in [
-        (PING, &["192.0.2.1"][..], 2),
-        (PROBE, &["192.0.2.1"], 2),
-        (SERVE, &["0.0.0.0:20049"], 2),
-        (SERVE, &["192.0.2.1:20049"], 2),
-        (COPY, &["--list", "nfs://192.0.2.1/"], 1),
+    for (program, arguments) in [
+        (PING, &["192.0.2.1"][..]),
+        (PROBE, &["192.0.2.1"]),
+        (SERVE, &["0.0.0.0:20049"]),
+        (SERVE, &["192.0.2.1:20049"]),
+        (COPY, &["--list", "nfs://192.0.2.1/"]),
     ] {
         let (status, out, err) = run(program, arguments);
-        assert_eq!((status, out.as_str()), (Some(expected), ""), "{program}");
+        assert_eq!((status, out.as_str()), (Some(2), ""), "{program}");
         assert!(err.contains("no such RDMA adapter") && err.contains("rdma link add rxe0 type rxe netdev"), "{err}");
     }
 }

@@ -53,7 +53,7 @@ Examples:
   nfs4-cp --list nfs://192.0.2.1/dir
   nfs4-cp --rpcrdma-version auto /tmp/file nfs://192.0.2.1/dir/file
 
-Exit status: 0; 1 if it failed; 2 for wrong usage; 130 after Ctrl-C or SIGTERM, which a\nsecond one ends at once."
+Exit status: 0; 1 if it failed; 2 for wrong usage or without an adapter; 130\nafter Ctrl-C or SIGTERM; a second one ends it at once."
 )]
 struct Arguments {
     /// File to copy, or with --list the directory.
@@ -153,7 +153,10 @@ fn user() -> (u32, u32) {
 fn connect(location: &Location, options: &Options) -> Result<Nfs4<Device>, Failed> {
     let address = location.address()?;
     let told = of_server(address);
-    let device = Device::towards(address).map_err(|error| told(Error::Connect(error)))?;
+    let device = Device::towards(address).map_err(|error| {
+        let status = if error == rpcrdma_verbs::Error::NoAdapter { UNUSABLE } else { 1 };
+        Failed { status, ..told(Error::Connect(error)) }
+    })?;
     Nfs4::connect(&device, address, options).map_err(told)
 }
 
