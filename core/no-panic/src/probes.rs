@@ -663,11 +663,12 @@ fn responder(input: &[u8], output: &mut [u8]) {
     responder.limit_reads(black_box(3));
     responder.limit_transfers(black_box(0));
     responder.provide_replies(black_box(2));
+    responder.expect(black_box(5));
     for octet in input {
         responder.agree(terms());
         responder.permit(black_box(3));
         see(responder.occupied());
-        see((responder.has_place(), responder.owed_replies()));
+        see((responder.has_place(), responder.is_short(), responder.owed_replies()));
         responder.refuse_xid(u32::from(*octet));
         if let Err(error) = responder.handle(responder::Input::Received { receive: 1, octets: input }) {
             show(&error);
@@ -708,6 +709,7 @@ fn responder(input: &[u8], output: &mut [u8]) {
             show(&error);
         }
     }
+    see(responder.enlarge::<6>().is_ok());
 }
 
 #[inline(never)]

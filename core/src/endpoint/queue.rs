@@ -56,6 +56,15 @@ impl<const N: usize> Queue<N> {
         }
     }
 
+    /// Moves the calls to a queue of `MORE`, if that is not less.
+    pub(super) fn enlarge<const MORE: usize>(mut self) -> Queue<MORE> {
+        let mut more = Queue::new();
+        while let Some(call) = self.pop() {
+            more.push(call);
+        }
+        more
+    }
+
     pub(super) const fn clear(&mut self) {
         self.length = 0;
     }
@@ -83,5 +92,13 @@ mod tests {
             queue.clear();
             assert_eq!(queue.first(), None);
         }
+        // It begins in the middle.
+        queue.pop();
+        for call in [b, c] {
+            queue.push(call);
+        }
+        let mut more = queue.enlarge::<4>();
+        more.push(a);
+        assert_eq!([more.pop(), more.pop(), more.pop(), more.pop()], [Some(b), Some(c), Some(a), None]);
     }
 }

@@ -60,6 +60,12 @@ impl<T: Default, const N: usize> Slots<T, N> {
         Some((CallId { index, generation: entry.generation }, &mut entry.value))
     }
 
+    /// Moves the entries to a table of `MORE`, if that is not less. Their IDs stay.
+    pub(super) fn enlarge<const MORE: usize>(self) -> Slots<T, MORE> {
+        let mut entries = self.entries.into_iter();
+        Slots { entries: array::from_fn(|_| entries.next().unwrap_or_default()), count: self.count }
+    }
+
     fn entry(&mut self, id: CallId) -> Option<&mut Entry<T>> {
         self.entries.get_mut(id.index()).filter(|entry| entry.used && entry.generation == id.generation)
     }

@@ -815,6 +815,48 @@ fn a_peer_that_has_more_pulled_than_was_granted_is_cut_off() {
     }
 }
 
+/// The driver of this Responder has memory for more calls when they come.
+#[test]
+fn a_larger_responder_goes_on_where_the_small_one_was() {
+    let mut small = Responder::<2, 512, 2>::new(Terms::default(), Limits::default());
+    assert!(small.grant(4).is_err());
+    small.expect(4);
+    small.grant(4).unwrap();
+    let calls = [7, 8].map(|xid| {
+        assert!(small.has_place() && !small.is_short());
+        delivered(&mut small, xid).unwrap()
+    });
+    assert!(!small.has_place() && small.is_short());
+    let reply = responder::Reply { head: &[0, 0, 0, 8, 0, 0, 0, 1], length: 24, results: &[], protected: false };
+    small.reply(calls[1], &reply).unwrap();
+
+    let small = small.enlarge::<1>().unwrap_err();
+    let mut larger = small.enlarge::<4>().unwrap();
+    let mut header = [0; 512];
+    assert!(matches!(larger.poll(&mut header), Ok(Some(responder::Output::Release { receive: 5 }))));
+    assert!(matches!(larger.poll(&mut header), Ok(Some(responder::Output::Send { .. }))));
+    assert_eq!(header[8..12], [0, 0, 0, 4], "the grant");
+    assert_eq!((larger.xid(calls[0]), larger.xid(calls[1])), (Some(7), None));
+    for xid in 9..12 {
+        assert!(larger.has_place() && !larger.is_short());
+        assert!(delivered(&mut larger, xid).is_some());
+    }
+    assert!(!larger.is_short(), "the peer may have no more calls");
+    assert_eq!(delivered(&mut larger, 12), None);
+}
+
+/// The Call of a Send; `None` if it ends the connection.
+fn delivered<const CALLS: usize>(responder: &mut Responder<CALLS, 512, 2>, xid: u8) -> Option<CallId> {
+    responder.handle(responder::Input::Received { receive: 5, octets: &null_call(xid) }).unwrap();
+    loop {
+        match responder.poll(&mut [0; 512]).unwrap()? {
+            responder::Output::Deliver { call, .. } => return Some(call),
+            responder::Output::Disconnect => return None,
+            _ => {}
+        }
+    }
+}
+
 /// An RDMA_MSG without chunks.
 fn null_call(xid: u8) -> Vec<u8> {
     let header = [0, 0, 0, xid, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0];

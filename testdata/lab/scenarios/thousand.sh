@@ -47,9 +47,9 @@ again() {
 }
 
 client() {
-    connected "Receives of their own" 350
+    connected "Receives of their own" 290
     again --shared-receives 128
-    connected "shared Receives" 200
+    connected "shared Receives" 147
     again --shared-receives 128 --credits 8
     connected "shared Receives, eight credits" 140
 }

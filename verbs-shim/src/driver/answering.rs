@@ -18,7 +18,7 @@ use super::posted::Posted;
 use super::registration::{AnswerBuffer, AnswerRegistration, RegistrationId, Source};
 use super::resources::{Provider, Resources};
 use super::settings::{Delays, Settings};
-use super::tables::{AnyResponder, responder};
+use super::tables::GrowingResponder;
 use crate::message::ended::{Ended, InternalFault, PeerFault};
 use crate::message::stream::{Part, Stream};
 use crate::verbs::{Error, NotRegistered};
@@ -32,7 +32,7 @@ const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 
 /// The calls of the other side.
 pub(crate) struct Answering<V: Verbs> {
-    responder: Box<dyn AnyResponder>,
+    responder: GrowingResponder,
     /// Time that the other side has to pull a reply.
     provides: Duration,
     delays: Delays,
@@ -109,7 +109,7 @@ impl<V: Provider> Answering<V> {
     /// the connection before (RFC 8166 section 4.5.3).
     pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32, refused: &[u32]) -> Self {
         Self {
-            responder: responder(terms, settings, message_size, refused),
+            responder: GrowingResponder::new(terms, settings, message_size, refused),
             provides: settings.provides_replies.unwrap_or_default().min(LONGEST),
             delays: settings.delays,
             timed: 0,
@@ -139,11 +139,12 @@ impl<V: Provider> Answering<V> {
 
     /// Returns true if a slot is free for one more call.
     pub(super) fn has_free_slot(&self) -> bool {
-        self.responder.has_place()
+        self.responder.has_room()
     }
 
     /// A Send has come.
     pub(super) fn received(&mut self, receive: u32, octets: &[u8]) -> Result<(), InputError> {
+        self.responder.make_room();
         self.responder.handle(Input::Received { receive, octets })
     }
 

@@ -22,8 +22,8 @@
 //! All Receives of a connection are one registration, a slab, and so are the first few Sends. If these are all in use,
 //! the other Sends are registered in a slab of their own, once; so are the further Receives of version 2, when that is
 //! agreed. If the connections of a server share their Receives, these are one slab of the server ([`shared_receives`]).
-//! The tables of calls have the size that the settings ask
-//! for, and a Requester exists from the first call on ([`tables`]).
+//! A Requester exists from the first call on, with a table of the size that the settings ask for. The table of a Responder
+//! has room for eight calls, until there are more ([`tables`]).
 //!
 //! The buffer of a data item is registered as it is. It moves into the region, and back when the Requester reports that
 //! the memory is fenced. Octets that are not reduced are copied once, into the Send. A call of the other side is

@@ -237,7 +237,8 @@ impl SettingsBuilder {
     }
 
     /// Maximum number of calls in flight that this end answers: the credits that it grants, and the Receives that it
-    /// posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls. The table for them takes 2.5 kB for each call.
+    /// posts. At most [`MAX_CALLS`]. With 0, a client ignores all calls. The table for them takes 2.5 kB for each call, at first
+    /// for at most eight; once more are in flight, for all.
     ///
     /// In version 2, a client announces if it answers calls, and in which formats, which follows from its
     /// [`limits`](Self::limits). If a server makes a call that the client has not announced, the call ends with

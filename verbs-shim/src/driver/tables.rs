@@ -1,16 +1,17 @@
 //! Requesters and Responders with a table of calls as large as the settings ask for.
 //!
 //! `core` fixes the size of a table when it is compiled, because it allocates nothing. So there is one type for each
-//! of a few sizes, and a connection has the smallest that is large enough.
+//! of a few sizes, and a connection has the smallest that is large enough. The table of a Responder grows.
 
-use std::ops::Range;
+use std::mem;
+use std::ops::{Deref, DerefMut, Range};
 
 use rpcrdma::endpoint::requester::{self, CallRefusal};
 use rpcrdma::endpoint::responder::{self, Form, Reply, ReplyFault};
-use rpcrdma::endpoint::{CallId, InputError, Requester, Responder, SegmentLimits, Terms};
+use rpcrdma::endpoint::{CallId, InputError, Limits, Requester, Responder, SegmentLimits, Terms};
 use rpcrdma::error::EncodeError;
 
-use super::settings::{READS, Settings};
+use super::settings::{MAX_CALLS, READS, Settings};
 
 /// Maximum number of segments of a call: data items, result buffers, and the octets around them in a long call.
 const SEGMENTS: usize = 32;
@@ -18,6 +19,8 @@ const SEGMENTS: usize = 32;
 const HEADER: usize = 2048;
 /// Maximum number of Read chunks, and of Write chunks, of a Call.
 const CHUNKS: usize = 16;
+/// Maximum number of calls for which a Responder has slots from its beginning.
+const FIRST: u32 = 8;
 /// Maximum length of a segment. Each buffer is one region of its own length; the Requester would split a longer one.
 pub(super) const SEGMENT_LENGTH: u32 = 0xffff_fffc;
 
@@ -182,6 +185,9 @@ pub(super) trait AnyResponder: Send {
     fn occupied(&self) -> u32;
     fn owed_replies(&self) -> u32;
     fn has_place(&self) -> bool;
+    fn is_short(&self) -> bool;
+    /// Makes room for so many calls.
+    fn enlarge(self: Box<Self>, calls: u32) -> Box<dyn AnyResponder>;
     fn permit(&mut self, messages: u32);
     fn xid(&self, call: CallId) -> Option<u32>;
     fn length(&self, call: CallId) -> Option<u32>;
@@ -210,6 +216,20 @@ impl<const CALLS: usize> AnyResponder for Responder<CALLS, HEADER, CHUNKS> {
 
     fn has_place(&self) -> bool {
         self.has_place()
+    }
+
+    fn is_short(&self) -> bool {
+        self.is_short()
+    }
+
+    /// A function of its own, because its stack has room for both tables.
+    #[cold]
+    #[inline(never)]
+    fn enlarge(self: Box<Self>, calls: u32) -> Box<dyn AnyResponder> {
+        sized!(calls, |MORE| match (*self).enlarge::<MORE>() {
+            Ok(larger) => larger,
+            Err(same) => return Box::new(same),
+        })
     }
 
     fn permit(&mut self, messages: u32) {
@@ -253,27 +273,61 @@ impl<const CALLS: usize> AnyResponder for Responder<CALLS, HEADER, CHUNKS> {
     }
 }
 
-/// Creates the Responder of a connection. `message_size`: maximum number of octets that one RDMA Read or Write moves.
-/// `refused`: XIDs of calls that ended the connection before (RFC 8166 section 4.5.3).
-pub(super) fn responder(
-    terms: Terms,
-    settings: &Settings,
-    message_size: u32,
-    refused: &[u32],
-) -> Box<dyn AnyResponder> {
-    let provides = settings.provides_replies.is_some();
-    // A provided reply keeps its slot, and the peer may call again meanwhile.
-    let slots = if provides { settings.served.saturating_mul(2) } else { settings.served };
-    sized!(slots, |CALLS| {
-        let mut made = Responder::<CALLS, HEADER, CHUNKS>::new(terms, settings.limits);
-        // As many Receives are posted; `Settings` has checked that this is possible.
-        let _ = made.grant(settings.served);
-        made.limit_reads(READS as u32);
-        made.limit_transfers(message_size);
-        refused.iter().for_each(|&xid| made.refuse_xid(xid));
-        if provides {
-            made.provide_replies(settings.served);
+/// The Responder of a connection. It begins with a small table: few connections have many calls at a time.
+pub(super) struct GrowingResponder {
+    responder: Box<dyn AnyResponder>,
+    /// Maximum number of calls.
+    calls: u32,
+}
+
+impl GrowingResponder {
+    /// `message_size`: maximum number of octets that one RDMA Read or Write moves. `refused`: XIDs of calls that ended the
+    /// connection before (RFC 8166 section 4.5.3).
+    pub(super) fn new(terms: Terms, settings: &Settings, message_size: u32, refused: &[u32]) -> Self {
+        let provides = settings.provides_replies.is_some();
+        // A provided reply keeps its slot, and the peer may call again meanwhile.
+        let calls = settings.served.saturating_mul(if provides { 2 } else { 1 }).min(MAX_CALLS);
+        let responder: Box<dyn AnyResponder> = sized!(calls.min(FIRST), |CALLS| {
+            let mut made = Responder::<CALLS, HEADER, CHUNKS>::new(terms, settings.limits);
+            made.expect(calls);
+            // As many Receives are posted; `Settings` has checked that this is possible.
+            let _ = made.grant(settings.served);
+            made.limit_reads(READS as u32);
+            made.limit_transfers(message_size);
+            refused.iter().for_each(|&xid| made.refuse_xid(xid));
+            if provides {
+                made.provide_replies(settings.served);
+            }
+            made
+        });
+        Self { responder, calls }
+    }
+
+    /// Returns true if there is a slot for one more Call, or would be after [`make_room`](Self::make_room).
+    pub(super) fn has_room(&self) -> bool {
+        self.responder.has_place() || self.responder.is_short()
+    }
+
+    /// Enlarges the table, once, if the next Call has no slot in it.
+    pub(super) fn make_room(&mut self) {
+        if self.responder.is_short() {
+            let nothing = Responder::<1, HEADER, CHUNKS>::new(Terms::default(), Limits::new());
+            let small = mem::replace(&mut self.responder, Box::new(nothing));
+            self.responder = small.enlarge(self.calls);
         }
-        made
-    })
+    }
+}
+
+impl Deref for GrowingResponder {
+    type Target = dyn AnyResponder;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.responder
+    }
+}
+
+impl DerefMut for GrowingResponder {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut *self.responder
+    }
 }

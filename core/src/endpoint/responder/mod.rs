@@ -72,6 +72,8 @@ pub struct Responder<const CALLS: usize, const HEADER: usize, const CHUNKS: usiz
     /// The largest grant that was sent.
     granted: u32,
     slots: Slots<Slot<HEADER, CHUNKS>, CALLS>,
+    /// Number of calls for which there is a slot, or will be.
+    room: u32,
     /// Calls for which there may be something to do, each once.
     ready: Queue<CALLS>,
     /// Calls that wait for RDMA Reads of others to complete.
@@ -108,12 +110,14 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// A new connection, which grants `CALLS` credits.
     #[must_use]
     pub fn new(terms: Terms, limits: Limits) -> Self {
+        let room = u32::try_from(CALLS).unwrap_or(u32::MAX);
         Self {
             terms,
             limits,
-            grant: u32::try_from(CALLS).unwrap_or(u32::MAX),
+            grant: room,
             granted: 0,
             slots: Slots::new(),
+            room,
             ready: Queue::new(),
             held: Queue::new(),
             permitted: u32::MAX,
@@ -135,13 +139,66 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// disconnected.
     ///
     /// # Errors
-    /// [`GrantError`] for 0, which would end all calls (section 3.3.1), and for more than `CALLS`.
+    /// [`GrantError`] for 0, which would end all calls (section 3.3.1), and for more than `CALLS`, or than are
+    /// [expected](Self::expect).
     pub fn grant(&mut self, credits: u32) -> Result<(), GrantError> {
-        if credits == 0 || credits as usize > CALLS {
+        if credits == 0 || credits > self.room {
             return Err(GrantError);
         }
         self.grant = credits;
         Ok(())
+    }
+
+    /// Lets credits be granted for up to `calls` calls, although there are only `CALLS` slots. Whenever the Responder
+    /// [is short](Self::is_short), the driver has to [enlarge](Self::enlarge) it before the next message; otherwise a
+    /// peer that keeps to its grant is disconnected. So a driver that can allocate memory has little of it for a
+    /// connection with few calls. Less than `CALLS` has no effect.
+    pub fn expect(&mut self, calls: u32) {
+        self.room = self.room.max(calls);
+    }
+
+    /// Returns true if one more Call may come, and only a [larger](Self::enlarge) Responder has a slot for it.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        let count = self.slots.count();
+        count >= CALLS && count < self.most_calls().min(self.room) as usize
+    }
+
+    /// Moves all calls, whose IDs stay, to a Responder with `MORE` slots. It goes on where this one was.
+    ///
+    /// # Errors
+    /// This Responder, unchanged, if `MORE` is less than `CALLS`.
+    #[expect(clippy::result_large_err, reason = "there is no memory elsewhere to put it")]
+    pub fn enlarge<const MORE: usize>(self) -> Result<Responder<MORE, HEADER, CHUNKS>, Self> {
+        if MORE < CALLS {
+            return Err(self);
+        }
+        let mut refused = Vec::new();
+        for xid in self.refused {
+            let _ = refused.push(xid);
+        }
+        Ok(Responder {
+            terms: self.terms,
+            limits: self.limits,
+            grant: self.grant,
+            granted: self.granted,
+            slots: self.slots.enlarge(),
+            room: self.room.max(u32::try_from(MORE).unwrap_or(u32::MAX)),
+            ready: self.ready.enlarge(),
+            held: self.held.enlarge(),
+            permitted: self.permitted,
+            unsent: self.unsent.enlarge(),
+            continuing: self.continuing,
+            collecting: self.collecting,
+            reading: self.reading,
+            most_reads: self.most_reads,
+            transfer: self.transfer,
+            provided: self.provided,
+            most_provided: self.most_provided,
+            refused,
+            receipt: self.receipt,
+            state: self.state,
+        })
     }
 
     /// Sets the terms of the connection, if they are agreed only after its set-up: they apply from the next Call on.
@@ -180,8 +237,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     /// them.
     #[must_use]
     pub fn has_place(&self) -> bool {
-        let most = self.granted.max(self.grant).saturating_add(self.provided);
-        self.collecting.is_some() || (self.slots.count() < most as usize && self.slots.count() < CALLS)
+        let count = self.slots.count();
+        self.collecting.is_some() || (count < self.most_calls() as usize && count < CALLS)
+    }
+
+    /// Maximum number of calls of a peer that keeps to its grants.
+    fn most_calls(&self) -> u32 {
+        self.granted.max(self.grant).saturating_add(self.provided)
     }
 
     /// Limits the number of RDMA Reads in flight from now on: to the limit of the adapter and the connection (ORD, RFC
@@ -198,13 +260,13 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Provides a reply that fits nowhere in a Position Zero Read chunk, instead of refusing it: at most `most` at a
-    /// time, and never more than `CALLS` minus one (RFC 5666 sections 3.5 and 11). RFC 8166 forbids this. Use it only
+    /// time, and never more than there are calls minus one (RFC 5666 sections 3.5 and 11). RFC 8166 forbids this. Use it only
     /// for a Requester that is known to pull such replies and to send `RDMA_DONE`; any other would wait for ever.
     ///
     /// As long as a reply is provided, one credit less is granted, so a Receive is left for its `RDMA_DONE`, and a peer
     /// that never sends one cannot hold more. The driver keeps a timer for each, and calls [`Responder::expire`].
     pub fn provide_replies(&mut self, most: u32) {
-        self.most_provided = most.min(u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(1));
+        self.most_provided = most.min(self.room.saturating_sub(1));
     }
 
     /// Answers the next Call with this XID with `ERR_CHUNK` before any RDMA Read, once (section 4.5.3).

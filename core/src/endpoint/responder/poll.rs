@@ -86,7 +86,7 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     fn send(&mut self, call: CallId, buffer: &mut [u8]) -> Result<Option<Output<'_>>, EncodeError> {
-        let room = u32::try_from(CALLS).unwrap_or(u32::MAX).saturating_sub(self.provided);
+        let room = self.room.saturating_sub(self.provided);
         let Some(slot) = self.slots.get(call) else { return Ok(None) };
         if let Some((_, two)) = self.terms.version.two()
             && slot.form == Form::Continued
