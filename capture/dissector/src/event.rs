@@ -105,6 +105,9 @@ pub struct Recovered {
     pub to: Address,
     /// Sign that the frame shows.
     pub kind: RecoveryKind,
+    /// Place of its subject in the data of an end: the end, and the number of the packet or, for TCP, of the octet. What came again
+    /// has the place that it had before.
+    pub place: (Address, u64),
     /// Type of the operation that the packet carries part of, if the packet was sent again and the carrier knows the
     /// type; a TCP segment does not show it.
     pub operation: Option<OperationType>,

@@ -129,9 +129,21 @@ impl Replaced {
             Value::String(text) => match key {
                 "octets" | "hash" | "stateid" | "file_name" | "new_file_name" => self.name(&text),
                 _ if text.parse::<std::net::IpAddr>().is_ok() || is_lid(&text) => self.name(&text),
-                _ => Value::from(self.text(&text.replace(path, "PATH"))),
+                _ => {
+                    let text = self.file(&text.replace(path, "PATH"));
+                    Value::from(self.text(&text))
+                }
             },
             other => other,
+        }
+    }
+
+    /// Text with the file of a call, as in `READ of notes.txt in frame 12`, as its place.
+    fn file(&mut self, text: &str) -> String {
+        let Some((before, frame)) = text.split_once(" in frame ") else { return text.to_owned() };
+        match before.rsplit_once(" of ") {
+            Some((call, file)) if !file.contains(' ') => format!("{call} of {} in frame {frame}", self.name(file)),
+            _ => text.to_owned(),
         }
     }
 

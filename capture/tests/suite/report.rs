@@ -133,10 +133,10 @@ fn the_verdict_has_its_figures() {
     assert_eq!(sentences.len(), 5);
     for (sentence, begins) in sentences.iter().zip([
         "62 RPCs on 1 connection in 19.6 s; every call was answered.",
-        "Half of the RPCs took no more than 3.92 ms, 99 of 100 no more than 2.40 s; the slowest, SEQUENCE PUTFH READ in frame \
-         1,169, took 2.41 s",
-        "452 of 1,569 packets were sent again (28.8 %); there were 9 negative acknowledgements, 2 time-outs, 3 implied \
-         negative acknowledgements, 1 cause not seen.",
+        "Half of the RPCs took no more than 3.92 ms, 99 of 100 no more than 2.40 s; the slowest, SEQUENCE PUTFH READ of w.bin \
+         in frame 1,169, took 2.41 s (push 2409.999 ms: 1 time-out (2383.977 ms, frame 1446), ",
+        "452 of 1,569 packets were sent again (28.8 %) after 15 losses (9 negative acknowledgements, 2 time-outs, 3 implied \
+         negative acknowledgements, 1 cause not seen).",
         "No rule is broken but in ways that Linux nfsd is known for: 1 error.",
         "As far as can be seen, nothing is missing from the capture.",
     ]) {
@@ -279,6 +279,8 @@ fn links_lead_to_the_ladders_of_what_a_table_names() {
     // The RPC with most recovery is among the slowest, the one with most time of the responder is not.
     let lossy = report(&capture("nfs41_lossy"));
     let cause = lossy.split("<b>Packets were lost and sent again").nth(1).unwrap();
+    let shown_by = "<p>Since 00:41:03 UTC. Frames, 8 of 9 RPCs, longest wait first: 1169 (2.41 s), 1173 (2.40 s), ";
+    assert!(cause.contains(shown_by), "{}", cause.split("</ol>").next().unwrap());
     let id = cause.split("href=\"#ladder-").nth(1).unwrap().split('"').next().unwrap();
     let ladder = lossy.split(&format!("id=\"ladder-{id}\"")).nth(1).unwrap().split("</details>").next().unwrap();
     assert!(ladder.contains("time-out"), "{ladder}");

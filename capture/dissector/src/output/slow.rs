@@ -12,7 +12,7 @@ use crate::output::format::number::exact_milliseconds;
 use crate::output::format::screen::Screen;
 use crate::output::format::time::ShownTimes;
 use crate::rpc::phases::{Phase, Phases};
-use crate::rpc::recovery::Recovery;
+use crate::rpc::recovery::{Recovery, TimeOut};
 use crate::rpc::transaction::Transaction;
 
 /// Columns of a line, where the terminal has no more.
@@ -273,8 +273,12 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
 pub(super) fn done(recovery: &Recovery) -> String {
     let resent = recovery.resent_from.map(|frame| format!(" sent again from frame {frame}")).unwrap_or_default();
     let wait = format!(" (wait {} ms)", exact_milliseconds(recovery.rnr_wait));
+    let up_to = if recovery.timeouts > 1 { "up to " } else { "" };
+    let longest = recovery
+        .longest_timeout
+        .map(|TimeOut { frame, silence }| format!(" ({up_to}{} ms, frame {frame})", exact_milliseconds(silence)));
     let done = [
-        (recovery.timeouts, "time-out", ""),
+        (recovery.timeouts, "time-out", longest.as_deref().unwrap_or_default()),
         (recovery.implied_naks, "implied NAK", ""),
         (recovery.causes_not_seen, "cause", " not seen"),
         (recovery.rnr_naks, "RNR NAK", &wait),

@@ -9,6 +9,16 @@ use crate::carrier::recovery::RecoveryKind;
 /// The most frames that are listed for an RPC.
 pub(crate) const FRAMES: usize = 64;
 
+/// A time-out of a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TimeOut {
+    /// The frame in which the sender sent again.
+    pub frame: u64,
+    /// Nanoseconds for which it had sent nothing, or had got no acknowledgement.
+    pub silence: u64,
+}
+
 /// Recovery work for an RPC whose packets were lost, or seemed to be. A packet that begins with part of one RPC and
 /// ends with part of the next, as TCP segments may, counts for the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +29,8 @@ pub struct Recovery {
     pub phases: Phases,
     /// Times that a sender got no acknowledgement.
     pub timeouts: u64,
+    /// The longest of these.
+    pub longest_timeout: Option<TimeOut>,
     /// Number of times that an RDMA Read request was sent again because a response was missing.
     pub implied_naks: u64,
     /// Number of retransmissions whose cause the capture does not show.
@@ -51,8 +63,11 @@ impl Recovery {
                 self.resent_from = Some(self.resent_from.map_or(stamp.frame, |from| from.min(stamp.frame)));
             }
             // The packet that was sent again has the same frame.
-            RecoveryKind::TimedOut { .. } => {
+            RecoveryKind::TimedOut { silence } => {
                 self.timeouts += 1;
+                if self.longest_timeout.is_none_or(|longest| silence > longest.silence) {
+                    self.longest_timeout = Some(TimeOut { frame: stamp.frame, silence });
+                }
                 return;
             }
             RecoveryKind::ImpliedNak => {

@@ -144,7 +144,8 @@ impl Session {
                 self.assign(&mut sign);
             }
             let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
-            let WaitingSign { from, stamp, sign: Sign::Recovery(kind), operation, times, xid, requester, .. } = sign
+            let WaitingSign { from, stamp, of, place, sign: Sign::Recovery(kind), operation, times, xid, requester } =
+                sign
             else {
                 continue;
             };
@@ -154,6 +155,7 @@ impl Session {
                 from: *ends.get(from),
                 to: *ends.get(from.other()),
                 kind,
+                place: (*ends.get(of), place),
                 operation: operation.filter(|_| times.is_some()),
                 times,
                 xid: xid.flatten(),

@@ -81,6 +81,54 @@ pub struct CauseRule {
     pub condition: &'static str,
 }
 
+/// Causes of one RPC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CauseSet(u32);
+
+impl CauseSet {
+    /// Adds a cause.
+    pub const fn insert(&mut self, cause: Cause) {
+        self.0 |= 1 << cause as u32;
+    }
+
+    /// `true` if the cause is in it.
+    #[must_use]
+    pub const fn contains(self, cause: Cause) -> bool {
+        self.0 & 1 << cause as u32 != 0
+    }
+
+    /// A number for it, from which [`of_bits`](Self::of_bits) makes it again.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The set with these [`bits`](Self::bits).
+    #[must_use]
+    pub const fn of_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+}
+
+/// Causes of an RPC.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RpcCauses {
+    /// Causes that the RPC counts for, whether or not they will be given. Of a call without a reply, only the end of the capture
+    /// shows its cause: [`Diagnosis::unanswered`](super::Diagnosis::unanswered).
+    pub counted: CauseSet,
+    /// Causes that the RPC is the greatest instance of so far.
+    pub greatest: Vec<Cause>,
+}
+
+impl RpcCauses {
+    /// Adds a cause that the RPC counts for.
+    pub(super) fn add(&mut self, cause: Cause, is_greatest: bool) {
+        self.counted.insert(cause);
+        self.greatest.extend(is_greatest.then_some(cause));
+    }
+}
+
 /// The least age of a call that counts as unanswered: 1 s.
 pub(super) const UNANSWERED: u64 = 1_000_000_000;
 /// The least time that counts as unusually long for an end: 20 ms, in which a disk can seek, and wait for another seek.
@@ -239,6 +287,12 @@ impl Cause {
     pub fn name(self) -> &'static str {
         self.rule().name
     }
+
+    /// The cause of a name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        CAUSES.iter().find(|rule| rule.name == name).map(|rule| rule.cause)
+    }
 }
 
 #[cfg(test)]
@@ -249,6 +303,18 @@ mod tests {
     fn every_cause_is_in_the_table_at_its_place() {
         for (place, rule) in CAUSES.iter().enumerate() {
             assert_eq!((rule.cause as usize, rule.cause.name()), (place, rule.name));
+            assert_eq!(Cause::of_name(rule.name), Some(rule.cause));
         }
+        assert_eq!(Cause::of_name("red"), None);
+    }
+
+    #[test]
+    fn a_set_has_the_causes_that_were_added() {
+        let mut set = CauseSet::default();
+        set.insert(Cause::Loss);
+        set.insert(Cause::Protocol);
+        let held: Vec<_> = CAUSES.iter().map(|rule| rule.cause).filter(|cause| set.contains(*cause)).collect();
+        assert_eq!(held, [Cause::Loss, Cause::Protocol]);
+        assert_eq!(CauseSet::of_bits(set.bits()), set);
     }
 }

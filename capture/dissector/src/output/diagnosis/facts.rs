@@ -6,6 +6,7 @@ use rpcrdma::rules::Severity;
 use rpcrdma::v2;
 
 use super::cause::{CauseOwner, USUAL_SEND};
+use super::losses::Losses;
 use super::tally::{FRAMES, RpcSubject, Tally};
 use crate::carrier::connection::Connection;
 use crate::carrier::operation::{Side, Sides};
@@ -23,30 +24,6 @@ use crate::rpc::transaction::{Form, Half, Transaction};
 const KEYS: usize = 500;
 /// The most connections that are remembered because calls died with them.
 const CONNECTIONS: usize = 1000;
-
-/// Packets that one end sent another again.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SentAgain {
-    /// The capture holds them from before.
-    pub(super) captured_before: u64,
-    /// It does not.
-    pub(super) lost_before: u64,
-}
-
-impl SentAgain {
-    pub(super) const fn all(&self) -> u64 {
-        self.captured_before + self.lost_before
-    }
-}
-
-/// Signs of loss by their kind.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SignCounts {
-    pub(super) naks: u64,
-    pub(super) implied_naks: u64,
-    pub(super) timeouts: u64,
-    pub(super) causes_not_seen: u64,
-}
 
 /// RPCs with chunks.
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,8 +74,7 @@ pub(super) struct Facts {
     pub(super) copies: u64,
     pub(super) other_connections: u64,
     pub(super) places: BTreeSet<CapturedAt>,
-    pub(super) again: BTreeMap<(Address, Address), SentAgain>,
-    pub(super) signs: SignCounts,
+    pub(super) losses: Losses,
     /// 'Receiver not ready' by the end that sent it.
     pub(super) not_ready: BTreeMap<Address, u64>,
     pub(super) failures: BTreeMap<(String, StatusName), u64>,
@@ -129,6 +105,7 @@ impl Facts {
         self.packets += active.packets + passive.packets;
         self.copies += active.duplicates + passive.duplicates;
         self.places.extend(report.captured_at.map(|(place, _)| place));
+        self.losses.ended(number, [report.connection.ends.active.address, report.connection.ends.passive.address]);
         let rpcs = self.open.remove(&number).unwrap_or_default();
         let Some(agreement) = report.connection.agreement() else { return };
         let threshold = agreement.client_to_server.min(agreement.server_to_client);
@@ -184,29 +161,15 @@ impl Facts {
     }
 
     pub(super) fn recovered(&mut self, recovered: &Recovered) {
-        let Recovered { from, to, kind, .. } = *recovered;
+        let Recovered { from, kind, .. } = *recovered;
+        self.losses.take(recovered);
+        let has_room = self.not_ready.len() < KEYS || self.not_ready.contains_key(&from);
         match kind {
-            RecoveryKind::SentAgain | RecoveryKind::Replaced => {
-                if self.again.len() < KEYS || self.again.contains_key(&(from, to)) {
-                    let again = self.again.entry((from, to)).or_default();
-                    again.captured_before += u64::from(kind == RecoveryKind::SentAgain);
-                    again.lost_before += u64::from(kind == RecoveryKind::Replaced);
-                }
+            RecoveryKind::NotReady { .. } if has_room => *self.not_ready.entry(from).or_default() += 1,
+            RecoveryKind::Failed if self.refused.len() < CONNECTIONS => {
+                self.refused.entry(recovered.connection).or_insert((recovered.stamp.frame, from));
             }
-            RecoveryKind::SequenceError => self.signs.naks += 1,
-            RecoveryKind::ImpliedNak => self.signs.implied_naks += 1,
-            RecoveryKind::TimedOut { .. } => self.signs.timeouts += 1,
-            RecoveryKind::CauseNotSeen => self.signs.causes_not_seen += 1,
-            RecoveryKind::NotReady { .. } => {
-                if self.not_ready.len() < KEYS || self.not_ready.contains_key(&from) {
-                    *self.not_ready.entry(from).or_default() += 1;
-                }
-            }
-            RecoveryKind::Failed => {
-                if self.refused.len() < CONNECTIONS {
-                    self.refused.entry(recovered.connection).or_insert((recovered.stamp.frame, from));
-                }
-            }
+            _ => {}
         }
     }
 

@@ -3,9 +3,9 @@
 use core::cmp::Reverse;
 
 use super::cause::{Cause, CauseOwner, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW, WAITED};
-use super::facts::{Broken, Facts, SentAgain};
-use super::record::DiagnosedCause;
-use super::tally::Tally;
+use super::facts::{Broken, Facts};
+use super::record::{CauseExample, DiagnosedCause};
+use super::tally::{GreatestRpc, RpcSubject, Tally};
 use super::waits::{ResponderStep, Silence, Waits};
 use crate::dissector::Summary;
 use crate::link::Address;
@@ -106,7 +106,9 @@ impl Judgement<'_> {
             operation: None,
             file: None,
             since_ns: None,
+            rpcs: None,
             frames: Vec::new(),
+            examples: Vec::new(),
             evidence,
             command: format!("rpcrdma {command} {}", self.files),
         }
@@ -132,15 +134,18 @@ impl Judgement<'_> {
             operation: tally.operation().map(str::to_owned),
             file: tally.file().map(str::to_owned),
             since_ns: tally.since,
-            frames: tally.frames(),
+            rpcs: Some(tally.rpcs),
             ..cause
         }
+        .shown_by(tally.examples().iter().map(|(_, frame)| CauseExample { frame: *frame, waiting_ns: None }))
     }
 
     /// The same, with a time.
     fn timed(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
         let share = (self.all() > 0).then(|| tally.amount as f64 / self.all() as f64);
-        self.tallied(DiagnosedCause { waiting_ns: Some(tally.amount), share, ..cause }, tally)
+        let examples = tally.examples().iter();
+        let examples = examples.map(|(amount, frame)| CauseExample { frame: *frame, waiting_ns: Some(*amount) });
+        self.tallied(DiagnosedCause { waiting_ns: Some(tally.amount), share, ..cause }, tally).shown_by(examples)
     }
 
     fn nothing_found(&self) -> DiagnosedCause {
@@ -238,8 +243,10 @@ impl Judgement<'_> {
 
     /// Calls that are not answered.
     fn unanswered(&self, cause: Cause, owner: CauseOwner, tally: &Tally, shown: &str) -> Option<Weighed> {
-        let longest = tally.greatest()?;
-        let waited = format!("{} waited for up to {}.", counted(tally.rpcs, "call"), duration(longest));
+        let GreatestRpc { amount, subject, .. } = tally.greatest_rpc()?;
+        let which = if tally.rpcs == 1 { ":" } else { ", the longest" };
+        let calls = counted(tally.rpcs, "call");
+        let waited = format!("{calls} waited for up to {}{which} {}.", duration(*amount), named(subject));
         let mut evidence = vec![waited, shown.to_owned()];
         if tally.reverse > 0 {
             let callbacks = counted(tally.reverse, "callback");
@@ -282,7 +289,7 @@ impl Judgement<'_> {
             _ => format!("{}: {}", counted(*calls, "call"), after(*step)),
         };
         let steps: Vec<String> = steps.iter().map(step).collect();
-        let evidence = format!("{} Or its packets were lost before the place of capture.", steps.join(" "));
+        let evidence = format!("{} Or its packets were lost before the capture.", steps.join(" "));
         let tally = &self.silence.requester_silent;
         self.unanswered(Cause::RequesterSilent, CauseOwner::Requester, tally, &evidence)
     }
@@ -303,12 +310,16 @@ impl Judgement<'_> {
             return None;
         }
         let mut evidence = Vec::new();
-        if loss.rpcs > 0 {
-            evidence.push(format!("Recovery delayed {} by {}.", counted(loss.rpcs, "RPC"), duration(loss.amount)));
-        }
+        evidence.extend([loss, affected].into_iter().find_map(|tally| longest("The longest delay", tally)));
+        evidence.extend(delayed(loss));
         if affected.rpcs > 0 {
+            let too = match self.waits.affected_too {
+                0 => String::new(),
+                all if all == affected.rpcs => ", counted above too,".to_owned(),
+                some => format!(", {} of them counted above too,", grouped(some)),
+            };
             evidence.push(format!(
-                "For {} with packets that were sent again the ends took {}; nothing shows what part of it is recovery.",
+                "For {} with packets that were sent again{too} the ends took {}; nothing shows what part of it is recovery.",
                 counted(affected.rpcs, "RPC"),
                 duration(affected.amount)
             ));
@@ -319,54 +330,16 @@ impl Judgement<'_> {
                 have(arrival_unknown.rpcs, "RPC")
             ));
         }
-        evidence.extend(self.directions());
-        evidence.extend(self.signs());
+        evidence.extend(self.facts.losses.summary());
+        evidence.extend(self.facts.losses.sentences(NAMED));
+        evidence.extend(self.facts.places.is_empty().then(|| "Where the capture was made is not known.".to_owned()));
         let tally = [loss, affected, arrival_unknown].into_iter().find(|tally| tally.rpcs > 0)?;
         let client = tally.client().filter(|_| self.waits.clients().len() > 1);
         let command = client.map_or("events".to_owned(), |client| format!("events --client {client}"));
         let cause = self.cause(Cause::Loss, Some(CauseOwner::Network), evidence, &command);
         let cause = if is_timed { self.timed(cause, loss) } else { self.tallied(cause, tally) };
-        Some(Weighed { is_first: false, cause })
-    }
-
-    /// The signs of loss, by kind.
-    fn signs(&self) -> Option<String> {
-        let signs = self.facts.signs;
-        let signs = [
-            (signs.naks, "NAK"),
-            (signs.implied_naks, "implied NAK"),
-            (signs.timeouts, "time-out"),
-            (signs.causes_not_seen, "resend of unknown cause"),
-        ];
-        let signs = signs.iter().filter(|(count, _)| *count > 0).map(|(count, name)| match *name {
-            "resend of unknown cause" if *count > 1 => format!("{} resends of unknown cause", grouped(*count)),
-            name => counted(*count, name),
-        });
-        let signs: Vec<String> = signs.collect();
-        (!signs.is_empty()).then(|| format!("Signs of loss: {}.", signs.join(", ")))
-    }
-
-    /// Where packets were lost, in the directions with the most packets that were sent again.
-    fn directions(&self) -> Vec<String> {
-        let mut again: Vec<_> = self.facts.again.iter().collect();
-        again.sort_by_key(|(_, again)| Reverse(again.all()));
-        let line = |((from, to), again): &(&(Address, Address), &SentAgain)| {
-            let SentAgain { captured_before, lost_before } = **again;
-            let are = if again.all() == 1 { "was" } else { "were" };
-            let packets = counted(again.all(), "packet");
-            let mut text = format!("{packets} from {from} to {to} {are} sent again.");
-            let (behind, ahead) = (grouped(captured_before), grouped(lost_before));
-            match (captured_before, lost_before) {
-                (1.., 0) => text.push_str(" The loss was after the place of capture, or an acknowledgement was lost."),
-                (0, _) => text.push_str(" The loss was before the place of capture."),
-                _ => text.push_str(&format!(
-                    " For {behind} of them the loss was after the place of capture, or an acknowledgement was lost; for \
-                     {ahead} it was before it."
-                )),
-            }
-            text
-        };
-        again.iter().take(NAMED).map(line).collect()
+        let rpcs = Some(self.waits.lossy);
+        Some(Weighed { is_first: false, cause: DiagnosedCause { rpcs, ..cause } })
     }
 
     fn receiver_not_ready(&self) -> Option<Weighed> {
@@ -394,17 +367,18 @@ impl Judgement<'_> {
     }
 
     fn slow(&self, cause: Cause, owner: CauseOwner, tally: &Tally, way: Option<&str>) -> Option<Weighed> {
-        let longest = tally.greatest()?;
-        if !is_part(tally.amount, SLOW_SHARE, self.all()) || tally.rpcs < SEVERAL && longest < VERY_SLOW {
+        let most = tally.greatest()?;
+        if !is_part(tally.amount, SLOW_SHARE, self.all()) || tally.rpcs < SEVERAL && most < VERY_SLOW {
             return None;
         }
         let mut evidence = vec![format!(
-            "{} of {} waited for it for 20 ms or more, {} in all, up to {}.",
+            "{} of {} waited for it for 20 ms or more: up to {}{}.",
             grouped(tally.rpcs),
             counted(self.waits.rpcs, "RPC"),
-            duration(tally.amount),
-            duration(longest)
+            duration(most),
+            added_up(tally)
         )];
+        evidence.extend(longest("The longest wait", tally));
         evidence.extend(way.map(str::to_owned));
         let operation = tally.operation().and_then(|name| name.rsplit(' ').next());
         let mut command = operation.map_or("slow".to_owned(), |operation| format!("slow --op {operation}"));
@@ -525,8 +499,37 @@ impl Judgement<'_> {
         let cause = self.cause(Cause::Protocol, owner, evidence, "check");
         let cause = if died.rpcs > 0 { self.timed(cause, died) } else { cause };
         let owner_address = gravest.and_then(|broken| broken.by).map(|end| end.to_string());
-        Some(Weighed { is_first: died.rpcs > 0, cause: DiagnosedCause { frames, owner_address, ..cause } })
+        let cause = DiagnosedCause { owner_address, ..cause };
+        let cause = cause.shown_by(frames.into_iter().map(|frame| CauseExample { frame, waiting_ns: None }));
+        Some(Weighed { is_first: died.rpcs > 0, cause })
     }
+}
+
+/// An RPC by its operation, its file and its frame.
+fn named(RpcSubject { operation, file, frame, .. }: &RpcSubject) -> String {
+    let operation = if operation == "unknown" { "an unknown call" } else { operation };
+    let file = file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
+    format!("{operation}{file} in frame {frame}")
+}
+
+/// A sentence about the RPC with most of a cause and its wait.
+fn longest(title: &str, tally: &Tally) -> Option<String> {
+    let GreatestRpc { subject, waited_for, .. } = tally.greatest_rpc()?;
+    let took = subject.latency.map(|latency| format!(", which took {}", duration(latency))).unwrap_or_default();
+    let waited_for = waited_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+    Some(format!("{title}: {}{took}{waited_for}.", named(subject)))
+}
+
+/// A sentence about the time of recovery from loss.
+fn delayed(loss: &Tally) -> Option<String> {
+    let rpcs = counted(loss.rpcs, "RPC");
+    let up_to = if loss.rpcs == 1 { "" } else { "up to " };
+    Some(format!("Recovery delayed {rpcs} by {up_to}{}{}.", duration(loss.greatest()?), added_up(loss)))
+}
+
+/// The sum over several RPCs, which may have waited at the same time.
+fn added_up(tally: &Tally) -> String {
+    if tally.rpcs < 2 { String::new() } else { format!("; {} added up over all of them", duration(tally.amount)) }
 }
 
 /// A text as a sentence.

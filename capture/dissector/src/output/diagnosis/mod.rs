@@ -1,7 +1,8 @@
 //! Diagnosis: the causes of waiting, their owners, and the limits of the capture.
 //!
 //! - `cause`: the causes, and the table of rules by which they are found;
-//! - `waits`: waiting times by cause; `facts`: other counts; `tally`: the client, operation and file with most of a cause;
+//! - `waits`: waiting times by cause; `losses`: losses by direction; `facts`: other counts; `tally`: the client, operation and file
+//!   with most of a cause;
 //! - `judge`: causes from these, with their evidence; `limits`: limits of what the capture shows;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
@@ -9,6 +10,7 @@ mod cause;
 mod facts;
 mod judge;
 mod limits;
+mod losses;
 mod record;
 mod tally;
 pub(super) mod text;
@@ -31,8 +33,8 @@ use facts::Facts;
 use judge::Judgement;
 use waits::Waits;
 
-pub use cause::{CAUSES, Cause, CauseOwner, CauseRule};
-pub use record::{DiagnosedCause, Diagnosis};
+pub use cause::{CAUSES, Cause, CauseOwner, CauseRule, CauseSet, RpcCauses};
+pub use record::{CauseExample, DiagnosedCause, Diagnosis};
 
 /// Takes what was found in a capture, in bounded memory, and diagnoses it.
 ///
@@ -90,23 +92,20 @@ impl Diagnoser {
         }
     }
 
-    /// Takes an RPC with its [arguments](Transaction::arguments), for a caller that needs them too. Returns the causes that it is the
-    /// greatest instance of so far.
-    pub fn transaction(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Vec<Cause> {
-        let mut greatest = Vec::new();
+    /// Takes an RPC with its [arguments](Transaction::arguments), for a caller that needs them too. Returns its causes.
+    pub fn transaction(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> RpcCauses {
+        let mut causes = RpcCauses::default();
         self.facts.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
             self.facts.death(transaction.connection, stamp.frame);
         }
         let status = transaction.status.filter(|status| !is_expected(*status));
         let failure = status.and_then(|status| failure(transaction, status));
-        let subject = self.waits.transaction(transaction, arguments, failure.is_some(), &mut greatest);
-        if let Some((failure, subject)) = failure.zip(subject)
-            && self.facts.failure(failure, &subject)
-        {
-            greatest.push(Cause::Errors);
+        let subject = self.waits.transaction(transaction, arguments, failure.is_some(), &mut causes);
+        if let Some((failure, subject)) = failure.zip(subject) {
+            causes.add(Cause::Errors, self.facts.failure(failure, &subject));
         }
-        greatest
+        causes
     }
 
     /// Takes a finding of the checker.
@@ -147,6 +146,7 @@ impl Diagnoser {
             causes: judgement.causes(),
             gap: gaps.gravest().map(|gap| gap.to_string()),
             limits: judgement.limits(),
+            unanswered: silence.causes.clone(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::io;
 #[cfg(feature = "json")]
 use serde::Serialize;
 
+use super::cause::Cause;
 #[cfg(feature = "json")]
 use crate::output::record::{Record, write_record};
 use crate::output::stats::Latency;
@@ -55,6 +56,21 @@ pub struct Diagnosis {
     pub gap: Option<String>,
     /// Limits of what the capture shows, as sentences.
     pub limits: Vec<String>,
+    /// Calls without a reply that count for a cause: the place of each among all RPCs, from 0, and the cause.
+    #[cfg_attr(feature = "json", serde(skip))]
+    pub unanswered: Vec<(u64, Cause)>,
+}
+
+/// An RPC that a cause fell on, or a frame that shows the cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(Serialize))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct CauseExample {
+    /// The frame of the call, or that shows the cause.
+    pub frame: u64,
+    /// Nanoseconds of waiting that the cause explains of this RPC; null if no time is known.
+    pub waiting_ns: Option<u64>,
 }
 
 /// A cause, with what shows it.
@@ -87,12 +103,26 @@ pub struct DiagnosedCause {
     pub file: Option<String>,
     /// When the first RPC began that it fell on, in nanoseconds since 1970-01-01 00:00 UTC; null if it fell on none.
     pub since_ns: Option<u64>,
+    /// RPCs that it fell on; null if they are not counted.
+    pub rpcs: Option<u64>,
     /// Frames that show it, at most eight.
     pub frames: Vec<u64>,
+    /// The same frames with their times, the longest first.
+    pub examples: Vec<CauseExample>,
     /// The evidence, in sentences.
     pub evidence: Vec<String>,
     /// The command that shows more; `FILE` stands for files that were not given by name.
     pub command: String,
+}
+
+impl DiagnosedCause {
+    /// The same, shown by these frames.
+    pub(super) fn shown_by(self, examples: impl Iterator<Item = CauseExample>) -> Self {
+        let examples: Vec<_> = examples.collect();
+        let mut frames: Vec<u64> = examples.iter().map(|example| example.frame).collect();
+        frames.sort_unstable();
+        Self { frames, examples, ..self }
+    }
 }
 
 #[cfg(feature = "json")]

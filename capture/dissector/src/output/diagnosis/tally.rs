@@ -23,6 +23,17 @@ pub(super) struct RpcSubject {
     pub(super) began: u64,
     /// The frame that shows it.
     pub(super) frame: u64,
+    /// Nanoseconds from the call to the reply, if they are known.
+    pub(super) latency: Option<u64>,
+}
+
+/// The RPC with most of a cause.
+#[derive(Clone, Debug)]
+pub(super) struct GreatestRpc {
+    pub(super) amount: u64,
+    pub(super) subject: RpcSubject,
+    /// Words for its wait, if the tally has any.
+    pub(super) waited_for: Option<String>,
 }
 
 /// Nanoseconds, or a number, by key.
@@ -68,14 +79,13 @@ pub(super) struct Tally {
     files: KeyAmounts<String>,
     /// The frames of the greatest amounts, with them.
     frames: Vec<(u64, u64)>,
-    /// The greatest amount of an RPC.
-    greatest: u64,
+    greatest: Option<GreatestRpc>,
 }
 
 impl Tally {
     /// Adds an RPC. Returns true if no RPC before it had as great an amount.
     pub(super) fn add(&mut self, amount: u64, subject: &RpcSubject) -> bool {
-        let is_greatest = self.rpcs == 0 || amount > self.greatest;
+        let is_greatest = self.greatest.as_ref().is_none_or(|greatest| amount > greatest.amount);
         self.amount = self.amount.saturating_add(amount);
         self.rpcs += 1;
         self.since = Some(self.since.map_or(subject.began, |since| since.min(subject.began)));
@@ -86,13 +96,24 @@ impl Tally {
         if let Some(file) = &subject.file {
             self.files.add(file, amount);
         }
-        self.greatest = self.greatest.max(amount);
+        if is_greatest {
+            self.greatest = Some(GreatestRpc { amount, subject: subject.clone(), waited_for: None });
+        }
         self.show(amount, subject.frame);
         is_greatest
     }
 
+    /// Adds an RPC as [`add`](Self::add) does, with words for its wait if it is the greatest so far.
+    pub(super) fn add_with(&mut self, amount: u64, subject: &RpcSubject, waited_for: impl FnOnce() -> String) -> bool {
+        let is_greatest = self.add(amount, subject);
+        if let Some(greatest) = self.greatest.as_mut().filter(|_| is_greatest) {
+            greatest.waited_for = Some(waited_for());
+        }
+        is_greatest
+    }
+
     /// Adds a frame to the evidence.
-    pub(super) fn show(&mut self, amount: u64, frame: u64) {
+    fn show(&mut self, amount: u64, frame: u64) {
         let place = self.frames.partition_point(|(shown, _)| *shown >= amount);
         if place < FRAMES && !self.frames.iter().any(|(_, shown)| *shown == frame) {
             self.frames.insert(place, (amount, frame));
@@ -122,14 +143,17 @@ impl Tally {
 
     /// The greatest amount of an RPC; `None` without any.
     pub(super) fn greatest(&self) -> Option<u64> {
-        (self.rpcs > 0).then_some(self.greatest)
+        self.greatest.as_ref().map(|greatest| greatest.amount)
     }
 
-    /// The frames of the greatest amounts, in order.
-    pub(super) fn frames(&self) -> Vec<u64> {
-        let mut frames: Vec<u64> = self.frames.iter().map(|(_, frame)| *frame).collect();
-        frames.sort_unstable();
-        frames
+    /// The RPC with the greatest amount, the first of several.
+    pub(super) const fn greatest_rpc(&self) -> Option<&GreatestRpc> {
+        self.greatest.as_ref()
+    }
+
+    /// The greatest amounts with their frames, the greatest first.
+    pub(super) fn examples(&self) -> &[(u64, u64)] {
+        &self.frames
     }
 }
 
@@ -139,7 +163,8 @@ mod tests {
 
     fn subject(client: u16, frame: u64) -> RpcSubject {
         let (client, server) = (Address::Lid(client), Address::Lid(99));
-        RpcSubject { client, server, operation: "NULL".to_owned(), is_reverse: false, file: None, began: frame, frame }
+        let operation = "NULL".to_owned();
+        RpcSubject { client, server, operation, is_reverse: false, file: None, began: frame, frame, latency: None }
     }
 
     #[test]
@@ -151,7 +176,9 @@ mod tests {
         tally.add(1, &subject(2, 30));
         assert_eq!((tally.client(), tally.operation(), tally.file()), (None, Some("NULL"), None));
         assert_eq!(tally.since, Some(10));
-        assert_eq!((tally.frames(), tally.greatest(), tally.rpcs), (vec![10, 20, 30], Some(80), 3));
+        assert_eq!(tally.examples(), [(80, 10), (20, 20), (1, 30)]);
+        assert_eq!((tally.greatest(), tally.rpcs), (Some(80), 3));
+        assert_eq!(tally.greatest_rpc().map(|greatest| greatest.subject.frame), Some(10));
     }
 
     #[test]
@@ -160,7 +187,11 @@ mod tests {
         for amount in 1..=100 {
             tally.add(amount, &subject(1, 1000 - amount));
         }
-        assert_eq!(tally.frames(), (900..908).collect::<Vec<_>>());
+        assert_eq!(tally.examples().first(), Some(&(100, 900)));
+        assert_eq!(
+            tally.examples().iter().map(|(_, frame)| *frame).collect::<Vec<_>>(),
+            (900..908).collect::<Vec<_>>()
+        );
         for client in 0..2 * KEYS as u16 {
             tally.add(1, &subject(client, 5));
         }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::record::{DiagnosedCause, Diagnosis};
+use super::record::{CauseExample, DiagnosedCause, Diagnosis};
 use crate::output::format::date::{time_of_day, utc_range};
 use crate::output::format::line::{CALL, DIM, FAULT, Line, NAME, PLAIN, REPLY, wrapped};
 use crate::output::format::number::{counted, duration, grouped};
@@ -142,10 +142,10 @@ impl<W: io::Write> Page<'_, W> {
             self.paragraph(INDENT, PLAIN, &text)?;
         }
         cause.evidence.iter().try_for_each(|text| self.paragraph(INDENT, PLAIN, text))?;
-        if !cause.frames.is_empty() {
-            let frames: Vec<String> = cause.frames.iter().map(ToString::to_string).collect();
-            let since = cause.since_ns.map(|since| format!("Since {}. ", time_of_day(since))).unwrap_or_default();
-            self.paragraph(INDENT, PLAIN, &format!("{since}Frames: {}", frames.join(" ")))?;
+        if let Some(introduction) = cause.examples_are() {
+            let frames: Vec<String> = cause.examples.iter().map(CauseExample::shown).collect();
+            let since = cause.since().map(|since| format!("Since {since}. ")).unwrap_or_default();
+            self.paragraph(INDENT, PLAIN, &format!("{since}{introduction}: {}", frames.join(", ")))?;
         }
         let mut line = Line::new(self.colour, WIDTH).unlimited();
         line.push(DIM, "   $ ");
@@ -179,10 +179,29 @@ impl DiagnosedCause {
         (!parts.is_empty()).then(|| format!("Most of it: {}.", parts.join(", ")))
     }
 
+    /// Words before the [examples](Self::examples): their number if there are more, and their order. `None` without any.
+    #[must_use]
+    pub fn examples_are(&self) -> Option<String> {
+        let shown = self.examples.len() as u64;
+        let first = self.examples.first()?;
+        let rpcs = self.rpcs.filter(|rpcs| *rpcs > shown).map(|rpcs| format!(", {shown} of {} RPCs", grouped(rpcs)));
+        let order = if first.waiting_ns.is_some() && shown > 1 { ", longest wait first" } else { "" };
+        Some(format!("Frames{}{order}", rpcs.unwrap_or_default()))
+    }
+
     /// Time of day at which the cause began, as text; `None` if that is not known.
     #[must_use]
     pub fn since(&self) -> Option<String> {
         self.since_ns.map(time_of_day)
+    }
+}
+
+impl CauseExample {
+    /// The number of the frame, and the time if it is known.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let time = self.waiting_ns.map(|time| format!(" ({})", duration(time))).unwrap_or_default();
+        format!("{}{time}", self.frame)
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cause::{Cause, PER_OCTET, SLOW, UNANSWERED};
+use super::cause::{Cause, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
 use super::tally::{RpcSubject, Tally};
 use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::Stamp;
 use crate::link::Address;
 use crate::output::file_names::{FileNames, client, server};
 use crate::output::operation_name::OperationName;
+use crate::output::slow::done;
 use crate::output::stats::Histogram;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::phases::NotTimed;
@@ -35,6 +36,8 @@ pub(super) enum ResponderStep {
 /// A call without a reply.
 #[derive(Clone, Debug)]
 struct UnansweredCall {
+    /// Its place among all RPCs.
+    place: u64,
     cause: Cause,
     /// Last step of the responder, if it waits.
     step: Option<ResponderStep>,
@@ -73,12 +76,16 @@ pub(super) struct Waits {
     pub(super) requester: Tally,
     /// Times that may be recovery: long ones of RPCs with packets that were sent again.
     pub(super) affected: Tally,
+    /// RPCs in both `loss` and `affected`.
+    pub(super) affected_too: u64,
     /// RPCs with a reply that came again at an unknown time.
     pub(super) arrival_unknown: Tally,
     /// Connections with a wait for a credit.
     waited: BTreeSet<u32>,
     /// RPCs of whose time the part of recovery is unknown.
     pub(super) unassigned: u64,
+    /// RPCs with time of recovery, or with packets that were sent again and took an unknown time.
+    pub(super) lossy: u64,
     /// The longest time that a responder took for a reply.
     longest: u64,
     unanswered: Vec<UnansweredCall>,
@@ -113,28 +120,30 @@ pub(super) struct Silence {
     pub(super) recent: u64,
     /// The least number of nanoseconds for which a call without a reply waited.
     pub(super) least: u64,
+    /// The calls that count, by their places among all RPCs.
+    pub(super) causes: Vec<(u64, Cause)>,
 }
 
 impl Waits {
-    /// Takes an RPC; adds the causes that it is the greatest instance of so far to `greatest`, and returns its subject if
-    /// `is_subject_wanted`.
+    /// Takes an RPC; adds its causes to `causes`, and returns its subject if `is_subject_wanted`.
     pub(super) fn transaction(
         &mut self,
         transaction: &Transaction,
         arguments: &[OperationArguments<'_>],
         is_subject_wanted: bool,
-        greatest: &mut Vec<Cause>,
+        causes: &mut RpcCauses,
     ) -> Option<RpcSubject> {
         let mut names = core::mem::take(&mut self.names);
         names.learn(transaction, arguments);
         let rpc = KnownRpc { transaction, arguments, names: &names };
-        self.take(&rpc, greatest);
+        self.take(&rpc, causes);
+        self.lossy += u64::from(causes.counted.contains(Cause::Loss));
         let subject = is_subject_wanted.then(|| rpc.subject());
         self.names = names;
         subject
     }
 
-    fn take(&mut self, rpc: &KnownRpc<'_>, greatest: &mut Vec<Cause>) {
+    fn take(&mut self, rpc: &KnownRpc<'_>, causes: &mut RpcCauses) {
         let transaction = rpc.transaction;
         self.rpcs += 1;
         self.without_call += u64::from(transaction.call.is_none());
@@ -150,25 +159,25 @@ impl Waits {
         // Before the first reply there is one credit (RFC 8166 section 3.3.3): that wait is no fault of a grant.
         if let Ok(wait @ 1..) = transaction.credit_wait
             && (self.waited.len() >= ENDS || !self.waited.insert(transaction.connection))
-            && self.credits.add(wait, &rpc.subject())
         {
-            greatest.push(Cause::Credits);
+            causes.add(Cause::Credits, self.credits.add(wait, &rpc.subject()));
         }
         if transaction.phases == Err(NotTimed::ArrivalUnknown) {
             self.arrival_unknown.add(1, &rpc.subject());
+            causes.add(Cause::Loss, false);
         }
         let Some(latency) = transaction.latency() else { return };
         self.latencies.record(latency);
         self.latency = self.latency.saturating_add(latency);
         match &transaction.recovery {
-            Ok(recovery) => self.timed(rpc, recovery, greatest),
+            Ok(recovery) => self.timed(rpc, recovery, causes),
             Err(RecoveryUnknown::Unassigned) => self.unassigned += 1,
             Err(RecoveryUnknown::NotTimed(_)) => {}
         }
     }
 
     /// Divides the time of an RPC between its ends and recovery.
-    fn timed(&mut self, rpc: &KnownRpc<'_>, recovery: &Recovery, greatest: &mut Vec<Cause>) {
+    fn timed(&mut self, rpc: &KnownRpc<'_>, recovery: &Recovery, causes: &mut RpcCauses) {
         let Ok(phases) = rpc.transaction.phases else { return };
         let responder = phases.responder.saturating_sub(recovery.phases.responder);
         self.longest = self.longest.max(responder);
@@ -185,18 +194,30 @@ impl Waits {
             true => (0, 0),
             false => (responder, requester),
         };
-        let amounts = [
-            (&mut self.loss, lost - not_ready, 1, Some(Cause::Loss)),
-            (&mut self.not_ready, not_ready, 1, Some(Cause::ReceiverNotReady)),
-            (&mut self.responder, of_responder, SLOW, Some(Cause::ResponderSlow)),
-            (&mut self.requester, of_requester, SLOW, Some(Cause::RequesterSlow)),
-            (&mut self.affected, responder.max(requester) - of_responder.max(of_requester), SLOW, None),
+        let affected = responder.max(requester) - of_responder.max(of_requester);
+        let Transaction { from, to, .. } = rpc.transaction;
+        let recovered = || done(recovery);
+        let amounts: [(&mut Tally, _, _, _, &dyn Fn() -> String); 4] = [
+            (&mut self.loss, lost - not_ready, 1, Cause::Loss, &recovered),
+            (&mut self.not_ready, not_ready, 1, Cause::ReceiverNotReady, &recovered),
+            (&mut self.responder, of_responder, SLOW, Cause::ResponderSlow, &|| {
+                format!("the next packet was due from {to}")
+            }),
+            (&mut self.requester, of_requester, SLOW, Cause::RequesterSlow, &|| {
+                format!("the next packet was due from {from}")
+            }),
         ];
         let mut subject = None;
-        for (tally, amount, least, cause) in amounts {
-            if amount >= least && tally.add(amount, subject.get_or_insert_with(|| rpc.subject())) {
-                greatest.extend(cause);
+        for (tally, amount, least, cause, waited_for) in amounts {
+            if amount >= least {
+                let subject = subject.get_or_insert_with(|| rpc.subject());
+                causes.add(cause, tally.add_with(amount, subject, waited_for));
             }
+        }
+        if affected >= SLOW {
+            self.affected_too += u64::from(causes.counted.contains(Cause::Loss));
+            self.affected.add_with(affected, &rpc.subject(), recovered);
+            causes.add(Cause::Loss, false);
         }
     }
 
@@ -217,7 +238,17 @@ impl Waits {
         let connection = rpc.transaction.connection;
         let is_arrival_unknown = waiting.delivery == Delivery::Unknown && waiting.responder.is_none();
         let subject = rpc.subject();
-        self.unanswered.push(UnansweredCall { cause, step, began, ended, connection, is_arrival_unknown, subject });
+        let place = self.rpcs - 1;
+        self.unanswered.push(UnansweredCall {
+            place,
+            cause,
+            step,
+            began,
+            ended,
+            connection,
+            is_arrival_unknown,
+            subject,
+        });
     }
 
     /// The time for which calls waited that were not answered, until the `end` of the capture. A call whose connection ended waits
@@ -225,15 +256,19 @@ impl Waits {
     pub(super) fn silence(&self, end: CaptureEnd, is_fatal: impl Fn(u32) -> bool) -> Silence {
         let least = self.longest.saturating_mul(2).max(UNANSWERED);
         let mut silence = Silence { least, ..Silence::default() };
-        for UnansweredCall { cause, step, began, ended, connection, is_arrival_unknown, subject } in &self.unanswered {
+        for UnansweredCall { place, cause, step, began, ended, connection, is_arrival_unknown, subject } in
+            &self.unanswered
+        {
             let age = ended.map_or(end, |ended| end.earlier(ended)).at_least_since(*began);
             silence.age = silence.age.saturating_add(age);
             if age < least && ended.is_none() {
                 silence.recent += 1;
                 continue;
             }
+            let cause = if ended.is_some() && is_fatal(*connection) { Cause::Protocol } else { *cause };
+            silence.causes.push((*place, cause));
             let tally = match cause {
-                _ if ended.is_some() && is_fatal(*connection) => &mut silence.died,
+                Cause::Protocol => &mut silence.died,
                 Cause::ResponderUnreachable => &mut silence.responder_unreachable,
                 Cause::RequesterUnreachable => &mut silence.requester_unreachable,
                 Cause::RequesterSilent => {
@@ -279,6 +314,7 @@ impl KnownRpc<'_> {
             is_reverse: self.transaction.reverse,
             file: self.names.of_transaction(self.transaction, self.arguments),
             began: self.began().or(reply.as_ref().map(|reply| reply.stamp)).map_or(0, |stamp| stamp.time.0),
+            latency: self.transaction.latency(),
             frame: call.as_ref().or(reply.as_ref()).map_or(0, |half| half.stamp.frame),
         }
     }

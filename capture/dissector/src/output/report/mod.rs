@@ -164,11 +164,12 @@ impl CaptureReport {
                 transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
                 self.pending.take(transaction);
                 let arguments = transaction.arguments();
-                let greatest = self.diagnoser.transaction(transaction, &arguments);
+                let causes = self.diagnoser.transaction(transaction, &arguments);
                 self.tops.iter_mut().for_each(|top| top.take_with(transaction, &arguments));
-                verdict::SlowestOne::replace(&mut self.slowest_one, transaction);
                 let [.., by_name] = &self.tops;
-                self.ladders.take((transaction, &arguments), &greatest, (files, by_name.names()));
+                let file = || by_name.names().of_transaction(transaction, &arguments);
+                verdict::SlowestOne::replace(&mut self.slowest_one, transaction, file);
+                self.ladders.take((transaction, &arguments), &causes.greatest, (files, by_name.names()));
                 self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
             }
             _ => Ok(()),

@@ -12,8 +12,8 @@ use super::verdict::{no_finding, no_pending, sentences};
 use super::{Finished, charts};
 use crate::file::Files;
 use crate::output::called::{called_within, ended};
-use crate::output::diagnosis::Diagnosis;
-use crate::output::format::date::{time_of_day, utc};
+use crate::output::diagnosis::{CauseExample, DiagnosedCause, Diagnosis};
+use crate::output::format::date::utc;
 use crate::output::format::number::{duration, grouped, size};
 use crate::output::pending::PendingCall;
 use crate::output::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};
@@ -119,7 +119,7 @@ fn diagnosed(finished: &Finished<'_>) -> Markup {
                         b { (cause.title) } " (" (cause.weight()) "). "
                         @if let Some(text) = cause.falls_on() { (text) }
                         @for sentence in &cause.evidence { p { (sentence) } }
-                        @if let Some(since) = cause.since_ns { "Since " (time_of_day(since)) ". " }
+                        (shown_by(cause))
                         a href={ "#" (shown_in(cause.cause)) } { "Show it" }
                         @if let Some(drawn) = finished.ladders.of_cause(cause.cause) {
                             " " a href={ "#" (drawn.id) } { (greatest(cause.cause)) }
@@ -130,6 +130,17 @@ fn diagnosed(finished: &Finished<'_>) -> Markup {
         }
         @if !limits.is_empty() {
             p.note { "What the capture cannot show: " @for limit in limits { (limit) " " } }
+        }
+    }
+}
+
+/// Time of day at which a cause began, and the frames that show it.
+fn shown_by(cause: &DiagnosedCause) -> Markup {
+    let frames = cause.examples.iter().map(CauseExample::shown).collect::<Vec<_>>().join(", ");
+    html! {
+        p {
+            @if let Some(since) = cause.since() { "Since " (since) ". " }
+            @if let Some(introduction) = cause.examples_are() { (introduction) ": " (frames) "." }
         }
     }
 }

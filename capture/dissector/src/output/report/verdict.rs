@@ -22,13 +22,19 @@ pub(super) struct SlowestOne {
     latency: u64,
     frame: Option<u64>,
     called: String,
+    /// Name of the file that it is about.
+    file: Option<String>,
     /// The phase that took longest.
     longest: Option<String>,
 }
 
 impl SlowestOne {
     /// Puts an RPC in the place of the slowest so far, if it was slower.
-    pub(super) fn replace(slowest: &mut Option<Self>, transaction: &Transaction) {
+    pub(super) fn replace(
+        slowest: &mut Option<Self>,
+        transaction: &Transaction,
+        file: impl FnOnce() -> Option<String>,
+    ) {
         let Some(latency) = transaction.latency() else { return };
         if slowest.as_ref().is_some_and(|slowest| slowest.latency >= latency) {
             return;
@@ -37,6 +43,7 @@ impl SlowestOne {
             latency,
             frame: transaction.call.as_ref().map(|call| call.stamp.frame),
             called: called_within(CALLED, transaction),
+            file: file(),
             longest: transaction.phases.as_ref().ok().map(|phases| longest(phases, transaction)),
         });
     }
@@ -112,9 +119,10 @@ pub(super) fn no_finding(finished: &Finished<'_>) -> String {
 fn latency(finished: &Finished<'_>) -> Option<String> {
     let (latency, slowest) = (finished.latency?, finished.slowest_one.as_ref()?);
     let frame = slowest.frame.map(|frame| format!(" in frame {}", grouped(frame))).unwrap_or_default();
+    let file = slowest.file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
     let longest = slowest.longest.as_ref().map(|longest| format!(" ({longest})")).unwrap_or_default();
     Some(format!(
-        "Half of the RPCs took no more than {}, 99 of 100 no more than {}; the slowest, {}{frame}, took {}{longest}.",
+        "Half of the RPCs took no more than {}, 99 of 100 no more than {}; the slowest, {}{file}{frame}, took {}{longest}.",
         duration(latency.p50_ns),
         duration(latency.p99_ns),
         slowest.called,
@@ -128,21 +136,28 @@ fn network(finished: &Finished<'_>) -> String {
     let sum = |of: fn(&EndReport) -> u64| ends().map(of).sum::<u64>();
     let (packets, again) = (sum(|end| end.packets), sum(|end| end.retransmitted + end.replaced));
     let (naks, not_ready, failed) = (sum(|end| end.sequence_errors), sum(|end| end.not_ready), sum(|end| end.failed));
-    let again = match again {
-        0 if finished.gaps.gravest().is_some() => "Nothing captured shows that a packet was sent again".to_owned(),
-        0 => "No captured packet was sent again".to_owned(),
-        1 => format!("1 of {} was sent again", counted(packets, "packet")),
-        again => {
-            let share = 100.0 * again as f64 / packets.max(1) as f64;
-            format!("{} of {} were sent again ({share:.1} %)", grouped(again), counted(packets, "packet"))
-        }
-    };
-    let more = several([
+    let losses = [
         (naks, "negative acknowledgement", "negative acknowledgements"),
-        (not_ready, "'receiver not ready'", "'receiver not ready'"),
         (sum(|end| end.timeouts), "time-out", "time-outs"),
         (sum(|end| end.implied_naks), "implied negative acknowledgement", "implied negative acknowledgements"),
         (sum(|end| end.causes_not_seen), "cause not seen", "causes not seen"),
+    ];
+    let after = match losses.iter().map(|(count, ..)| count).sum() {
+        0 => String::new(),
+        1 => format!(" after 1 loss ({})", several(losses)),
+        all => format!(" after {} losses ({})", grouped(all), several(losses)),
+    };
+    let again = match again {
+        0 if finished.gaps.gravest().is_some() => "Nothing captured shows that a packet was sent again".to_owned(),
+        0 => "No captured packet was sent again".to_owned(),
+        1 => format!("1 of {} was sent again{after}", counted(packets, "packet")),
+        again => {
+            let share = 100.0 * again as f64 / packets.max(1) as f64;
+            format!("{} of {} were sent again ({share:.1} %){after}", grouped(again), counted(packets, "packet"))
+        }
+    };
+    let more = several([
+        (not_ready, "'receiver not ready'", "'receiver not ready'"),
         (failed, "operation refused for good", "operations refused for good"),
     ]);
     let copies = match sum(|end| end.duplicates) {
