@@ -72,6 +72,7 @@ const CHARTS: [Chart; 4] = [
 /// All charts, one below the other on the same time.
 pub(super) fn timeline(series: &TimeSeries, first: u64) -> Markup {
     html! {
+        @if let Some(note) = later_begin(series, first) { p.note { (note) } }
         @for Chart { title, legend, draw } in &CHARTS {
             figure {
                 @match draw(series, first) {
@@ -87,6 +88,20 @@ pub(super) fn timeline(series: &TimeSeries, first: u64) -> Markup {
             }
         }
     }
+}
+
+/// A sentence about the time before the charts, if the capture began noticeably earlier.
+fn later_begin(series: &TimeSeries, first: u64) -> Option<String> {
+    let before = series.start().saturating_sub(first);
+    let is_noticeable = !series.intervals().is_empty() && before > series.length();
+    let clock = || with_milliseconds(series.start(), series.length() < SECOND);
+    is_noticeable.then(|| {
+        format!(
+            "The charts begin at {} UTC, {} after the first frame: the frames before hold no message of RPC-over-RDMA.",
+            clock(),
+            duration(before)
+        )
+    })
 }
 
 /// Latency over time: a cell for each interval and step of latency in which RPCs ended, the darker the more of them.
@@ -117,8 +132,9 @@ fn heat_map(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
             }
         }
     };
-    // Every third step is a power of ten.
-    let labels = (lowest..=highest + 1).filter(|step| step % 3 == 0);
+    // Every third step is a power of ten. Without two of them, the edges are labelled.
+    let powers: Vec<usize> = (lowest..=highest + 1).filter(|step| step % 3 == 0).collect();
+    let labels = if powers.len() < 2 { vec![lowest, highest + 1] } else { powers }.into_iter();
     let labels = labels.map(|step| ((highest + 1 - step) as f64 / rows as f64, duration(latency_of(step))));
     Ok(html! {
         p.legend {
@@ -207,7 +223,10 @@ fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
         @if granted > 0 {
             p.note {
                 "At most " (grouped(u64::from(granted))) " credits were granted on a connection"
-                @if shows_grant { " (" i.grant {} "the line)." } @else { ", more than the chart has room for." }
+                @if shows_grant { " (" i.grant {} "the line)." } @else {
+                    ". The chart, which ends at " (format!("{most:.decimals$}")) " calls, has no line for them: each interval says its "
+                    "credits under the pointer, and rpcrdma stats those of each connection."
+                }
             }
         }
     })
@@ -361,4 +380,56 @@ fn ticks(series: &TimeSeries) -> Vec<(f64, String)> {
         .take_while(|time| *time <= start + width)
         .map(|time| ((time - start) as f64 / width.max(1) as f64, with_milliseconds(time, step < SECOND)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::series::AnsweredRpc;
+    use super::*;
+
+    /// RPCs of these latencies, answered one after the other; the first call is at 10 s.
+    fn answered(latencies: &[u64]) -> TimeSeries {
+        let mut series = TimeSeries::default();
+        let mut time = 10 * SECOND;
+        series.unanswered(time, time);
+        for latency in latencies {
+            time += latency;
+            series.answered(&AnsweredRpc { reply: time, latency: Some(*latency), read_octets: 0, write_octets: 0 });
+        }
+        series
+    }
+
+    #[test]
+    fn the_latency_axis_has_two_labels_or_more() {
+        for latency in [1, 150, 2_500_000, 1_000_000, 999_999, 4_000_000_000, 200 * SECOND] {
+            let chart = heat_map(&answered(&[latency]), 0).unwrap().into_string();
+            let labels = chart.split("<svg class=\"labels\"").nth(1).unwrap().split("</svg>").next().unwrap();
+            assert!(labels.matches("<text ").count() >= 2, "{latency}: {labels}");
+        }
+        let chart = heat_map(&answered(&[1_000, 200_000_000]), 0).unwrap().into_string();
+        assert!(chart.contains(">1.00 µs</text>") && chart.contains(">100 ms</text>"), "{chart}");
+    }
+
+    #[test]
+    fn charts_that_begin_after_the_capture_say_so() {
+        let said = |first| timeline(&answered(&[SECOND]), first).into_string();
+        let note = "The charts begin at 00:00:10.000 UTC, 6.00 s after the first frame";
+        assert!(said(4 * SECOND).contains(note), "{}", said(4 * SECOND));
+        assert!(!said(10 * SECOND).contains("The charts begin"));
+    }
+
+    #[test]
+    fn credits_that_the_chart_has_no_line_for_are_elsewhere() {
+        let mut series = answered(&[SECOND]);
+        series.grant(10 * SECOND, 128);
+        let chart = in_flight(&series, 0).unwrap().into_string();
+        assert!(
+            chart.contains("At most 128 credits were granted on a connection. The chart, which ends at 1.0 calls,"),
+            "{chart}"
+        );
+        assert!(chart.contains(", 128 credits granted</title>"));
+        let mut series = answered(&[SECOND]);
+        series.grant(10 * SECOND, 2);
+        assert!(in_flight(&series, 0).unwrap().into_string().contains("the line)."));
+    }
 }

@@ -132,7 +132,7 @@ impl TimeSeries {
     }
 
     /// Takes the credits that a reply granted.
-    fn grant(&mut self, time: u64, credits: u32) {
+    pub(super) fn grant(&mut self, time: u64, credits: u32) {
         if let Some(interval) = self.at(time) {
             interval.granted = interval.granted.max(Some(credits));
         }
