@@ -102,9 +102,15 @@ impl Explaining {
             messages: rpc.messages.iter().map(ShownMessage::new).collect::<io::Result<_>>()?,
             rules: rules(&rpc.findings),
             ladder: report::ladder(&rpc.transaction, files),
-            phases: rpc.transaction.phases.as_ref().ok().map(report::phases),
+            phases: phases(&rpc.transaction),
         }))
     }
+}
+
+/// Where the time of an RPC went, if that is known.
+fn phases(transaction: &Transaction) -> Option<String> {
+    let recovery = transaction.recovery.as_ref().map(|recovery| recovery.phases).unwrap_or_default();
+    transaction.phases.as_ref().ok().map(|phases| report::phases(phases, &recovery))
 }
 
 fn title(transaction: &Transaction) -> String {

@@ -127,7 +127,7 @@ impl Filter {
             && (self.frame.is_empty() || self.frame.iter().any(|frame| spans(row, *frame)))
             && (!self.is_failed || row.kind.has_failed)
             && (!self.is_waiting || row.is_waiting())
-            && (!self.is_resent || row.resent > 0 || row.recovery > 0)
+            && (!self.is_resent || row.resent > 0 || row.recovery.total() > 0)
             && self.matches_names(row, names)
     }
 

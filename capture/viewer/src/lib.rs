@@ -29,6 +29,7 @@ mod timeline;
 use std::io;
 
 use dissector::output::format::number::grouped;
+use dissector::output::report;
 use dissector::{Capture, StepsWanted};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -271,6 +272,13 @@ impl SavePass {
 #[wasm_bindgen]
 pub fn filter_words() -> Result<String, String> {
     json(&(KEYS, FLAGS))
+}
+
+/// The legend of the phases, as the report has it.
+#[wasm_bindgen]
+#[must_use]
+pub fn phase_legend() -> String {
+    report::phase_legend()
 }
 
 /// The places of the page's files in the order of their first frames.

@@ -58,7 +58,7 @@ impl Block {
     }
 
     fn write(&mut self, row: &Row, kind: u32) {
-        let has_recovery = row.recovery > 0 || row.resent > 0;
+        let has_recovery = row.recovery != Phases::default() || row.resent > 0;
         let has_octets = row.read > 0 || row.written > 0;
         // Most RPCs end after their latency, as `usual_end` has it.
         let ended = row.ended.filter(|_| row.ended != usual_end(row.time, row.latency));
@@ -79,15 +79,11 @@ impl Block {
         self.octets.extend(row.xid.to_le_bytes());
         self.number(folded(row.time.wrapping_sub(self.time)));
         latency.into_iter().for_each(|latency| self.number(latency));
-        if let Some(Phases { call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns }) = row.phases {
-            [call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns]
-                .into_iter()
-                .for_each(|ns| self.number(ns));
-        }
+        row.phases.into_iter().for_each(|phases| self.phases(phases));
         row.call.into_iter().for_each(|frame| self.number(frame));
         row.reply.into_iter().for_each(|frame| self.number(folded(frame.wrapping_sub(row.call.unwrap_or_default()))));
         if has_recovery {
-            self.number(row.recovery);
+            self.phases(row.recovery);
             self.number(row.resent);
         }
         if has_octets {
@@ -95,6 +91,11 @@ impl Block {
             self.number(row.written);
         }
         ended.into_iter().for_each(|ended| self.number(folded(ended.wrapping_sub(row.time))));
+    }
+
+    fn phases(&mut self, phases: Phases) {
+        let Phases { call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns } = phases;
+        [call_ns, responder_ns, pull_ns, push_ns, reply_ns, requester_ns].into_iter().for_each(|ns| self.number(ns));
     }
 
     fn number(&mut self, mut number: u64) {
@@ -118,7 +119,10 @@ impl Block {
         let phases = (flags & has::PHASES != 0).then(|| octets.phases());
         let call = (flags & has::CALL != 0).then(|| octets.number());
         let reply = (flags & has::REPLY != 0).then(|| call.unwrap_or_default().wrapping_add(unfolded(octets.number())));
-        let [recovery, resent] = octets.pair(flags & has::RECOVERY);
+        let (recovery, resent) = match flags & has::RECOVERY {
+            0 => (Phases::default(), 0),
+            _ => (octets.phases(), octets.number()),
+        };
         let [read, written] = octets.pair(flags & has::OCTETS);
         let ended = (flags & has::ENDED != 0).then(|| time.wrapping_add(unfolded(octets.number())));
         let latency = latency.or_else(|| phases.map(Phases::total));
@@ -209,7 +213,7 @@ mod tests {
             latency: Some(phases.total()),
             ended: Some(1_763_683_200_500_000_000 + number),
             phases: Some(phases),
-            recovery: 0,
+            recovery: Phases { push_ns: number, ..Phases::default() },
             resent: number,
             call: Some(1_000_000),
             reply: Some(1_000_003),
@@ -236,7 +240,16 @@ mod tests {
                 ..row(0)
             },
             Row { phases: None, latency: None, ended: Some(0), ..row(7) },
-            Row { call: None, reply: None, resent: 0, recovery: 1, read: 0, written: 0, time: 0, ..row(0) },
+            Row {
+                call: None,
+                reply: None,
+                resent: 0,
+                recovery: Phases { call_ns: 1, ..Phases::default() },
+                read: 0,
+                written: 0,
+                time: 0,
+                ..row(0)
+            },
             Row { phases, ..row(5) },
         ];
         let mut block = Block::default();

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::names::{Name, Names};
 
 /// Where the time of an RPC went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Phases {
     pub(crate) call_ns: u64,
     pub(crate) responder_ns: u64,
@@ -52,8 +52,8 @@ pub(crate) struct Row {
     pub(crate) ended: Option<u64>,
     /// They add up to the latency.
     pub(crate) phases: Option<Phases>,
-    /// Nanoseconds of the latency that were spent on lost packets, and packets sent again.
-    pub(crate) recovery: u64,
+    /// The part of each phase that was spent on lost packets, and packets sent again.
+    pub(crate) recovery: Phases,
     pub(crate) resent: u64,
     /// Frames of call and reply.
     pub(crate) call: Option<u64>,
@@ -93,7 +93,7 @@ impl Row {
             latency: transaction.latency(),
             ended: ended(transaction),
             phases: phases.ok().map(Phases::from),
-            recovery: recovery.map_or(0, |recovery| recovery.phases.total()),
+            recovery: recovery.map(|recovery| recovery.phases.into()).unwrap_or_default(),
             resent: recovery.map_or(0, |recovery| recovery.resent_packets),
             call: frame(call),
             reply: frame(reply),

@@ -118,10 +118,10 @@ impl RowText {
             time: time(TimeForm::Since),
             clock: time(TimeForm::Clock),
             latency,
-            recovery: if_any(row.recovery, number::duration),
+            recovery: if_any(row.recovery.total(), number::duration),
             read: if_any(row.read, size),
             written: if_any(row.written, size),
-            phases: row.phases.map(|phases| phase_bar(&phases.into())).unwrap_or_default(),
+            phases: row.phases.map(|phases| phase_bar(&phases.into(), &row.recovery.into())).unwrap_or_default(),
         }
     }
 }
@@ -213,7 +213,7 @@ impl Table {
             Column::Read => Some(row.read),
             Column::Written => Some(row.written),
             Column::Latency => row.latency.or_else(age),
-            Column::Recovery => Some(row.recovery),
+            Column::Recovery => Some(row.recovery.total()),
             Column::Frame => Some(row.call.or(row.reply).unwrap_or_default()),
         }
     }
@@ -229,7 +229,7 @@ impl Table {
             time_ns: row.time.saturating_sub(self.first),
             latency_ns: row.latency,
             phases: row.phases,
-            recovery_ns: row.recovery,
+            recovery_ns: row.recovery.total(),
             resent_packets: row.resent,
             call_frame: row.call,
             reply_frame: row.reply,

@@ -192,6 +192,24 @@ tabbed("each place of a chart says what it shows", async (tab) => {
   assert.match(await tab.textContent("#pointed"), /^00:41:\d\d\.\d{3} UTC \(\d+\.\d{3} s to \d+\.\d{3} s\): \d\.\d\d calls in flight/);
 });
 
+tabbed("recovery has one colour in tables, charts and ladders, and a legend explains it", async (tab) => {
+  await choose(tab, lossy);
+  await rows(tab);
+  const fill = (selector) => tab.locator(selector).first().evaluate((shape) => getComputedStyle(shape).fill);
+  const colour = await fill(".spacer .row .phases .recovery");
+  assert.notEqual(colour, await fill(".spacer .row .phases .responder"));
+  assert.equal(await fill(".drawing .again"), colour);
+  // Nearly all of the slowest RPC is recovery.
+  const [bar, part] = await tab.locator(".spacer .row").first().evaluate((row) => [".phases", ".recovery"].map((name) => row.querySelector(name).getBoundingClientRect().width));
+  assert.ok(part > 0.9 * bar, `${part} of ${bar}`);
+  const words = await tab.locator("#phase-legend li").allTextContents();
+  assert.deepEqual(words.map((text) => text.split(" ")[0]), ["call", "responder", "pull", "push", "reply", "requester", "recovery"]);
+  assert.ok(words.every((text) => text.length > 30), `${words}`);
+  await tab.keyboard.press("s");
+  await tab.waitForSelector("#rpc .ladder .loss");
+  assert.equal(await fill("#rpc .ladder .loss"), colour);
+});
+
 tabbed("a picture has the drawings, colours and texts of the charts", async (tab) => {
   await choose(tab, lossy);
   const [saved] = await Promise.all([tab.waitForEvent("download"), tab.click("#picture")]);

@@ -2,7 +2,7 @@
 import { Client } from "./client";
 import { Completion } from "./completion";
 import { showDiagnosis } from "./diagnosis";
-import { button, by, copyText, download } from "./dom";
+import { button, by, copyText, download, drawing } from "./dom";
 import { captures, dissector } from "./embedded";
 import { Grid } from "./grid";
 import { findingTable, groupTable, VIEWS } from "./groups";
@@ -99,6 +99,7 @@ class Page {
     try {
       const order = await client.ask("order", await dissector(), named);
       this.files = order.map((place) => named[place]!);
+      drawing(by("phase-legend"), await client.ask("legend"));
       await client.ask("open");
     } catch (error) {
       this.fail(error);
@@ -171,6 +172,7 @@ class Page {
     for (const tab of by("tabs").children) tab.setAttribute("aria-selected", String((tab as HTMLElement).dataset["view"] === view));
     by("grid").hidden = view !== "rpcs";
     by("groups").hidden = view === "rpcs";
+    by("phase-legend").hidden = view !== "rpcs";
     if (view === "rpcs") return;
     const table = view === "findings"
       ? findingTable(await this.ask().ask("findings"), ({ connection, rdma_xid }) => this.set({ filter: `connection=${connection} xid=${rdma_xid}`, view: "rpcs" }))

@@ -24,6 +24,8 @@ export interface Answers {
   open(): void;
   cancel(): void;
   words(): FilterWords;
+  /** The legend of the phases in the report. */
+  legend(): string;
   /** The number of selected rows, also in words. */
   select(query: Query): readonly [number, string];
   /** Selects rows, and answers what is shown of them besides: all of one moment while a capture is read. */

@@ -1,5 +1,5 @@
 // The worker: reads captures in steps, and answers questions between them.
-import { initSync, filter_words, order_of_files, Viewer } from "dissector";
+import { initSync, filter_words, order_of_files, phase_legend, Viewer } from "dissector";
 import { octetsInAll, octetsRead, octetsTaken, PIECE, readAhead, readFrom, setFiles } from "./capture-files";
 import type { Answers, Progress, Query, Question, Reply } from "./protocol";
 
@@ -91,6 +91,7 @@ const handlers: Handlers = {
   },
   cancel() { isCancelled = true; },
   words: () => json(filter_words()),
+  legend: () => phase_legend(),
   select,
   look: (query) => ({ selected: select(query), timeline: json(opened().timeline(query.filter)), diagnosis: json(opened().diagnosis()) }),
   rows: (from, count) => json(opened().rows(from, count)),

@@ -37,6 +37,19 @@ impl Phase {
             Self::Requester => "requester",
         }
     }
+
+    /// A few words about it.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Call => "the Send of the call, from its first packet to its last",
+            Self::Responder => "no packet on its way; the next is due from the responder",
+            Self::Pull => "RDMA Read: the responder fetches data of the call",
+            Self::Push => "RDMA Write: the responder delivers data of the reply",
+            Self::Reply => "the Send of the reply, from its first packet to its last",
+            Self::Requester => "no packet on its way; the next is due from the requester",
+        }
+    }
 }
 
 /// The time of an RPC by phase, in nanoseconds, as it was where the packets were captured.

@@ -246,14 +246,21 @@ pub(super) fn spread(latency: &Latency, (least, most): (u64, u64)) -> Markup {
     }
 }
 
-/// Where the time of an RPC went: a part of the bar for each phase.
-pub(super) fn phase_bar(phases: &Phases) -> Markup {
+/// The class, and the name, of time that was spent on lost packets.
+const RECOVERY: &str = "recovery";
+
+/// Where the time of an RPC went: a part of the bar for each phase, and for the recovery in it.
+pub(super) fn phase_bar(phases: &Phases, recovery: &Phases) -> Markup {
     let share = |time: u64| 100.0 * time as f64 / phases.total().max(1) as f64;
-    let words = phase_words(phases);
-    let parts = used(phases).scan(0, |before, phase| {
-        let (begin, time) = (*before, phases.of(phase));
+    let words = phase_words(phases, recovery);
+    let parts = used(phases).flat_map(|phase| {
+        let lost = recovery.of(phase).min(phases.of(phase));
+        [(phase.name(), phases.of(phase) - lost), (RECOVERY, lost)]
+    });
+    let parts = parts.filter(|(_, time)| *time > 0).scan(0, |before, (class, time)| {
+        let begin = *before;
         *before += time;
-        Some((phase.name(), share(begin), share(time)))
+        Some((class, share(begin), share(time)))
     });
     html! {
         svg.phases viewBox="0 0 100 1" preserveAspectRatio="none" role="img" aria-label=(words) {
@@ -266,24 +273,32 @@ pub(super) fn phase_bar(phases: &Phases) -> Markup {
 }
 
 /// The same with its times in words.
-pub(super) fn phases(phases: &Phases) -> Markup {
-    html! { (phase_bar(phases)) span.words { (phase_words(phases)) } }
+pub(super) fn phases(phases: &Phases, recovery: &Phases) -> Markup {
+    html! { (phase_bar(phases, recovery)) span.words { (phase_words(phases, recovery)) } }
 }
 
 fn used(phases: &Phases) -> impl Iterator<Item = Phase> {
     Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0)
 }
 
-fn phase_words(phases: &Phases) -> String {
-    let words = used(phases).map(|phase| format!("{} {}", phase.name(), duration(phases.of(phase))));
+fn phase_words(phases: &Phases, recovery: &Phases) -> String {
+    let words = used(phases).map(|phase| {
+        let lost = match recovery.of(phase) {
+            0 => String::new(),
+            lost => format!(" ({} of it {RECOVERY})", duration(lost)),
+        };
+        format!("{} {}{lost}", phase.name(), duration(phases.of(phase)))
+    });
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the legend of the colours of [`phases`].
+/// Returns the legend of the colours of [`phases`], with a few words about each.
 pub(super) fn phase_legend() -> Markup {
+    let phases = Phase::ALL.into_iter().map(|phase| (phase.name(), phase.meaning()));
+    let recovery = (RECOVERY, "part of a phase in which lost packets were waited for and sent again");
     html! {
-        p.legend {
-            @for phase in Phase::ALL { span { i class=(phase.name()) {} (phase.name()) } " " }
+        ul.legend.phase-legend {
+            @for (name, meaning) in phases.chain([recovery]) { li { i class=(name) {} b { (name) } " " (meaning) } }
         }
     }
 }
@@ -408,6 +423,23 @@ mod tests {
         }
         let chart = heat_map(&answered(&[1_000, 200_000_000]), 0).unwrap().into_string();
         assert!(chart.contains(">1.00 µs</text>") && chart.contains(">100 ms</text>"), "{chart}");
+    }
+
+    #[test]
+    fn recovery_is_a_part_of_the_bar_and_of_the_words_of_its_phase() {
+        let phases = Phases { responder: 10_000, push: 90_000, ..Phases::default() };
+        let recovery = Phases { push: 80_000, ..Phases::default() };
+        let bar = phase_bar(&phases, &recovery).into_string();
+        for part in [
+            r#"<rect class="responder" x="0.00" width="10.00""#,
+            r#"<rect class="push" x="10.00" width="10.00""#,
+            r#"<rect class="recovery" x="20.00" width="80.00""#,
+            "<title>responder 10.0 µs, push 90.0 µs (80.0 µs of it recovery)</title>",
+        ] {
+            assert!(bar.contains(part), "{part}: {bar}");
+        }
+        assert_eq!(phase_bar(&phases, &Phases::default()).into_string().matches("<rect").count(), 2);
+        assert_eq!(phase_legend().into_string().matches("<li>").count(), 7);
     }
 
     #[test]

@@ -44,16 +44,22 @@ pub fn timeline(series: &TimeSeries, first: u64) -> String {
     charts::timeline(series, first).into_string()
 }
 
-/// Draws where the time of an RPC went as a bar in SVG.
+/// Draws where the time of an RPC went as a bar in SVG. `recovery` is the part of each phase that was spent on lost packets.
 #[must_use]
-pub fn phase_bar(phases: &Phases) -> String {
-    charts::phase_bar(phases).into_string()
+pub fn phase_bar(phases: &Phases, recovery: &Phases) -> String {
+    charts::phase_bar(phases, recovery).into_string()
 }
 
 /// Draws the same, with the legend of its colours and each time in words.
 #[must_use]
-pub fn phases(phases: &Phases) -> String {
-    maud::html! { (charts::phase_legend()) (charts::phases(phases)) }.into_string()
+pub fn phases(phases: &Phases, recovery: &Phases) -> String {
+    maud::html! { (charts::phase_legend()) (charts::phases(phases, recovery)) }.into_string()
+}
+
+/// The legend of the colours of [`phase_bar`] in HTML, with a few words about each.
+#[must_use]
+pub fn phase_legend() -> String {
+    charts::phase_legend().into_string()
 }
 
 /// Escapes a text as all texts of the report are: in HTML, it is content or the value of an attribute.

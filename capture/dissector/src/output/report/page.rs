@@ -313,6 +313,7 @@ pub(super) fn slowest_row(out: &mut Vec<u8>, transaction: &Transaction, files: &
         None => grouped(frame),
     };
     let frames = [&transaction.call, &transaction.reply];
+    let recovery = transaction.recovery.as_ref().map(|recovery| recovery.phases).unwrap_or_default();
     let row = html! {
         tr {
             (number(latency, duration(latency)))
@@ -327,7 +328,7 @@ pub(super) fn slowest_row(out: &mut Vec<u8>, transaction: &Transaction, files: &
             }
             td {
                 @match &transaction.phases {
-                    Ok(phases) => (charts::phases(phases)),
+                    Ok(phases) => (charts::phases(phases, &recovery)),
                     Err(reason) => { "phases unknown: " (reason) },
                 }
             }
