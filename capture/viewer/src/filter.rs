@@ -3,6 +3,7 @@
 //! Words are joined by "and"; the same word several times, or values with commas, by "or", as options of the command line are.
 
 use dissector::Time;
+use dissector::output::diagnosis::Cause;
 use dissector::values::{Moment, duration, xid};
 
 use crate::names::Names;
@@ -16,7 +17,7 @@ pub(crate) const FLAGS: [(&str, &str); 3] = [
 ];
 
 /// Words with a value, and the option of the command line that each is.
-pub(crate) const KEYS: [(&str, &str); 11] = [
+pub(crate) const KEYS: [(&str, &str); 12] = [
     ("op", "--op"),
     ("client", "--client"),
     ("server", "--server"),
@@ -26,9 +27,10 @@ pub(crate) const KEYS: [(&str, &str); 11] = [
     ("xid", "--xid"),
     ("since", "--since"),
     ("until", "--until"),
-    // The command line has no option for these two.
+    // The command line has no option for these three.
     ("file", ""),
     ("frame", ""),
+    ("cause", ""),
 ];
 
 /// Condition that a row meets.
@@ -42,6 +44,7 @@ pub(crate) struct Filter {
     connection: Vec<u32>,
     xid: Vec<u32>,
     frame: Vec<u64>,
+    cause: Vec<Cause>,
     slower: Option<u64>,
     since: Option<Moment>,
     until: Option<Moment>,
@@ -85,6 +88,11 @@ impl Filter {
             "connection" => self.connection.extend(numbers(value, |text| text.parse::<u32>().ok()).map_err(wrong)?),
             "xid" => self.xid.extend(numbers(value, |text| xid(text).ok()).map_err(wrong)?),
             "frame" => self.frame.extend(numbers(value, |text| text.parse::<u64>().ok()).map_err(wrong)?),
+            "cause" => {
+                let causes: Result<Vec<_>, _> =
+                    values(value).map(|name| Cause::of_name(&name).ok_or("no such cause")).collect();
+                self.cause.extend(causes.map_err(wrong)?);
+            }
             "slower" | "slower-than" => self.slower = Some(duration(value).map_err(wrong)?),
             "since" => self.since = Some(value.parse().map_err(wrong)?),
             "until" => self.until = Some(value.parse().map_err(wrong)?),
@@ -128,6 +136,7 @@ impl Filter {
             && (!self.is_failed || row.kind.has_failed)
             && (!self.is_waiting || row.is_waiting())
             && (!self.is_resent || row.resent > 0 || row.recovery.total() > 0)
+            && (self.cause.is_empty() || self.cause.iter().any(|cause| row.causes.contains(*cause)))
             && self.matches_names(row, names)
     }
 
@@ -160,7 +169,7 @@ fn ended_with(row: &Row, name: &str, names: &Names) -> bool {
 }
 
 /// True if a frame is between the call and the reply.
-fn spans(row: &Row, frame: u64) -> bool {
+pub(crate) fn spans(row: &Row, frame: u64) -> bool {
     let first = row.call.or(row.reply).unwrap_or(u64::MAX);
     (first..=row.reply.unwrap_or(first)).contains(&frame)
 }
@@ -200,12 +209,13 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_filter_is_named() {
-        assert!(Filter::parse("op=READ slower=50ms since=+1.5 xid=0xc73d34c3,7 failed").is_ok());
+        assert!(Filter::parse("op=READ slower=50ms since=+1.5 xid=0xc73d34c3,7 failed cause=loss,errors").is_ok());
         for (text, named) in [
             ("colour=red", "colour"),
             ("slower=50", "slower=50"),
             ("READ", "READ"),
             ("xid=zz", "xid=zz"),
+            ("cause=moon", "cause=moon"),
             ("file=\"a", "quotation"),
         ] {
             let error = Filter::parse(text).expect_err(text);

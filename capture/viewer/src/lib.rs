@@ -89,11 +89,11 @@ impl Viewer {
         json(&self.reading.progress((read, size)))
     }
 
-    /// The diagnosis of what was read so far.
+    /// The diagnosis of what was read so far. The filter `cause=` selects what it counts.
     ///
     /// # Errors
     /// None that can happen.
-    pub fn diagnosis(&self) -> Result<String, String> {
+    pub fn diagnosis(&mut self) -> Result<String, String> {
         let diagnosis = self.reading.diagnosis();
         let shown = ShownDiagnosis::new(&diagnosis).map_err(text)?;
         json(&shown)
@@ -106,6 +106,14 @@ impl Viewer {
     pub fn select(&mut self, query: &str) -> Result<usize, String> {
         self.selected = self.reading.table.select(&parse::<Query>(query)?)?;
         Ok(self.selected.len())
+    }
+
+    /// Reads a filter and does nothing with it.
+    ///
+    /// # Errors
+    /// The word of the filter that is wrong.
+    pub fn check(&self, filter: &str) -> Result<(), String> {
+        self.reading.table.filter(filter).map(drop)
     }
 
     /// Number of the selected rows, in words.
@@ -128,6 +136,20 @@ impl Viewer {
     #[must_use]
     pub fn place(&self, index: u32) -> Option<usize> {
         self.selected.iter().position(|selected| *selected == index)
+    }
+
+    /// A row by its place among all rows.
+    ///
+    /// # Errors
+    /// None that can happen.
+    pub fn row(&self, index: u32) -> Result<String, String> {
+        json(&self.reading.table.shown(index))
+    }
+
+    /// The row of the RPC that a frame is part of: of its call or its reply, or else one that waited at that time.
+    #[must_use]
+    pub fn at_frame(&self, frame: f64) -> Option<u32> {
+        self.reading.table.at_frame(frame as u64)
     }
 
     /// The row of the RPC on a connection with an XID whose call or reply is in a frame.

@@ -3,6 +3,8 @@
 //! Numbers are written seven bits at a time, the least first, and the high bit says that more follow (LEB128, as WebAssembly has it).
 //! A row takes a quarter of the memory that it takes unpacked.
 
+use dissector::output::diagnosis::CauseSet;
+
 use crate::names::Name;
 use crate::row::{Kind, Phases, Row};
 
@@ -28,6 +30,7 @@ mod has {
     pub(super) const RECOVERY: u64 = 16;
     pub(super) const OCTETS: u64 = 32;
     pub(super) const ENDED: u64 = 64;
+    pub(super) const CAUSES: u64 = 128;
 }
 
 impl Block {
@@ -72,6 +75,7 @@ impl Block {
             (has_recovery, has::RECOVERY),
             (has_octets, has::OCTETS),
             (ended.is_some(), has::ENDED),
+            (row.causes != CauseSet::default(), has::CAUSES),
         ];
         self.number(flags.into_iter().filter(|(has, _)| *has).map(|(_, flag)| flag).sum());
         self.number(kind.into());
@@ -91,6 +95,9 @@ impl Block {
             self.number(row.written);
         }
         ended.into_iter().for_each(|ended| self.number(folded(ended.wrapping_sub(row.time))));
+        if row.causes != CauseSet::default() {
+            self.number(row.causes.bits().into());
+        }
     }
 
     fn phases(&mut self, phases: Phases) {
@@ -125,9 +132,26 @@ impl Block {
         };
         let [read, written] = octets.pair(flags & has::OCTETS);
         let ended = (flags & has::ENDED != 0).then(|| time.wrapping_add(unfolded(octets.number())));
+        let causes = if flags & has::CAUSES == 0 { 0 } else { octets.number() };
+        let causes = CauseSet::of_bits(u32::try_from(causes).unwrap_or_default());
         let latency = latency.or_else(|| phases.map(Phases::total));
         let ended = ended.or_else(|| usual_end(time, latency));
-        Some(Row { kind, xid, file, time, latency, ended, phases, recovery, resent, call, reply, read, written })
+        Some(Row {
+            kind,
+            xid,
+            file,
+            time,
+            latency,
+            ended,
+            phases,
+            recovery,
+            resent,
+            causes,
+            call,
+            reply,
+            read,
+            written,
+        })
     }
 }
 
@@ -215,6 +239,7 @@ mod tests {
             phases: Some(phases),
             recovery: Phases { push_ns: number, ..Phases::default() },
             resent: number,
+            causes: CauseSet::of_bits(number as u32 & 1 << 10),
             call: Some(1_000_000),
             reply: Some(1_000_003),
             read: 1 << 40,
@@ -250,7 +275,7 @@ mod tests {
                 time: 0,
                 ..row(0)
             },
-            Row { phases, ..row(5) },
+            Row { phases, causes: CauseSet::of_bits(u32::MAX), ..row(5) },
         ];
         let mut block = Block::default();
         assert!(rows.iter().all(|row| block.push(row, 0)));

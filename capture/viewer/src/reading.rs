@@ -110,9 +110,11 @@ impl Reading {
         self.source.errors().len()
     }
 
-    /// The diagnosis of what was read so far.
-    pub(crate) fn diagnosis(&self) -> Diagnosis {
-        self.diagnoser.clone().finish(self.source.summary())
+    /// The diagnosis of what was read so far. The rows know their causes from then on.
+    pub(crate) fn diagnosis(&mut self) -> Diagnosis {
+        let diagnosis = self.diagnoser.clone().finish(self.source.summary());
+        self.table.take_unanswered(&diagnosis.unanswered);
+        diagnosis
     }
 
     /// Progress, when `read` of `size` octets were read.
@@ -147,9 +149,9 @@ impl Reading {
 /// Takes an RPC, whose arguments are decoded once for all.
 fn take_rpc(transaction: &Transaction, diagnoser: &mut Diagnoser, names: &mut FileNames, table: &mut Table) {
     let arguments = transaction.arguments();
-    diagnoser.transaction(transaction, &arguments);
+    let causes = diagnoser.transaction(transaction, &arguments).counted;
     names.learn(transaction, &arguments);
     let file = names.of_transaction(transaction, &arguments).unwrap_or_default();
-    let row = Row::new(transaction, &file, &mut table.names);
+    let row = Row::new(transaction, &file, causes, &mut table.names);
     table.push(&row);
 }

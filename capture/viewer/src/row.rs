@@ -3,6 +3,7 @@
 use std::io;
 
 use dissector::output::OperationName;
+use dissector::output::diagnosis::CauseSet;
 use dissector::{Half, Status, Transaction, WaitEnd, nfs};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -55,6 +56,8 @@ pub(crate) struct Row {
     /// The part of each phase that was spent on lost packets, and packets sent again.
     pub(crate) recovery: Phases,
     pub(crate) resent: u64,
+    /// Causes of the diagnosis that the RPC counts for.
+    pub(crate) causes: CauseSet,
     /// Frames of call and reply.
     pub(crate) call: Option<u64>,
     pub(crate) reply: Option<u64>,
@@ -81,8 +84,8 @@ pub(crate) struct Kind {
 }
 
 impl Row {
-    /// The row of an RPC, with the name of its file.
-    pub(crate) fn new(transaction: &Transaction, file: &str, names: &mut Names) -> Self {
+    /// The row of an RPC, with the name of its file and the causes that it counts for.
+    pub(crate) fn new(transaction: &Transaction, file: &str, causes: CauseSet, names: &mut Names) -> Self {
         let Transaction { call, reply, phases, recovery, .. } = transaction;
         let recovery = recovery.as_ref().ok();
         Self {
@@ -95,6 +98,7 @@ impl Row {
             phases: phases.ok().map(Phases::from),
             recovery: recovery.map(|recovery| recovery.phases.into()).unwrap_or_default(),
             resent: recovery.map_or(0, |recovery| recovery.resent_packets),
+            causes,
             call: frame(call),
             reply: frame(reply),
             read: transaction.read_octets,

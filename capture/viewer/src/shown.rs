@@ -3,10 +3,10 @@
 use std::io;
 
 use dissector::output::diagnosis::{DiagnosedCause, Diagnosis};
+use dissector::output::format::number::counted;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::filter::KEYS;
 use crate::row::record;
 
 /// The diagnosis: the record, and the words of the report.
@@ -29,10 +29,13 @@ struct ShownCause<'a> {
     falls_on: Option<String>,
     evidence: &'a [String],
     since: Option<String>,
-    frames: &'a [u64],
+    /// Words before the frames.
+    examples_are: Option<String>,
+    /// Frames that show it: their numbers, and what the page calls them.
+    examples: Vec<(u64, String)>,
     command: &'a str,
-    /// The filter that shows the RPCs.
-    filter: String,
+    /// The filter that selects the RPCs that are counted, and their number in words; null if none are.
+    rpcs: Option<(String, String)>,
 }
 
 impl<'a> ShownDiagnosis<'a> {
@@ -56,42 +59,10 @@ impl<'a> ShownCause<'a> {
             falls_on: cause.falls_on(),
             evidence: &cause.evidence,
             since: cause.since(),
-            frames: &cause.frames,
+            examples_are: cause.examples_are(),
+            examples: cause.examples.iter().map(|example| (example.frame, example.shown())).collect(),
             command: &cause.command,
-            filter: filter(cause),
+            rpcs: cause.rpcs.map(|rpcs| (format!("cause={}", cause.cause), counted(rpcs, "RPC"))),
         }
     }
-}
-
-/// The filter for the RPCs of a cause: those of its kind, and what the options of its command select.
-fn filter(cause: &DiagnosedCause) -> String {
-    let kind = match cause.cause {
-        "responder-silent" | "responder-unreachable" | "requester-silent" | "requester-unreachable" => {
-            Some("waiting".to_owned())
-        }
-        "loss" | "receiver-not-ready" => Some("resent".to_owned()),
-        "errors" => Some("failed".to_owned()),
-        _ => None,
-    };
-    let words: Vec<&str> = cause.command.split(' ').collect();
-    let options = words.windows(2).filter_map(|pair| match pair {
-        [option, value] => {
-            let (key, _) = KEYS.iter().find(|(_, name)| !name.is_empty() && name == option)?;
-            Some(format!("{key}={value}"))
-        }
-        _ => None,
-    });
-    let falls_on = [("client", &cause.client), ("server", &cause.server), ("op", &cause.operation)]
-        .into_iter()
-        .filter_map(|(key, value)| value.as_ref().map(|value| format!("{key}={}", quoted(value))));
-    let mut all: Vec<String> = Vec::new();
-    for word in kind.into_iter().chain(options).chain(falls_on) {
-        let is_new = !all.iter().any(|other| other.split('=').next() == word.split('=').next());
-        all.extend(is_new.then_some(word));
-    }
-    all.join(" ")
-}
-
-fn quoted(value: &str) -> String {
-    if value.contains(' ') { format!("\"{value}\"") } else { value.to_owned() }
 }

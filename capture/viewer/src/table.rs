@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use dissector::Time;
+use dissector::output::diagnosis::Cause;
 use dissector::output::format::number;
 use dissector::output::format::time::{ShownTimes, TimeForm};
 use dissector::output::report::phase_bar;
 use serde::{Deserialize, Serialize};
 
-use crate::filter::Filter;
+use crate::filter::{Filter, spans};
 use crate::names::{Name, Names};
 use crate::packed::{self, Block};
 use crate::row::{Kind, Phases, Row};
@@ -33,6 +34,8 @@ pub(crate) struct Table {
     pub(crate) last: u64,
     /// RPCs beyond [`OCTETS`].
     pub(crate) left_out: u64,
+    /// Causes that calls without a reply count for, by their places: only the whole capture shows them.
+    unanswered: HashMap<u32, Cause>,
 }
 
 /// Column to sort by.
@@ -158,8 +161,16 @@ impl Table {
     }
 
     pub(crate) fn row(&self, index: u32) -> Option<Row> {
-        let index = index as usize;
-        self.blocks.get(index / packed::ROWS)?.row(index % packed::ROWS, &self.kinds)
+        let place = index as usize;
+        let mut row = self.blocks.get(place / packed::ROWS)?.row(place % packed::ROWS, &self.kinds)?;
+        self.unanswered.get(&index).into_iter().for_each(|cause| row.causes.insert(*cause));
+        Some(row)
+    }
+
+    /// Takes the causes that calls without a reply count for, from the diagnosis.
+    pub(crate) fn take_unanswered(&mut self, unanswered: &[(u64, Cause)]) {
+        let places = unanswered.iter().filter_map(|(place, cause)| Some((u32::try_from(*place).ok()?, *cause)));
+        self.unanswered = places.collect();
     }
 
     pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, Row)> {
@@ -216,6 +227,13 @@ impl Table {
             Column::Recovery => Some(row.recovery.total()),
             Column::Frame => Some(row.call.or(row.reply).unwrap_or_default()),
         }
+    }
+
+    /// The first row whose call or reply is in a frame, or else that waited at that time.
+    pub(crate) fn at_frame(&self, frame: u64) -> Option<u32> {
+        let is_its_own = |row: &Row| [row.call, row.reply].contains(&Some(frame));
+        let find = |is_meant: &dyn Fn(&Row) -> bool| self.rows().find(|(_, row)| is_meant(row)).map(|(index, _)| index);
+        find(&is_its_own).or_else(|| find(&|row| spans(row, frame)))
     }
 
     /// A row for the page.

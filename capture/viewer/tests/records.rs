@@ -157,7 +157,50 @@ fn a_wrong_filter_changes_nothing() {
     let before = viewer.select(r#"{"filter":"waiting"}"#).unwrap();
     assert_eq!(before, 3);
     assert!(viewer.select(r#"{"filter":"slower=soon"}"#).unwrap_err().contains("slower=soon"));
+    assert!(viewer.check("slower=soon").unwrap_err().contains("slower=soon"));
+    assert_eq!(viewer.check("slower=1s"), Ok(()));
     assert_eq!(serde_json::from_str::<Vec<Value>>(&viewer.rows(0, 100).unwrap()).unwrap().len(), before);
+}
+
+#[test]
+fn the_filter_of_a_cause_selects_the_rpcs_that_it_counts() {
+    let mut seen = std::collections::BTreeSet::new();
+    for path in captures() {
+        let mut viewer = read(&path);
+        let diagnosis: Value = serde_json::from_str(&viewer.diagnosis().unwrap()).unwrap();
+        let causes = diagnosis["causes"].as_array().unwrap();
+        let counted = diagnosis["record"]["causes"].as_array().unwrap();
+        for (cause, record) in causes.iter().zip(counted) {
+            let Some(filter) = cause["rpcs"][0].as_str() else { continue };
+            let selected = rows(&mut viewer, &json!({ "filter": filter }).to_string());
+            assert_eq!(record["rpcs"], selected.len(), "{path}: {filter}");
+            let is_one =
+                |frame: &Value| selected.iter().any(|row| [&row["call_frame"], &row["reply_frame"]].contains(&frame));
+            let examples = record["examples"].as_array().unwrap();
+            assert!(
+                record["cause"] == "protocol" || examples.iter().all(|example| is_one(&example["frame"])),
+                "{path}"
+            );
+            seen.insert(record["cause"].as_str().unwrap().to_owned());
+        }
+    }
+    assert!(seen.len() > 7, "{seen:?}");
+}
+
+#[test]
+fn a_frame_finds_its_rpc_whatever_is_selected() {
+    let path = format!("{CAPTURES}nfs41_lossy.pcap");
+    let mut viewer = read(&path);
+    let selected = viewer.select(r#"{"filter":"op=GETATTR"}"#).unwrap();
+    for record in records(&path) {
+        for frame in [&record["call_frame"], &record["reply_frame"]].into_iter().filter_map(Value::as_u64) {
+            let index = viewer.at_frame(frame as f64).unwrap();
+            let row: Value = serde_json::from_str(&viewer.row(index).unwrap()).unwrap();
+            assert_eq!(row["xid"], record["rdma_xid"], "{frame}");
+        }
+    }
+    assert_eq!((viewer.at_frame(1.0), viewer.row(1000).unwrap()), (None, "null".to_owned()));
+    assert!(selected > 0 && selected < 62 && viewer.count().starts_with(&format!("{selected} of 62")));
 }
 
 /// The RPC in each row of a capture, with all that is known of it.

@@ -81,8 +81,38 @@ tabbed("a filter selects what the command line selects", async (tab) => {
     const expected = records("transactions", "--json", ...options, lossy).length;
     await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${expected} of`);
   }
+});
+
+tabbed("a filter that is none is refused, and the one before stays in force and in the address", async (tab) => {
+  await choose(tab, lossy);
+  const reads = records("transactions", "--json", "--op", "READ", lossy).length;
+  const isRefused = async (text, shownWith) => {
+    await tab.waitForSelector("#filter[aria-invalid=true]");
+    assert.equal(await tab.inputValue("#filter"), text);
+    const note = await tab.textContent("#filter-note");
+    assert.ok(note.startsWith("'colour' is no filter. Still shown, ") && note.endsWith(` ${shownWith}: ${await count(tab)}.`), note);
+    assert.doesNotMatch(tab.url(), /colour/);
+  };
   await filter(tab, "colour=red");
-  assert.match(await tab.textContent("#filter-note"), /'colour' is no filter/);
+  await isRefused("colour=red", "without a filter");
+  await filter(tab, "op=READ");
+  await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${reads} of`);
+  assert.equal(await tab.textContent("#filter-note"), "");
+  await filter(tab, "op=READ colour=red");
+  await isRefused("op=READ colour=red", "with the filter op=READ");
+  assert.match(tab.url(), /filter=op%3DREAD$/);
+  assert.match(await count(tab), new RegExp(`^${reads} of 62`));
+  await tab.click("#clear");
+  await tab.waitForFunction(() => document.getElementById("count").textContent.startsWith("62 of"));
+  assert.equal(await tab.getAttribute("#filter", "aria-invalid"), null);
+  // An address may have been written by hand.
+  const other = await visit(context, page, "#filter=colour%3Dred");
+  await choose(other, lossy);
+  await other.waitForSelector("#filter[aria-invalid=true]");
+  assert.match(await count(other), /^62 of 62/);
+  assert.doesNotMatch(other.url(), /colour/);
+  assert.deepEqual(other.problems, []);
+  await other.close();
 });
 
 tabbed("since and until take every time that the command line takes", async (tab) => {
@@ -145,8 +175,8 @@ tabbed("a brush over a chart selects a time for everything, and the address keep
 tabbed("a frame of the diagnosis opens its RPC, and a copied link shows the same in another tab", async (tab) => {
   await choose(tab, hangs);
   const [{ causes: [cause] }] = records("diagnose", "--json", hangs);
-  const [frame] = cause.frames;
-  await tab.click(`text="frame ${frame}"`);
+  const [{ frame }] = cause.examples;
+  await tab.click(`.causes button:has-text("frame ${frame} (")`);
   await tab.waitForSelector("#rpc pre");
   const expected = records("transactions", "--json", hangs).find(({ call_frame }) => call_frame === frame);
   assert.ok((await tab.textContent("#rpc h2")).startsWith(`RPC ${expected.rdma_xid} on connection ${expected.connection}: `));
@@ -162,6 +192,27 @@ tabbed("a frame of the diagnosis opens its RPC, and a copied link shows the same
   await other.close();
 });
 
+tabbed("a frame of the diagnosis leaves the filter as it is, and closing its RPC returns to the list", async (tab) => {
+  await choose(tab, lossy);
+  await filter(tab, "op=GETATTR");
+  await tab.waitForFunction(() => !document.getElementById("count").textContent.startsWith("62"));
+  const before = [await count(tab), await rows(tab)];
+  const top = await tab.evaluate(() => scrollY);
+  for (const open of [() => tab.locator(".causes button.link").first().click(), () => tab.keyboard.press("s")]) {
+    await tab.evaluate(() => document.activeElement.blur());
+    await open();
+    await tab.waitForSelector("#rpc pre");
+    assert.match(await tab.textContent("#rpc h2"), /READ/);
+    assert.match(tab.url(), /filter=op%3DGETATTR&rpc=/);
+    assert.equal(await tab.inputValue("#filter"), "op=GETATTR");
+    await tab.keyboard.press("Escape");
+    await tab.waitForSelector("#rpc", { state: "hidden" });
+    assert.deepEqual([await count(tab), await rows(tab)], before);
+    assert.equal(await tab.evaluate(() => document.activeElement.getAttribute("role")), "grid");
+    assert.equal(await tab.evaluate(() => scrollY), top);
+  }
+});
+
 tabbed("another capture begins without the filter and the RPC of the one before", async (tab) => {
   await choose(tab, lossy);
   await filter(tab, "op=READ");
@@ -174,7 +225,7 @@ tabbed("another capture begins without the filter and the RPC of the one before"
 
 tabbed("a cause brings its RPCs into view, at the times that the diagnosis names", async (tab) => {
   await choose(tab, hangs);
-  await tab.locator("text=Show its RPCs").first().click();
+  await tab.locator("text=Show its 1 RPC").first().click();
   await tab.waitForFunction(() => document.getElementById("filter").value !== "" && document.getElementById("query").getBoundingClientRect().top < 50);
   const since = (await tab.locator(".causes li").first().textContent()).match(/Since (\d\d:\d\d:\d\d) UTC/)[1];
   await tab.waitForFunction(() => /^1 of/.test(document.getElementById("count").textContent));
@@ -185,11 +236,38 @@ tabbed("a cause brings its RPCs into view, at the times that the diagnosis names
   assert.equal(await tab.textContent("[data-column=time]"), "seconds");
 });
 
+tabbed("a cause shows as many RPCs as it counts, and says that its frames are some of them", async (tab) => {
+  for (const file of [lossy, hangs, join(captures, "errors.pcap"), join(captures, "delays.pcap")]) {
+    await choose(tab, file);
+    const [{ causes }] = records("diagnose", "--json", file);
+    for (const [place, { rpcs, examples }] of causes.entries()) {
+      const item = tab.locator(".causes > li").nth(place);
+      const links = await item.locator("button.link").allTextContents();
+      assert.deepEqual(links.map((text) => Number(/^frame (\d+)/.exec(text)[1])), examples.map(({ frame }) => frame));
+      assert.ok(examples.every(({ waiting_ns }, at) => at === 0 || waiting_ns <= examples[at - 1].waiting_ns));
+      if (rpcs === null) continue;
+      assert.equal((await item.textContent()).includes(`, ${examples.length} of ${rpcs} RPCs`), rpcs > examples.length);
+      await item.locator("text=/^Show its [0-9]+ RPCs?$/").click();
+      await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${rpcs} of`);
+    }
+  }
+});
+
 tabbed("each place of a chart says what it shows", async (tab) => {
   await choose(tab, lossy);
   const chart = tab.locator(".drawing").nth(2);
   await chart.hover();
   assert.match(await tab.textContent("#pointed"), /^00:41:\d\d\.\d{3} UTC \(\d+\.\d{3} s to \d+\.\d{3} s\): \d\.\d\d calls in flight/);
+});
+
+tabbed("the latency axis has labels, however few RPCs are selected", async (tab) => {
+  await choose(tab, lossy);
+  for (const { rdma_xid } of records("transactions", "--json", lossy).slice(0, 12)) {
+    await filter(tab, `xid=${rdma_xid}`);
+    await tab.waitForFunction(() => document.getElementById("count").textContent.startsWith("1 of"));
+    const labels = await tab.locator(".labels").first().locator("text").allTextContents();
+    assert.ok(labels.length >= 2 && labels.every((label) => /^[\d.]+ (ns|µs|ms|s)$/.test(label)), `${rdma_xid}: ${labels}`);
+  }
 });
 
 tabbed("recovery has one colour in tables, charts and ladders, and a legend explains it", async (tab) => {
@@ -208,6 +286,15 @@ tabbed("recovery has one colour in tables, charts and ladders, and a legend expl
   await tab.keyboard.press("s");
   await tab.waitForSelector("#rpc .ladder .loss");
   assert.equal(await fill("#rpc .ladder .loss"), colour);
+});
+
+tabbed("the lines of a cause have one size, charts say when they begin, and a link where it works", async (tab) => {
+  await choose(tab, lossy);
+  const sizes = await tab.$$eval(".causes li p", (lines) => lines.map((line) => getComputedStyle(line).fontSize));
+  assert.ok(sizes.length > 4 && new Set(sizes).size === 1, `${sizes}`);
+  assert.equal(await tab.$$eval(".causes li", (items) => items.some((item) => [...item.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.includes("Since")))), false);
+  assert.match(await tab.textContent("#charts"), /The charts begin at 00:4\d:\d\d\.\d{3} UTC, [\d.]+ s after the first frame/);
+  assert.match(await tab.textContent("#link-note"), /put the part after # behind the address/);
 });
 
 tabbed("a picture has the drawings, colours and texts of the charts", async (tab) => {

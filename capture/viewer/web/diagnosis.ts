@@ -1,6 +1,6 @@
 // The diagnosis, in the words and colours of the report.
 import { button, element } from "./dom";
-import type { Diagnosis } from "./protocol";
+import type { Cause, Diagnosis } from "./protocol";
 import type { State } from "./state";
 
 export interface DiagnosisHandlers {
@@ -15,12 +15,12 @@ export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, { show,
   const causes = diagnosis.causes.map((cause) => {
     const item = element("li", {}, element("b", {}, cause.title), ` (${cause.weight}). `, cause.falls_on);
     item.append(...cause.evidence.map((sentence) => element("p", {}, sentence)));
-    if (cause.since !== null) item.append(`Since ${cause.since}. `);
-    if (cause.filter !== "") item.append(button("Show its RPCs", () => filter(cause.filter)), " ");
-    if (cause.cause === "protocol") item.append(button("Show the findings", () => show({ view: "findings" })), " ");
-    for (const frame of cause.frames) {
-      item.append(button(`frame ${frame}`, () => open(frame), { class: "link" }), " ");
+    item.append(shownBy(cause, open));
+    if (cause.rpcs !== null) {
+      const [words, counted] = cause.rpcs;
+      item.append(button(`Show its ${counted}`, () => filter(words)), " ");
     }
+    if (cause.cause === "protocol") item.append(button("Show the findings", () => show({ view: "findings" })));
     return item;
   });
   const verdict = diagnosis.sound === null
@@ -30,4 +30,11 @@ export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, { show,
     ? null
     : element("p", { class: "note" }, `What the capture cannot show: ${diagnosis.limits.join(" ")}`);
   parent.replaceChildren(...summary, verdict, ...(limits ? [limits] : []));
+}
+
+/** The time of day at which a cause began, and the frames that show it. */
+function shownBy({ since, examples_are, examples }: Cause, open: (frame: number) => void): HTMLElement {
+  const line = element("p", {}, since === null ? "" : `Since ${since}. `, examples_are === null ? "" : `${examples_are}: `);
+  for (const [frame, shown] of examples) line.append(button(`frame ${shown}`, () => open(frame), { class: "link" }), " ");
+  return line;
 }

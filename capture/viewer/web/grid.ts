@@ -104,6 +104,10 @@ export class Grid {
     this.draw();
   }
 
+  focus(): void {
+    this.viewport.focus({ preventScroll: true });
+  }
+
   private heading(column: Column): HTMLElement {
     const heading = element("div", { role: "columnheader", class: column.isNumber ? "number" : "", "data-column": column.name });
     if (column.name === "phases") {

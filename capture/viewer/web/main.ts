@@ -21,6 +21,8 @@ const SAID = 6000;
 /** An RPC in the address. */
 const rpcOf = (row: Row): string => `${row.connection}-${row.xid}-${row.call_frame ?? row.reply_frame ?? 0}`;
 
+const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 class Page {
   private client: Client | undefined;
   private files: readonly File[] = [];
@@ -31,6 +33,13 @@ class Page {
   private turn = 0;
   private saying = 0;
   private openRow: number | null = null;
+  /** The last filter that was applied, and why the text in the field is none. */
+  private applied = START.filter;
+  private refusal: string | null = null;
+  /** Counts applications of the field, so that an earlier answer changes nothing. */
+  private attempt = 0;
+  /** Where the page was scrolled to when an RPC was opened. */
+  private scrolled = 0;
   private readonly filter = by<HTMLInputElement>("filter");
   private readonly completion = new Completion(this.filter, by("words"));
   private readonly grid = new Grid(by("grid"), {
@@ -48,7 +57,10 @@ class Page {
     for (const [view, title] of VIEWS) {
       by("tabs").append(button(title, () => this.set({ view }), { role: "tab", "data-view": view, "aria-controls": "panel" }));
     }
-    addEventListener("hashchange", () => this.shown(parse(location.hash)));
+    addEventListener("hashchange", () => {
+      this.refusal = null;
+      this.shown(parse(location.hash));
+    });
     by("picture").addEventListener("click", () => void this.savePicture());
     by("cancel").addEventListener("click", () => void this.client?.ask("cancel"));
     for (const press of document.querySelectorAll<HTMLButtonElement>("[data-save]")) {
@@ -77,7 +89,8 @@ class Page {
       this.client.close();
       // The filter and the RPC were those of the capture before; an address that came with the page is for the first one.
       this.state = { ...this.state, filter: START.filter, rpc: START.rpc };
-      this.filter.value = START.filter;
+      this.filter.value = this.applied = START.filter;
+      this.refusal = null;
       this.openRow = null;
       history.pushState(null, "", `#${format(this.state)}`);
     }
@@ -120,6 +133,7 @@ class Page {
 
   /** Changes the state, and the address with it. */
   private set(change: Partial<State>): void {
+    if (change.filter !== undefined) this.refusal = null;
     const state = { ...this.state, ...change };
     history.pushState(null, "", `#${format(state)}`);
     this.shown(state);
@@ -131,7 +145,13 @@ class Page {
     if (this.client === undefined) return;
     const isSame = before.filter === state.filter && before.sort === state.sort && before.descending === state.descending && before.view === state.view;
     if (!isSame) void this.refresh(false);
-    if (before.rpc !== state.rpc) void this.showOpenRpc();
+    if (before.rpc === state.rpc) return;
+    if (before.rpc === START.rpc) this.scrolled = scrollY;
+    void this.showOpenRpc();
+    if (state.rpc !== START.rpc) return;
+    // The list is where it was.
+    this.grid.focus();
+    scrollTo(0, this.scrolled);
   }
 
   /** Asks for everything that is shown, and shows it. */
@@ -141,13 +161,13 @@ class Page {
     const isOvertaken = (): boolean => turn !== this.turn;
     const isWhole = this.progress?.ended === true;
     const { filter, sort, descending, view } = this.state;
-    if (document.activeElement !== this.filter) this.filter.value = filter;
+    if (document.activeElement !== this.filter && this.refusal === null) this.filter.value = filter;
     try {
       const { selected: [count, words], timeline, diagnosis } = await this.ask().ask("look", { filter, sort, descending });
       if (isOvertaken()) return;
-      this.filter.removeAttribute("aria-invalid");
-      by("filter-note").textContent = "";
+      this.applied = filter;
       by("count").textContent = words;
+      this.showRefusal();
       this.grid.show(count, isSame);
       this.grid.sorted(sort, descending);
       this.timeline.show(timeline, this.brush(timeline));
@@ -164,7 +184,7 @@ class Page {
       if (isWhole && this.openRow === null && this.state.rpc !== "") await this.showOpenRpc();
       document.body.dataset["shown"] = String(isWhole);
     } catch (error) {
-      if (!isOvertaken()) this.refuse(error);
+      if (!isOvertaken()) this.takeBack(filter, error);
     }
   }
 
@@ -223,26 +243,22 @@ class Page {
       this.said(kind === "waiting" ? "Every call has a reply" : `No RPC is ${kind}`);
       return;
     }
-    let place = await this.ask().ask("place", index);
-    if (place === null) {
-      this.set({ filter: "" });
-      await this.ask().ask("select", { ...this.state, filter: "" });
-      place = await this.ask().ask("place", index);
-    }
-    const [row] = await this.ask().ask("rows", place ?? 0, 1);
-    if (row === undefined) return;
-    this.grid.activate(place ?? 0);
-    this.set({ rpc: rpcOf(row) });
+    await this.openIndex(index);
   }
 
   /** Opens the RPC that a frame is part of. */
   private async openFrame(frame: number): Promise<void> {
-    const filter = `frame=${frame}`;
-    this.set({ filter, view: "rpcs" });
-    await this.ask().ask("select", { ...this.state, filter });
-    const [row] = await this.ask().ask("rows", 0, 1);
-    if (row === undefined) by("query").scrollIntoView({ block: "start" });
-    else this.set({ rpc: rpcOf(row) });
+    const index = await this.ask().ask("atFrame", frame);
+    if (index === null) this.said(`Frame ${frame} is part of no RPC`);
+    else await this.openIndex(index);
+  }
+
+  /** Opens the RPC in a row, whether or not the row is selected: the selection stays as it is. */
+  private async openIndex(index: number): Promise<void> {
+    const [row, place] = await Promise.all([this.ask().ask("row", index), this.ask().ask("place", index)]);
+    if (row === null) return;
+    if (place !== null) this.grid.activate(place);
+    this.set({ rpc: rpcOf(row) });
   }
 
   private async save(kind: SaveFormat): Promise<void> {
@@ -279,13 +295,45 @@ class Page {
     this.saying = window.setTimeout(() => { said.textContent = ""; }, SAID);
   }
 
-  private refuse(error: unknown): void {
-    this.filter.setAttribute("aria-invalid", "true");
-    by("filter-note").textContent = error instanceof Error ? error.message : String(error);
+  /** Applies the text in the field, unless it is no filter. */
+  private async apply(): Promise<void> {
+    const attempt = ++this.attempt;
+    const filter = this.filter.value.trim();
+    let refusal: string | null = null;
+    try {
+      await this.ask().ask("check", filter);
+    } catch (error) {
+      refusal = message(error);
+    }
+    if (attempt !== this.attempt) return;
+    this.refusal = refusal;
+    this.showRefusal();
+    if (refusal === null && filter !== this.state.filter) this.set({ filter });
+  }
+
+  /** Says why the text in the field is no filter, and what is shown instead. */
+  private showRefusal(): void {
+    if (this.refusal === null) this.filter.removeAttribute("aria-invalid");
+    else this.filter.setAttribute("aria-invalid", "true");
+    const filtered = this.applied === START.filter ? "without a filter" : `with the filter ${this.applied}`;
+    const note = this.refusal === null ? "" : `${this.refusal}. Still shown, ${filtered}: ${by("count").textContent}.`;
+    // A text that is set again would be read out again.
+    if (by("filter-note").textContent !== note) by("filter-note").textContent = note;
+  }
+
+  /** Returns to the filter that was applied before one that an address has and that is none. */
+  private takeBack(filter: string, error: unknown): void {
+    if (filter === START.filter) return this.fail(error);
+    if (filter === this.applied) this.applied = START.filter;
+    this.refusal = message(error);
+    this.filter.value = filter;
+    const state = { ...this.state, filter: this.applied };
+    history.replaceState(null, "", `#${format(state)}`);
+    this.shown(state);
   }
 
   private fail(error: unknown): void {
-    by("errors").textContent = error instanceof Error ? error.message : String(error);
+    by("errors").textContent = message(error);
   }
 
   private listenForFiles(): void {
@@ -311,16 +359,16 @@ class Page {
     let timer = 0;
     this.filter.addEventListener("input", () => {
       clearTimeout(timer);
-      timer = setTimeout(() => this.set({ filter: this.filter.value.trim() }), TYPING);
+      timer = setTimeout(() => void this.apply(), TYPING);
     });
     by("query").addEventListener("submit", (event) => {
       event.preventDefault();
       clearTimeout(timer);
-      this.set({ filter: this.filter.value.trim() });
+      void this.apply();
     });
     by("clear").addEventListener("click", () => {
-      this.filter.value = "";
-      this.set({ filter: START.filter });
+      this.filter.value = START.filter;
+      void this.apply();
     });
     by("link").addEventListener("click", () => void copyText(location.href).then(
       () => this.said("Copied the address of this view, for anyone who has this page and the capture"),

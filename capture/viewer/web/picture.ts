@@ -62,13 +62,26 @@ function drawBox(context: CanvasRenderingContext2D, shown: Element): void {
   context.globalAlpha = 1;
 }
 
+interface TextLine { words: string; readonly left: number; readonly top: number; readonly height: number }
+
+/** The lines into which the page breaks a text. */
+function linesOf(text: Text): TextLine[] {
+  const [range, lines] = [document.createRange(), [] as TextLine[]];
+  for (const { 0: word, index } of text.data.matchAll(/\S+\s*/g)) {
+    range.setStart(text, index);
+    range.setEnd(text, index + word.trimEnd().length);
+    const { left, top, height } = range.getBoundingClientRect();
+    const last = lines.at(-1);
+    if (last !== undefined && Math.abs(last.top - top) < height / 2) last.words += word;
+    else lines.push({ words: word, left, top, height });
+  }
+  return lines;
+}
+
 function drawText(context: CanvasRenderingContext2D, text: Text): void {
-  const range = document.createRange();
-  range.selectNodeContents(text);
-  const { left, top, height } = range.getBoundingClientRect();
   const style = getComputedStyle(text.parentElement!);
   context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
   context.fillStyle = style.color;
   context.textBaseline = "middle";
-  context.fillText((text.textContent ?? "").trimEnd(), left, top + height / 2);
+  for (const { words, left, top, height } of linesOf(text)) context.fillText(words.trimEnd(), left, top + height / 2);
 }

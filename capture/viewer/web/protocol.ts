@@ -26,11 +26,17 @@ export interface Answers {
   words(): FilterWords;
   /** The legend of the phases in the report. */
   legend(): string;
+  /** Reads a filter; an error is a text for the user. */
+  check(filter: string): void;
   /** The number of selected rows, also in words. */
   select(query: Query): readonly [number, string];
   /** Selects rows, and answers what is shown of them besides: all of one moment while a capture is read. */
   look(query: Query): { readonly selected: readonly [number, string]; readonly timeline: Timeline; readonly diagnosis: Diagnosis };
   rows(from: number, count: number): Row[];
+  /** A row by its place among all rows. */
+  row(index: number): Row | null;
+  /** The place among all rows of the RPC that a frame is part of. */
+  atFrame(frame: number): number | null;
   place(index: number): number | null;
   find(connection: number, xid: number, frame: number): number | null;
   next(from: number, kind: Notable, backwards: boolean): number | null;
@@ -75,9 +81,12 @@ export interface Cause {
   readonly falls_on: string | null;
   readonly evidence: readonly string[];
   readonly since: string | null;
-  readonly frames: readonly number[];
+  /** Words before the frames that show it, and these with what they are called. */
+  readonly examples_are: string | null;
+  readonly examples: readonly (readonly [frame: number, shown: string])[];
   readonly command: string;
-  readonly filter: string;
+  /** The filter that selects the RPCs that are counted, and their number in words. */
+  readonly rpcs: readonly [filter: string, counted: string] | null;
 }
 
 /** A row, of which the numbers are shown by their text. */

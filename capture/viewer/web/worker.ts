@@ -92,9 +92,16 @@ const handlers: Handlers = {
   cancel() { isCancelled = true; },
   words: () => json(filter_words()),
   legend: () => phase_legend(),
+  check: (filter) => opened().check(filter),
   select,
-  look: (query) => ({ selected: select(query), timeline: json(opened().timeline(query.filter)), diagnosis: json(opened().diagnosis()) }),
+  look(query) {
+    // A filter selects the RPCs of a cause as the diagnosis counts them now.
+    const diagnosis = json(opened().diagnosis());
+    return { selected: select(query), timeline: json(opened().timeline(query.filter)), diagnosis };
+  },
   rows: (from, count) => json(opened().rows(from, count)),
+  row: (index) => json(opened().row(index)),
+  atFrame: (frame) => opened().at_frame(frame) ?? null,
   place: (index) => opened().place(index) ?? null,
   find: (connection, xid, frame) => opened().find(connection, xid, frame) ?? null,
   next: (from, kind, backwards) => opened().next(from, kind, backwards) ?? null,
