@@ -404,7 +404,7 @@ fn unread_reply() -> Vec<Record> {
 }
 
 /// The captures, each with its causes in their order.
-fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static str])> {
+pub(crate) fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static str])> {
     let shipped = transcode::capture;
     vec![
         ("healthy: NFSv3", shipped("nfs3"), &[]),

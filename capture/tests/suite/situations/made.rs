@@ -71,7 +71,7 @@ fn frames(packets: &[(u64, Packet)]) -> Vec<Record> {
 const BEGIN: u64 = 1_767_225_600_000_000_000;
 
 impl Trace {
-    fn frames(&self) -> Vec<Record> {
+    pub(crate) fn frames(&self) -> Vec<Record> {
         frames(&self.packets)
     }
 

@@ -403,7 +403,7 @@ mod tests {
     use super::*;
 
     /// RPCs of these latencies, answered one after the other; the first call is at 10 s.
-    fn answered(latencies: &[u64]) -> TimeSeries {
+    fn in_turn(latencies: &[u64]) -> TimeSeries {
         let mut series = TimeSeries::default();
         let mut time = 10 * SECOND;
         series.unanswered(time, time);
@@ -417,11 +417,11 @@ mod tests {
     #[test]
     fn the_latency_axis_has_two_labels_or_more() {
         for latency in [1, 150, 2_500_000, 1_000_000, 999_999, 4_000_000_000, 200 * SECOND] {
-            let chart = heat_map(&answered(&[latency]), 0).unwrap().into_string();
+            let chart = heat_map(&in_turn(&[latency]), 0).unwrap().into_string();
             let labels = chart.split("<svg class=\"labels\"").nth(1).unwrap().split("</svg>").next().unwrap();
             assert!(labels.matches("<text ").count() >= 2, "{latency}: {labels}");
         }
-        let chart = heat_map(&answered(&[1_000, 200_000_000]), 0).unwrap().into_string();
+        let chart = heat_map(&in_turn(&[1_000, 200_000_000]), 0).unwrap().into_string();
         assert!(chart.contains(">1.00 µs</text>") && chart.contains(">100 ms</text>"), "{chart}");
     }
 
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn charts_that_begin_after_the_capture_say_so() {
-        let said = |first| timeline(&answered(&[SECOND]), first).into_string();
+        let said = |first| timeline(&in_turn(&[SECOND]), first).into_string();
         let note = "The charts begin at 00:00:10.000 UTC, 6.00 s after the first frame";
         assert!(said(4 * SECOND).contains(note), "{}", said(4 * SECOND));
         assert!(!said(10 * SECOND).contains("The charts begin"));
@@ -452,7 +452,7 @@ mod tests {
 
     #[test]
     fn credits_that_the_chart_has_no_line_for_are_elsewhere() {
-        let mut series = answered(&[SECOND]);
+        let mut series = in_turn(&[SECOND]);
         series.grant(10 * SECOND, 128);
         let chart = in_flight(&series, 0).unwrap().into_string();
         assert!(
@@ -460,8 +460,221 @@ mod tests {
             "{chart}"
         );
         assert!(chart.contains(", 128 credits granted</title>"));
-        let mut series = answered(&[SECOND]);
+        let mut series = in_turn(&[SECOND]);
         series.grant(10 * SECOND, 2);
         assert!(in_flight(&series, 0).unwrap().into_string().contains("the line)."));
+    }
+
+    const MILLISECOND: u64 = 1_000_000;
+    /// Ten o'clock.
+    const START: u64 = 36_000 * SECOND;
+
+    fn answered(series: &mut TimeSeries, reply: u64, latency: u64, (read_octets, write_octets): (u64, u64)) {
+        series.answered(&AnsweredRpc { reply: START + reply, latency: Some(latency), read_octets, write_octets });
+    }
+
+    /// Four intervals of a millisecond. A call without a reply waits in the first one and half of the second, and an RPC for all of
+    /// the first; 25 RPCs wait for a quarter of the third.
+    fn four_intervals(credits: u32) -> TimeSeries {
+        let mut series = TimeSeries::default();
+        series.unanswered(START, START + 1_500_000);
+        answered(&mut series, MILLISECOND, MILLISECOND, (3000, 1000));
+        (0..25).for_each(|_| answered(&mut series, 2_250_000, 250_000, (0, 80)));
+        series.grant(START + 1_200_000, credits);
+        [1_100_000, 1_200_000, 1_900_000].into_iter().for_each(|time| series.sent_again(START + time));
+        (0..6).for_each(|_| series.sent_again(START + 3_999_999));
+        series.end(START + 3_999_999);
+        series
+    }
+
+    /// Returns the text after each `begin`, up to `end`.
+    fn all<'a>(html: &'a str, begin: &str, end: char) -> Vec<&'a str> {
+        html.split(begin).skip(1).map(|rest| rest.split(end).next().unwrap()).collect()
+    }
+
+    #[test]
+    fn charts_are_as_high_as_their_values() {
+        let drawn = super::super::timeline(&four_intervals(10), START - SECOND / 2);
+        assert_eq!(
+            all(&drawn, " d=\"", '"'),
+            [
+                // Of 4 MB/s: 3 and 1 in the second interval, 0 and 2 in the third.
+                "M0 100V100.0H1V0.0H2V50.0H3V100.0H4V100Z",
+                "M0 100V100.0H1V25.0H2V100.0H3V100.0H4V100Z",
+                // Of 10 calls: 1 and 1, 0 and 0.5, 6.25 and 0; and the grant.
+                "M0 100V80.0H1V95.0H2V37.5H3V100.0H4V100Z",
+                "M0 100V90.0H1V100.0H2V37.5H3V100.0H4V100Z",
+                "M0 0.0H4",
+                // Of 6 packets: 3 in the second interval, 6 in the last.
+                "M0 100V100.0H1V50.0H2V100.0H3V0.0H4V100Z",
+            ]
+        );
+        // The scale ends above 1 ms and below 250 µs. The square root of 1 in 25 is a fifth.
+        assert!(drawn.contains(r#"viewBox="0 0 4 3""#) && drawn.contains(r#"viewBox="0 0 4 100""#), "{drawn}");
+        assert_eq!(
+            all(&drawn, "<rect x=\"", '>')[..2],
+            [
+                r#"1" y="0" width="1" height="1" fill-opacity="0.32""#,
+                r#"2" y="2" width="1" height="1" fill-opacity="1.00""#,
+            ]
+        );
+    }
+
+    #[test]
+    fn charts_say_their_values_in_words() {
+        let drawn = super::super::timeline(&four_intervals(10), START - SECOND / 2);
+        assert_eq!(
+            all(&drawn, "aria-label=\"", '"'),
+            [
+                "Heat map of latency over time: RPCs took 215 µs to 2.15 ms.",
+                "Octets that RDMA moved per second over time, at most 4.00 MB per second.",
+                "Calls in flight over time, 6.25 at most; at most 10 credits granted.",
+                "Packets sent again over time, 6 at most in an interval.",
+            ]
+        );
+        let intervals = [
+            "10:00:00.000 UTC (0.500 s to 0.501 s): ",
+            "10:00:00.001 UTC (0.501 s to 0.502 s): ",
+            "10:00:00.002 UTC (0.502 s to 0.503 s): ",
+            "10:00:00.003 UTC (0.503 s to 0.504 s): ",
+        ];
+        let cells = [(1, "1 RPC, 1.00 ms to 2.15 ms"), (2, "25 RPCs, 215 µs to 464 µs")];
+        let charts = [
+            "RDMA Read 0 B/s, RDMA Write 0 B/s",
+            "RDMA Read 3.00 MB/s, RDMA Write 1.00 MB/s",
+            "RDMA Read 0 B/s, RDMA Write 2.00 MB/s",
+            "RDMA Read 0 B/s, RDMA Write 0 B/s",
+            "2.00 calls in flight, 1.00 without a reply",
+            "0.50 calls in flight, 0.50 without a reply, 10 credits granted",
+            "6.25 calls in flight",
+            "0.00 calls in flight",
+            "0 packets sent again",
+            "3 packets sent again",
+            "0 packets sent again",
+            "6 packets sent again",
+        ];
+        let columns = charts.iter().enumerate().map(|(place, text)| (place % 4, *text));
+        let expected: Vec<String> =
+            cells.into_iter().chain(columns).map(|(column, text)| format!("{}{text}", intervals[column])).collect();
+        assert_eq!(all(&drawn, "<title>", '<'), expected);
+        assert_eq!(
+            all(&drawn, "<text x=\"100%\" y=\"", '<'),
+            [
+                "33.33%\">1.00 ms",
+                "0.00%\">4.00 MB/s",
+                "50.00%\">2.00 MB/s",
+                "100.00%\">0",
+                "0.00%\">10.0",
+                "50.00%\">5.0",
+                "100.00%\">0",
+                "0.00%\">6",
+                "100.00%\">0",
+            ]
+        );
+        assert!(drawn.contains(r#"<i class="heat faint"></i>1</span> <span><i class="heat"></i>25</span>"#), "{drawn}");
+    }
+
+    /// Up to four times as many as wait: 25 to 6.25.
+    #[test]
+    fn a_grant_far_above_the_calls_is_not_drawn() {
+        for (credits, line, note) in [
+            (25, true, "At most 25 credits were granted on a connection (<i class=\"grant\"></i>the line)."),
+            (26, false, "At most 26 credits were granted on a connection, more than the chart has room for."),
+        ] {
+            let drawn = in_flight(&four_intervals(credits), START).unwrap().0;
+            assert_eq!((drawn.contains("class=\"grant\" d="), drawn.contains(note)), (line, true), "{drawn}");
+        }
+        // Fewer than one call on average has two decimals, and one RPC in the darkest cell no second colour.
+        let mut series = TimeSeries::default();
+        series.unanswered(START, START + 500_000);
+        answered(&mut series, 0, 10_000, (0, 0));
+        assert_eq!(all(&in_flight(&series, START).unwrap().0, "y=\"0.00%\">", '<'), ["0.50"]);
+        let legend = "RPCs in a cell: <span><i class=\"heat\"></i>1</span> </p>";
+        assert!(heat_map(&series, START).unwrap().0.contains(legend));
+    }
+
+    #[test]
+    fn a_chart_without_values_says_so() {
+        let mut empty = TimeSeries::default();
+        empty.unanswered(START, START);
+        let drawn = super::super::timeline(&empty, START);
+        assert_eq!(
+            all(&drawn, "<p class=\"note\">", '<'),
+            [
+                "No RPC has a known latency.",
+                "No RDMA Read or RDMA Write for an RPC was captured.",
+                "No call was captured.",
+                "Nothing captured shows that a packet was sent again.",
+            ]
+        );
+    }
+
+    /// At most six labels, at round times of day.
+    #[test]
+    fn the_axis_has_round_times() {
+        for (start, end, expected) in [
+            (
+                0,
+                3,
+                &[
+                    "10:00:00.000 0.00",
+                    "10:00:00.001 0.25",
+                    "10:00:00.002 0.50",
+                    "10:00:00.003 0.75",
+                    "10:00:00.004 1.00",
+                ][..],
+            ),
+            (7, 36, &["10:00:00.010 0.10", "10:00:00.020 0.43", "10:00:00.030 0.77"]),
+            (
+                0,
+                99,
+                &[
+                    "10:00:00.000 0.00",
+                    "10:00:00.020 0.20",
+                    "10:00:00.040 0.40",
+                    "10:00:00.060 0.60",
+                    "10:00:00.080 0.80",
+                    "10:00:00.100 1.00",
+                ],
+            ),
+            (0, 119, &["10:00:00.000 0.00", "10:00:00.050 0.42", "10:00:00.100 0.83"]),
+            // Intervals of 32 ms: 157 of them.
+            (500, 5500, &["10:00:01 0.10", "10:00:02 0.30", "10:00:03 0.50", "10:00:04 0.70", "10:00:05 0.90"]),
+            (0, 86_400_000 * 50, &[]),
+        ] {
+            let mut series = TimeSeries::default();
+            let [start, end] = [start, end].map(|milliseconds| START + milliseconds * MILLISECOND);
+            series.unanswered(start, start);
+            series.end(end);
+            let found: Vec<_> = ticks(&series).into_iter().map(|(place, text)| format!("{text} {place:.2}")).collect();
+            assert_eq!(found, expected, "{start} {end}");
+        }
+    }
+
+    /// From a microsecond to 10 ms, four powers of ten are 96 units.
+    #[test]
+    fn latencies_are_spread_over_powers_of_ten() {
+        let latency = Latency { min_ns: 1000, p50_ns: 10_000, p99_ns: 100_000, max_ns: 1_000_000 };
+        let drawn = spread(&latency, (1000, 10_000_000)).0;
+        assert_eq!(all(&drawn, " d=\"", '"'), ["M2.0 5H74.0", "M26.0 1V9", "M50.0 2V8"]);
+        let one = Latency { min_ns: 0, p50_ns: 0, p99_ns: 0, max_ns: 1 };
+        assert_eq!(all(&spread(&one, (0, 1)).0, " d=\"", '"'), ["M2.0 5H2.0", "M2.0 1V9", "M2.0 2V8"]);
+    }
+
+    #[test]
+    fn a_phase_is_as_wide_as_its_share() {
+        let phases = Phases { call: 100, responder: 500, reply: 400, ..Phases::default() };
+        let drawn = super::phases(&phases).0;
+        assert_eq!(
+            all(&drawn, "<rect ", '>'),
+            [
+                r#"class="call" x="0.00" width="10.00" height="1""#,
+                r#"class="responder" x="10.00" width="50.00" height="1""#,
+                r#"class="reply" x="60.00" width="40.00" height="1""#,
+            ]
+        );
+        assert_eq!(all(&drawn, "class=\"words\">", '<'), ["call 100 ns, responder 500 ns, reply 400 ns"]);
+        let legend = phase_legend().0;
+        assert_eq!(all(&legend, "</i>", '<'), Phase::ALL.map(Phase::name));
     }
 }

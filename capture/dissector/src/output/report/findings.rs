@@ -70,3 +70,31 @@ impl FindingsByPeer {
         self.counts.values().filter(|finding| finding.severity == severity).map(|finding| finding.count).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rpcrdma::rules::CREDIT_EXCEEDED;
+
+    use super::*;
+    use crate::carrier::operation::Stamp;
+    use crate::check::Blame;
+    use crate::link::Address;
+
+    fn found(peer: u32) -> Found {
+        let (from, to) = (Address::V4(peer.to_be_bytes()), Address::V4([192, 0, 2, 1]));
+        let (rule, severity, message) = (&CREDIT_EXCEEDED, CREDIT_EXCEEDED.severity, String::new());
+        let stamp = Stamp { frame: u64::from(peer), ..Stamp::default() };
+        Found { rule, severity, stamp, connection: 1, from, to, blame: Blame::Sender, xid: None, offset: None, message }
+    }
+
+    #[test]
+    fn a_thousand_are_told_apart_and_the_others_counted() {
+        let mut findings = FindingsByPeer::default();
+        (1..=1002).for_each(|peer| findings.take(&found(peer)));
+        // The last that is told apart, twice more, and one that is not.
+        [1000, 1000, 1001].into_iter().for_each(|peer| findings.take(&found(peer)));
+        let sorted = findings.sorted();
+        assert_eq!((sorted.len(), findings.left_out, findings.of(CREDIT_EXCEEDED.severity)), (1000, 3, 1002));
+        assert_eq!((sorted[0].frame, sorted[0].count, sorted[1].count), (1000, 3, 1));
+    }
+}

@@ -139,7 +139,7 @@ impl TimeSeries {
     }
 
     /// A packet was sent again.
-    fn sent_again(&mut self, time: u64) {
+    pub(super) fn sent_again(&mut self, time: u64) {
         if let Some(interval) = self.at(time) {
             interval.sent_again += 1;
         }

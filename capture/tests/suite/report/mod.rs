@@ -7,6 +7,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
+mod charts;
+mod ladders;
+mod page;
+
 const CAPTURES: [&str; 7] =
     ["errors", "iwarp_nfs3_lossy", "nfs41", "nfs41_lossy", "nfsd_deviations", "perftest", "withdrawn"];
 

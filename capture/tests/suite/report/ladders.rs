@@ -1,0 +1,139 @@
+//! The ladders: the drawing of each line, and the rows that lead to them.
+
+use serde_json::Value;
+
+use super::page::Written;
+use super::{capture, json, report, text};
+use crate::synthetic::By::{Client, Server};
+use crate::synthetic::rpc::{Lists, MSG, message, null};
+use crate::synthetic::trace::Trace;
+use crate::transcode::Record;
+
+/// The ladders of a page, in its order.
+fn ladders(page: &str) -> Vec<&str> {
+    let ladders = page.split("<details class=\"ladder\" open id=\"").skip(1);
+    ladders.map(|ladder| ladder.split("</details>").next().unwrap()).collect()
+}
+
+/// Returns the text from each `begin` to the next quotation mark.
+fn attributes<'a>(html: &'a str, begin: &str) -> Vec<&'a str> {
+    html.split(begin).skip(1).map(|rest| rest.split('"').next().unwrap()).collect()
+}
+
+/// The XID and the connection of a ladder.
+fn names(ladder: &str) -> (&str, &str) {
+    let (xid, rest) = ladder.split_once(" on connection ").unwrap();
+    (xid.rsplit(", ").next().unwrap(), rest.split(',').next().unwrap())
+}
+
+/// A line is 26 units high, the first below headings of 22. An arrow goes from the end that sent its packets to the other, and a
+/// silence has none.
+#[test]
+fn each_line_of_a_ladder_is_below_the_one_before() {
+    for name in ["nfs41_lossy", "iwarp_nfs3_lossy", "delays"] {
+        let page = report(&capture(name));
+        for ladder in &ladders(&page)[..10] {
+            let (xid, connection) = names(ladder);
+            let explain = ["explain", "--quiet", "--json", "--xid", xid, "--connection", connection, &capture(name)];
+            let explained = &json(&explain)[0];
+            let steps = explained["steps"].as_array().unwrap();
+            let since = |step: &Value| step["since_before_ns"].as_u64().unwrap();
+            let lines = steps.len();
+            assert_eq!(attributes(ladder, "viewBox=\""), [format!("0 0 724 {}", 22 + 26 * lines + 8)], "{name}");
+            let texts = |column: &str| attributes(ladder, &format!("x=\"{column}\" y=\"")).split_off(1);
+            let expected: Vec<_> = (0..lines).map(|line| (38 + 26 * line).to_string()).collect();
+            assert_eq!([texts("112"), texts("190"), texts("268")], [&expected[..]; 3], "{name} {xid}");
+            let arrows = (0..).zip(steps).filter(|(_, step)| {
+                !["time-out", "implied NAK", "cause not seen"].contains(&step["recovery"].as_str().unwrap_or_default())
+            });
+            let arrows = arrows.map(|(line, step)| match (44 + 26 * line, step["from"] == explained["requester"]) {
+                (y, true) => format!("M286 {y}H714m-7 -4l7 4l-7 4"),
+                (y, false) => format!("M714 {y}H286m7 -4l-7 4l7 4"),
+            });
+            assert_eq!(attributes(ladder, "<path d=\""), arrows.collect::<Vec<_>>(), "{name} {xid}");
+            // A tenth of the time, and not before the first.
+            let latency = explained["transaction"]["latency_ns"].as_u64().unwrap();
+            let long = (0..).zip(steps).skip(1).filter(|(_, step)| since(step) >= latency / 10);
+            let long = long.map(|(line, _): (usize, _)| expected[line].clone());
+            assert_eq!(
+                attributes(ladder, "<text class=\"long\" x=\"268\" y=\""),
+                long.collect::<Vec<_>>(),
+                "{name} {xid}"
+            );
+            let longest = steps.iter().max_by_key(|step| since(step)).unwrap();
+            let (longest, frame) = (since(longest), &longest["first_frame"]);
+            let words = format!(
+                "The longest wait, {}.{:03} ms, was before frame {frame}: ",
+                longest / 1_000_000,
+                longest / 1000 % 1000
+            );
+            let lines = format!(">{lines} lines of packets. From ");
+            assert!(ladder.contains(&words) && ladder.contains(&lines), "{words} {lines} {ladder}");
+        }
+    }
+}
+
+/// A row leads to the first ladder of its operation, client or server: the slowest, or the oldest if none of them has a reply.
+#[test]
+fn a_row_leads_to_the_slowest_rpc_that_it_counts() {
+    for name in ["nfs41_lossy", "hangs", "errors"] {
+        let page = report(&capture(name));
+        let rpcs = json(&["transactions", "--quiet", "--json", &capture(name)]);
+        let drawn = ladders(&page).into_iter().map(|ladder| {
+            let (xid, connection) = names(ladder);
+            let connection: u64 = connection.parse().unwrap();
+            let is_it = |rpc: &&Value| rpc["rdma_xid"] == xid && rpc["connection"] == connection;
+            (ladder.split('"').next().unwrap(), rpcs.iter().find(is_it).unwrap())
+        });
+        let drawn: Vec<_> = drawn.collect();
+        for (caption, field) in
+            [("RPCs by operation", "operation"), ("RPCs by client", "requester"), ("RPCs by server", "responder")]
+        {
+            let caption = format!("<caption>{caption}, those that took the most time first</caption>");
+            let table = page.split(&caption).nth(1).unwrap().split("</table>").next().unwrap();
+            for row in table.split("<th scope=\"row\">").skip(1) {
+                let cell = row.split("</th>").next().unwrap();
+                let expected = drawn.iter().find(|(_, rpc)| rpc[field] == text(cell)).map(|(id, _)| *id);
+                assert_eq!(attributes(cell, "<a href=\"#").first().copied(), expected, "{name}: {cell}");
+            }
+        }
+    }
+}
+
+/// A call whose data is asked for by 30 RDMA Reads, one after the other: a ladder of 62 lines, or 63 with the acknowledgement.
+fn long_ladder() -> Vec<Record> {
+    let mut trace = Trace::new();
+    let chunks: Vec<_> = (0..30).map(|number| (40, (9, 1000 * number, 1000))).collect();
+    let call = trace.wire.send(Client, &message(MSG, 1, &Lists::reads(&chunks), &null(1)));
+    trace.at(100, &call);
+    for number in 0..30 {
+        let read = trace.wire.read(Server, (9, 1000 * number), &[7; 1000]);
+        trace.at(1000 * (number + 1), &read);
+    }
+    let reply = trace.reply(1);
+    trace.at(50_000, &reply).acknowledge(50_010).frames()
+}
+
+#[test]
+fn a_long_ladder_has_its_first_and_last_lines() {
+    let file = Written::new("ladder", &long_ladder());
+    let page = report(&file.0);
+    let explained = &json(&["explain", "--quiet", "--json", "--xid", "0x00000001", &file.0])[0];
+    let steps = explained["steps"].as_array().unwrap();
+    let frames = steps.iter().map(|step| step["first_frame"].as_u64().unwrap());
+    let ladder = page.split("<details class=\"ladder\"").nth(1).unwrap();
+    let shown: Vec<u64> = ladder
+        .split("x=\"112\" y=\"")
+        .skip(2)
+        .map(|cell| {
+            text(&format!("<{}", cell.split("</text>").next().unwrap())).split('–').next().unwrap().parse().unwrap()
+        })
+        .collect();
+    let all: Vec<u64> = frames.collect();
+    assert_eq!(shown, [&all[..24], &all[all.len() - 12..]].concat());
+    let left_out = format!("⋮ {} more lines: rpcrdma explain --xid 0x00000001 ⋮", all.len() - 36);
+    // 26 for each line: the left out ones are the 25th.
+    assert!(ladder.contains(&format!("<text class=\"middle\" x=\"500\" y=\"662\">{left_out}</text>")), "{ladder}");
+    assert!(ladder.contains("viewBox=\"0 0 724 992\""), "{ladder}");
+    assert!(text(ladder).contains(&format!("{} lines of packets. From Send: call", all.len())), "{ladder}");
+}
