@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use rpcrdma::rules::Severity;
-use rpcrdma_dissector::Address;
 use rpcrdma_dissector::check::Blame;
+use rpcrdma_dissector::{Address, Config};
 
 use crate::check::case::{Case, Make};
 use crate::check::judging::*;
@@ -94,11 +94,13 @@ fn an_answer_that_may_be_for_one_send_or_another_is_not_judged() {
 
 #[test]
 fn each_reply_to_a_call_that_was_sent_many_times_answers_one_of_them() {
-    let mut trace = Trace::new();
-    (0..20).for_each(|_| trace.send(Client, &null_message()));
-    (0..20).for_each(|_| trace.answer());
-    trace.null(0x99);
-    assert_eq!(slugs(&trace.packets), BTreeSet::new());
+    for (replies, expected) in [(20, None), (21, Some("reply-unexpected"))] {
+        let mut trace = Trace::new();
+        (0..20).for_each(|_| trace.send(Client, &null_message()));
+        (0..replies).for_each(|_| trace.answer());
+        trace.null(0x99);
+        assert_eq!(slugs(&trace.packets), BTreeSet::from_iter(expected), "{replies}");
+    }
 }
 
 #[test]
@@ -304,5 +306,38 @@ fn where_packets_are_missing_or_stray_nobody_is_said_not_to_have_answered() {
         let (found, counts) = judge(&trace.packets);
         let count = counts.iter().find(|count| count.rule.slug == "answer").unwrap();
         assert_eq!((count.broken, count.not_judged), (u64::from(is_due), u64::from(!is_due)), "{index}: {found:?}");
+    }
+}
+
+/// Little memory is left for calls that wait, so the call that the dissector gave up may be the one that is answered.
+#[test]
+fn where_a_call_was_given_up_nobody_is_said_not_to_have_answered() {
+    for (memory, is_due) in [(8192, false), (Config::default().memory, true)] {
+        let mut trace = Trace::new();
+        for xid in 50..70 {
+            trace.send(Client, &message(MSG, xid, &Lists::default(), &[write3(xid, 500), octets(3, 500)].concat()));
+        }
+        trace.send(Client, &faulty(XID));
+        trace.null(0x99);
+        let (found, counts) = judge_within(memory, &trace.packets);
+        let count = counts.iter().find(|count| count.rule.slug == "answer").unwrap();
+        assert_eq!((count.broken, count.not_judged), (u64::from(is_due), u64::from(!is_due)), "{memory}: {found:?}");
+    }
+}
+
+/// The client acknowledges an answer that the capture lacks, and nothing comes after it.
+#[test]
+fn an_answer_that_only_its_acknowledgement_shows_is_not_said_to_be_missing() {
+    for acknowledges in [false, true] {
+        let mut trace = Trace::new();
+        trace.send(Client, &faulty(XID));
+        trace.refuse(1);
+        trace.packets.pop();
+        if acknowledges {
+            trace.acknowledge(Client);
+        }
+        trace.disconnect(Client);
+        let count = judge(&trace.packets).1.into_iter().find(|count| count.rule.slug == "answer").unwrap();
+        assert_eq!((count.broken, count.not_judged), (u64::from(!acknowledges), u64::from(acknowledges)));
     }
 }

@@ -533,3 +533,22 @@ fn a_call_that_was_sent_again_hides_no_later_finding() {
     trace.null(70);
     assert_eq!(slugs(&trace.packets), BTreeSet::from(["reply-unexpected", "rdma-write-bounds"]));
 }
+
+/// Of three packets of a Send that is longer than the threshold of 4096 octets, one is missing.
+#[test]
+fn a_send_of_which_packets_are_missing_is_not_judged_by_its_length() {
+    let call = [write3(XID, 8000), octets(3, 8000)].concat();
+    let mut trace = Trace::new();
+    let first = trace.packets.len();
+    trace.send(Client, &message(MSG, XID, &Lists::default(), &call));
+    let end = trace.packets.len();
+    trace.null(8);
+    assert!(slugs(&trace.packets).contains("inline-exceeded"));
+    assert_eq!(not_judged(&trace.packets, "inline-exceeded"), 0);
+    for missed in first..end {
+        let mut packets = trace.packets.clone();
+        packets.remove(missed);
+        assert!(!slugs(&packets).contains("inline-exceeded"), "{missed}");
+        assert!(not_judged(&packets, "inline-exceeded") > 0, "{missed}");
+    }
+}

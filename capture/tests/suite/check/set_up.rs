@@ -125,3 +125,21 @@ fn a_long_call_of_the_server_is_no_reply() {
     trace.null(XID);
     assert_eq!(slugs(&trace.packets), BTreeSet::from(["read-position-align"]));
 }
+
+#[test]
+fn private_data_is_judged_by_what_came_before_a_loss_and_by_the_messages_of_either_end() {
+    let mut trace = Trace::connected(&[], &[]);
+    trace.null(1);
+    let missed = trace.packets.len();
+    trace.null(2);
+    trace.packets.remove(missed);
+    trace.acknowledge(Server);
+    trace.null(3);
+    assert_eq!(slugs(&trace.packets), BTreeSet::from(["private-data-absent"]));
+    // A message of version 3 leaves it to the end of the connection.
+    for by in [Client, Server] {
+        let mut trace = Trace::connected(&[], &[]);
+        trace.send(by, &patched(null_message(), 4, 3));
+        assert!(slugs(&trace.packets).contains("private-data-absent"), "{by:?}");
+    }
+}

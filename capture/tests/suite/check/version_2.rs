@@ -822,3 +822,23 @@ fn an_error_that_the_capture_lacks_makes_no_interruption() {
     assert!(!slugs(&without).contains("v2-continuation"));
     assert!(!slugs(&trace.packets).contains("v2-continuation"));
 }
+
+/// An error may have ended the sequence at the responder, which is then in the middle of another one. So it is not said of any later
+/// Send that it should be answered.
+#[test]
+fn after_an_interruption_no_answer_is_missed() {
+    for interrupts in [false, true] {
+        let mut trace = Trace::version_2(Version::B);
+        let (first, rest) = parts();
+        trace.send(Client, &b(CALL_MIDDLE, XID, &[20], &first));
+        if interrupts {
+            trace.null(XID + 1);
+        }
+        trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &rest));
+        trace.answer();
+        trace.send(Client, &unreadable(XID + 2));
+        trace.null(0x99);
+        let count = judge(&trace.packets).1.into_iter().find(|count| count.rule.slug == "answer").unwrap();
+        assert_eq!((count.broken, count.not_judged > 0), (u64::from(!interrupts), interrupts), "{interrupts}");
+    }
+}

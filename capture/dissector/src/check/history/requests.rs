@@ -233,11 +233,11 @@ impl Unanswered {
             // It may be the reply to the call, late or repeated.
             (None, Some(_)) if is_reply && self.call_answered => Answers::Unclear,
             (None, Some(faulty)) => self.take(due.unwrap_or(faulty)),
-            (None, None) if self.beyond > 0 => {
-                self.beyond -= 1;
+            // One of those that are only counted: without any, nothing would wait under this XID.
+            (None, None) => {
+                self.beyond = self.beyond.saturating_sub(1);
                 Answers::Unclear
             }
-            (None, None) => Answers::Nothing,
         }
     }
 
