@@ -843,3 +843,13 @@ fn first_xid() -> u32 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(0) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_connections_begin_with_different_xids() {
+        assert_ne!(first_xid(), first_xid());
+    }
+}

@@ -540,6 +540,27 @@ mod tests {
     }
 
     #[test]
+    fn an_end_announces_the_sizes_of_its_messages() {
+        let settings = Settings::client().to_builder().send_size(2048).receive_size(8192).build().unwrap();
+        let Properties { maximum_send_size, receive_buffer_size, .. } = settings.client_properties();
+        assert_eq!((maximum_send_size, receive_buffer_size), (2048, 8192));
+    }
+
+    /// Receives, further ones for version 2, and Sends. Version 2 needs two Receives for each call and one more, and five at least.
+    #[test]
+    fn an_end_has_the_buffers_that_its_calls_and_versions_need() {
+        for (calls, served, of_version_1, of_both) in
+            [(1, 0, (1, 0, 1), (5, 0, 9)), (2, 2, (4, 0, 4), (5, 4, 12)), (3, 5, (8, 0, 8), (8, 9, 16))]
+        {
+            let builder = Settings::client().to_builder().calls(calls).served(served);
+            let [one, both] =
+                [Versions::ONE, Versions::all()].map(|versions| builder.clone().versions(versions).build().unwrap());
+            assert_eq!((one.calls(), one.served()), (calls, served));
+            assert_eq!((one.messages(), both.messages()), (of_version_1, of_both), "{calls} {served}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_is_refused_by_name_value_and_limit() {
         let client = || Settings::client().to_builder();
         let refused = [
