@@ -1,8 +1,10 @@
 //! The ladders: the drawing of each line, and the rows that lead to them.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
-use super::page::Written;
+use super::page::{Written, many_clients};
 use super::{capture, json, report, text};
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, message, null};
@@ -76,9 +78,10 @@ fn each_line_of_a_ladder_is_below_the_one_before() {
 /// A row leads to the first ladder of its operation, client or server: the slowest, or the oldest if none of them has a reply.
 #[test]
 fn a_row_leads_to_the_slowest_rpc_that_it_counts() {
-    for name in ["nfs41_lossy", "hangs", "errors"] {
-        let page = report(&capture(name));
-        let rpcs = json(&["transactions", "--quiet", "--json", &capture(name)]);
+    let clients = Written::new("clients", &many_clients());
+    for name in [&capture("nfs41_lossy"), &capture("hangs"), &capture("errors"), &clients.0] {
+        let page = report(name);
+        let rpcs = json(&["transactions", "--quiet", "--json", name]);
         let drawn = ladders(&page).into_iter().map(|ladder| {
             let (xid, connection) = names(ladder);
             let connection: u64 = connection.parse().unwrap();
@@ -97,6 +100,39 @@ fn a_row_leads_to_the_slowest_rpc_that_it_counts() {
                 assert_eq!(attributes(cell, "<a href=\"#").first().copied(), expected, "{name}: {cell}");
             }
         }
+    }
+}
+
+/// An RPC is about one file.
+#[test]
+fn two_files_lead_to_two_rpcs() {
+    let page = report(&capture("nfs41_lossy"));
+    let table = page.split("<caption>RPCs by name of file,").nth(1).unwrap().split("</table>").next().unwrap();
+    let linked = attributes(table, "<th scope=\"row\"><a href=\"#");
+    assert!(!linked.is_empty());
+    assert_eq!(linked.iter().collect::<BTreeSet<_>>().len(), linked.len(), "{linked:?}");
+}
+
+/// A call that is sent again under its XID and answered, and one that is not.
+fn repeated() -> Vec<Record> {
+    let mut trace = Trace::new();
+    for (time, xid) in [(100, 1), (200, 1), (300, 2)] {
+        let call = trace.call(xid);
+        trace.at(time, &call).accept(time + 10);
+    }
+    let reply = trace.reply(1);
+    trace.at(400, &reply).acknowledge(410).frames()
+}
+
+/// The oldest ten, in the order of the table.
+#[test]
+fn calls_without_a_reply_are_drawn_as_their_table_lists_them() {
+    let (clients, repeated) = (Written::new("oldest", &many_clients()), Written::new("repeated", &repeated()));
+    for (name, expected) in [(&capture("hangs"), 3), (&clients.0, 10), (&repeated.0, 1)] {
+        let page = report(name);
+        let section = page.split("<section id=\"hung\"").nth(1).unwrap().split("</section>").next().unwrap();
+        let drawn = attributes(section, "<details class=\"ladder\" open id=\"");
+        assert_eq!((&drawn, drawn.len()), (&attributes(section, "<td><a href=\"#"), expected), "{name}");
     }
 }
 

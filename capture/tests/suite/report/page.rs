@@ -164,6 +164,8 @@ fn rpcs_that_were_slow_or_wait_have_their_times_and_ends() {
 /// A section and the words for its RPC, by the cause. Each cause is in a capture at least.
 #[test]
 fn each_cause_leads_to_the_section_that_shows_it() {
+    /// Causes with an RPC that has most of it.
+    const OF_RPCS: [&str; 6] = ["loss", "receiver-not-ready", "responder-slow", "requester-slow", "credits", "errors"];
     let section = |cause: &str| match cause {
         "responder-silent" | "responder-unreachable" | "requester-silent" | "requester-unreachable" => "hung",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
@@ -186,7 +188,9 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         assert_eq!(items.len(), causes.len(), "{name}");
         for (item, cause) in items.iter().zip(causes) {
             assert!(item.contains(&format!("<a href=\"#{}\">Show it</a>", section(cause))), "{name}: {item}");
-            if let Some((_, rpc)) = item.split_once("<a href=\"#ladder-") {
+            let rpc = item.split_once("<a href=\"#ladder-");
+            assert_eq!(rpc.is_some(), OF_RPCS.contains(cause), "{name}: {item}");
+            if let Some((_, rpc)) = rpc {
                 let words = if *cause == "errors" { "The first of them" } else { "The RPC with most of it" };
                 assert!(rpc.contains(&format!("\">{words}</a>")), "{name}: {item}");
             }
@@ -298,7 +302,8 @@ fn the_verdict_counts_what_the_capture_lacks() {
     let file = Written::new("rest", &whole);
     let octets = fs::read(&file.0).unwrap();
     fs::write(&file.0, &octets[..octets.len() - 1]).unwrap();
-    let ended = sentences(&report(&file.0));
+    let page = report(&file.0);
+    let ended = sentences(&page);
     assert!(ended[0].ends_with("; every call that was captured was answered."), "{ended:#?}");
     assert_eq!(ended[4], "Missing from the capture: 1 rest of a file; what depends on them is not judged.");
     let late = sentences(&report(&Written::new("late", &whole[60..]).0));
@@ -314,10 +319,14 @@ fn the_verdict_counts_what_the_capture_lacks() {
     let missed: u64 = ["active", "passive"].map(|end| connection[end]["missed"].as_u64().unwrap()).iter().sum();
     let found = sentences(&report(&Written::new("holes", &holes).0));
     assert!(missed > 1 && found[4].contains(&format!("{missed} packets")), "{found:#?}");
+    // An empty table is an all-clear only if nothing is missing.
+    let unread = "a file could not be read to its end.</p>";
+    assert!(page.contains(&format!("<p>No call without a reply was captured, but {unread}")));
+    assert!(report(&capture("nfs41")).contains("<p>Every call has its reply.</p>"));
 }
 
 /// 205 clients, each with a call without a reply; each breaks a rule by its set-up without private data.
-fn many_clients() -> Vec<Record> {
+pub(super) fn many_clients() -> Vec<Record> {
     let mut all = Vec::new();
     for client in 0..205 {
         let number = u32::from(client);

@@ -584,13 +584,27 @@ mod tests {
             let drawn = in_flight(&four_intervals(credits), START).unwrap().0;
             assert_eq!((drawn.contains("class=\"grant\" d="), drawn.contains(note)), (line, true), "{drawn}");
         }
-        // Fewer than one call on average has two decimals, and one RPC in the darkest cell no second colour.
+        // Fewer than one call on average has two decimals.
+        for (until, label) in [(500_000, "0.50"), (MILLISECOND, "1.0")] {
+            let mut series = TimeSeries::default();
+            series.unanswered(START, START + until);
+            assert_eq!(all(&in_flight(&series, START).unwrap().0, "y=\"0.00%\">", '<'), [label]);
+        }
+        // One RPC in the darkest cell needs no second colour.
         let mut series = TimeSeries::default();
-        series.unanswered(START, START + 500_000);
         answered(&mut series, 0, 10_000, (0, 0));
-        assert_eq!(all(&in_flight(&series, START).unwrap().0, "y=\"0.00%\">", '<'), ["0.50"]);
         let legend = "RPCs in a cell: <span><i class=\"heat\"></i>1</span> </p>";
         assert!(heat_map(&series, START).unwrap().0.contains(legend));
+    }
+
+    /// Four steps, from 46.4 µs to 1 ms.
+    #[test]
+    fn powers_of_ten_are_labelled_where_they_are() {
+        let mut series = TimeSeries::default();
+        answered(&mut series, MILLISECOND, 90_000, (0, 0));
+        answered(&mut series, MILLISECOND, 900_000, (0, 0));
+        let drawn = heat_map(&series, START).unwrap().0;
+        assert_eq!(all(&drawn, "<text x=\"100%\" y=\"", '<'), ["75.00%\">100 µs", "0.00%\">1.00 ms"]);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::output::operation_name::OperationName;
 use crate::output::top::TopBy;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::WaitEnd;
 
 /// The most of the slowest RPCs, and of the calls without a reply, that are drawn.
 const DRAWN: usize = 10;
@@ -81,7 +82,8 @@ impl Ladders {
         let latency = transaction.latency();
         let began = transaction.began.map(|began| began.time.0);
         let slow = latency.map(|latency| self.slowest.partition_point(|drawn| drawn.latency >= Some(latency)));
-        let waits = began.filter(|_| transaction.reply.is_none() && transaction.waiting.is_some());
+        // A call that was sent again is waited for no longer.
+        let waits = began.filter(|_| transaction.waiting.is_some_and(|waiting| waiting.end != WaitEnd::Repeated));
         let old = waits.map(|began| self.oldest.partition_point(|drawn| drawn.began.0 <= began));
         let (slow, old) = (slow.filter(|place| *place < DRAWN), old.filter(|place| *place < DRAWN));
         if slow.is_none() && old.is_none() && greatest.is_empty() {
