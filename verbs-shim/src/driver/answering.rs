@@ -723,3 +723,17 @@ impl<R> Answer<R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_buffers_of_copies_are_kept_for_the_next_reply() {
+        let mut answer = Answer::<()>::default();
+        for length in 0..MAX_COPIES + 2 {
+            answer.put_back(AnswerBuffer::Reply(Source::Copy(0)), vec![0; length]);
+        }
+        assert_eq!(answer.copies.len(), MAX_COPIES);
+    }
+}

@@ -164,17 +164,40 @@ fn a_data_item_of_a_call_goes_into_the_reply_from_where_it_is() {
     });
 }
 
+/// 147 for each chunk, more than the send queue has entries. An idle server uses entries of it too, to see that its client is there.
 #[test]
 fn chunks_longer_than_a_message_of_the_adapter_are_moved_by_several() {
     let (_fabric, here, there) = adapters();
     let there = there.with_message_size(4096);
-    with_server(&there, Settings::server(), echo, || {
+    let settings = Settings::server().to_builder().keep_alive(Some(Duration::from_millis(2))).build().unwrap();
+    with_server(&there, settings, echo, || {
         let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
-        let argument = data(100_001, 4);
-        let mut call = Call::new(echo_call(client.xid(), 1, &argument, true), 28).with_result(vec![0; 100_001]);
-        assert_eq!(client.call(&mut call), Ok(()));
-        assert!(call.result(0) == argument);
+        for seed in [4, 5] {
+            let argument = data(600_001, seed);
+            let mut call = Call::new(echo_call(client.xid(), 1, &argument, true), 28).with_result(vec![0; 600_001]);
+            assert_eq!(client.call(&mut call), Ok(()));
+            assert!(call.result(0) == argument);
+            thread::sleep(Duration::from_millis(40));
+        }
     });
+}
+
+/// The argument of a call is read, and its result is written.
+#[test]
+fn reads_and_writes_are_delayed_as_the_server_is_told() {
+    let delay = Duration::from_millis(30);
+    let server = || Settings::server().to_builder();
+    for settings in [server().delay_reads(delay), server().delay_writes(delay)] {
+        let (_fabric, here, there) = adapters();
+        with_server(&there, settings.build().unwrap(), echo, || {
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client()).unwrap();
+            let argument = data(10_000, 6);
+            let mut call = Call::new(echo_call(client.xid(), 1, &argument, true), 28).with_result(vec![0; 10_000]);
+            let began = Instant::now();
+            assert_eq!(client.call(&mut call), Ok(()));
+            assert!(began.elapsed() >= delay, "{:?}", began.elapsed());
+        });
+    }
 }
 
 #[test]
@@ -908,6 +931,32 @@ fn a_connection_that_was_waited_for_by_a_future_ends_when_it_is_dropped() {
         }
         assert_eq!(fabric.registered(), 0);
     });
+}
+
+/// The reply to a call comes, and the client, which answers up to `served` calls, does not look until the connection is over: true if
+/// it gets the reply.
+fn gets_reply_from_before_the_end(served: u32, until_end: Duration) -> bool {
+    with_kept(|requests, here| {
+        let settings = Settings::client().to_builder().served(served).build().unwrap();
+        let client = Client::connect(here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
+        let mut request = requests.recv().unwrap();
+        let connection = request.connection();
+        request.accept();
+        request.answer().unwrap();
+        thread::sleep(until_end);
+        connection.disconnect();
+        pending.wait().1.is_ok()
+    })
+}
+
+#[test]
+fn a_reply_that_came_before_the_end_of_the_connection_is_good() {
+    for served in [0, 1] {
+        // On a busy machine, it may take longer to come.
+        let mut waits = (0..6).map(|doubled| Duration::from_millis(20 << doubled));
+        assert!(waits.any(|wait| gets_reply_from_before_the_end(served, wait)), "{served}");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rpcrdma_verbs::loopback::Adapter;
-use rpcrdma_verbs::{CallError, Client, Ended, Pending, Progress, Request, Settings};
+use rpcrdma_verbs::{CallError, Client, Ended, Pending, Progress, Request, Settings, Versions};
 
 use crate::support::echo;
 use crate::support::eventually::becomes_so;
@@ -75,6 +75,24 @@ fn answer(calls: &mpsc::Receiver<Request<Adapter>>) {
     let mut request = calls.recv_timeout(Duration::from_secs(10)).unwrap();
     request.accept();
     request.answer().unwrap();
+}
+
+/// Half of the Receives of version 2 are for messages that grant credits, so these do not limit the calls.
+#[test]
+fn as_many_calls_are_in_flight_in_version_2_as_both_ends_permit() {
+    for versions in [Versions::TWO_A, Versions::TWO_B] {
+        let settings = Settings::client().to_builder().versions(versions).build().unwrap();
+        with_calls_of(&settings, |client, calls| {
+            get_credits(client, calls);
+            let under_way: Vec<_> = (0..CALLS).map(|_| client.start(echo::null(client))).collect();
+            let requests = (0..CALLS).map(|_| calls.recv_timeout(Duration::from_secs(10)).unwrap());
+            for mut request in requests.collect::<Vec<_>>() {
+                request.accept();
+                request.answer().unwrap();
+            }
+            under_way.into_iter().for_each(|call| call.wait().1.unwrap());
+        });
+    }
 }
 
 #[test]
