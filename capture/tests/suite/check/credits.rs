@@ -189,6 +189,7 @@ fn replies_that_are_pulled_hold_no_credit_of_their_own() {
         trace.send(Server, &message(NOMSG, xid, &Lists::reads(&[(0, segment(24))]), &[]));
         trace.read(Client, MEMORY, &reply(xid, &[]));
         trace.send(Client, &words(&[xid, 1, 32, DONE]));
+        trace.acknowledge(Server);
     }
     assert_eq!(slugs(&trace.packets), BTreeSet::new());
 }

@@ -82,11 +82,11 @@ fn a_call_that_nobody_can_read_may_have_advertised_what_is_used_and_be_what_is_a
 /// Too little memory is allowed to keep the RDMA Read until its call comes.
 #[test]
 fn a_read_captured_before_its_call_is_within_bounds_however_little_memory_there_is() {
-    for (advertised, expected) in [(0xb00, 0), (0xb01, 1)] {
+    for (advertised, offset, expected) in [(0xb00, 0, 0), (0xb00, 9000, 1), (0xb01, 0, 1)] {
         let mut trace = Trace::new();
         let call = trace.packets.len();
         trace.send(Client, &message(MSG, XID, &Lists::reads(&[(68, (advertised, 0, 9000))]), &write3(XID, 9000)));
-        trace.read(Server, (0xb00, 0), &octets(1, 9000));
+        trace.read(Server, (0xb00, offset), &octets(1, 9000));
         trace.send(Server, &message(MSG, XID, &Lists::default(), &write3_reply(XID, 9000)));
         let after = trace.packets.len() - 1;
         trace.packets[call..after].rotate_left(1);
@@ -94,7 +94,10 @@ fn a_read_captured_before_its_call_is_within_bounds_however_little_memory_there_
         for memory in [8192, Config::default().memory] {
             let (found, counts) = judge_within(memory, &trace.packets);
             let bounds = counts.iter().find(|count| count.rule.slug == "rdma-read-bounds").unwrap();
-            assert_eq!(bounds.broken, expected, "{memory} octets of memory, handle {advertised:#x}: {found:?}");
+            assert_eq!(
+                bounds.broken, expected,
+                "{memory} octets of memory, handle {advertised:#x}, {offset}: {found:?}"
+            );
         }
     }
 }
@@ -550,5 +553,26 @@ fn a_send_of_which_packets_are_missing_is_not_judged_by_its_length() {
         packets.remove(missed);
         assert!(!slugs(&packets).contains("inline-exceeded"), "{missed}");
         assert!(not_judged(&packets, "inline-exceeded") > 0, "{missed}");
+    }
+}
+
+/// Two calls with one handle. The capture lacks the reply to the first, which an acknowledgement shows.
+#[test]
+fn a_call_whose_reply_was_missed_shares_its_handle_with_no_other() {
+    for (is_missed, acknowledges) in [(false, false), (true, false), (true, true)] {
+        let mut trace = Trace::new();
+        let call = |xid| message(MSG, xid, &Lists::writes(&[&[segment(3000)]]), &read3(xid, 3000));
+        trace.send(Client, &call(XID));
+        trace.reply(XID);
+        if is_missed {
+            trace.packets.pop();
+        }
+        if acknowledges {
+            trace.acknowledge(Client);
+        }
+        trace.send(Client, &call(8));
+        trace.acknowledge(Server);
+        trace.null(0x99);
+        assert!(!slugs(&trace.packets).contains("handle-shared"), "{is_missed} {acknowledges}");
     }
 }
