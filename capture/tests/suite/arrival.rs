@@ -410,3 +410,45 @@ mod iwarp {
         assert_eq!(rpc.requester, Side::Active);
     }
 }
+
+/// Two replies are refused together, and sent again one after the other.
+#[test]
+fn each_reply_that_is_sent_again_counts_for_its_own_rpc() {
+    let mut trace = Trace::new();
+    for (time, xid) in [(100, 1), (120, 2)] {
+        let call = trace.call(xid);
+        trace.at(time, &call).accept(time + 10);
+    }
+    let first = trace.wire.server.next;
+    let replies = [1, 2].map(|xid| trace.reply(xid));
+    let refusal = trace.wire.nak(Client, first);
+    trace.at(200, &replies[0]).at(210, &replies[1]).at(220, &[refusal]);
+    trace.at(500_200, &replies[0]).at(500_210, &replies[1]).acknowledge(500_220);
+    let resent = |transaction: &Transaction| transaction.recovery.as_ref().unwrap().resent_packets;
+    assert_eq!(trace.transactions().iter().map(resent).collect::<Vec<_>>(), [1, 1]);
+}
+
+/// The last frame is the client's acknowledgement, and the one before that the reply.
+#[test]
+fn the_responder_of_a_reply_that_is_provided_has_sent_the_reply() {
+    let [transaction] = &of_capture("situations/reply_provided")[..] else { panic!("one RPC") };
+    let (step, stamp) = transaction.waiting.unwrap().responder.unwrap();
+    assert_eq!((step, stamp.frame), (Step::Reply, 6));
+    let steps = transaction.steps.as_ref().unwrap().runs();
+    let frames: Vec<_> = steps.iter().filter(|run| run.step == Some(Step::Reply)).map(|run| run.first.frame).collect();
+    assert_eq!(frames, [6]);
+}
+
+/// The first of three packets has the XID.
+#[test]
+fn an_rpc_whose_call_lacks_a_packet_has_no_phases() {
+    for missed in [1, 2] {
+        let mut trace = Trace::of(Wire { mtu: 256, ..Wire::default() });
+        let mut call =
+            trace.wire.send(Client, &message(MSG, 1, &Lists::default(), &call(1, [400_000, 1, 7], &[7; 600])));
+        call.remove(missed);
+        let reply = trace.reply(1);
+        trace.at(100, &call).accept(110).at(200, &reply).acknowledge(210);
+        assert_eq!(trace.only().phases, Err(NotTimed::Missed), "{missed}");
+    }
+}

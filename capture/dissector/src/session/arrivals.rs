@@ -426,4 +426,38 @@ mod tests {
             assert_eq!(message.accepted(), expected, "{low:?}");
         }
     }
+
+    fn waiting(call: u64) -> Unacknowledged {
+        Unacknowledged { call, copies: message(), ended: None }
+    }
+
+    /// The message ends before the place 13.
+    #[test]
+    fn a_message_that_was_acknowledged_before_it_came_has_arrived() {
+        for (acknowledged, has_arrived) in [(11, false), (12, true)] {
+            let mut arrivals = Arrivals::default();
+            arrivals.acknowledge(acknowledged, at(1), false);
+            let added = arrivals.send(waiting(1), false);
+            assert_eq!(matches!(added, Added::Arrived(_)), has_arrived, "{acknowledged}");
+        }
+    }
+
+    #[test]
+    fn of_too_many_messages_the_oldest_is_given_up() {
+        let mut arrivals = Arrivals::default();
+        let calls = 0..UNACKNOWLEDGED as u64;
+        assert!(calls.clone().all(|call| matches!(arrivals.send(waiting(call), false), Added::Waits)));
+        assert!(matches!(arrivals.send(waiting(calls.end), false), Added::GivenUp(Unacknowledged { call: 0, .. })));
+    }
+
+    #[test]
+    fn a_call_that_is_given_up_takes_no_other_along() {
+        let mut arrivals = Arrivals::default();
+        for call in [1, 2] {
+            arrivals.send(waiting(call), false);
+        }
+        arrivals.forget(2);
+        arrivals.forget(3);
+        assert_eq!([1, 2].map(|call| arrivals.delivery(call)), [Some(Delivery::Unknown), None]);
+    }
 }

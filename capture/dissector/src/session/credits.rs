@@ -297,6 +297,16 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_is_not_followed_may_have_taken_a_credit() {
+        let mut account = granted(2);
+        let before = account;
+        call(&mut account, 30).unwrap();
+        assert_eq!((account.usage().limit, account.can_repeat(&before)), (CreditLimit::Below, true));
+        account.hide(Time(40));
+        assert_eq!((account.usage().limit, account.can_repeat(&before)), (CreditLimit::Unknown, false));
+    }
+
+    #[test]
     fn a_stretch_goes_on_if_the_reply_takes_the_credit_back() {
         let mut account = granted(2);
         call(&mut account, 30).unwrap();

@@ -127,3 +127,16 @@ impl Recoveries {
         self.waiting.len() * size_of::<WaitingSign>() + again * size_of::<((u64, Side), u32)>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_packet_that_was_sent_again_is_held_once() {
+        let mut recoveries = Recoveries::default();
+        let times = [7, 8, 8].map(|place| recoveries.send_again(Side::Active, Side::Active, place));
+        assert_eq!(times, [2, 2, 3]);
+        assert_eq!(recoveries.held(), 2 * size_of::<((u64, Side), u32)>());
+    }
+}

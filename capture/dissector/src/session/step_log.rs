@@ -136,6 +136,15 @@ mod tests {
     }
 
     #[test]
+    fn packets_and_room_for_stretches_are_held() {
+        let mut log = StepLog::new();
+        let empty = log.held();
+        assert!(empty >= STRETCHES * size_of::<PhaseStretch>());
+        (0..50).for_each(|frame| log.add(write(frame)));
+        assert!(log.held() - empty >= 50 * size_of::<PacketRun>());
+    }
+
+    #[test]
     fn what_becomes_known_late_divides_a_run() {
         let mut log = StepLog::new();
         (10..20).chain(30..35).for_each(|frame| log.add(write(frame)));

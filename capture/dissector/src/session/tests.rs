@@ -488,6 +488,20 @@ fn what_the_capture_may_lack_takes_the_blame_from_an_operation_outside() {
     }
 }
 
+/// A handle may be advertised again before the end of the call before it was seen.
+#[test]
+fn an_operation_is_for_the_latest_call_whose_memory_holds_all_of_it() {
+    for (octets, latest) in [(4, true), (8, false)] {
+        let mut play = Play::new(true);
+        play.sends(&[(Active, call(1, &write_chunk(7, 8))), (Active, call(2, &write_chunk(7, 4)))]);
+        let held = [1, 2].map(|id| play.session.calls[&id].held());
+        play.step(Passive, write(7, 0, &[1; 8][..octets]));
+        let outside = play.uses().iter().filter(|used| matches!(used.kind, MemoryUseKind::Outside { .. })).count();
+        let grown: Vec<_> = [1, 2].iter().zip(held).map(|(id, held)| play.session.calls[id].held() > held).collect();
+        assert_eq!((outside, grown), (0, vec![!latest, latest]), "{octets}");
+    }
+}
+
 /// A step of the client's: this Send.
 fn send_of(octets: Vec<u8>) -> (Side, Option<Vec<u8>>) {
     (Active, Some(octets))

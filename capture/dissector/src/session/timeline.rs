@@ -267,6 +267,11 @@ mod tests {
     }
 
     #[test]
+    fn lost_packets_are_held_from_the_start() {
+        assert!(called().held() >= size_of::<LostPackets>());
+    }
+
+    #[test]
     fn each_stretch_of_time_goes_to_one_phase() {
         let mut timeline = called();
         timeline.read(true, at(3, 103), None);
