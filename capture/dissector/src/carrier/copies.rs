@@ -6,8 +6,8 @@
 //! - the **identification** that its host gave it, if the host gives each packet another one;
 //! - **where** it was captured: not where the packet was captured before;
 //! - **time**, if neither says anything: it comes within a millisecond, nothing asked for it, and copies come in the order of their
-//!   packets. If most packets of this end are there twice, what comes as soon as other copies did is a copy too, even if it was
-//!   asked for.
+//!   packets. If most packets of this end are there twice, what comes as long after its packet as other copies did is a copy too, even
+//!   if it was asked for. Its packet may have been sent again meanwhile.
 
 use core::hash::{BuildHasher, Hasher};
 
@@ -23,6 +23,10 @@ const SETS: usize = 1 << 11;
 const OF_SET: usize = 4;
 /// No copy comes this many nanoseconds after its packet, or later: a host may use the same identification again by then.
 const LATE: u64 = 10_000_000;
+/// A copy may come so many nanoseconds earlier or later than others.
+const JITTER: u64 = 1_000;
+/// So many of the first packets of an end are sent before the copy of one has to come.
+const FIRST: u32 = 16;
 /// This many copies show that packets are captured twice.
 const ENOUGH: u32 = 4;
 
@@ -45,6 +49,16 @@ struct RecentPacket {
     /// Its number among the packets of its end.
     number: u32,
     copies: u32,
+    /// When it was sent before, without a copy since.
+    earlier: Option<EarlierPacket>,
+}
+
+/// A packet that was sent again before its copy came.
+#[derive(Clone, Copy, Debug)]
+struct EarlierPacket {
+    number: u32,
+    /// Nanoseconds before it was sent again.
+    before: u32,
 }
 
 /// Per-end state about copies of packets.
@@ -58,8 +72,12 @@ pub(super) struct Copies {
     identification: u16,
     /// Two packets had different identifications.
     is_identified: bool,
-    /// The most nanoseconds between a packet and its copy: fewer than `LATE`.
+    /// A packet was sent again with the identification that it had.
+    keeps_identification: bool,
+    /// Nanoseconds between a packet and its copy, as usual: fewer than `LATE`.
     apart: u32,
+    /// Copies in a row that came earlier or later.
+    unusual: u32,
 }
 
 impl RecentPackets {
@@ -76,13 +94,14 @@ impl RecentPackets {
     }
 
     /// Returns true if a packet of this content was captured before and was not sent again since. `is_asked` says
-    /// whether something has asked for it since a time.
+    /// whether something has asked for it since a time. Before there is a copy of this `end`, copies of `others` show how late copies
+    /// are.
     #[inline]
     pub(super) fn is_copy(
         &mut self,
         (content, time): (u64, Time),
         sighting: Sighting,
-        end: &mut Copies,
+        (end, others): (&mut Copies, Copies),
         is_asked: impl FnOnce(Time) -> bool,
     ) -> bool {
         if self.sets.is_empty() {
@@ -91,21 +110,22 @@ impl RecentPackets {
         let Some(set) = self.sets.get_mut(content as usize % SETS) else { return false };
         let Sighting { identification, point } = sighting;
         let known = set.iter_mut().find(|recent| recent.content == content);
-        let entry = match known {
+        let (entry, earlier) = match known {
             Some(known) => {
-                if known.is_repeated_by(time, sighting, end, is_asked) {
+                if known.is_repeated_by(time, sighting, (end, others), is_asked) {
                     return true;
                 }
-                known
+                let earlier = known.without_copy(time);
+                (known, earlier)
             }
             None => {
                 let Some(oldest) = set.iter_mut().min_by_key(|recent| recent.time) else { return false };
-                oldest
+                (oldest, None)
             }
         };
         end.send(identification);
         let number = end.packets;
-        *entry = RecentPacket { content, time, points: [point; 2], number, copies: 0 };
+        *entry = RecentPacket { content, time, points: [point; 2], number, copies: 0, earlier };
         false
     }
 }
@@ -117,34 +137,54 @@ impl RecentPacket {
         &mut self,
         time: Time,
         Sighting { identification, point }: Sighting,
-        end: &mut Copies,
+        (end, others): (&mut Copies, Copies),
         is_asked: impl FnOnce(Time) -> bool,
     ) -> bool {
         let age = time.0.abs_diff(self.time.0);
         let is_elsewhere = !self.points.contains(&point);
-        let is_expected = end.is_doubled() && self.copies == 0 && age <= 2 * u64::from(end.apart);
+        let earlier = self.earlier.filter(|earlier| {
+            let age = age.saturating_add(earlier.before.into());
+            let is_due = end.expects((earlier.number, age), &others) || end.is_doubled() && end.is_usual(age);
+            !is_elsewhere && is_due
+        });
+        if let Some(earlier) = earlier {
+            self.earlier = None;
+            end.copy(earlier.number, None);
+            return true;
+        }
+        let is_expected = self.copies == 0 && end.expects((self.number, age), &others);
+        end.keeps_identification |= age >= LATE && identification != 0;
         let is_copy = if is_elsewhere {
             age < LATE
-        } else if end.is_identified && identification != 0 {
-            age < LATE && (is_expected || !is_asked(self.time))
+        } else if identification != 0 && (end.is_identified || end.packets == 1) {
+            age < LATE && (is_expected || !end.keeps_identification || !is_asked(self.time))
         } else {
-            let is_in_order = self.number == end.packets || self.number == end.copied.wrapping_add(1);
+            // The mirror may lose copies.
+            let is_doubled = self.copies == 0 && end.is_doubled() && end.is_usual(age);
+            let is_in_order = self.number == end.packets || end.is_next(self.number) || is_doubled;
             age < SILENCE && (is_expected || (is_in_order && !is_asked(self.time)))
         };
         if is_copy {
             self.points[1] = point;
             self.copies += 1;
-            end.copies = end.copies.saturating_add(1);
-            end.copied = self.number;
-            if !is_expected {
-                end.apart = end.apart.max(age as u32);
-            }
+            end.copy(self.number, (self.copies == 1).then_some(age as u32));
         }
         is_copy
+    }
+
+    /// Returns the packet as it was before it is sent again at this time, if its copy is still to come.
+    fn without_copy(&self, time: Time) -> Option<EarlierPacket> {
+        let before = u32::try_from(time.0.checked_sub(self.time.0)?).ok()?;
+        (self.copies == 0).then_some(EarlierPacket { number: self.number, before })
     }
 }
 
 impl Copies {
+    /// Returns these, or others if there are none.
+    pub(super) const fn or(self, others: Self) -> Self {
+        if self.copies > 0 { self } else { others }
+    }
+
     /// This end sent a packet.
     #[inline]
     fn send(&mut self, identification: u16) {
@@ -153,6 +193,52 @@ impl Copies {
             self.is_identified |= self.identification != 0 && self.identification != identification;
             self.identification = identification;
         }
+    }
+
+    /// A copy of the packet of this number came, so many nanoseconds after it.
+    fn copy(&mut self, number: u32, age: Option<u32>) {
+        self.copies = self.copies.saturating_add(1);
+        // A packet that was sent again at once looks like a copy of one before.
+        if number.wrapping_sub(self.copied).cast_signed() > 0 {
+            self.copied = number;
+        }
+        let Some(age) = age else { return };
+        if self.copies > 1 && (self.apart / 2..=self.apart.saturating_mul(2)).contains(&age) {
+            // A part of the difference, so that a single one changes little.
+            self.apart = self.apart - self.apart / 8 + age / 8;
+            self.unusual = 0;
+            return;
+        }
+        self.unusual += 1;
+        if self.copies == 1 || self.unusual >= ENOUGH {
+            (self.apart, self.unusual) = (age, 0);
+        }
+    }
+
+    /// Returns true if a copy comes about as long after its packet as others did.
+    fn is_usual(&self, age: u64) -> bool {
+        let apart = u64::from(self.apart);
+        age.abs_diff(apart) <= apart / 16 + JITTER
+    }
+
+    /// Returns true if the copy of the packet of this number, which was captured so many nanoseconds ago, is due now. Of the first
+    /// packets, copies of `others` show that.
+    fn expects(&self, (number, age): (u32, u64), others: &Self) -> bool {
+        if self.copies == 0 {
+            return number <= FIRST && others.is_followed() && others.is_usual(age);
+        }
+        self.is_usual(age) && self.is_next(number) && self.is_followed()
+    }
+
+    /// Returns true if the copy of the packet of this number is the next, if copies come in the order of their packets.
+    const fn is_next(&self, number: u32) -> bool {
+        number == self.copied.wrapping_add(1)
+    }
+
+    /// Returns true if most packets up to the one that was copied last are there twice: the copies of the others are still to come.
+    const fn is_followed(&self) -> bool {
+        let is_most = self.copies >= ENOUGH && self.copies >= self.copied / 2;
+        is_most || self.copies > 0 && self.copies.saturating_add(1) >= self.copied
     }
 
     /// `true` if most of its packets are there twice, or, of the first few, all before the last.

@@ -6,7 +6,7 @@
 //! section 9.7.6.1.3).
 
 use super::stream::{RequestStream, extend};
-use super::transport::{PacketKind, Transport};
+use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};
 use crate::file::Time;
 
@@ -85,6 +85,20 @@ impl RequestStream {
         self.asked_again(number).is_some_and(|from| number >= from)
     }
 
+    /// Returns true if the other end may send this acknowledgement, which it sent at `since`, once more at `now`.
+    pub(super) fn is_acknowledged_again(&self, packet: &Transport<'_>, since: Time, now: Time) -> bool {
+        let number = extend(self.next, packet.sequence);
+        let is_sent_again = self.went_back > since && self.went_back_to <= number;
+        match packet.syndrome {
+            // A receiver reports a hole once. When the packet has come, it can only be another one that is missing.
+            Some(Syndrome::SequenceError | Syndrome::Failed(_)) => false,
+            // No sender sends it again before that.
+            Some(Syndrome::NotReady { wait }) => is_sent_again && now.0 >= since.0.saturating_add(wait),
+            // What is sent again is acknowledged again.
+            _ => is_sent_again,
+        }
+    }
+
     /// Returns true if the receiver asked for this request again, or for one before it that was sent again just now.
     fn is_asked(&self, number: u64) -> bool {
         [self.asked, self.run].into_iter().flatten().any(|from| number >= from)
@@ -94,6 +108,9 @@ impl RequestStream {
         self.start_timer(self.last_time);
         self.awaited.forget();
         self.asked.take_if(|asked| *asked <= number);
+        if self.run.is_none_or(|run| number < run) {
+            self.went_back_to = number;
+        }
         self.run = Some(number + 1);
         self.went_back = self.last_time;
     }

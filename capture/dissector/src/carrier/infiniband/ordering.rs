@@ -74,13 +74,33 @@ pub(super) trait OperationSink {
     fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool);
 }
 
+/// Copies of packets. What is acknowledged again at once looks like a copy, so that the order of the others is kept apart from it.
+#[derive(Debug, Default)]
+struct CopiesByKind {
+    acknowledgements: Sides<Copies>,
+    refusals: Sides<Copies>,
+    others: Sides<Copies>,
+    /// Copies of the packets that set the connection up.
+    set_up: Copies,
+}
+
+impl CopiesByKind {
+    const fn of(&mut self, packet: &Transport<'_>) -> &mut Sides<Copies> {
+        match (packet.operation, packet.syndrome) {
+            (PacketKind::Acknowledge, Some(Syndrome::Acknowledged)) => &mut self.acknowledgements,
+            (PacketKind::Acknowledge, _) => &mut self.refusals,
+            _ => &mut self.others,
+        }
+    }
+}
+
 /// Puts the packets of one connection in order.
 #[derive(Debug, Default)]
 pub(super) struct Ordering {
     streams: Sides<RequestStream>,
     /// Counts by sender.
     pub counts: Sides<Counts>,
-    copies: Sides<Copies>,
+    copies: CopiesByKind,
     mtu: Option<u32>,
     queue: Packets,
     /// The held packet that holds up the others, and what it waits for.
@@ -97,6 +117,11 @@ impl Ordering {
     /// Sets the most octets that a packet carries, from connection set-up.
     pub(super) fn set_mtu(&mut self, mtu: Option<u32>) {
         self.mtu = mtu;
+    }
+
+    /// Sets the copies of the packets that set the connection up.
+    pub(super) const fn set_copies(&mut self, copies: Copies) {
+        self.copies.set_up = copies;
     }
 
     /// Sets for how many nanoseconds at least both ends wait for an acknowledgement, from connection set-up.
@@ -126,13 +151,14 @@ impl Ordering {
         (recent, content): (&mut RecentPackets, u64),
     ) -> bool {
         let Self { streams, copies, counts, .. } = self;
+        let shown = copies.others.get(from.other()).or(*copies.acknowledgements.get(from.other())).or(copies.set_up);
+        let end = copies.of(packet).get_mut(from);
         let is_asked = |since| match packet.operation {
             PacketKind::ReadResponse => streams.get(from.other()).is_response_asked(packet.sequence),
             _ if packet.is_request() => streams.get(from).is_request_asked(packet),
-            // What is sent again is acknowledged again.
-            _ => streams.get(from.other()).went_back > since,
+            _ => streams.get(from.other()).is_acknowledged_again(packet, since, time),
         };
-        let is_copy = recent.is_copy((content, time), sighting, copies.get_mut(from), is_asked);
+        let is_copy = recent.is_copy((content, time), sighting, (end, shown), is_asked);
         counts.get_mut(from).duplicates += u64::from(is_copy);
         is_copy
     }
@@ -386,6 +412,8 @@ impl Ordering {
             (extend(stream.next, arrival.packet.sequence), arrival.packet.operation, arrival.silence);
         if let Some(held) = stream.held.get(&number).and_then(|key| self.queue.packets.get_mut(key)) {
             held.retransmitted += 1;
+            // Of copies since the receiver refused the first, any may be the accepted one.
+            held.first_sent.take_if(|_| arrival.packet.last);
             let signs = stream.copy(number, operation, silence);
             self.show(arrival, number, signs, sink);
             return true;

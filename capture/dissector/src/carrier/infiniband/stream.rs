@@ -70,8 +70,9 @@ pub(super) struct RequestStream {
     pub(super) progress: Time,
     /// When the other end last refused a request, or how long it asked to wait then.
     pub(super) refused_until: Time,
-    /// When a request was last sent again.
+    /// When a request was last sent again, and with which number the sender began.
     pub(super) went_back: Time,
+    pub(super) went_back_to: u64,
     /// For how many nanoseconds this end waits for an acknowledgement at least, if it said so.
     pub(super) ack_timeout: Option<u64>,
     /// When its timer was started, if it is one that nothing but a request starts, and only if it is not running.

@@ -183,7 +183,8 @@ impl Reassembly {
             0 => other.again.has_sent_since(since),
             _ => stream.again.is_asked(extend(stream.next, segment.sequence)),
         };
-        let is_copy = recent.is_copy((content, time), sighting, copies.get_mut(from), is_asked);
+        let others = *copies.get(from.other());
+        let is_copy = recent.is_copy((content, time), sighting, (copies.get_mut(from), others), is_asked);
         counts.get_mut(from).duplicates += u64::from(is_copy);
         is_copy
     }
