@@ -25,10 +25,12 @@ pub(super) struct Again {
     progress: (u64, Time),
     /// The last segment was sent again, up to this place.
     run: Option<u64>,
-    /// The last acknowledgement of the other end, and its window, if the segment was nothing but that.
+    /// The last acknowledgement of the other end, and its window.
     acknowledged: Option<(u64, u16)>,
     /// Number of times after the first.
     duplicates: u8,
+    /// The place after everything that it had sent when it began to send again what was lost.
+    recovery: Option<u64>,
 }
 
 /// An acknowledgement of what an end sends.
@@ -38,8 +40,9 @@ pub(super) struct TcpAcknowledgement {
     pub(super) place: u64,
     /// Where the last of what has arrived behind holes begins.
     pub(super) beyond: Option<u64>,
-    /// The window, if the segment is nothing but an acknowledgement.
-    pub(super) window: Option<u16>,
+    pub(super) window: u16,
+    /// True if the segment is nothing but an acknowledgement.
+    pub(super) is_bare: bool,
     pub(super) time: Time,
 }
 
@@ -64,19 +67,29 @@ impl Again {
 
     /// The other end acknowledges what this end sends. Whether it reports a hole that it has not reported before.
     pub(super) fn acknowledge(&mut self, acknowledgement: TcpAcknowledgement) -> bool {
-        let TcpAcknowledgement { place, beyond, window, time } = acknowledgement;
-        let acknowledged = window.map(|window| (place, window));
-        let is_duplicate = acknowledged.is_some() && acknowledged == self.acknowledged && place < self.sent;
-        self.acknowledged = acknowledged;
-        self.duplicates = if is_duplicate { self.duplicates.saturating_add(1) } else { 0 };
-        if place > self.progress.0 {
-            self.progress = (place, time);
+        let TcpAcknowledgement { place, beyond, window, is_bare, time } = acknowledgement;
+        let before = self.acknowledged.replace((place, window));
+        // A segment with data is no duplicate, and does not end a row of them (RFC 5681 section 2).
+        let is_duplicate = is_bare && before == Some((place, window)) && place < self.sent;
+        if is_duplicate {
+            self.duplicates = self.duplicates.saturating_add(1);
+        } else if is_bare || before.is_none_or(|(before, _)| before != place) {
+            self.duplicates = 0;
         }
         self.asked.take_if(|(_, end)| *end <= place);
+        if place > self.progress.0 {
+            self.progress = (place, time);
+            self.recovery.take_if(|until| *until <= place);
+            // A partial acknowledgement shows the next hole (RFC 6582 section 3.2).
+            if self.recovery.is_some() && beyond.is_none() {
+                self.asked = Some((place, place + 1));
+            }
+        }
         // Without selective acknowledgements, all that is known is where the hole begins.
         let is_reported = self.duplicates >= DUPLICATES;
         let Some(end) = beyond.or(is_reported.then_some(place + 1)) else { return false };
         self.asked_at = time;
+        self.recovery = self.recovery.or(Some(self.sent));
         let before = self.asked.filter(|(first, _)| *first >= place);
         self.asked = Some(before.map_or((place, end), |(first, known)| (first, known.max(end))));
         before.is_none()
@@ -84,9 +97,7 @@ impl Again {
 
     /// A segment of what was captured before.
     pub(super) fn copy(&mut self, (place, end): (u64, u64), waited: Waited) -> Signs {
-        let cause = self.cause(place, waited);
-        self.run = Some(end);
-        [cause, Some(RecoveryKind::SentAgain)]
+        [self.go_back((place, end), waited), Some(RecoveryKind::SentAgain)]
     }
 
     /// Takes a segment that is captured for the first time, after one that follows it. It was sent again, unless it may
@@ -95,9 +106,15 @@ impl Again {
         if !self.is_asked(place) && waited.silence < SILENCE {
             return None;
         }
+        Some([self.go_back((place, end), waited), Some(RecoveryKind::Replaced)])
+    }
+
+    /// Something is sent again: returns why, unless something seen before says so.
+    fn go_back(&mut self, (place, end): (u64, u64), waited: Waited) -> Option<RecoveryKind> {
         let cause = self.cause(place, waited);
         self.run = Some(end);
-        Some([cause, Some(RecoveryKind::Replaced)])
+        self.recovery = self.recovery.or(cause.and(Some(self.sent)));
+        cause
     }
 
     /// Why this is sent again; `None` if something seen before says so.

@@ -198,7 +198,8 @@ impl Framing {
     fn frame(&mut self, piece: &Piece<'_>, at: &mut usize, out: &mut impl FnMut(Framed<'_>)) -> Option<FpduVerdict> {
         let rest = piece.octets.get(*at..).unwrap_or_default();
         let left = piece.length - *at;
-        if self.length == 0 {
+        // Its first octets may have been sent again after the others.
+        if self.length == 0 || piece.stamp.frame < self.began.frame {
             self.began = piece.stamp;
         }
         if self.length == 0

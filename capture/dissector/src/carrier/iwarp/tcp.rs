@@ -344,8 +344,8 @@ impl Reassembly {
         let beyond = segment.received_beyond().map(|beyond| extend(Some(received), beyond));
         let is_bare = segment.length == 0 && !segment.is_final() && !segment.is_synchronizing();
         let again = &mut self.streams.get_mut(of).again;
-        let window = is_bare.then_some(segment.window);
-        if again.acknowledge(TcpAcknowledgement { place: received, beyond, window, time: stamp.time }) {
+        let (window, time) = (segment.window, stamp.time);
+        if again.acknowledge(TcpAcknowledgement { place: received, beyond, window, is_bare, time }) {
             let kind = RecoveryKind::SequenceError;
             self.counts.get_mut(from).recover(kind);
             out(StreamStep::Acknowledged((from, stamp), received, false));
@@ -699,6 +699,30 @@ mod tests {
         let timed_out = RecoveryKind::TimedOut { silence: 249_000_000 };
         use RecoveryKind::{SentAgain, SequenceError};
         assert_eq!(shown, [SequenceError, SentAgain, timed_out, SentAgain, SentAgain]);
+    }
+
+    /// RFC 5681 section 2, and RFC 6582 section 3.2.
+    #[test]
+    fn duplicate_and_partial_acknowledgements_ask_for_what_is_missing() {
+        let data = |time, sequence| (time, Active, [sequence, 500], &[][..], "data");
+        let acknowledges = |sequence, number, octets| (1001, Passive, [sequence, number], &[][..], octets);
+        let shown = shown(&[
+            data(1000, 100),
+            data(1000, 104),
+            data(1000, 108),
+            // A segment with data neither counts nor ends the row.
+            acknowledges(500, 100, "answer"),
+            acknowledges(506, 100, ""),
+            acknowledges(506, 100, ""),
+            acknowledges(506, 100, "answer"),
+            acknowledges(512, 100, ""),
+            data(1002, 100),
+            data(1002, 112),
+            acknowledges(512, 104, ""),
+            data(1003, 104),
+        ]);
+        use RecoveryKind::{SentAgain, SequenceError};
+        assert_eq!(shown, [SequenceError, SentAgain, SentAgain]);
     }
 
     #[test]
