@@ -5,7 +5,9 @@
 //!
 //! - An acknowledgement says that it arrived. If only one copy may have been accepted, it was that one.
 //! - A negative acknowledgement says that no copy before it was accepted, and neither was what follows the place that it names.
-//!   InfiniBand throws away what follows a hole; TCP keeps it, so the reply arrives with what fills the hole.
+//!   InfiniBand throws away what follows a hole; TCP keeps it, so the reply arrives with what fills the hole. If the sender had gone
+//!   back before, because a response to an RDMA Read was missing, it may have been on its way already: then the copies that were sent
+//!   since may have been accepted.
 //! - A copy that nothing asked for leaves open which of the two was accepted.
 
 use std::collections::VecDeque;
@@ -124,6 +126,8 @@ struct Holes {
     low: Option<Stamp>,
     /// The last packet that filled a hole of the capture, and its place (TCP).
     filled: Option<(u64, Stamp)>,
+    /// Packets that were sent again last, and the frame of the first, if neither a refusal nor a time-out was the cause.
+    unasked: Option<(Places, u64)>,
 }
 
 impl SentCopies {
@@ -169,6 +173,11 @@ impl SentCopies {
             self.refused = Some((place, refusal));
             self.candidates = 0;
         }
+    }
+
+    /// The receiver refused the copies before this frame; it may have accepted one that was sent since.
+    fn doubt(&mut self, since: u64) {
+        (self.candidates, self.candidate) = (u32::from(self.last.frame > since), self.last);
     }
 
     /// Packets are sent again. `keeps` says that the receiver keeps what follows a hole; `low` is the last acknowledgement.
@@ -290,14 +299,33 @@ impl Arrivals {
 
     /// The other end refuses what is sent from this place on.
     pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) {
-        self.holes.get_or_insert_default().refused = Some((place, refusal));
+        let holes = self.holes.get_or_insert_default();
+        if let Some((_, since)) = holes.unasked.filter(|(run, _)| (run.first..run.end).contains(&place)) {
+            let refused =
+                self.waiting.iter_mut().map(|message| &mut message.copies).filter(|copies| place < copies.end);
+            return refused.for_each(|copies| copies.doubt(since));
+        }
+        holes.refused = Some((place, refusal));
         self.waiting.iter_mut().for_each(|message| message.copies.refuse(place, refusal));
+    }
+
+    /// The sender goes back to a place, with this frame. `is_late` says that a time-out is the cause: then no refusal is on its way.
+    pub(super) fn go_back(&mut self, place: u64, frame: u64, is_late: bool) {
+        if !is_late || self.holes.is_some() {
+            let run = (Places { first: place, end: place }, frame);
+            self.holes.get_or_insert_default().unasked = (!is_late).then_some(run);
+        }
     }
 
     /// Packets are sent again. `is_filling` says that the capture does not hold them from before.
     pub(super) fn again(&mut self, places: Places, stamp: Stamp, (keeps, is_filling): (bool, bool)) {
         if is_filling {
             self.holes.get_or_insert_default().filled = Some((places.first, stamp));
+        }
+        if let Some(holes) = &mut self.holes {
+            // It goes on, or back to what was refused.
+            holes.unasked.take_if(|(run, _)| places.first < run.end);
+            holes.unasked.iter_mut().for_each(|(run, _)| run.end = places.end);
         }
         if self.acknowledged.is_some_and(|acknowledged| places.end <= acknowledged + 1) {
             return;
@@ -395,6 +423,29 @@ mod tests {
         assert_eq!(message.accepted(), Some(at(8)));
         message.refuse(13, nak(9));
         assert_eq!(message.accepted(), Some(at(8)), "what follows it is missing");
+    }
+
+    /// The receiver refuses the place 8 when its sender has just gone back to the place 6, because a response was missing or a time-out.
+    fn refused_after_going_back(is_late: bool) -> Arrivals {
+        let mut arrivals = Arrivals::default();
+        arrivals.send(Unacknowledged { call: 1, copies: message(), ended: None }, false);
+        arrivals.go_back(6, 5, is_late);
+        (6..13).for_each(|number| arrivals.again(place(number), at(number - 1), (false, false)));
+        arrivals.refuse(8, nak(20));
+        arrivals
+    }
+
+    #[test]
+    fn a_refusal_that_was_on_its_way_may_be_of_copies_before() {
+        let accepted = |arrivals: &mut Arrivals| arrivals.acknowledge(12, at(40), false).unwrap().copies.acceptance();
+        let refused = refused_after_going_back(true);
+        assert_eq!(refused.delivery(1), Some(Delivery::Refused(nak(20))));
+        let mut doubtful = refused_after_going_back(false);
+        assert_eq!(doubtful.delivery(1), Some(Delivery::Unacknowledged { times: 2 }));
+        assert_eq!(accepted(&mut doubtful), Acceptance::At(at(11)), "the last one");
+        let mut doubtful = refused_after_going_back(false);
+        (8..13).for_each(|number| doubtful.again(place(number), at(number + 20), (false, false)));
+        assert_eq!(accepted(&mut doubtful), Acceptance::Between(at(11), at(32)), "either");
     }
 
     #[test]

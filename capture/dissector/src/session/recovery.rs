@@ -167,6 +167,12 @@ impl Session {
 
     /// Packets of an end are sent again.
     fn copied(&mut self, (from, stamp): (Side, Stamp), places: Places, sign: Sign, context: &mut Context<'_>) {
+        if let Sign::Recovery(kind) = sign
+            && kind.is_cause()
+        {
+            let is_late = matches!(kind, RecoveryKind::TimedOut { .. });
+            self.arrivals.get_mut(from).go_back(places.first, stamp.frame, is_late);
+        }
         let is_filling = sign == Sign::Recovery(RecoveryKind::Replaced);
         if is_filling || sign == Sign::Recovery(RecoveryKind::SentAgain) {
             let keeps = self.keeps;
@@ -195,7 +201,9 @@ impl Session {
         let unassigned = self.recoveries.unassigned;
         let copies = self.copies(message);
         // InfiniBand throws away what follows a hole, so a later copy may be the accepted one, unless only the capture has the hole.
-        let is_behind_hole = timeline.recovered_after(self.span.ended) && !self.keeps;
+        let Span { ended, first_sent, .. } = self.span;
+        let has_hole = first_sent.is_some() && message.stamp.frame < ended.frame;
+        let is_behind_hole = (has_hole || timeline.recovered_after(ended)) && !self.keeps;
         let copies = if is_behind_hole { copies.doubtful_since(message.stamp) } else { copies };
         let credit = self.returned_credit(message, before);
         let ended = Some(Box::new(EndedRpc { transaction: Box::new(transaction), timeline, unassigned, credit }));
