@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rpcrdma_dissector::output::format::number::counted;
-use rpcrdma_dissector::output::trace::Tracer;
+use rpcrdma_dissector::output::trace::{Traced, Tracer};
 use rpcrdma_dissector::{Config, Event, StepsWanted};
 
 use crate::arguments::InputArguments;
@@ -20,7 +20,10 @@ Each connection has lanes for its calls, and others for callbacks. Each RPC is a
 for its phases within; its arguments say what was called, which frames it is in, and how long each
 phase took in all. If the phases of an RPC alternate more than 256 times, only its call and its
 reply have slices.
-RPCs whose latency is not known are left out.";
+A call that waits when the capture ends has a slice without an end, which viewers draw up to the
+event `end of the capture`; its name says whom it waits for. If the end of an RPC is not known, its
+slice is as long as the RPC took at least, and its name says so. RPCs whose beginning is not known
+are left out.";
 
 #[derive(Args, Debug)]
 #[command(after_help = TRACE_HELP)]
@@ -38,15 +41,30 @@ pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure
     let mut tracer = Tracer::new(destination.create()?).map_err(|error| destination.failed(error))?;
     let mut config = Config::default();
     config.steps = StepsWanted::All;
-    let status = source.read(config, Show { phases: true, ..Show::report(quiet) }, |event, _, _| match event {
+    let done = source.read_all(config, Show { phases: true, ..Show::report(quiet) }, |event, _, _| match event {
         Event::Transaction(transaction) => tracer.transaction(transaction),
         _ => Ok(()),
     })?;
-    let (write, traced) = tracer.finish().map_err(|error| destination.failed(error))?;
+    let (write, traced) = tracer.finish(Some(done.summary.end())).map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {
-        let why = if traced > 0 { "" } else { ": none has a known latency" };
-        say(&format!("{} written{why}", counted(traced, "RPC")));
+        say(&written(&traced));
     }
-    Ok(if traced > 0 { status } else { status.max(DAMAGED) })
+    let status = done.status();
+    Ok(if traced.written() > 0 { status } else { status.max(DAMAGED) })
+}
+
+/// Says what was written, and what was not.
+fn written(traced: &Traced) -> String {
+    let Traced { waiting, at_least, left_out, .. } = *traced;
+    let mut text = format!("{} written", counted(traced.written(), "RPC"));
+    let parts = [
+        (waiting, "waiting"),
+        (at_least, "with an end that is not known"),
+        (left_out, "left out, without a beginning that is known"),
+    ];
+    for (count, what) in parts.into_iter().filter(|(count, _)| *count > 0) {
+        text.push_str(&format!("; {count} {what}"));
+    }
+    text
 }

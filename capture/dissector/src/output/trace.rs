@@ -4,17 +4,23 @@
 //! slices only if one is within another. Within the slice of an RPC are those of its phases, each where it was, if the
 //! [steps](crate::Transaction::steps) show that; otherwise only its `call`, at the beginning, and its `reply`, at the end. How long
 //! each phase took in all is among the arguments of the slice.
+//!
+//! A call that waits when the capture ends begins a slice that nothing ends; viewers draw it up to their last event, which is the end
+//! of the capture. An RPC whose end is not known has a slice up to the last packet that was certainly part of it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use rpcrdma::error::Role;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::capture_end::CaptureEnd;
 use crate::file::Time;
 use crate::output::operation_name::OperationName;
-use crate::rpc::phases::{Phase, Phases};
+use crate::rpc::phases::{NotTimed, Phase, Phases};
 use crate::rpc::transaction::{Half, Transaction};
+use crate::rpc::waiting::{Delivery, Owed, WaitEnd, Waiting};
 
 /// The most connections, counted once for each direction, whose lanes are remembered. Past that, the oldest would be named again.
 const REMEMBERED: usize = 8192;
@@ -31,8 +37,8 @@ const REVERSE: u32 = 1_000_000;
 /// for transaction in Events::new(Capture::from_paths(["examples/nfs.pcap"]), Config::default()).transactions() {
 ///     tracer.transaction(&transaction?)?;
 /// }
-/// let (file, traced) = tracer.finish()?;
-/// assert_eq!((traced, file.first()), (3, Some(&b'{')));
+/// let (file, traced) = tracer.finish(None)?;
+/// assert_eq!((traced.timed, file.first()), (3, Some(&b'{')));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -42,8 +48,43 @@ pub struct Tracer<W: Write> {
     start: Option<Time>,
     /// When the last RPC of each lane ended, by connection and direction.
     lanes: BTreeMap<(u32, bool), Vec<u64>>,
-    traced: u64,
+    traced: Traced,
     is_first: bool,
+}
+
+/// Numbers of RPCs that a [`Tracer`] took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Traced {
+    /// RPCs of known latency.
+    pub timed: u64,
+    /// Calls that wait when the capture ends.
+    pub waiting: u64,
+    /// RPCs whose slice is shorter than they may have been, because their end is not known.
+    pub at_least: u64,
+    /// RPCs without a slice, because their beginning is not known, or the order of their frames.
+    pub left_out: u64,
+}
+
+impl Traced {
+    /// RPCs that have a slice.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.timed + self.waiting + self.at_least
+    }
+}
+
+/// The end of the slice of an RPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SliceEnd {
+    /// The reply arrived.
+    Answered(Time),
+    /// The connection ended, and the call was not answered.
+    Unanswered(Time),
+    /// The RPC ended at this time or later.
+    AtLeast(Time),
+    /// The call still waits.
+    Open,
 }
 
 /// A trace event.
@@ -58,6 +99,9 @@ struct TraceEvent<'a> {
     ts: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     dur: Option<f64>,
+    /// Scope of an instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<&'static str>,
     #[serde(skip_serializing_if = "Value::is_null")]
     args: Value,
 }
@@ -69,60 +113,71 @@ impl<W: Write> Tracer<W> {
     /// Any error from writing to `out`.
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[")?;
-        Ok(Self { out, start: None, lanes: BTreeMap::new(), traced: 0, is_first: true })
+        Ok(Self { out, start: None, lanes: BTreeMap::new(), traced: Traced::default(), is_first: true })
     }
 
-    /// Takes an RPC. One whose latency is not known has no slice.
+    /// Takes an RPC. One whose beginning is not known has no slice.
     ///
     /// # Errors
     /// Any error from writing to `out`.
     pub fn transaction(&mut self, transaction: &Transaction) -> io::Result<()> {
-        let (Some(latency), Some(began)) = (transaction.latency(), transaction.began) else { return Ok(()) };
-        let start = *self.start.get_or_insert(began.time);
+        let end = SliceEnd::of(transaction);
+        let Some((began, end)) =
+            transaction.began.map(|began| began.time).zip(end).filter(|(began, end)| end.is_after(*began))
+        else {
+            self.traced.left_out += 1;
+            return Ok(());
+        };
+        *match end {
+            SliceEnd::Answered(_) => &mut self.traced.timed,
+            SliceEnd::Open => &mut self.traced.waiting,
+            SliceEnd::Unanswered(_) | SliceEnd::AtLeast(_) => &mut self.traced.at_least,
+        } += 1;
+        let start = *self.start.get_or_insert(began);
         // Another RPC may have ended first and begun later: before the start is below zero.
-        let since = |time: u64| time as i64 - start.0 as i64;
-        let (pid, tid) = (transaction.connection, self.lane(transaction, began.time.0, latency)?);
-        self.traced += 1;
-        let frame = |half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame);
-        let name = OperationName::of_transaction(transaction).to_string();
-        let operations: Vec<_> = transaction.operations.iter().map(|operation| operation.name).collect();
-        let phases = transaction.phases.ok();
-        let args = json!({
-            "rdma_xid": format!("{:#010x}", transaction.xid),
-            "call_frame": frame(&transaction.call),
-            "reply_frame": frame(&transaction.reply),
-            "operations": operations,
-            "status": transaction.status.map(|status| status.name()),
-            "rdma_read_octets": transaction.read_octets,
-            "rdma_write_octets": transaction.write_octets,
-            "phases_ns": phases.map(|phases| named(&phases)),
-        });
-        let slice = |name, from, length: u64, args| TraceEvent {
+        let since = |time: Time| (time.0 as i64 - start.0 as i64) as f64 / 1e3;
+        let (pid, tid) = (transaction.connection, self.lane(transaction, (began, end.time()))?);
+        let slice = |name, from, until: Option<Time>, args| TraceEvent {
             name,
-            ph: "X",
+            ph: if until.is_some() { "X" } else { "B" },
             pid,
             tid,
-            ts: Some(from as f64 / 1e3),
-            dur: Some(length as f64 / 1e3),
+            ts: Some(since(from)),
+            dur: until.map(|until| until.0.saturating_sub(from.0) as f64 / 1e3),
             args,
+            s: None,
         };
-        let from = since(began.time.0);
-        self.event(&slice(&name, from, latency, args))?;
+        let name = end.name(transaction);
+        self.event(&slice(&name, began, end.time(), arguments(transaction, end)))?;
         for (phase, from, until) in stretches(transaction) {
             let length = until.0.saturating_sub(from.0);
             // An RPC that consists of one of them alone says so itself.
-            if length > 0 && length < latency {
-                self.event(&slice(phase.name(), since(from.0), length, Value::Null))?;
+            if length > 0 && end.time().is_some_and(|end| length < end.0 - began.0) {
+                self.event(&slice(phase.name(), from, Some(until), Value::Null))?;
             }
         }
         Ok(())
     }
 
-    /// Ends the file. Returns it, and how many RPCs are in it.
+    /// Ends the file, and marks the end of the capture if calls wait then. Returns the file, and the numbers of RPCs.
     ///
     /// # Errors
     /// Any error from writing to `out`.
-    pub fn finish(mut self) -> io::Result<(W, u64)> {
+    pub fn finish(mut self, end: Option<CaptureEnd>) -> io::Result<(W, Traced)> {
+        if let Some((start, end)) = self.start.zip(end).filter(|_| self.traced.waiting > 0) {
+            let ts = Some((end.time.0 as i64 - start.0 as i64) as f64 / 1e3);
+            let args = Value::Null;
+            self.event(&TraceEvent {
+                name: "end of the capture",
+                ph: "i",
+                pid: 0,
+                tid: 0,
+                ts,
+                dur: None,
+                s: Some("g"),
+                args,
+            })?;
+        }
         self.out.write_all(b"\n]}\n")?;
         self.out.flush()?;
         Ok((self.out, self.traced))
@@ -130,18 +185,19 @@ impl<W: Write> Tracer<W> {
 
     /// The first lane of the connection whose last RPC has ended; a new one if there is none. RPCs come in the order in which
     /// they end, so it has room until then.
-    fn lane(&mut self, transaction: &Transaction, began: u64, latency: u64) -> io::Result<u32> {
+    fn lane(&mut self, transaction: &Transaction, (began, end): (Time, Option<Time>)) -> io::Result<u32> {
         let Transaction { connection, reverse, from, to, .. } = *transaction;
         let is_new = !self.lanes.contains_key(&(connection, reverse));
         if is_new && self.lanes.len() == REMEMBERED {
             self.lanes.pop_first();
         }
         let lanes = self.lanes.entry((connection, reverse)).or_default();
-        let free = lanes.iter().position(|ended| *ended <= began);
+        let free = lanes.iter().position(|ended| *ended <= began.0);
         let lane = free.unwrap_or(lanes.len());
+        let end = end.map_or(u64::MAX, |end| end.0);
         match lanes.get_mut(lane) {
-            Some(ended) => *ended = began.saturating_add(latency),
-            None => lanes.push(began.saturating_add(latency)),
+            Some(ended) => *ended = end,
+            None => lanes.push(end),
         }
         let tid = u32::try_from(lane).unwrap_or(u32::MAX) + if reverse { REVERSE } else { 0 };
         let named = |name, text: String| TraceEvent {
@@ -151,6 +207,7 @@ impl<W: Write> Tracer<W> {
             tid,
             ts: None,
             dur: None,
+            s: None,
             args: json!({ "name": text }),
         };
         if is_new && !reverse {
@@ -168,6 +225,90 @@ impl<W: Write> Tracer<W> {
         self.is_first = false;
         serde_json::to_writer(&mut self.out, event).map_err(io::Error::from)
     }
+}
+
+impl SliceEnd {
+    /// `None` if times of frames do not show it.
+    fn of(transaction: &Transaction) -> Option<Self> {
+        let began = transaction.began?.time;
+        if let Some(latency) = transaction.latency() {
+            return Some(Self::Answered(Time(began.0.saturating_add(latency))));
+        }
+        match (transaction.phases, &transaction.waiting) {
+            (Err(NotTimed::OutOfOrder | NotTimed::ClockSetBack), _) => None,
+            (_, Some(waiting)) => Some(Self::of_wait(waiting)),
+            _ => transaction.reply.as_ref().map(|reply| Self::AtLeast(reply.stamp.time)),
+        }
+    }
+
+    fn of_wait(waiting: &Waiting) -> Self {
+        let last =
+            [Some(waiting.requester), waiting.responder].into_iter().flatten().map(|(_, stamp)| stamp.time).max();
+        let last = Self::AtLeast(last.unwrap_or_default());
+        let has_arrived = matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. }));
+        match (waiting.end, waiting.owed) {
+            (_, Owed::Unknown(_) | Owed::ReplyArrival(_)) => last,
+            (WaitEnd::Capture, _) => Self::Open,
+            (WaitEnd::Disconnected { stamp, .. }, _) if !has_arrived => Self::Unanswered(stamp.time),
+            _ => last,
+        }
+    }
+
+    const fn time(self) -> Option<Time> {
+        match self {
+            Self::Answered(time) | Self::Unanswered(time) | Self::AtLeast(time) => Some(time),
+            Self::Open => None,
+        }
+    }
+
+    /// Returns true unless it is before the beginning, as with a clock that was set back.
+    fn is_after(self, began: Time) -> bool {
+        self.time().is_none_or(|time| time >= began)
+    }
+
+    /// The name of the slice.
+    fn name(self, transaction: &Transaction) -> String {
+        let name = OperationName::of_transaction(transaction);
+        let debtor = transaction.waiting.and_then(|waiting| waiting.owed.by()).map(|role| match role {
+            Role::Requester => transaction.from,
+            Role::Responder => transaction.to,
+        });
+        match (self, debtor) {
+            (Self::Answered(_), _) => name.to_string(),
+            (Self::Unanswered(_), _) => format!("{name}, not answered"),
+            (Self::AtLeast(_), _) => format!("{name}, end not known"),
+            (Self::Open, Some(debtor)) => format!("{name}, waiting for {debtor}"),
+            (Self::Open, None) => format!("{name}, waiting"),
+        }
+    }
+}
+
+/// Everything that the slice of an RPC says besides its time.
+fn arguments(transaction: &Transaction, end: SliceEnd) -> Value {
+    let frame = |half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame);
+    let operations: Vec<_> = transaction.operations.iter().map(|operation| operation.name).collect();
+    let mut arguments = json!({
+        "rdma_xid": format!("{:#010x}", transaction.xid),
+        "call_frame": frame(&transaction.call),
+        "reply_frame": frame(&transaction.reply),
+        "operations": operations,
+        "status": transaction.status.map(|status| status.name()),
+        "rdma_read_octets": transaction.read_octets,
+        "rdma_write_octets": transaction.write_octets,
+        "phases_ns": transaction.phases.ok().map(|phases| named(&phases)),
+    });
+    let more = match (end, transaction.waiting, transaction.phases) {
+        (SliceEnd::Open, Some(waiting), _) => Some(("owed", waiting.owed.name().to_owned())),
+        (SliceEnd::AtLeast(_), Some(Waiting { owed: Owed::Unknown(reason), .. }), _) => {
+            Some(("end_not_known", reason.to_string()))
+        }
+        (SliceEnd::AtLeast(_), _, Err(reason)) => Some(("end_not_known", reason.to_string())),
+        _ => None,
+    };
+    if let Some(((name, value), arguments)) = more.zip(arguments.as_object_mut()) {
+        arguments.insert(name.to_owned(), value.into());
+    }
+    arguments
 }
 
 /// Where the phases were, as far as that is known.

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use rpcrdma::error::Role;
+
 use super::credits::CreditUse;
 use super::phases::NotTimed;
 use crate::carrier::operation::{Side, Stamp};
@@ -129,6 +131,31 @@ pub enum Owed {
 }
 
 impl Owed {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reply => "reply",
+            Self::Call(_) => "call",
+            Self::Acknowledgement(_) => "acknowledgement",
+            Self::ReplyAgain(_) => "reply again",
+            Self::ReadReply => "RDMA Read of the reply",
+            Self::ReadResponse(_) => "RDMA Read response",
+            Self::Nothing => "nothing",
+            Self::ReplyArrival(_) | Self::Unknown(_) => "unknown",
+        }
+    }
+
+    /// End that owes it, if that is known.
+    #[must_use]
+    pub const fn by(self) -> Option<Role> {
+        match self {
+            Self::Reply | Self::ReplyAgain(_) | Self::Acknowledgement(_) => Some(Role::Responder),
+            Self::Call(_) | Self::ReadResponse(_) | Self::ReadReply => Some(Role::Requester),
+            Self::ReplyArrival(_) | Self::Nothing | Self::Unknown(_) => None,
+        }
+    }
+
     /// Nothing is owed any longer, or the capture does not show it, because of how the wait ended.
     pub(crate) const fn over(end: WaitEnd) -> Self {
         match end {

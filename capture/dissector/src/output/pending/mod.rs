@@ -9,6 +9,8 @@ use std::io;
 #[cfg(feature = "json")]
 pub use record::write_json;
 
+use rpcrdma::error::Role;
+
 use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::{Side, Stamp};
 use crate::file::{Files, Time};
@@ -243,10 +245,10 @@ impl PendingCall {
     /// The end that owes something.
     #[must_use]
     pub const fn debtor(&self) -> Option<Address> {
-        match self.waiting.owed {
-            Owed::Reply | Owed::ReplyAgain(_) | Owed::Acknowledgement(_) => Some(self.to),
-            Owed::Call(_) | Owed::ReadResponse(_) | Owed::ReadReply => Some(self.from),
-            Owed::ReplyArrival(_) | Owed::Nothing | Owed::Unknown(_) => None,
+        match self.waiting.owed.by() {
+            Some(Role::Requester) => Some(self.from),
+            Some(Role::Responder) => Some(self.to),
+            None => None,
         }
     }
 

@@ -74,19 +74,11 @@ impl<'a> PendingObject<'a> {
     pub(in crate::output) fn new(pending: &'a PendingCall, end: CaptureEnd, files: &'a Files) -> Self {
         let (call_file, call_file_frame) = files.locate(pending.call.frame).unzip();
         let waiting = pending.waiting;
-        let (owed, octets, unknown) = match waiting.owed {
-            Owed::Reply => ("reply", None, None),
-            Owed::Call(_) => ("call", None, None),
-            Owed::Acknowledgement(_) => ("acknowledgement", None, None),
-            Owed::ReplyAgain(_) => ("reply again", None, None),
-            Owed::ReadReply => ("RDMA Read of the reply", None, None),
-            Owed::ReadResponse(octets) => ("RDMA Read response", Some(octets), None),
-            Owed::Nothing => ("nothing", None, None),
-            Owed::ReplyArrival(times) => {
-                let reason = format!("the reply was sent {times} times and never acknowledged");
-                ("unknown", None, Some(reason))
-            }
-            Owed::Unknown(reason) => ("unknown", None, Some(reason.to_string())),
+        let octets = if let Owed::ReadResponse(octets) = waiting.owed { Some(octets) } else { None };
+        let unknown = match waiting.owed {
+            Owed::ReplyArrival(times) => Some(format!("the reply was sent {times} times and never acknowledged")),
+            Owed::Unknown(reason) => Some(reason.to_string()),
+            _ => None,
         };
         let refused = match (waiting.reply_delivery, waiting.delivery) {
             (Some(Delivery::Refused(refusal)), _) | (_, Delivery::Refused(refusal)) => Some(refusal.stamp.frame),
@@ -115,7 +107,7 @@ impl<'a> PendingObject<'a> {
             ),
             delivery: waiting.delivery.name(),
             reply_delivery: waiting.reply_delivery.map(Delivery::name),
-            owed,
+            owed: waiting.owed.name(),
             refused_frame: refused,
             owed_by: pending.debtor().map(EndObject),
             owed_octets: octets,
