@@ -46,7 +46,7 @@ pub struct Wire {
 }
 
 /// Who sends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     Client,
     Server,

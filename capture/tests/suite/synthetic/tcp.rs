@@ -2,7 +2,7 @@
 //! RFC 5040). Times are in microseconds.
 
 use super::Packet;
-use super::rpc::{Lists, MSG, message, null, reply};
+use super::rpc::{Lists, MSG, message, null, reply, words};
 
 const PORTS: [u16; 2] = [40_000, 20049];
 
@@ -10,15 +10,24 @@ const PORTS: [u16; 2] = [40_000, 20049];
 pub const CLIENT: usize = 0;
 pub const SERVER: usize = 1;
 
-const SYN: u8 = 0x02;
-const ACK: u8 = 0x10;
+pub const SYN: u8 = 0x02;
+pub const ACK: u8 = 0x10;
+
+/// Opcodes of RDMAP (RFC 5040 section 4.1).
+pub const WRITE: u8 = 0;
+pub const READ_REQUEST: u8 = 1;
+pub const READ_RESPONSE: u8 = 2;
+pub const SEND: u8 = 3;
+
+/// Octets that came behind a hole (RFC 2018): the number of the first, and the number after the last.
+pub type SelectiveBlock = [u32; 2];
 
 pub struct Iwarp {
     pub packets: Vec<(u64, Packet)>,
     /// The sequence number of the next octet of each end.
     pub next: [u32; 2],
     /// The identification of the next IPv4 packet: packets with the same one are copies that the capture made.
-    identification: u16,
+    pub identification: u16,
 }
 
 impl Default for Iwarp {
@@ -44,15 +53,8 @@ impl Iwarp {
     }
 
     fn acknowledging(&mut self, time: u64, from: usize, back: u32, flags: u8, octets: &[u8], acknowledges: u32) {
-        let to = 1 - from;
-        let mut packet = vec![0x45, 0];
-        packet.extend(((40 + octets.len()) as u16).to_be_bytes());
-        packet.extend(self.identification.to_be_bytes());
-        packet.extend([0x40, 0, 64, 6, 0, 0, 192, 0, 2, from as u8 + 1, 192, 0, 2, to as u8 + 1]);
-        packet.extend([PORTS[from].to_be_bytes(), PORTS[to].to_be_bytes()].concat());
-        packet.extend([(self.next[from] - back).to_be_bytes(), acknowledges.to_be_bytes()].concat());
-        packet.extend([0x50, flags, 1, 0, 0, 0, 0, 0]);
-        packet.extend(octets);
+        let numbers = [self.next[from] - back, acknowledges];
+        let packet = packet(from, self.identification, (numbers, flags), &[], octets);
         self.identification += 1;
         self.packets.push((time, packet));
     }
@@ -89,11 +91,55 @@ pub fn null_call() -> Vec<u8> {
     fpdu(1, &message(MSG, 1, &Lists::default(), &null(1)))
 }
 
-/// An FPDU with an untagged segment: the Send of this number.
+/// A TCP segment over IPv4 with this sequence number and acknowledgement, these flags, and the blocks of a selective acknowledgement.
+pub fn packet(
+    from: usize,
+    identification: u16,
+    (numbers, flags): ([u32; 2], u8),
+    blocks: &[SelectiveBlock],
+    octets: &[u8],
+) -> Packet {
+    let to = 1 - from;
+    let mut options = Vec::new();
+    if !blocks.is_empty() {
+        options.extend([1, 1, 5, 2 + 8 * blocks.len() as u8]);
+        options.extend(blocks.as_flattened().iter().flat_map(|edge| edge.to_be_bytes()));
+    }
+    let mut packet = vec![0x45, 0];
+    packet.extend(((40 + options.len() + octets.len()) as u16).to_be_bytes());
+    packet.extend(identification.to_be_bytes());
+    packet.extend([0x40, 0, 64, 6, 0, 0, 192, 0, 2, from as u8 + 1, 192, 0, 2, to as u8 + 1]);
+    packet.extend([PORTS[from].to_be_bytes(), PORTS[to].to_be_bytes()].concat());
+    packet.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
+    packet.extend([0x50 + 4 * options.len() as u8, flags, 1, 0, 0, 0, 0, 0]);
+    packet.extend(options);
+    packet.extend(octets);
+    packet
+}
+
+/// An FPDU with a whole untagged message: the Send of this number.
 pub fn fpdu(number: u32, data: &[u8]) -> Vec<u8> {
-    let header = [&[0x41, 0x43, 0, 0, 0, 0][..], &[0; 4], &number.to_be_bytes(), &[0; 4]].concat();
-    let ulpdu = [&header[..], data].concat();
-    let mut octets = [&(ulpdu.len() as u16).to_be_bytes()[..], &ulpdu].concat();
+    untagged((SEND, true), (0, number, 0), data)
+}
+
+/// An FPDU with an untagged segment, which may be the last: of a message of a queue, from an offset on.
+pub fn untagged((opcode, is_last): (u8, bool), (queue, number, offset): (u32, u32, u32), data: &[u8]) -> Vec<u8> {
+    framed(&[&header(opcode, is_last, 0), &words(&[0, queue, number, offset])[..], data].concat())
+}
+
+/// An FPDU with a tagged segment, which may be the last.
+pub fn tagged((opcode, is_last): (u8, bool), (handle, offset): (u32, u64), data: &[u8]) -> Vec<u8> {
+    framed(&[&header(opcode, is_last, 0x80), &words(&[handle])[..], &offset.to_be_bytes(), data].concat())
+}
+
+/// The first octets of a DDP segment: its flags and version 1 of DDP, version 1 of RDMAP and the opcode.
+fn header(opcode: u8, is_last: bool, tagged: u8) -> [u8; 2] {
+    [tagged | if is_last { 0x40 } else { 0 } | 1, 0x40 | opcode]
+}
+
+/// An FPDU without a CRC.
+fn framed(ulpdu: &[u8]) -> Vec<u8> {
+    let mut octets = [&(ulpdu.len() as u16).to_be_bytes()[..], ulpdu].concat();
     octets.resize(octets.len().next_multiple_of(4) + 4, 0);
     octets
 }

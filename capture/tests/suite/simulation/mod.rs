@@ -1,0 +1,633 @@
+//! Two ends that call and answer over a network that loses packets, simulated event by event, so that it is known what was sent, what
+//! arrived and why it was sent again. The dissector sees only what passed one point of the network. What it says must be true, or it
+//! must say that it does not know.
+//!
+//! `network` is what both carriers have in common, `rpc` what the ends do with it, and `roce` and `iwarp` are the carriers.
+
+mod iwarp;
+mod network;
+mod roce;
+mod rpc;
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use rpcrdma_dissector::output::trace::Tracer;
+use rpcrdma_dissector::{
+    Config, Counts, Delivery, Dissector, Event, Frame, LinkType, Owed, Phase, Phases, Report, Sides, Time, Transaction,
+};
+
+use serde_json::Value;
+
+use self::iwarp::Tcp;
+use self::network::Chances;
+use self::roce::Roce;
+use self::rpc::{Happening, Operation, Part, Rpc, World};
+use crate::synthetic::By::{self, Client, Server};
+use crate::synthetic::Packet;
+use crate::transcode::{RAW_IP, Random};
+
+/// Carries operations between two ends.
+trait Carrier: Sized {
+    type Event: Copy + Ord;
+
+    /// A connection, and the packets that set it up.
+    fn connect(chances: Chances) -> (Self, Vec<(u64, Packet)>);
+
+    /// Takes an operation of an end for an RPC.
+    fn post(&mut self, from: By, work: (u32, Operation));
+
+    /// Sends what was posted.
+    fn transmit(&mut self, from: By, world: &mut World<Self::Event>);
+
+    /// Lets an event happen.
+    fn happen(&mut self, event: Self::Event, world: &mut World<Self::Event>);
+
+    /// Returns what the client and the server did.
+    fn ends(self) -> [EndTruth; 2];
+}
+
+/// Packets that an end sent again, and why.
+#[derive(Clone, Copy, Debug, Default)]
+struct EndTruth {
+    /// Captured copies of packets that had been captured before.
+    again: u64,
+    /// Packets of which a copy was captured and another one was not.
+    only_again: u64,
+    timeouts: u64,
+    implied_naks: u64,
+    /// Negative acknowledgements that were captured: NAK, RNR NAK.
+    refusals: [u64; 2],
+}
+
+/// A simulated connection.
+struct Simulated {
+    chances: Chances,
+    is_roce: bool,
+    /// Packets that set it up.
+    set_up: usize,
+    rpcs: BTreeMap<u32, Rpc>,
+    captured: Vec<(u64, Packet)>,
+    ends: [EndTruth; 2],
+}
+
+impl Simulated {
+    /// Lets so many calls be made, and everything happen that follows.
+    fn run<C: Carrier>(chances: Chances, calls: u32, is_roce: bool) -> Self {
+        let (mut carrier, packets) = C::connect(chances);
+        let set_up = packets.len();
+        let mut world = World::new(chances, packets, calls);
+        while let Some(happening) = world.network.next() {
+            let (from, operations): (_, Vec<(u32, Operation)>) = match happening {
+                Happening::Call => (Client, world.call().into_iter().collect()),
+                Happening::Pull(xid) => (Server, world.pull(xid).into_iter().map(|read| (xid, read)).collect()),
+                Happening::Answer(xid) => (Server, world.answer(xid).into_iter().map(|sent| (xid, sent)).collect()),
+                Happening::Carrier(event) => {
+                    carrier.happen(event, &mut world);
+                    continue;
+                }
+            };
+            operations.into_iter().for_each(|operation| carrier.post(from, operation));
+            carrier.transmit(from, &mut world);
+        }
+        let mut captured = world.network.captured;
+        captured.sort_by_key(|(time, _)| *time);
+        Self { chances, is_roce, set_up, rpcs: world.rpcs, captured, ends: carrier.ends() }
+    }
+}
+
+fn dissect(captured: &[(u64, Packet)]) -> (Vec<Transaction>, Option<Report>) {
+    let mut config = Config::default();
+    config.recovery = true;
+    let mut dissector = Dissector::new(config);
+    for (number, (time, data)) in (1..).zip(captured) {
+        let (time, length) = (Time(time * 1_000), data.len() as u32);
+        dissector.frame(&Frame { number, time, link: LinkType(RAW_IP), data, length });
+    }
+    dissector.finish();
+    let (mut transactions, mut report) = (Vec::new(), None);
+    while let Some(event) = dissector.event() {
+        match event {
+            Event::Transaction(transaction) => transactions.push(*transaction),
+            Event::Connection(connection) => report = Some(*connection),
+            _ => {}
+        }
+    }
+    (transactions, report)
+}
+
+/// Calls of each connection.
+const CALLS: u32 = 60;
+
+/// Runs connections over both carriers.
+fn connections() -> impl Iterator<Item = Simulated> {
+    let roce = (1..=400).map(|seed| {
+        let chances = Chances { late: [0; 2], ..Chances::of(seed) };
+        Simulated::run::<Roce>(chances, CALLS, true)
+    });
+    let iwarp = (1..=200).map(|seed| {
+        let Chances { lost, late, .. } = Chances::of(seed);
+        // Next to the receiver, a segment that is late looks like one that was sent again because the receiver reported a hole.
+        let chances =
+            Chances { not_ready: 0, lost: lost.map(|lost| lost.min(10)), late: [0, late[1]], ..Chances::of(seed) };
+        Simulated::run::<Tcp>(chances, CALLS, false)
+    });
+    roce.chain(iwarp)
+}
+
+/// What was found of connections, and what of it is wrong.
+#[derive(Default)]
+struct Verdict {
+    /// Numbers of what was found, in the order that the judge says.
+    counts: [u64; 2],
+    wrong: Vec<String>,
+}
+
+impl Verdict {
+    fn refuse(&mut self, simulated: &Simulated, text: String) {
+        let carrier = if simulated.is_roce { "RoCE" } else { "iWARP" };
+        self.wrong.push(format!("{carrier} {:?} {text}", simulated.chances));
+    }
+
+    fn assert(&self) {
+        self.assert_but(0);
+    }
+
+    /// Asserts that no more than so many statements are wrong.
+    fn assert_but(&self, rare: usize) {
+        let Self { counts, wrong } = self;
+        println!("{counts:?}, {} wrong", wrong.len());
+        assert!(wrong.len() <= rare, "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
+    }
+}
+
+/// Judges what was found in the whole capture of a connection.
+type Judge = fn(&Simulated, (&[Transaction], &Report), &mut Verdict);
+
+const JUDGES: [Judge; 6] = [latencies, causes, recoveries, phases, messages, debts];
+
+/// The verdict of each judge, for which each connection is simulated and dissected once.
+static VERDICTS: LazyLock<[Verdict; 6]> = LazyLock::new(|| {
+    let mut verdicts = <[Verdict; 6]>::default();
+    for simulated in connections() {
+        let (transactions, report) = dissect(&simulated.captured);
+        let found = (transactions.as_slice(), &report.unwrap());
+        JUDGES.iter().zip(&mut verdicts).for_each(|(judge, verdict)| judge(&simulated, found, verdict));
+    }
+    verdicts
+});
+
+#[test]
+fn a_latency_is_the_true_one_or_unknown() {
+    let [verdict, ..] = &*VERDICTS;
+    // Over TCP, it may be that of another copy: of 11,000, 3 are.
+    assert!(verdict.wrong.iter().all(|wrong| wrong.starts_with("iWARP")));
+    verdict.assert_but(3);
+    let [known, unknown] = verdict.counts;
+    assert!(unknown * 10 < known, "{unknown} of {known}");
+}
+
+/// Counts latencies that are known, and unknown.
+fn latencies(simulated: &Simulated, (transactions, _): (&[Transaction], &Report), verdict: &mut Verdict) {
+    for transaction in transactions {
+        let rpc = &simulated.rpcs[&transaction.xid];
+        let expected = rpc.latency(rpc.ended);
+        match transaction.latency() {
+            found if found == expected => verdict.counts[0] += 1,
+            None => verdict.counts[1] += 1,
+            found => verdict.refuse(simulated, format!("{:#x}: {found:?}, not {expected:?}", transaction.xid)),
+        }
+    }
+}
+
+#[test]
+fn what_was_sent_again_and_why_is_counted_as_it_was() {
+    let [_, verdict, ..] = &*VERDICTS;
+    verdict.assert();
+}
+
+/// Counts packets that were sent again, and causes.
+fn causes(simulated: &Simulated, (_, report): (&[Transaction], &Report), verdict: &mut Verdict) {
+    let both = [(Client, report.counts.active), (Server, report.counts.passive)];
+    for ((by, found), truth) in both.into_iter().zip(simulated.ends) {
+        let Counts { retransmitted, replaced, timeouts, implied_naks, sequence_errors, not_ready, .. } = found;
+        let has_refused = !simulated.is_roce || [sequence_errors, not_ready] == truth.refusals;
+        // What nothing in the capture asked for may be a copy.
+        let is_right = (truth.again.saturating_sub(found.duplicates)..=truth.again).contains(&retransmitted)
+            && has_refused
+            && replaced <= truth.only_again
+            && timeouts <= truth.timeouts
+            && implied_naks <= truth.implied_naks;
+        if !is_right {
+            verdict.refuse(simulated, format!("{by:?}: {:?}, not {truth:?}", counted(found)));
+        }
+        verdict.counts[0] += retransmitted + replaced;
+        verdict.counts[1] += timeouts + implied_naks + sequence_errors;
+    }
+}
+
+/// The time that is given to recovery, and to phases, is part of the latency.
+#[test]
+fn recovery_takes_no_longer_than_the_rpc() {
+    let [_, _, verdict, ..] = &*VERDICTS;
+    verdict.assert();
+}
+
+/// Counts RPCs whose recovery is known, and ones that lost packets.
+fn recoveries(simulated: &Simulated, (transactions, _): (&[Transaction], &Report), verdict: &mut Verdict) {
+    for transaction in transactions {
+        let (Some(latency), Ok(phases), Ok(recovery)) =
+            (transaction.latency(), transaction.phases, &transaction.recovery)
+        else {
+            continue;
+        };
+        let of = |phases: Phases| Phase::ALL.map(|phase| phases.of(phase));
+        let (whole, part) = (of(phases), of(recovery.phases));
+        if part.iter().zip(whole).any(|(part, whole)| *part > whole) || recovery.phases.total() > latency {
+            verdict.refuse(simulated, format!("{:#x}: {latency} {phases:?} {:?}", transaction.xid, recovery.phases));
+        }
+        verdict.counts[0] += 1;
+        verdict.counts[1] += u64::from(recovery.phases.total() > 0);
+    }
+}
+
+#[test]
+fn the_time_of_an_rpc_that_lost_nothing_is_divided_as_it_passed() {
+    let [_, _, _, verdict, ..] = &*VERDICTS;
+    verdict.assert();
+    assert!(verdict.counts[1] > 1_000);
+}
+
+/// Counts RPCs whose packets were each sent and captured once, and the ones with RDMA Reads among them.
+fn phases(simulated: &Simulated, (transactions, _): (&[Transaction], &Report), verdict: &mut Verdict) {
+    for transaction in transactions {
+        let rpc = &simulated.rpcs[&transaction.xid];
+        let (Some(expected), Ok(found)) = (rpc.phases(), transaction.phases) else { continue };
+        if found != expected {
+            verdict.refuse(simulated, format!("{:#x}: {found:?}, not {expected:?}", transaction.xid));
+        }
+        verdict.counts[0] += 1;
+        verdict.counts[1] += u64::from(expected.pull > 0);
+    }
+}
+
+/// Each octet of a call and of a reply is the one that was sent.
+#[test]
+fn what_is_rebuilt_is_what_was_sent() {
+    let [_, _, _, _, verdict, _] = &*VERDICTS;
+    verdict.assert();
+    let [not_rebuilt, rebuilt] = verdict.counts;
+    assert!(not_rebuilt * 10 < rebuilt, "{not_rebuilt} of {rebuilt}");
+}
+
+/// Counts messages that are not rebuilt, and that are.
+fn messages(simulated: &Simulated, (transactions, _): (&[Transaction], &Report), verdict: &mut Verdict) {
+    for transaction in transactions {
+        let rpc = &simulated.rpcs[&transaction.xid];
+        let halves = [(&transaction.call, &rpc.call), (&transaction.reply, &rpc.reply)];
+        // Where the data of a Write chunk belongs, only results that are known show.
+        let is_known = |is_reply: bool| !is_reply || transaction.write_octets == 0;
+        let halves = halves.into_iter().zip([false, true]).filter(|(_, is_reply)| is_known(*is_reply));
+        for (half, sent) in halves.filter_map(|((half, sent), _)| Some((half.as_ref()?, sent))) {
+            let found = half.message.as_ref().ok().map(|rebuilt| rebuilt.octets());
+            verdict.counts[usize::from(found.is_some())] += 1;
+            if found.is_some_and(|found| found != sent) {
+                verdict.refuse(simulated, format!("{:#x}: {} octets", transaction.xid, sent.len()));
+            }
+        }
+    }
+}
+
+/// All packets arrive in the end, so a call waits only because the server does not answer it.
+#[test]
+fn a_call_that_the_server_never_answers_is_owed_by_the_server() {
+    let [.., verdict] = &*VERDICTS;
+    verdict.assert();
+    assert!(verdict.counts[0] > 100);
+}
+
+/// Counts calls that hang, and ones of which the debtor is not known.
+fn debts(simulated: &Simulated, (transactions, _): (&[Transaction], &Report), verdict: &mut Verdict) {
+    for transaction in transactions {
+        let rpc = &simulated.rpcs[&transaction.xid];
+        let Some(waiting) = transaction.waiting else { continue };
+        let is_right = match (waiting.owed, rpc.hung.is_some()) {
+            (Owed::Reply, true) => true,
+            (Owed::ReplyArrival(times), false) => u64::from(times) == rpc.replies,
+            (Owed::Unknown(_), _) => true,
+            _ => false,
+        };
+        verdict.counts[0] += u64::from(rpc.hung.is_some());
+        verdict.counts[1] += u64::from(matches!(waiting.owed, Owed::ReplyArrival(_) | Owed::Unknown(_)));
+        if !is_right {
+            verdict.refuse(simulated, format!("{:#x}: {waiting:?}", transaction.xid));
+        }
+    }
+}
+
+/// A capture that ends in the middle shows the state of each RPC, or it is unknown.
+#[test]
+fn what_waits_when_the_capture_ends_is_what_waited() {
+    let mut verdict = Verdict::default();
+    for simulated in connections() {
+        let captured = &simulated.captured;
+        for part in 1..6 {
+            let end = captured[captured.len() * part / 6].0;
+            let kept = &captured[..captured.partition_point(|(time, _)| *time <= end)];
+            for transaction in dissect(kept).0 {
+                let rpc = &simulated.rpcs[&transaction.xid];
+                verdict.counts[usize::from(transaction.waiting.is_some())] += 1;
+                if !rpc.permits(&transaction, end) {
+                    let (latency, waiting) = (transaction.latency(), transaction.waiting);
+                    verdict.refuse(&simulated, format!("at {end}: {latency:?} {waiting:?}, {}", rpc.fate()));
+                }
+            }
+        }
+    }
+    // Over TCP, 19 statements of 105,000 are wrong: whose turn it is when the capture ends with the report of a hole.
+    assert!(verdict.wrong.iter().all(|wrong| wrong.starts_with("iWARP")));
+    verdict.assert_but(19);
+}
+
+impl Rpc {
+    fn fate(&self) -> String {
+        let Self { began, ended, called, replied, replies, hung, .. } = self;
+        format!("{began:?} to {ended:?}, called {called:?}, replied {replied:?} {replies}, hung {hung:?}")
+    }
+
+    /// The latency in nanoseconds if the RPC ended at this time.
+    fn latency(&self, ended: Option<u64>) -> Option<u64> {
+        self.began.zip(ended).map(|(began, ended)| (ended - began) * 1_000)
+    }
+
+    /// The phases, if each of its packets was sent and captured once.
+    fn phases(&self) -> Option<Phases> {
+        if self.is_lossy {
+            return None;
+        }
+        let ended = self.ended?;
+        let mut parts = self.parts.clone();
+        parts.sort_by_key(|(time, _)| *time);
+        let (mut phases, mut last, mut before, mut asked) = (Phases::default(), self.began?, Part::Call, 0);
+        for (time, part) in parts.into_iter().filter(|(time, _)| *time <= ended) {
+            let phase = match (before, part) {
+                (_, Part::Call) => &mut phases.call,
+                (Part::Write, Part::Write) => &mut phases.push,
+                (Part::Reply, Part::Reply) => &mut phases.reply,
+                _ if asked > 0 => &mut phases.pull,
+                _ => &mut phases.responder,
+            };
+            *phase += (time - last) * 1_000;
+            match part {
+                Part::ReadRequest(_, octets) => asked += octets,
+                Part::ReadResponse(_, octets, _) => asked -= octets,
+                _ => {}
+            }
+            (last, before) = (time, part);
+        }
+        // Over TCP, it may arrive with what fills a hole before it.
+        phases.reply += (ended - last) * 1_000;
+        Some(phases)
+    }
+
+    /// Octets that were asked for with RDMA Read until then, and did not come.
+    fn lacks(&self, end: u64) -> u64 {
+        let by_then = self.parts.iter().filter(|(time, _)| *time <= end);
+        by_then.fold(0, |lacks, (_, part)| match part {
+            Part::ReadRequest(_, octets) => lacks + octets,
+            Part::ReadResponse(_, octets, _) => lacks - octets,
+            _ => lacks,
+        })
+    }
+
+    /// Returns true if this may be said of the RPC when the capture ends at this time.
+    fn permits(&self, found: &Transaction, end: u64) -> bool {
+        let by_then = |time: Option<u64>| time.filter(|time| *time <= end);
+        let ended = by_then(self.ended);
+        let Some(waiting) = found.waiting else {
+            // As far as the capture goes, the only copy of a reply may be the one that arrives.
+            let may_end = self.replied[0].filter(|_| ended.is_none() && by_then(self.replied[1]).is_none());
+            // Over TCP, so may the last segment that filled a hole before it.
+            let may_be = |latency: Option<u64>| {
+                may_end.is_some()
+                    && !found.is_acknowledged
+                    && self.latency(may_end) <= latency
+                    && latency <= self.latency(Some(end))
+            };
+            return [None, self.latency(ended)].contains(&found.latency()) || may_be(found.latency());
+        };
+        let is_called = by_then(self.called).is_some();
+        let is_right = match waiting.owed {
+            // Whether the call arrived may be unknown.
+            Owed::Reply => ended.is_none(),
+            Owed::ReplyAgain(_) => is_called && ended.is_none(),
+            Owed::Call(_) => !is_called,
+            Owed::ReadResponse(octets) => octets == self.lacks(end),
+            Owed::Acknowledgement(_) | Owed::ReplyArrival(_) | Owed::Unknown(_) => true,
+            _ => false,
+        };
+        is_right && (is_called || waiting.delivery != Delivery::Accepted)
+    }
+}
+
+/// A slice ends when its RPC did, or before; and one without an end is of a call that waits.
+#[test]
+fn a_slice_of_a_trace_is_no_longer_than_its_rpc() {
+    let mut verdict = Verdict::default();
+    for simulated in connections().step_by(10) {
+        let captured = &simulated.captured;
+        let end = captured[captured.len() / 2].0;
+        let mut tracer = Tracer::new(Vec::new()).unwrap();
+        for transaction in dissect(&captured[..captured.partition_point(|(time, _)| *time <= end)]).0 {
+            tracer.transaction(&transaction).unwrap();
+        }
+        let trace: Value = serde_json::from_slice(&tracer.finish(None).unwrap().0).unwrap();
+        for slice in
+            trace["traceEvents"].as_array().unwrap().iter().filter(|event| event["args"]["rdma_xid"].is_string())
+        {
+            let xid = u32::from_str_radix(&slice["args"]["rdma_xid"].as_str().unwrap()[2..], 16).unwrap();
+            let rpc = &simulated.rpcs[&xid];
+            let is_right = match slice["dur"].as_f64() {
+                Some(microseconds) => {
+                    rpc.began.zip(rpc.ended).is_none_or(|(began, ended)| microseconds as u64 <= ended - began)
+                }
+                None => rpc.ended.is_none_or(|ended| ended > end),
+            };
+            verdict.counts[usize::from(slice["dur"].is_number())] += 1;
+            if !is_right {
+                verdict.refuse(&simulated, format!("at {end}: {slice}, {}", rpc.fate()));
+            }
+        }
+    }
+    verdict.assert();
+    assert!(verdict.counts[0] > 100);
+}
+
+/// Of the frames that the mirror loses, nothing but their numbers may be left: a latency can then be of a later copy of the call, or of
+/// an earlier one of the reply. That is rare, and no packet counts as sent again that was not.
+#[test]
+fn what_the_mirror_loses_is_not_lost_by_the_network() {
+    let mut verdict = Verdict::default();
+    for simulated in connections() {
+        let seed = simulated.chances.seed;
+        let (mut random, lost) = (Random(seed), [2, 20, 100][seed as usize % 3]);
+        let (set_up, rest) = simulated.captured.split_at(simulated.set_up);
+        let frames = rest.iter().filter(|_| !random.happens(lost));
+        let (transactions, report) = dissect(&set_up.iter().chain(frames).cloned().collect::<Vec<_>>());
+        for transaction in transactions {
+            let rpc = &simulated.rpcs[&transaction.xid];
+            let expected = rpc.latency(rpc.ended);
+            let found = transaction.latency();
+            verdict.counts[0] += u64::from(found == expected);
+            verdict.counts[1] += u64::from(found.is_some() && found != expected);
+        }
+        let found = report.unwrap().counts;
+        for (found, truth) in [found.active, found.passive].into_iter().zip(simulated.ends) {
+            let Counts { retransmitted, replaced, timeouts, .. } = found;
+            if retransmitted + replaced > truth.again + truth.only_again || timeouts > truth.timeouts {
+                verdict.refuse(&simulated, format!("{:?}, not {truth:?}", counted(found)));
+            }
+        }
+    }
+    // A response to an RDMA Read may: in 2 of 600 connections, one does.
+    verdict.assert_but(2);
+    let [right, other] = verdict.counts;
+    assert!(other * 50 < right, "{other} and {right}");
+}
+
+/// What a report counts of losses.
+fn counted(counts: Counts) -> [u64; 9] {
+    let Counts { retransmitted, replaced, timeouts, implied_naks, causes_not_seen, .. } = counts;
+    let Counts { sequence_errors, not_ready, failed, missed, .. } = counts;
+    [retransmitted, replaced, timeouts, implied_naks, causes_not_seen, sequence_errors, not_ready, failed, missed]
+}
+
+/// Everything that is said of RPCs and of losses, except for the numbers of packets and of their copies.
+fn said(captured: &[(u64, Packet)]) -> (Vec<String>, [[u64; 9]; 2]) {
+    let (transactions, report) = dissect(captured);
+    let rpc = |rpc: &Transaction| {
+        let recovery = rpc.recovery.as_ref().ok().map(|recovery| recovery.phases.total());
+        let owed = rpc.waiting.map(|waiting| std::mem::discriminant(&waiting.owed));
+        format!("{:#x} {:?} {:?} {recovery:?} {owed:?}", rpc.xid, rpc.latency(), rpc.phases)
+    };
+    let counts = report.unwrap().counts;
+    (transactions.iter().map(rpc).collect(), [counts.active, counts.passive].map(counted))
+}
+
+/// Each packet, and so many microseconds later its copy.
+fn doubled(captured: &[(u64, Packet)], delay: u64) -> Vec<(u64, Packet)> {
+    let copies = captured.iter().map(|(time, packet)| (time + delay, packet.clone()));
+    let mut doubled: Vec<_> = captured.iter().cloned().chain(copies).collect();
+    doubled.sort_by_key(|(time, _)| *time);
+    doubled
+}
+
+/// The first difference that copies make to what is said.
+fn difference(captured: &[(u64, Packet)], delay: u64) -> Option<String> {
+    let (once, twice) = (said(captured), said(&doubled(captured, delay)));
+    let rpcs = twice.0.iter().zip(&once.0).find(|(twice, once)| twice != once);
+    let counts = (twice.1 != once.1).then(|| format!("{:?}, not {:?}", twice.1, once.1));
+    counts.or(rpcs.map(|(twice, once)| format!("{twice}, not {once}")))
+}
+
+/// Hosts give each packet an identification: a mirror that captures each packet twice changes nothing.
+#[test]
+fn a_packet_that_the_mirror_doubles_counts_once() {
+    let mut verdict = Verdict::default();
+    for mut simulated in connections() {
+        for ((_, packet), number) in simulated.captured.iter_mut().filter(|_| simulated.is_roce).zip(1_u16..) {
+            packet[4..6].copy_from_slice(&number.to_be_bytes());
+        }
+        let delay = [0, 2, 30, 90, 300, 900][simulated.chances.seed as usize % 6];
+        if let Some(difference) = difference(&simulated.captured, delay) {
+            verdict.refuse(&simulated, format!("{delay}: {difference}"));
+        }
+        verdict.counts[usize::from(simulated.is_roce)] += 1;
+    }
+    verdict.assert();
+}
+
+/// Adapters give packets no identification. What is sent again as long after a packet as its copy comes is taken for that: so only copies
+/// that come at once change nothing, and a refusal counts once however late its copy is.
+#[test]
+fn a_refusal_that_the_mirror_doubles_counts_once() {
+    let mut verdict = Verdict::default();
+    for simulated in connections().take_while(|simulated| simulated.is_roce) {
+        let delay = [0, 2, 30, 90, 300, 600][simulated.chances.seed as usize % 6];
+        if let Some(difference) = (delay < 30).then(|| difference(&simulated.captured, delay)).flatten() {
+            verdict.refuse(&simulated, format!("{delay}: {difference}"));
+        }
+        let refusals = |captured: &[(u64, Packet)]| said(captured).1.map(|counts| [counts[5], counts[6]]);
+        let (once, twice) = (refusals(&simulated.captured), refusals(&doubled(&simulated.captured, delay)));
+        if once != twice {
+            verdict.refuse(&simulated, format!("{delay}: {twice:?} refusals, not {once:?}"));
+        }
+        verdict.counts[0] += once.as_flattened().iter().sum::<u64>();
+    }
+    verdict.assert();
+}
+
+/// Frames of one end alone show neither latencies nor debtors.
+#[test]
+fn one_end_alone_says_nothing_of_the_other() {
+    let mut verdict = Verdict::default();
+    for simulated in connections() {
+        for (host, end) in [(1, 0), (2, 1)] {
+            // The last octet of the source address.
+            let frames = simulated.captured.iter().filter(|(_, packet)| packet[15] == host);
+            let (transactions, report) = dissect(&frames.cloned().collect::<Vec<_>>());
+            for transaction in transactions {
+                let is_owed = transaction.waiting.is_some_and(|waiting| !matches!(waiting.owed, Owed::Unknown(_)));
+                if transaction.latency().is_some() || is_owed {
+                    verdict
+                        .refuse(&simulated, format!("{host}: {:?} {:?}", transaction.latency(), transaction.waiting));
+                }
+                verdict.counts[end] += 1;
+            }
+            let Some(report) = report else { continue };
+            // Causes are in the other direction. Without its path MTU, an RDMA Read that begins again in the middle may be another.
+            let (truth, counts) = (simulated.ends[end], report.counts);
+            if counts.active.retransmitted + counts.passive.retransmitted > truth.again + truth.only_again {
+                verdict.refuse(&simulated, format!("{host}: {:?}, not {truth:?}", report.counts));
+            }
+        }
+    }
+    verdict.assert();
+}
+
+/// A capture that begins in the middle shows nothing of what was before.
+#[test]
+fn what_was_before_the_capture_is_not_said() {
+    let mut verdict = Verdict::default();
+    for simulated in connections() {
+        let captured = &simulated.captured;
+        for part in 1..4 {
+            let begin = captured[captured.len() * part / 4].0;
+            let kept = &captured[captured.partition_point(|(time, _)| *time < begin)..];
+            let (transactions, report) = dissect(kept);
+            for transaction in transactions {
+                let rpc = &simulated.rpcs[&transaction.xid];
+                // A later copy of the call may be the first that was captured, and causes of what was sent again may be before that.
+                let is_whole = rpc.began >= Some(begin) && !rpc.is_lossy;
+                verdict.counts[usize::from(transaction.latency().is_some())] += 1;
+                let latency = transaction.latency();
+                if is_whole && latency != rpc.latency(rpc.replied[0]) && !rpc.permits(&transaction, u64::MAX / 2_000) {
+                    let waiting = transaction.waiting;
+                    verdict.refuse(&simulated, format!("since {begin}: {latency:?} {waiting:?}, {}", rpc.fate()));
+                }
+            }
+            let Some(report) = report else { continue };
+            // Without the set-up, it is not known which end is which, nor, at first, what the path MTU is: an RDMA Read that begins again
+            // in the middle may be another.
+            let Sides { active, passive } = report.counts;
+            let found = [active.retransmitted + passive.retransmitted, active.timeouts + passive.timeouts];
+            let [client, server] = simulated.ends;
+            let again = client.again + client.only_again + server.again + server.only_again;
+            let truth = [again, client.timeouts + server.timeouts];
+            if found.iter().zip(truth).any(|(found, truth)| *found > truth) {
+                verdict.refuse(&simulated, format!("since {begin}: {found:?}, not {truth:?}"));
+            }
+        }
+    }
+    verdict.assert();
+}

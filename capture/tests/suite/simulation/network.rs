@@ -1,0 +1,108 @@
+//! The network between two ends, and the point of it where packets are captured.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::synthetic::By::{self, Client};
+use crate::synthetic::Packet;
+use crate::transcode::Random;
+
+/// Microseconds that a packet takes from one end to the other.
+pub(super) const DISTANCE: u64 = 40;
+
+/// Properties of the network, and everything else that is left to chance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chances {
+    pub(super) seed: u64,
+    /// Packets of 1,000 that are lost before the capture, and behind it.
+    pub(super) lost: [u64; 2],
+    /// Packets of 1,000 that are late, before the capture, and behind it. Only TCP keeps what comes out of order.
+    pub(super) late: [u64; 2],
+    /// Messages of 1,000 for which there is no Receive yet.
+    pub(super) not_ready: u64,
+    /// Calls of 1,000 that are never answered.
+    pub(super) hung: u64,
+    /// Calls of 1,000 whose arguments the server reads.
+    pub(super) read: u64,
+    /// Microseconds from the client to where packets are captured.
+    pub(super) tap: u64,
+}
+
+impl Chances {
+    /// Returns the chances of a seed.
+    pub(super) fn of(seed: u64) -> Self {
+        let mut random = Random(seed);
+        let mut one_of = |values: &[u64]| values[random.below(values.len() as u64) as usize];
+        Self {
+            seed,
+            lost: [one_of(&[0, 2, 10, 50]), one_of(&[0, 2, 10, 50])],
+            not_ready: one_of(&[0, 0, 20]),
+            hung: one_of(&[0, 0, 30]),
+            tap: one_of(&[0, DISTANCE / 2, DISTANCE]),
+            read: one_of(&[0, 300, 700]),
+            late: [one_of(&[0, 0, 20]), one_of(&[0, 0, 20])],
+        }
+    }
+}
+
+/// When a packet was captured, and when it arrives; `None` if it was lost before that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passage {
+    pub(super) captured: Option<u64>,
+    pub(super) arrives: Option<u64>,
+}
+
+/// The network, and what is to happen.
+pub(super) struct Network<E> {
+    pub(super) chances: Chances,
+    pub(super) random: Random,
+    pub(super) now: u64,
+    /// Packets with the times when they were captured.
+    pub(super) captured: Vec<(u64, Packet)>,
+    queue: BinaryHeap<Reverse<(u64, u64, E)>>,
+    order: u64,
+    /// When the link of each end is free.
+    free: [u64; 2],
+}
+
+impl<E: Ord> Network<E> {
+    /// A network on which the connection was set up by these packets.
+    pub(super) fn new(chances: Chances, captured: Vec<(u64, Packet)>) -> Self {
+        let (random, queue) = (Random(chances.seed), BinaryHeap::new());
+        Self { chances, random, now: 1_000, captured, queue, order: 0, free: [0; 2] }
+    }
+
+    /// Lets something happen later.
+    pub(super) fn at(&mut self, time: u64, event: E) {
+        self.order += 1;
+        self.queue.push(Reverse((time, self.order, event)));
+    }
+
+    /// Returns the next event, at its time.
+    pub(super) fn next(&mut self) -> Option<E> {
+        let Reverse((time, _, event)) = self.queue.pop()?;
+        self.now = time;
+        Some(event)
+    }
+
+    /// Passes a packet. One microsecond is between any two of an end.
+    pub(super) fn pass(&mut self, from: By, octets: Packet) -> Passage {
+        let free = &mut self.free[usize::from(from == Client)];
+        let sent = self.now.max(*free);
+        *free = sent + 1;
+        let before = if from == Client { self.chances.tap } else { DISTANCE - self.chances.tap };
+        let Chances { lost, late, .. } = self.chances;
+        if self.random.happens(lost[0]) {
+            return Passage { captured: None, arrives: None };
+        }
+        let captured = sent + before + self.delay(late[0]);
+        self.captured.push((captured, octets));
+        let arrives = captured + DISTANCE - before + self.delay(late[1]);
+        Passage { captured: Some(captured), arrives: (!self.random.happens(lost[1])).then_some(arrives) }
+    }
+
+    /// Microseconds that a packet is late.
+    fn delay(&mut self, per_mille: u64) -> u64 {
+        if self.random.happens(per_mille) { 1 + self.random.below(2_u64) } else { 0 }
+    }
+}
