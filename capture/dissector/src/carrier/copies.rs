@@ -101,7 +101,7 @@ impl RecentPackets {
         &mut self,
         (content, time): (u64, Time),
         sighting: Sighting,
-        (end, others): (&mut Copies, Copies),
+        (end, others): (&mut Copies, impl Fn() -> Copies),
         is_asked: impl FnOnce(Time) -> bool,
     ) -> bool {
         if self.sets.is_empty() {
@@ -137,7 +137,7 @@ impl RecentPacket {
         &mut self,
         time: Time,
         Sighting { identification, point }: Sighting,
-        (end, others): (&mut Copies, Copies),
+        (end, others): (&mut Copies, impl Fn() -> Copies),
         is_asked: impl FnOnce(Time) -> bool,
     ) -> bool {
         let age = time.0.abs_diff(self.time.0);
@@ -152,17 +152,17 @@ impl RecentPacket {
             end.copy(earlier.number, None);
             return true;
         }
-        let is_expected = self.copies == 0 && end.expects((self.number, age), &others);
+        let is_expected = |end: &Copies| self.copies == 0 && end.expects((self.number, age), &others);
         end.keeps_identification |= age >= LATE && identification != 0;
         let is_copy = if is_elsewhere {
             age < LATE
         } else if identification != 0 && (end.is_identified || end.packets == 1) {
-            age < LATE && (is_expected || !end.keeps_identification || !is_asked(self.time))
+            age < LATE && (!end.keeps_identification || is_expected(end) || !is_asked(self.time))
         } else {
             // The mirror may lose copies.
             let is_doubled = self.copies == 0 && end.is_doubled() && end.is_usual(age);
             let is_in_order = self.number == end.packets || end.is_next(self.number) || is_doubled;
-            age < SILENCE && (is_expected || (is_in_order && !is_asked(self.time)))
+            age < SILENCE && (is_expected(end) || (is_in_order && !is_asked(self.time)))
         };
         if is_copy {
             self.points[1] = point;
@@ -223,8 +223,9 @@ impl Copies {
 
     /// Returns true if the copy of the packet of this number, which was captured so many nanoseconds ago, is due now. Of the first
     /// packets, copies of `others` show that.
-    fn expects(&self, (number, age): (u32, u64), others: &Self) -> bool {
+    fn expects(&self, (number, age): (u32, u64), others: impl Fn() -> Self) -> bool {
         if self.copies == 0 {
+            let others = others();
             return number <= FIRST && others.is_followed() && others.is_usual(age);
         }
         self.is_usual(age) && self.is_next(number) && self.is_followed()

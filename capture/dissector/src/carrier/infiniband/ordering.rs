@@ -92,6 +92,11 @@ impl CopiesByKind {
             _ => &mut self.others,
         }
     }
+
+    /// Copies of the packets of an end, or of those that set the connection up.
+    fn shown(&self, from: Side) -> Copies {
+        self.others.get(from).or(*self.acknowledgements.get(from)).or(self.set_up)
+    }
 }
 
 /// Puts the packets of one connection in order.
@@ -151,14 +156,14 @@ impl Ordering {
         (recent, content): (&mut RecentPackets, u64),
     ) -> bool {
         let Self { streams, copies, counts, .. } = self;
-        let shown = copies.others.get(from.other()).or(*copies.acknowledgements.get(from.other())).or(copies.set_up);
-        let end = copies.of(packet).get_mut(from);
+        let mut end = *copies.of(packet).get(from);
         let is_asked = |since| match packet.operation {
             PacketKind::ReadResponse => streams.get(from.other()).is_response_asked(packet.sequence),
             _ if packet.is_request() => streams.get(from).is_request_asked(packet),
             _ => streams.get(from.other()).is_acknowledged_again(packet, since, time),
         };
-        let is_copy = recent.is_copy((content, time), sighting, (end, shown), is_asked);
+        let is_copy = recent.is_copy((content, time), sighting, (&mut end, || copies.shown(from.other())), is_asked);
+        *copies.of(packet).get_mut(from) = end;
         counts.get_mut(from).duplicates += u64::from(is_copy);
         is_copy
     }

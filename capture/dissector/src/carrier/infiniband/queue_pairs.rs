@@ -87,11 +87,11 @@ impl<S> QueuePairs<S> {
             return management.is_some();
         }
         let flow = Flow { source: packet.source, destination: packet.destination, queue_pair: transport.queue_pair };
-        let (clock, set_up) = (self.table.clock(), self.copies);
+        let clock = self.table.clock();
         if let Some((key, from)) = self.table.find(&flow) {
             if let Some(entry) = self.table.touch(key) {
                 if entry.is_young(clock) {
-                    entry.ordering.set_copies(set_up);
+                    entry.ordering.set_copies(self.copies);
                 }
                 let sent = Sent { from, stamp, sighting };
                 entry.packet(sent, (packet.octets, packet.length), transport, (&mut self.recent, handler));
@@ -137,7 +137,7 @@ impl<S> QueuePairs<S> {
     fn is_managed(&mut self, (stamp, sighting): (Stamp, Sighting), transport: &Transport<'_>) -> bool {
         let words = [transport.queue_pair.into(), transport.length as u64, 0];
         let content = self.recent.digest((0, Side::Active), words, transport.data, sighting);
-        self.recent.is_copy((content, stamp.time), sighting, (&mut self.copies, Copies::default()), |_| false)
+        self.recent.is_copy((content, stamp.time), sighting, (&mut self.copies, Copies::default), |_| false)
     }
 
     fn manage(

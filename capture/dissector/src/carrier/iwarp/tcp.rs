@@ -184,7 +184,7 @@ impl Reassembly {
             _ => stream.again.is_asked(extend(stream.next, segment.sequence)),
         };
         let others = *copies.get(from.other());
-        let is_copy = recent.is_copy((content, time), sighting, (copies.get_mut(from), others), is_asked);
+        let is_copy = recent.is_copy((content, time), sighting, (copies.get_mut(from), || others), is_asked);
         counts.get_mut(from).duplicates += u64::from(is_copy);
         is_copy
     }
