@@ -244,14 +244,14 @@ fn the_verdict_says_what_was_answered_sent_again_and_missed() {
             "reply_refused",
             situation("reply_refused"),
             "1 RPC on 1 connection in 500 ms; every call was answered.",
-            "1 of 6 packets was sent again; there were 1 negative acknowledgement, 1 time-out.",
+            "1 of 6 packets was sent again after 2 losses (1 negative acknowledgement, 1 time-out).",
             NOTHING,
         ),
         (
             "call_unacknowledged",
             situation("call_unacknowledged"),
             "1 RPC on 1 connection in 1.00 s; 1 call has no reply.",
-            "2 of 3 packets were sent again (66.7 %); there were 2 time-outs.",
+            "2 of 3 packets were sent again (66.7 %) after 2 losses (2 time-outs).",
             NOTHING,
         ),
         (
@@ -377,9 +377,10 @@ fn the_library_draws_what_the_report_shows() {
     let ladder = report::ladder(slowest, &Files::default()).unwrap();
     assert!(ladder.starts_with("<details class=\"ladder\"") && page.contains(&ladder), "{ladder}");
     let phases = slowest.phases.as_ref().unwrap();
-    let [bar, in_words] = [report::phase_bar(phases), report::phases(phases)];
+    let recovery = slowest.recovery.as_ref().map(|recovery| recovery.phases).unwrap_or_default();
+    let [bar, in_words] = [report::phase_bar(phases, &recovery), report::phases(phases, &recovery)];
     assert!(bar.starts_with("<svg class=\"phases\"") && page.contains(&bar), "{bar}");
-    let (legend, words) = in_words.split_at(in_words.find("</p>").unwrap() + "</p>".len());
+    let (legend, words) = in_words.split_at(in_words.find("</ul>").unwrap() + "</ul>".len());
     assert!(words.starts_with(&bar) && page.contains(legend) && page.contains(words), "{in_words}");
     assert_eq!(report::escaped("a <b> & \"c\""), "a &lt;b&gt; &amp; &quot;c&quot;");
 }

@@ -560,7 +560,8 @@ mod tests {
         assert_eq!(
             all(&drawn, "<text x=\"100%\" y=\"", '<'),
             [
-                "33.33%\">1.00 ms",
+                "100.00%\">215 µs",
+                "0.00%\">2.15 ms",
                 "0.00%\">4.00 MB/s",
                 "50.00%\">2.00 MB/s",
                 "100.00%\">0",
@@ -579,7 +580,11 @@ mod tests {
     fn a_grant_far_above_the_calls_is_not_drawn() {
         for (credits, line, note) in [
             (25, true, "At most 25 credits were granted on a connection (<i class=\"grant\"></i>the line)."),
-            (26, false, "At most 26 credits were granted on a connection, more than the chart has room for."),
+            (
+                26,
+                false,
+                "At most 26 credits were granted on a connection. The chart, which ends at 6.2 calls, has no line",
+            ),
         ] {
             let drawn = in_flight(&four_intervals(credits), START).unwrap().0;
             assert_eq!((drawn.contains("class=\"grant\" d="), drawn.contains(note)), (line, true), "{drawn}");
@@ -678,7 +683,7 @@ mod tests {
     #[test]
     fn a_phase_is_as_wide_as_its_share() {
         let phases = Phases { call: 100, responder: 500, reply: 400, ..Phases::default() };
-        let drawn = super::phases(&phases).0;
+        let drawn = super::phases(&phases, &Phases::default()).0;
         assert_eq!(
             all(&drawn, "<rect ", '>'),
             [
@@ -689,6 +694,7 @@ mod tests {
         );
         assert_eq!(all(&drawn, "class=\"words\">", '<'), ["call 100 ns, responder 500 ns, reply 400 ns"]);
         let legend = phase_legend().0;
-        assert_eq!(all(&legend, "</i>", '<'), Phase::ALL.map(Phase::name));
+        let names = Phase::ALL.map(Phase::name).into_iter().chain([RECOVERY]);
+        assert_eq!(all(&legend, "<b>", '<'), names.collect::<Vec<_>>());
     }
 }
