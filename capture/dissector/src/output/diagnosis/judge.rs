@@ -244,9 +244,10 @@ impl Judgement<'_> {
     /// Calls that are not answered.
     fn unanswered(&self, cause: Cause, owner: CauseOwner, tally: &Tally, shown: &str) -> Option<Weighed> {
         let GreatestRpc { amount, subject, .. } = tally.greatest_rpc()?;
-        let which = if tally.rpcs == 1 { ":" } else { ", the longest" };
+        // They wait on when the capture ends, and where its clock was set back they may have waited longer.
+        let longest = if tally.rpcs == 1 { "" } else { ", the longest" };
         let calls = counted(tally.rpcs, "call");
-        let waited = format!("{calls} waited for up to {}{which} {}.", duration(*amount), named(subject));
+        let waited = format!("{calls} waited{longest} for at least {}: {}.", duration(*amount), named(subject));
         let mut evidence = vec![waited, shown.to_owned()];
         if tally.reverse > 0 {
             let callbacks = counted(tally.reverse, "callback");

@@ -118,7 +118,7 @@ pub(super) fn no_finding(finished: &Finished<'_>) -> String {
 
 fn latency(finished: &Finished<'_>) -> Option<String> {
     let (latency, slowest) = (finished.latency?, finished.slowest_one.as_ref()?);
-    let frame = slowest.frame.map(|frame| format!(" in frame {}", grouped(frame))).unwrap_or_default();
+    let frame = slowest.frame.map(|frame| format!(" in frame {frame}")).unwrap_or_default();
     let file = slowest.file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
     let longest = slowest.longest.as_ref().map(|longest| format!(" ({longest})")).unwrap_or_default();
     Some(format!(
