@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::thread;
 
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
-use rpcrdma_verbs::{Server, Service, Settings, Versions};
+use rpcrdma_verbs::{Server, Service, Settings, SettingsBuilder, Versions};
 
 use super::stopping::Stopping;
 
@@ -19,11 +19,19 @@ pub(crate) fn with_calls<T>(
     service: &impl Service<Adapter>,
     run: impl FnOnce(&Fabric, SocketAddr) -> T,
 ) -> T {
+    with_settings(Settings::server().to_builder().versions(Versions::all()).calls(calls), service, run)
+}
+
+/// The same with these settings.
+pub(crate) fn with_settings<T>(
+    settings: SettingsBuilder,
+    service: &impl Service<Adapter>,
+    run: impl FnOnce(&Fabric, SocketAddr) -> T,
+) -> T {
     let fabric = Fabric::new();
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
     let address = "192.0.2.200:20049".parse().unwrap();
-    let settings = Settings::server().to_builder().versions(Versions::all()).calls(calls).build().unwrap();
-    let server = Server::bind(&there, address, settings).unwrap();
+    let server = Server::bind(&there, address, settings.build().unwrap()).unwrap();
     let stopping = Stopping(server.stopper());
     thread::scope(|scope| {
         let served = scope.spawn(|| server.serve(service).unwrap());

@@ -3,15 +3,22 @@
 #[path = "../../examples/raw-requester/script.rs"]
 mod script;
 
-use rpcrdma_tools::echo::programs;
-use rpcrdma_verbs::Access;
+use std::time::Duration;
 
-use crate::support::service::with_service;
+use rpcrdma_tools::echo::programs;
+use rpcrdma_verbs::{Access, Settings, SettingsBuilder};
+
+use crate::support::service::with_settings;
 use script::{Part, Step, parse};
 
 /// The outcome of a script, and what it printed.
 fn against_a_server(text: &str) -> (Result<(), String>, String) {
-    with_service(&programs(), |fabric, address| {
+    against(Settings::server().to_builder(), text)
+}
+
+/// The same of a server with these settings.
+fn against(settings: SettingsBuilder, text: &str) -> (Result<(), String>, String) {
+    with_settings(settings, &programs(), |fabric, address| {
         let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
         let mut said = Vec::new();
         let done = script::run(&here, address, &parse(text).unwrap(), &mut said);
@@ -38,7 +45,7 @@ fn words_become_octets() {
         register("here", 64, Access::LOCAL_WRITE | Access::REMOTE_WRITE),
         register("there", 8, Access::REMOTE_READ),
         Step::Send(vec![octets(&[0, 0xff]), octets(b"file"), Part::Segment("here".to_owned()), octets(&[10])]),
-        Step::Wait(std::time::Duration::from_millis(500)),
+        Step::Wait(Duration::from_millis(500)),
         Step::Ended,
     ];
     assert_eq!(steps.unwrap(), expected);
@@ -70,8 +77,10 @@ fn memory_that_was_withdrawn_ends_the_connection() {
     let call = "send 00000001 00000001 00000020 00000000  00000001 0000002c @data 00000000 00000000 00000000
         00000001 00000000 00000002 20008166 00000001 00000001  00000000 00000000 00000000 00000000 000003e8\n";
     let withdrawn = format!("readable data 1000\n{call}withdraw data\nended");
-    assert_eq!(against_a_server(&withdrawn).0, Ok(()));
-    let (done, _) = against_a_server(&withdrawn.replace("ended", "receive"));
+    // It reads when the memory is gone.
+    let late = || Settings::server().to_builder().delay_reads(Duration::from_millis(300));
+    assert_eq!(against(late(), &withdrawn).0, Ok(()));
+    let (done, _) = against(late(), &withdrawn.replace("ended", "receive"));
     assert_eq!(done, Err("Receive: the connection has ended".to_owned()));
     let (done, _) = against_a_server(&format!("{}withdraw data", null("00000001", "@data")));
     assert!(done.unwrap_err().ends_with("no memory data"));
