@@ -116,9 +116,10 @@ fn sessions(version: Version, plan: impl Fn(u64) -> Plan, is_enough: impl Fn(&Ta
 fn calls_that_are_given_up_harm_no_other() {
     let calls = variable("RPCRDMA_GIVEN_UP", 10_000);
     in_each_version(|version| {
-        let sum = sessions(version, |seed| Plan::dropping(version, seed), |sum| sum.given_up >= calls);
+        // On a busy machine many calls are given up in few sessions.
+        let is_enough = |sum: &Tally| sum.given_up >= calls && sum.answered > calls && sum.captured > 0;
+        let sum = sessions(version, |seed| Plan::dropping(version, seed), is_enough);
         assert_eq!((sum.lost, sum.not_registered), (0, 0), "{sum:?}");
-        assert!(sum.answered > calls && sum.captured > 0, "{sum:?}");
     });
 }
 
