@@ -23,9 +23,9 @@ const SETS: usize = 1 << 11;
 const OF_SET: usize = 4;
 /// No copy comes this many nanoseconds after its packet, or later: a host may use the same identification again by then.
 const LATE: u64 = 10_000_000;
-/// A copy may come so many nanoseconds earlier or later than others.
+/// Nanoseconds by which a copy may come earlier or later than others.
 const JITTER: u64 = 1_000;
-/// So many of the first packets of an end are sent before the copy of one has to come.
+/// Number of packets that an end may send before the copy of its first comes.
 const FIRST: u32 = 16;
 /// This many copies show that packets are captured twice.
 const ENOUGH: u32 = 4;
@@ -238,13 +238,17 @@ impl Copies {
 
     /// Returns true if most packets up to the one that was copied last are there twice: the copies of the others are still to come.
     const fn is_followed(&self) -> bool {
-        let is_most = self.copies >= ENOUGH && self.copies >= self.copied / 2;
-        is_most || self.copies > 0 && self.copies.saturating_add(1) >= self.copied
+        self.are_most_of(self.copied)
     }
 
     /// `true` if most of its packets are there twice, or, of the first few, all before the last.
     const fn is_doubled(&self) -> bool {
-        let is_most = self.copies >= ENOUGH && self.copies >= self.packets / 2;
-        is_most || self.copies > 0 && self.copies.saturating_add(1) >= self.packets
+        self.are_most_of(self.packets)
+    }
+
+    /// Returns true if there is a copy of most of so many packets, or, of the first few, of all but one.
+    const fn are_most_of(&self, packets: u32) -> bool {
+        let is_most = self.copies >= ENOUGH && self.copies >= packets / 2;
+        is_most || self.copies > 0 && self.copies.saturating_add(1) >= packets
     }
 }

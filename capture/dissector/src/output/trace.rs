@@ -11,7 +11,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use rpcrdma::error::Role;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -134,15 +133,13 @@ impl<W: Write> Tracer<W> {
             SliceEnd::Unanswered(_) | SliceEnd::AtLeast(_) => &mut self.traced.at_least,
         } += 1;
         let start = *self.start.get_or_insert(began);
-        // Another RPC may have ended first and begun later: before the start is below zero.
-        let since = |time: Time| (time.0 as i64 - start.0 as i64) as f64 / 1e3;
         let (pid, tid) = (transaction.connection, self.lane(transaction, (began, end.time()))?);
         let slice = |name, from, until: Option<Time>, args| TraceEvent {
             name,
             ph: if until.is_some() { "X" } else { "B" },
             pid,
             tid,
-            ts: Some(since(from)),
+            ts: Some(microseconds(start, from)),
             dur: until.map(|until| until.0.saturating_sub(from.0) as f64 / 1e3),
             args,
             s: None,
@@ -165,17 +162,15 @@ impl<W: Write> Tracer<W> {
     /// Any error from writing to `out`.
     pub fn finish(mut self, end: Option<CaptureEnd>) -> io::Result<(W, Traced)> {
         if let Some((start, end)) = self.start.zip(end).filter(|_| self.traced.waiting > 0) {
-            let ts = Some((end.time.0 as i64 - start.0 as i64) as f64 / 1e3);
-            let args = Value::Null;
             self.event(&TraceEvent {
                 name: "end of the capture",
                 ph: "i",
                 pid: 0,
                 tid: 0,
-                ts,
+                ts: Some(microseconds(start, end.time)),
                 dur: None,
                 s: Some("g"),
-                args,
+                args: Value::Null,
             })?;
         }
         self.out.write_all(b"\n]}\n")?;
@@ -269,10 +264,8 @@ impl SliceEnd {
     /// The name of the slice.
     fn name(self, transaction: &Transaction) -> String {
         let name = OperationName::of_transaction(transaction);
-        let debtor = transaction.waiting.and_then(|waiting| waiting.owed.by()).map(|role| match role {
-            Role::Requester => transaction.from,
-            Role::Responder => transaction.to,
-        });
+        let Transaction { from, to, ref waiting, .. } = *transaction;
+        let debtor = waiting.and_then(|waiting| waiting.owed.debtor(from, to));
         match (self, debtor) {
             (Self::Answered(_), _) => name.to_string(),
             (Self::Unanswered(_), _) => format!("{name}, not answered"),
@@ -281,6 +274,11 @@ impl SliceEnd {
             (Self::Open, None) => format!("{name}, waiting"),
         }
     }
+}
+
+/// A time of the trace. Another RPC may have ended first and begun later: before the start is below zero.
+fn microseconds(start: Time, time: Time) -> f64 {
+    (time.0 as i64 - start.0 as i64) as f64 / 1e3
 }
 
 /// Everything that the slice of an RPC says besides its time.

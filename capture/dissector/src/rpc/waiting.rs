@@ -2,12 +2,11 @@
 
 use core::fmt;
 
-use rpcrdma::error::Role;
-
 use super::credits::CreditUse;
 use super::phases::NotTimed;
 use crate::carrier::operation::{Side, Stamp};
 use crate::carrier::recovery::RecoveryKind;
+use crate::link::Address;
 
 /// Something that an end did for an RPC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,12 +145,12 @@ impl Owed {
         }
     }
 
-    /// End that owes it, if that is known.
+    /// The end that owes it, if that is known.
     #[must_use]
-    pub const fn by(self) -> Option<Role> {
+    pub const fn debtor(self, requester: Address, responder: Address) -> Option<Address> {
         match self {
-            Self::Reply | Self::ReplyAgain(_) | Self::Acknowledgement(_) => Some(Role::Responder),
-            Self::Call(_) | Self::ReadResponse(_) | Self::ReadReply => Some(Role::Requester),
+            Self::Reply | Self::ReplyAgain(_) | Self::Acknowledgement(_) => Some(responder),
+            Self::Call(_) | Self::ReadResponse(_) | Self::ReadReply => Some(requester),
             Self::ReplyArrival(_) | Self::Nothing | Self::Unknown(_) => None,
         }
     }

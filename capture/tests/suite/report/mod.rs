@@ -56,12 +56,18 @@ fn digits(text: &str) -> u64 {
     text.replace(',', "").parse().unwrap()
 }
 
+/// The procedures that `stats` counted, those that took the most time first.
+fn procedures(statistics: &Value) -> Vec<&Value> {
+    let mut procedures: Vec<_> = statistics["procedures"].as_array().unwrap().iter().collect();
+    procedures.sort_by_key(|procedure| std::cmp::Reverse(procedure["latency_sum_ns"].as_u64().unwrap()));
+    procedures
+}
+
 #[test]
 fn operations_are_those_that_stats_counts() {
     for name in CAPTURES {
         let statistics = &json(&["stats", "--quiet", "--json", &capture(name)])[0];
-        let mut expected: Vec<_> = statistics["procedures"].as_array().unwrap().iter().collect();
-        expected.sort_by_key(|procedure| std::cmp::Reverse(procedure["latency_sum_ns"].as_u64().unwrap()));
+        let expected = procedures(statistics);
         let page = report(&capture(name));
         let rows = rows(&page, "RPCs by operation, those that took the most time first");
         assert_eq!(rows.len(), expected.len(), "{name}");

@@ -7,7 +7,7 @@ use rpcrdma_dissector::output::report;
 use rpcrdma_dissector::{Config, Files, StepsWanted};
 use serde_json::Value;
 
-use super::{CAPTURES, capture, json, report, rows, text};
+use super::{CAPTURES, capture, json, procedures, report, rows, text};
 use crate::common::dissect;
 use crate::diagnosis::labelled;
 use crate::synthetic::trace::Trace;
@@ -52,8 +52,7 @@ fn sentences(page: &str) -> Vec<String> {
 fn numbers_of_operations_are_those_of_stats() {
     for name in CAPTURES {
         let statistics = &json(&["stats", "--quiet", "--json", &capture(name)])[0];
-        let mut procedures: Vec<_> = statistics["procedures"].as_array().unwrap().iter().collect();
-        procedures.sort_by_key(|procedure| std::cmp::Reverse(procedure["latency_sum_ns"].as_u64().unwrap()));
+        let procedures = procedures(statistics);
         let all: u64 = procedures.iter().map(|procedure| procedure["latency_sum_ns"].as_u64().unwrap()).sum();
         let page = report(&capture(name));
         let caption = "RPCs by operation, those that took the most time first";

@@ -108,7 +108,7 @@ pub(super) struct Tcp {
     is_aligned: bool,
     is_selective: bool,
     is_delayed: bool,
-    /// What the client's memory holds that the server reads, by XID and number of the RDMA Read.
+    /// Data that the server reads from the client's memory, by XID and number of the RDMA Read.
     memory: BTreeMap<(u32, usize), Vec<u8>>,
 }
 

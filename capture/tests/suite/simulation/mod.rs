@@ -135,7 +135,7 @@ fn connections() -> impl Iterator<Item = Simulated> {
     roce.chain(iwarp)
 }
 
-/// What was found of connections, and what of it is wrong.
+/// Counts of what was said about connections, and the wrong statements.
 #[derive(Default)]
 struct Verdict {
     /// Numbers of what was found, in the order that the judge says.
@@ -495,7 +495,7 @@ fn what_the_mirror_loses_is_not_lost_by_the_network() {
     assert!(other * 50 < right, "{other} and {right}");
 }
 
-/// What a report counts of losses.
+/// Counts of losses in a report.
 fn counted(counts: Counts) -> [u64; 9] {
     let Counts { retransmitted, replaced, timeouts, implied_naks, causes_not_seen, .. } = counts;
     let Counts { sequence_errors, not_ready, failed, missed, .. } = counts;

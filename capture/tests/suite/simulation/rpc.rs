@@ -29,7 +29,7 @@ pub(super) enum Part {
     Call,
     /// The request of the RDMA Read of this number, for so many octets.
     ReadRequest(usize, u64),
-    /// So many octets of its response, and whether they are the last.
+    /// Number of octets of its response, and whether they are the last.
     ReadResponse(usize, u64, bool),
     Write,
     Reply,

@@ -260,8 +260,9 @@ impl<const CALLS: usize, const HEADER: usize, const CHUNKS: usize> Responder<CAL
     }
 
     /// Provides a reply that fits nowhere in a Position Zero Read chunk, instead of refusing it: at most `most` at a
-    /// time, and never more than there are calls minus one (RFC 5666 sections 3.5 and 11). RFC 8166 forbids this. Use it only
-    /// for a Requester that is known to pull such replies and to send `RDMA_DONE`; any other would wait for ever.
+    /// time, and always fewer than `CALLS`, or than the calls that are [expected](Self::expect) (RFC 5666 sections 3.5 and
+    /// 11). RFC 8166 forbids this. Use it only for a Requester that is known to pull such replies and to send `RDMA_DONE`;
+    /// any other would wait for ever.
     ///
     /// As long as a reply is provided, one credit less is granted, so a Receive is left for its `RDMA_DONE`, and a peer
     /// that never sends one cannot hold more. The driver keeps a timer for each, and calls [`Responder::expire`].

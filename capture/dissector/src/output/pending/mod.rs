@@ -9,8 +9,6 @@ use std::io;
 #[cfg(feature = "json")]
 pub use record::write_json;
 
-use rpcrdma::error::Role;
-
 use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::{Side, Stamp};
 use crate::file::{Files, Time};
@@ -245,11 +243,7 @@ impl PendingCall {
     /// The end that owes something.
     #[must_use]
     pub const fn debtor(&self) -> Option<Address> {
-        match self.waiting.owed.by() {
-            Some(Role::Requester) => Some(self.from),
-            Some(Role::Responder) => Some(self.to),
-            None => None,
-        }
+        self.waiting.owed.debtor(self.from, self.to)
     }
 
     /// Returns true if the requester has used all its credits and can send no other call until the responder answers
