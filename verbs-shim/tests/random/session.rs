@@ -141,6 +141,9 @@ impl Tally {
     }
 }
 
+/// Time after which a future gives up its call, if calls are given up anyway.
+const UNHEARD: Duration = Duration::from_secs(1);
+
 /// What all threads of a session share.
 struct Session {
     plan: Plan,
@@ -241,6 +244,8 @@ impl Session {
                     goes_on = self.wait(&mut random, &mut waiting);
                 }
             } else if random.one_in(8) {
+                // A server that speaks several versions cannot call before its client has, and that may give up all its calls.
+                let call = if self.plan.cancels { call.with_timeout(UNHEARD) } else { call };
                 let (mut call, outcome) = block_on(connection.start(call));
                 goes_on = self.ended(&shape, &places, &mut call, outcome);
             } else {
