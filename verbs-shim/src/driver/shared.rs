@@ -57,8 +57,8 @@ enum BackgroundPoller {
 }
 
 /// Time left until the deadline.
-fn time_left(deadline: Option<Instant>, now: Instant) -> Duration {
-    deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now))
+fn time_left(deadline: Option<Instant>) -> Duration {
+    deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
 }
 
 impl<V: Provider> OwnedConnection<V> {
@@ -149,10 +149,10 @@ impl<V: Provider> SharedConnection<V> {
 
     /// Returns the next call of the other side, or `None` after the timeout. Zero looks once.
     pub(crate) fn request(&self, timeout: Duration) -> Result<Option<DeliveredCall>, Ended> {
-        let mut now = Instant::now();
-        let deadline = now.checked_add(timeout);
+        // A single look needs no clock.
+        let begun = (!timeout.is_zero()).then(Instant::now);
+        let (mut left, mut looked) = (timeout, false);
         let mut state = self.lock();
-        let mut looked = false;
         loop {
             if let Some(delivered) = state.answering.as_mut().and_then(Answering::next) {
                 return Ok(Some(delivered));
@@ -161,12 +161,12 @@ impl<V: Provider> SharedConnection<V> {
                 return Err(state.ended.clone().unwrap_or(Ended::Peer));
             }
             if looked {
-                now = Instant::now();
-                if deadline.is_some_and(|deadline| deadline <= now) {
+                left = begun.map_or(Duration::ZERO, |begun| timeout.saturating_sub(begun.elapsed()));
+                if left.is_zero() {
                     return Ok(None);
                 }
             }
-            state = self.progress(state, time_left(deadline, now));
+            state = self.progress(state, left);
             looked = true;
         }
     }
@@ -193,7 +193,10 @@ impl<V: Provider> SharedConnection<V> {
             return self.work(state);
         }
         let ends = state.next_end();
-        let left = ends.map_or(longest, |ends| longest.min(ends.saturating_duration_since(Instant::now())));
+        let left = match ends {
+            Some(ends) if !longest.is_zero() => longest.min(ends.saturating_duration_since(Instant::now())),
+            _ => longest,
+        };
         if state.poller == Poller::None && !state.closed {
             state = self.poll(state, left, ends);
             state.keep_alive(&self.resources);
@@ -370,12 +373,12 @@ impl<V: Provider> SharedConnection<V> {
                 self.finish(state);
                 return begun;
             }
-            let now = Instant::now();
-            if deadline.is_some_and(|deadline| deadline <= now) {
+            let left = time_left(deadline);
+            if left.is_zero() {
                 drop(state);
                 return Err(CallError::TimedOut(Progress::NotSent));
             }
-            state = self.progress(state, time_left(deadline, now));
+            state = self.progress(state, left);
         }
     }
 
@@ -398,10 +401,10 @@ impl<V: Provider> SharedConnection<V> {
             if late {
                 return self.give_up(state, ticket, call);
             }
-            let now = Instant::now();
+            let left = time_left(deadline);
             // Even then, the reply may have come without being noticed.
-            late = deadline.is_some_and(|deadline| deadline <= now);
-            state = self.progress(state, time_left(deadline, now));
+            late = left.is_zero();
+            state = self.progress(state, left);
         }
     }
 

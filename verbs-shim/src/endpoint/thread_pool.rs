@@ -88,7 +88,8 @@ enum ServeState {
 enum LastActivity {
     /// It has just connected, and the service was not notified yet.
     Never,
-    At(Instant),
+    /// `None` without an idle limit: then nobody reads the clock.
+    At(Option<Instant>),
 }
 
 impl<V: Provider> Server<V> {
@@ -357,10 +358,11 @@ impl<V: Provider> ServedConnection<V> {
 
     /// Passes all waiting calls to the service, and ends a connection that has been idle for too long.
     fn serve(&self, service: &impl Service<V>, idle: Option<Duration>) -> Result<(), Ended> {
+        let now = || idle.map(|_| Instant::now());
         let mut last_activity = match *self.lock() {
             LastActivity::Never => {
                 service.connected(&self.connection);
-                Instant::now()
+                now()
             }
             LastActivity::At(last_activity) => last_activity,
         };
@@ -373,7 +375,7 @@ impl<V: Provider> ServedConnection<V> {
             }
             if let Some(request) = request {
                 service.call(request);
-                last_activity = Instant::now();
+                last_activity = now();
                 continue;
             }
             if self.connection.taken() != taken {
@@ -381,9 +383,9 @@ impl<V: Provider> ServedConnection<V> {
                 continue;
             }
             if self.connection.is_answering() {
-                last_activity = Instant::now();
+                last_activity = now();
             }
-            if idle.is_none_or(|longest| last_activity.elapsed() <= longest) {
+            if idle.zip(last_activity).is_none_or(|(longest, last_activity)| last_activity.elapsed() <= longest) {
                 *self.lock() = LastActivity::At(last_activity);
                 return Ok(());
             }
@@ -394,7 +396,7 @@ impl<V: Provider> ServedConnection<V> {
     /// Makes a thread wake up when there is something to do.
     fn arm(&self, idle: Option<Duration>) -> Armed {
         let last_activity = *self.lock();
-        if let (Some(longest), LastActivity::At(last_activity)) = (idle, last_activity)
+        if let (Some(longest), LastActivity::At(Some(last_activity))) = (idle, last_activity)
             && let Some(ends) = last_activity.checked_add(longest)
         {
             self.watch.wake_at(ends);

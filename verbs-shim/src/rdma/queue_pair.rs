@@ -301,8 +301,15 @@ impl QueuePair {
             return look(&mut state);
         }
         let begin = Instant::now();
-        let (spin, deadline) = (state.domain.device().spin(), begin.checked_add(timeout));
-        let mut spun = spin.is_zero();
+        let deadline = begin.checked_add(timeout);
+        state.take_connection_events(&self.channel);
+        let spin = state.spin().min(timeout);
+        if !spin.is_zero() {
+            state = self.spin(state, begin, spin);
+            if let Some(found) = look(&mut state).ok().flatten() {
+                return Ok(Some(found));
+            }
+        }
         loop {
             state.take_connection_events(&self.channel);
             state.poll();
@@ -314,8 +321,7 @@ impl QueuePair {
                 return Ok(None);
             }
             let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(now));
-            state = if spun { self.sleep(state, rest) } else { self.spin(state, begin, spin.min(rest)) };
-            spun = true;
+            state = self.sleep(state, rest);
         }
     }
 
@@ -326,7 +332,7 @@ impl QueuePair {
         begin: Instant,
         longest: Duration,
     ) -> MutexGuard<'a, PairState> {
-        while begin.elapsed() < longest {
+        loop {
             for _ in 0..LOOKS {
                 if state.poll() || !state.ready.is_empty() || state.interrupted {
                     return state;
@@ -339,8 +345,10 @@ impl QueuePair {
             drop(state);
             thread::yield_now();
             state = self.lock();
+            if begin.elapsed() >= longest {
+                return state;
+            }
         }
-        state
     }
 
     /// Sleeps until something has happened or this time has passed. One thread sleeps for all: of several, only one
@@ -381,13 +389,19 @@ impl QueuePair {
     /// [`Error::System`].
     pub fn arm(&self) -> Result<Armed, Error> {
         let mut state = self.lock();
+        let spin = state.spin();
+        if spin.is_zero() {
+            state.poll();
+        } else {
+            state = self.spin(state, Instant::now(), spin);
+        }
+        if !state.ready.is_empty() {
+            // Completions need no system call.
+            return Ok(Armed::Ready);
+        }
         // Earlier completions have no further event.
         state.completions.acknowledge();
         state.take_connection_events(&self.channel);
-        let spin = state.domain.device().spin();
-        if !state.poll() && !spin.is_zero() && state.phase == PairPhase::Established {
-            state = self.spin(state, Instant::now(), spin);
-        }
         state.completions.arm()?;
         // Completions before that have no event.
         let ready = state.poll() || !state.ready.is_empty() || state.phase == PairPhase::Over;
@@ -622,6 +636,11 @@ impl PairState {
         }
     }
 
+    /// Returns the time for which a wait busy-polls: that finds completions, but no connection events.
+    fn spin(&self) -> Duration {
+        if self.phase == PairPhase::Established { self.domain.device().spin() } else { Duration::ZERO }
+    }
+
     /// Takes the adapter's completions, if none is ready. Returns false if there was none.
     fn poll(&mut self) -> bool {
         if self.hardware.is_none() || !self.ready.is_empty() {
@@ -645,13 +664,7 @@ impl PairState {
 
     /// Records a completion. A completion of work that was not posted has no effect.
     fn complete(&mut self, completion: &sys::ibv_wc) {
-        // Completions come in order, so it is the first in one of the two queues.
-        let found = |posted: &VecDeque<PostedWork>| posted.iter().position(|posted| posted.number == completion.wr_id);
-        let posted = match (found(&self.work), found(&self.receives)) {
-            (Some(index), _) => self.work.remove(index),
-            (None, Some(index)) => self.receives.remove(index),
-            (None, None) => None,
-        };
+        let posted = self.take_posted(completion.wr_id);
         let is_shared = posted.is_none();
         let of_shared = || self.shared.as_ref().and_then(|queue| queue.complete(completion.wr_id));
         let Some(PostedWork { id, kind, memory, .. }) = posted.or_else(of_shared) else { return };
@@ -669,6 +682,16 @@ impl PairState {
         let shared = is_shared.then_some(memory);
         self.ready
             .push_back(ReadyCompletion { completion: Completion { id, kind, status, length, invalidated }, shared });
+    }
+
+    /// Takes the work with this number. Completions come in order, so it is the first of one of the two queues.
+    fn take_posted(&mut self, number: u64) -> Option<PostedWork> {
+        let is_it = |posted: &PostedWork| posted.number == number;
+        let mut queues = [&mut self.work, &mut self.receives];
+        if let Some(queue) = queues.iter_mut().find(|queue| queue.front().is_some_and(is_it)) {
+            return queue.pop_front();
+        }
+        queues.into_iter().find_map(|queue| queue.iter().position(is_it).and_then(|index| queue.remove(index)))
     }
 
     fn take(&mut self) -> Option<Completion> {
