@@ -254,31 +254,34 @@ impl<V: Provider> Shared<V> {
         }
     }
 
-    /// Returns the connection. If there is none, makes a thread connect.
+    /// Returns the connection. If there is none, makes a thread connect, and returns while that thread is at work.
     #[expect(clippy::type_complexity, reason = "the state and what it has")]
     fn need<'a>(
         self: &'a Arc<Self>,
         mut state: MutexGuard<'a, State<V>>,
         pauses: Pauses,
     ) -> Result<(MutexGuard<'a, State<V>>, Option<Client<V>>), Error> {
-        if let Some(client) = state.link.client() {
-            return Ok((state, Some(client)));
+        loop {
+            if let Some(client) = state.link.client() {
+                return Ok((state, Some(client)));
+            }
+            if matches!(state.link, CurrentClient::Connecting | CurrentClient::Stopped) {
+                return Ok((state, None));
+            }
+            let over = mem::replace(&mut state.link, CurrentClient::Connecting);
+            drop(state);
+            // Ending what is left of it may take an adapter long.
+            drop(over);
+            let shared = Arc::clone(self);
+            let begun = thread::Builder::new().name("rpcrdma connect".to_owned()).spawn(move || shared.connect(pauses));
+            // The thread may have connected, and notified nobody, before this one waits.
+            state = self.lock();
+            if begun.is_err() {
+                state.link = CurrentClient::None;
+                self.release(state);
+                return Err(Error::Threads);
+            }
         }
-        if matches!(state.link, CurrentClient::Connecting | CurrentClient::Stopped) {
-            return Ok((state, None));
-        }
-        let over = mem::replace(&mut state.link, CurrentClient::Connecting);
-        drop(state);
-        // Ending what is left of it may take an adapter long.
-        drop(over);
-        let shared = Arc::clone(self);
-        let begun = thread::Builder::new().name("rpcrdma connect".to_owned()).spawn(move || shared.connect(pauses));
-        let mut state = self.lock();
-        if begun.is_err() {
-            state.link = CurrentClient::None;
-            return Err(Error::Threads);
-        }
-        Ok((state, None))
     }
 
     /// Connects, with growing pauses, until it has succeeded or nobody needs a connection.
@@ -463,9 +466,6 @@ impl<V: Provider> Reconnecting<V> {
         let shared = self.shared();
         let (mut state, client) = shared.need(shared.lock(), self.pauses)?;
         if client.is_none() {
-            if let Some(client) = state.link.client() {
-                return Ok(Some(client));
-            }
             if limit.is_some_and(|limit| limit <= Instant::now()) {
                 return Err(state.error.clone().unwrap_or(Error::TimedOut));
             }

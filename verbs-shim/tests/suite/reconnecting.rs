@@ -311,6 +311,20 @@ fn calls_of_tasks_are_made_again_too() {
     assert!(outcomes.unanswered > 0, "the faults show nothing: {outcomes:?}");
 }
 
+/// The thread that connects may have done so before the caller waits for it.
+#[test]
+fn a_caller_sees_a_connection_that_is_made_at_once() {
+    let network = Network::new();
+    let (here, there) = (network.adapter(1), network.adapter(200));
+    let _running = network.serve(&there);
+    let connected = connect(&here).unwrap();
+    for number in 0..3000 {
+        let ready = connected.clone();
+        let client = Reconnecting::new(move || Ok(ready.clone())).with_timeout(Some(Duration::from_secs(5)));
+        client.call(&mut numbered(number)).unwrap();
+    }
+}
+
 #[test]
 fn an_idle_client_lets_go_of_an_adapter_that_is_removed() {
     let network = Network::new();
