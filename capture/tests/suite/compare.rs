@@ -349,7 +349,7 @@ fn retransmissions_are_a_regression() {
 
     // 452 packets, according to `testdata/captures/README.md` and `stats`.
     let [healthy, lossy] = ["nfs41", "nfs41_lossy"].map(transcode::path);
-    let (lines, _, status) = compare(&[healthy.to_str().unwrap(), lossy.to_str().unwrap()]);
+    let (lines, text, status) = compare(&[healthy.to_str().unwrap(), lossy.to_str().unwrap()]);
     assert_eq!((status, &lines[0]["faults"]["retransmitted"]["outcome"]), (Some(1), &json!("worse")));
     assert_eq!(
         (&lines[0]["before"]["packets_sent_again"], &lines[0]["after"]["packets_sent_again"]),
@@ -358,6 +358,37 @@ fn retransmissions_are_a_regression() {
     let read = operation(&lines, "NFSv4 READ");
     assert!(read["p99_change"].as_f64().unwrap() > 190.0);
     assert_eq!((&read["outcome"], &read["p99_significance"]), (&json!("worse"), &json!("too few")));
+    // 0 of 11 and 6 of 9 is chance in 4 of 1000 cases, which is not enough for the smallest of four: it would have to be 2.5. What
+    // makes it a regression is the total.
+    assert_eq!((&read["regression"], &lines[0]["regression"]), (&json!(false), &json!(true)));
+    assert!(
+        text.contains("\n    may be chance, among 4 tests; RPCs with packets sent again 0 → 6 (p ≤ 0.01) worse"),
+        "{text}"
+    );
+}
+
+/// 0 of 14 and 7 of 14 RPCs, the NULL among them, is chance in 5.8 of 1000 cases: enough for the only test, and not for the smaller
+/// chance of two.
+#[test]
+fn a_total_that_may_be_chance_is_no_regression() {
+    let with = |faults: usize, failures: usize| {
+        let mut reads = usual(13, 0);
+        reads[..faults].iter_mut().for_each(|read| read.is_resent = true);
+        reads[9 - failures..9].iter_mut().for_each(|read| read.fails = true);
+        reads
+    };
+    let total = |name: &str, before: &[Read], after: &[Read]| {
+        let (lines, text, status) = compare_reads(name, before, after, &[]);
+        assert_eq!(
+            (lines[0]["regression"] == true, text.contains("worse (may be chance)")),
+            (status == Some(1), status != Some(1))
+        );
+        assert_eq!(lines[0]["faults"]["retransmitted"]["outcome"], "worse", "{text}");
+        status
+    };
+    assert_eq!(total("resent", &with(0, 0), &with(7, 0)), Some(1));
+    // The failures are not judged, because both sides have some, and count as a test nevertheless.
+    assert_eq!(total("resent-and-failed", &with(0, 1), &with(7, 1)), Some(0));
 }
 
 /// 500 operations are told apart: here the NULL procedures of so many programs, and three more.

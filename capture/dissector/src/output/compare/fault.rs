@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::rank::Chance;
+use super::chance::{Chance, Limit};
 
 /// RPCs with a fault, among those of which it is known whether they have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(super) enum FaultOutcome {
 }
 
 /// A fault before and after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct FaultChange {
     /// Probability that a difference as large as this is chance, by Fisher's exact test. If both sides have the fault, RPCs that follow
@@ -71,7 +71,7 @@ pub(super) struct FaultChange {
 }
 
 impl FaultChange {
-    pub(super) const UNKNOWN: Self = Self { significance: Chance::TooFew, outcome: FaultOutcome::Unknown };
+    pub(super) const UNKNOWN: Self = Self { significance: Chance::TOO_FEW, outcome: FaultOutcome::Unknown };
 
     /// Compares the share of an operation's RPCs. It may change by `tolerance`, a fraction of what it was.
     pub(super) fn new(before: FaultCount, after: FaultCount, tolerance: f64) -> Self {
@@ -87,6 +87,11 @@ impl FaultChange {
             _ => FaultOutcome::Same,
         };
         Self { significance, outcome }
+    }
+
+    /// `true` if the share grew by more than is tolerated, and the difference is within this limit.
+    pub(super) fn is_worse(self, limit: Limit) -> bool {
+        self.outcome == FaultOutcome::Worse && self.significance.is_within(limit)
     }
 
     /// Compares the share of all RPCs.
@@ -222,9 +227,9 @@ mod tests {
     #[test]
     fn bursts_count_as_fewer_if_both_sides_have_them() {
         let outcome = |before, after| FaultChange::new(before, after, 0.1);
-        assert_eq!(outcome(count(1000, 20, 1), count(1000, 60, 1)).significance, Chance::OnePerMille);
+        assert_eq!(outcome(count(1000, 20, 1), count(1000, 60, 1)).significance.name(), "p ≤ 0.001");
         // The same in runs of 20: one stall, and three.
-        assert_eq!(outcome(count(1000, 20, 20), count(1000, 60, 20)).significance, Chance::Likely);
+        assert_eq!(outcome(count(1000, 20, 20), count(1000, 60, 20)).significance.name(), "p > 0.05");
     }
 
     /// One run on each side: of 60 RPCs with the fault one in 30 begins a run, of 20 without it one in 10 precedes one. So the

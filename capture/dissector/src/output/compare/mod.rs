@@ -1,9 +1,12 @@
 //! Two captures side by side: what fails, is sent again or is slower now, and which rules are broken now.
 
+mod chance;
 mod fault;
 mod operation;
 mod rank;
 mod series;
+#[cfg(test)]
+mod simulation;
 mod text;
 mod total;
 
@@ -20,9 +23,8 @@ use crate::output::operation_name::OperationName;
 use crate::output::record::{Record, write_record};
 use crate::output::stats::NAMES;
 use crate::rpc::transaction::Transaction;
-use fault::FaultOutcome;
-use operation::{Faults, Outcome, PerOperation};
-use rank::Chance;
+use chance::{Chance, Limit};
+use operation::{Faults, PerOperation};
 use total::PacketCounts;
 
 pub(in crate::output) use operation::ComparedOperation;
@@ -76,6 +78,8 @@ impl Comparand {
 pub struct Comparison {
     total: ComparedTotal,
     operations: Vec<ComparedOperation>,
+    /// Tests of the operations.
+    tests: usize,
     findings: Vec<ComparedRule>,
     left_out: u64,
 }
@@ -118,6 +122,9 @@ impl Comparison {
             operations.push(compared);
             totals.iter_mut().zip(&faults).for_each(|(total, faults)| total.add(faults));
         }
+        let tests: Vec<Chance> = operations.iter().flat_map(ComparedOperation::tests).collect();
+        let limit = Limit::of_all(&tests);
+        operations.iter_mut().for_each(|operation| operation.judge(limit, tolerance));
         let rpcs = |operation: &ComparedOperation| {
             [&operation.before, &operation.after].map(|side| side.as_ref().map_or(0, |side| side.rpcs))
         };
@@ -132,15 +139,24 @@ impl Comparison {
             before: times(before, key),
             after: times(after, key),
         });
-        Self { total, operations, findings: findings.collect(), left_out: before.left_out + after.left_out }
+        Self {
+            total,
+            operations,
+            tests: tests.len(),
+            findings: findings.collect(),
+            left_out: before.left_out + after.left_out,
+        }
     }
 
     /// `true` if the second capture is worse: more calls are unanswered, RPCs fail or packets are sent again, an operation became slower, or
     /// a rule is broken (severity error) that the first did not break.
+    ///
+    /// Chance alone makes it `true` in at most 1 of 100 comparisons. The tests of all operations share half of that. Those of the total have
+    /// the other half for themselves, so that they find as much among many operations as in one.
     #[must_use]
     pub fn is_regression(&self) -> bool {
-        self.total.changes.any(FaultOutcome::Worse)
-            || self.operations.iter().any(|operation| matches!(operation.outcome, Outcome::Worse | Outcome::Slower))
+        self.total.regression
+            || self.operations.iter().any(|operation| operation.regression)
             || self.findings.iter().any(ComparedRule::is_new_error)
     }
 
@@ -162,7 +178,6 @@ impl Comparison {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn as_name<S: serde::Serializer>(chance: &Chance, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(chance.name())
 }

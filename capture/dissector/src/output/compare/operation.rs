@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 
+use super::chance::{Chance, Limit};
 use super::fault::{FaultChange, FaultCount, FaultOutcome};
-use super::rank::{Chance, Chances};
+use super::rank::Chances;
 use super::series::Series;
 use crate::file::Time;
 use crate::output::record::Record;
@@ -60,6 +61,19 @@ impl PerOperation {
                 forms.put(*form);
             }
         }
+    }
+
+    /// RPCs of these latencies, with their failures.
+    #[cfg(test)]
+    pub(super) fn of(rpcs: &[(u64, bool)]) -> Self {
+        let mut operation = Self { rpcs: rpcs.len() as u64, ..Self::default() };
+        for (latency, is_failed) in rpcs {
+            operation.latency.record(*latency);
+            operation.latencies.record(*latency);
+            operation.unanswered.put(false);
+            operation.failed.put(*is_failed);
+        }
+        operation
     }
 
     fn take_answer(&mut self, transaction: &Transaction) {
@@ -166,7 +180,7 @@ impl FaultsObject {
 }
 
 /// Changes of the shares of RPCs with a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct FaultChanges {
     /// That of calls without a reply.
@@ -199,8 +213,25 @@ impl FaultChanges {
         Self::of(FaultChange::of_total, before, after, tolerance)
     }
 
+    const fn each(&self) -> [FaultChange; 3] {
+        [self.unanswered, self.failed, self.retransmitted]
+    }
+
     pub(super) fn any(&self, outcome: FaultOutcome) -> bool {
-        [self.unanswered, self.failed, self.retransmitted].iter().any(|change| change.outcome == outcome)
+        self.each().iter().any(|change| change.outcome == outcome)
+    }
+
+    /// `true` if a share grew by more than is tolerated, and the difference is within this limit.
+    pub(super) fn any_worse(&self, limit: Limit) -> bool {
+        self.each().into_iter().any(|change| change.is_worse(limit))
+    }
+
+    /// Tests that could find a difference: none of a fault that neither side has.
+    pub(super) fn tests(&self, before: &FaultsObject, after: &FaultsObject) -> Vec<Chance> {
+        let faulty = |faults: &FaultsObject| [faults.unanswered, faults.failed, faults.retransmitted];
+        let sides = faulty(before).into_iter().zip(faulty(after));
+        let tests = self.each().into_iter().zip(sides).filter(|(_, (before, after))| before + after > 0);
+        tests.map(|(change, _)| change.significance).collect()
     }
 }
 
@@ -231,6 +262,8 @@ pub(in crate::output) struct ComparedOperation {
     pub(super) p99_significance: Chance,
     /// The outcome of all this.
     pub(super) outcome: Outcome,
+    /// `true` if it is `worse` or `slower`, and that is significant among all operations too (Holm's method).
+    pub(super) regression: bool,
 }
 
 impl Record for ComparedOperation {
@@ -316,10 +349,11 @@ impl ComparedOperation {
             after: after.map(|after| ComparandObject::new(after, after_faults)),
             faults: FaultChanges::UNKNOWN,
             p50_change: None,
-            significance: Chance::TooFew,
+            significance: Chance::TOO_FEW,
             p99_change: None,
-            p99_significance: Chance::TooFew,
+            p99_significance: Chance::TOO_FEW,
             outcome: if before.is_some() { Outcome::Gone } else { Outcome::New },
+            regression: false,
         };
         if let (Some(before), Some(after)) = (before, after) {
             let chances = Chances::new(&before.latencies, &after.latencies);
@@ -351,43 +385,71 @@ impl ComparedOperation {
 
     /// Outcome for the latency alone.
     fn latency_outcome(&self, tolerance: f64) -> Outcome {
-        let median = (self.p50_change, self.significance);
-        let tail = (self.p99_change, self.p99_significance);
-        let is = |(change, chance): (Option<f64>, Chance), is_beyond: fn(f64, f64) -> bool| {
-            chance.is_significant() && change.is_some_and(|change| is_beyond(change, tolerance))
+        let is_untold = |(change, chance): Growth| {
+            chance == Chance::TOO_FEW && change.is_none_or(|change| change.abs() > tolerance)
         };
-        let is_slower = |of| is(of, |change, tolerance| change > tolerance);
-        let is_faster = |of| is(of, |change, tolerance| change < -tolerance);
-        let is_untold = |(change, chance): (Option<f64>, Chance)| {
-            chance == Chance::TooFew && change.is_none_or(|change| change.abs() > tolerance)
-        };
-        // A failure takes another time than success.
-        let have_other_failures = matches!(self.faults.failed.outcome, FaultOutcome::Worse | FaultOutcome::Better);
-        if have_other_failures || self.p50_change.is_none() {
+        if !self.is_latency_comparable() {
             Outcome::Unknown
-        } else if is_slower(median) || is_slower(tail) {
+        } else if self.has_latency(|change| change > tolerance, Chance::is_significant) {
             Outcome::Slower
-        } else if is_faster(median) || is_faster(tail) {
+        } else if self.has_latency(|change| change < -tolerance, Chance::is_significant) {
             Outcome::Faster
-        } else if self.significance == Chance::TooFew || is_untold(tail) {
+        } else if self.significance == Chance::TOO_FEW || is_untold(self.tail()) {
             Outcome::Unknown
         } else {
             Outcome::Same
         }
     }
+
+    /// `false` if another share of the RPCs failed: a failure takes another time than success.
+    fn is_latency_comparable(&self) -> bool {
+        !matches!(self.faults.failed.outcome, FaultOutcome::Worse | FaultOutcome::Better) && self.p50_change.is_some()
+    }
+
+    /// `true` if the median or the 99th percentile changed by so much, and the difference is so sure.
+    fn has_latency(&self, is_beyond: impl Fn(f64) -> bool, is_sure: impl Fn(Chance) -> bool) -> bool {
+        let is = |(change, chance): Growth| is_sure(chance) && change.is_some_and(&is_beyond);
+        is((self.p50_change, self.significance)) || is(self.tail())
+    }
+
+    const fn tail(&self) -> Growth {
+        (self.p99_change, self.p99_significance)
+    }
+
+    /// Tests of this operation that could find a difference. Which are too small to tell does not depend on the difference, so they
+    /// do not count.
+    pub(super) fn tests(&self) -> impl Iterator<Item = Chance> {
+        let sides = self.before.as_ref().zip(self.after.as_ref());
+        let faults = sides.map(|(before, after)| self.faults.tests(&before.faults, &after.faults));
+        let latencies = [self.significance, self.p99_significance];
+        latencies.into_iter().chain(faults.into_iter().flatten()).filter(|chance| chance.is_known())
+    }
+
+    /// Decides if it is a regression among all operations, whose tests have this limit.
+    pub(super) fn judge(&mut self, limit: Limit, tolerance: f64) {
+        let is_slower = || self.has_latency(|change| change > tolerance, |chance| chance.is_within(limit));
+        self.regression = self.faults.any_worse(limit) || self.is_latency_comparable() && is_slower();
+    }
+
+    /// `true` if it is worse or slower by itself, and not among all operations.
+    pub(super) const fn may_be_chance(&self) -> bool {
+        matches!(self.outcome, Outcome::Worse | Outcome::Slower) && !self.regression
+    }
 }
+
+/// Growth of a percentile, as a fraction of what it was before, and its significance.
+type Growth = (Option<f64>, Chance);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The growth of a percentile, and its significance.
-    type Growth = (Option<f64>, Chance);
+    const SURE: Chance = Chance::of_probability(0.001);
 
     const FAULT_CHANGES: [FaultOutcome; 3] = [FaultOutcome::Worse, FaultOutcome::Better, FaultOutcome::Same];
 
     fn compared(median: Growth, tail: Growth, retransmitted: FaultOutcome) -> ComparedOperation {
-        let change = |outcome| FaultChange { significance: Chance::OnePerMille, outcome };
+        let change = |outcome| FaultChange { significance: SURE, outcome };
         ComparedOperation {
             operation: String::new(),
             before: None,
@@ -398,6 +460,7 @@ mod tests {
             p99_change: tail.0,
             p99_significance: tail.1,
             outcome: Outcome::Unknown,
+            regression: false,
         }
     }
 
@@ -405,7 +468,7 @@ mod tests {
     #[test]
     fn a_latency_may_change_by_exactly_the_tolerance() {
         use Outcome::{Faster, Same, Slower, Unknown};
-        let (sure, chance, few) = (Chance::OnePerMille, Chance::Likely, Chance::TooFew);
+        let (sure, chance, few) = (SURE, Chance::of_probability(0.5), Chance::TOO_FEW);
         for (median, tail, expected) in [
             ((Some(0.25), sure), (Some(0.0), sure), Same),
             ((Some(0.26), sure), (Some(0.0), sure), Slower),
@@ -432,7 +495,7 @@ mod tests {
             (0.3, [Outcome::Worse, Outcome::Slower, Outcome::Slower]),
             (-0.3, [Outcome::Worse, Outcome::Better, Outcome::Faster]),
         ] {
-            let growth = (Some(growth), Chance::OnePerMille);
+            let growth = (Some(growth), SURE);
             let found = FAULT_CHANGES.map(|faults| compared(growth, growth, faults).outcome(0.1));
             assert_eq!(found, expected, "{growth:?}");
         }
@@ -445,7 +508,7 @@ mod tests {
             Some(ComparandObject { p50_ns: Some(p50), ..object })
         };
         for (before, after, growth) in [(100, 150, Some(0.5)), (0, 100, None), (100, 0, Some(-1.0))] {
-            let none = (None, Chance::TooFew);
+            let none = (None, Chance::TOO_FEW);
             let compared = ComparedOperation {
                 before: side(before),
                 after: side(after),

@@ -8,6 +8,7 @@
 //! Latencies that follow each other resemble each other, so a series of them says less than as many independent values: the test
 //! counts it as fewer. By how many is estimated from the autocorrelation of its ranks.
 
+use super::chance::Chance;
 use super::series::Series;
 
 /// The fewest values in each series.
@@ -21,68 +22,15 @@ const TAIL_SHARE: usize = 50;
 /// The fewest of them, as independent values.
 const FEWEST_OF_TAIL: f64 = 2.5;
 
-/// Probability that a difference as large as this is chance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Chance {
-    /// Not known: at least one side is too small.
-    TooFew,
-    /// More than 5 in 100.
-    Likely,
-    /// 5 in 100 or less.
-    FivePercent,
-    /// 1 in 100 or less.
-    OnePercent,
-    /// 1 in 1000 or less.
-    OnePerMille,
-}
-
-impl Chance {
-    /// As a text: `p ≤ 0.01`.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::TooFew => "too few",
-            Self::Likely => "p > 0.05",
-            Self::FivePercent => "p ≤ 0.05",
-            Self::OnePercent => "p ≤ 0.01",
-            Self::OnePerMille => "p ≤ 0.001",
-        }
-    }
-
-    /// `true` if a difference is taken for a real one.
-    pub(super) fn is_significant(self) -> bool {
-        self >= Self::OnePercent
-    }
-
-    /// That of a two-sided probability.
-    pub(super) fn of_probability(probability: f64) -> Self {
-        match probability {
-            p if p <= 0.001 => Self::OnePerMille,
-            p if p <= 0.01 => Self::OnePercent,
-            p if p <= 0.05 => Self::FivePercent,
-            _ => Self::Likely,
-        }
-    }
-
-    /// That of so many standard deviations: by the two-sided quantiles of the standard normal distribution.
-    fn of_deviation(deviation: f64) -> Self {
-        match deviation.abs() {
-            z if z >= 3.2905 => Self::OnePerMille,
-            z if z >= 2.5758 => Self::OnePercent,
-            z if z >= 1.9600 => Self::FivePercent,
-            _ => Self::Likely,
-        }
-    }
-}
-
 /// Chance of a difference between two series, two-sided: of all values, and of the slowest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Chances {
     pub(super) all: Chance,
     pub(super) tail: Chance,
 }
 
 impl Chances {
-    pub(super) const UNKNOWN: Self = Self { all: Chance::TooFew, tail: Chance::TooFew };
+    pub(super) const UNKNOWN: Self = Self { all: Chance::TOO_FEW, tail: Chance::TOO_FEW };
 
     /// Compares two series. Values that fall into the same part of a histogram count as equal.
     pub(super) fn new(one: &Series, other: &Series) -> Self {
@@ -94,7 +42,7 @@ impl Chances {
         let all = ranks.pair(&one, &other, 0);
         let tail = ranks
             .below_tail(one.len().min(other.len()))
-            .map_or(Chance::TooFew, |below| ranks.pair(&one, &other, below).compare_tail(ranks.values - below, &all));
+            .map_or(Chance::TOO_FEW, |below| ranks.pair(&one, &other, below).compare_tail(ranks.values - below, &all));
         Self { all: all.compare(), tail }
     }
 }
@@ -170,7 +118,7 @@ impl Pair {
 
     fn compare(&self) -> Chance {
         let time = self.correlation_time();
-        if self.shorter() as f64 / time < FEWEST_INDEPENDENT { Chance::TooFew } else { self.chance(time) }
+        if self.shorter() as f64 / time < FEWEST_INDEPENDENT { Chance::TOO_FEW } else { self.chance(time) }
     }
 
     /// Compares the `slowest` of those that `all` has. They may come in stretches in which most are not among the slowest, so
@@ -178,7 +126,7 @@ impl Pair {
     fn compare_tail(&self, slowest: usize, all: &Self) -> Chance {
         let time = self.correlation_time_of_few().max(all.correlation_time_of_few());
         let expected = slowest as f64 * self.shorter() as f64 / self.all();
-        if slowest > 0 && expected / time < FEWEST_OF_TAIL { Chance::TooFew } else { self.chance(time) }
+        if slowest > 0 && expected / time < FEWEST_OF_TAIL { Chance::TOO_FEW } else { self.chance(time) }
     }
 
     fn shorter(&self) -> usize {
@@ -256,6 +204,7 @@ fn mean(numbers: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::compare::simulation::Noise;
 
     fn series(values: impl IntoIterator<Item = u64>) -> Series {
         let mut series = Series::default();
@@ -287,27 +236,11 @@ mod tests {
         assert!((deviation_of_ranks(&[1, 2, 2, 3], &[1, 2, 3, 4]) - expected).abs() < 1e-9);
     }
 
-    #[test]
-    fn a_chance_has_its_limit_in_it() {
-        use Chance::{FivePercent, Likely, OnePerMille, OnePercent};
-        for (probability, deviation, expected) in [
-            (0.001, 3.2905, OnePerMille),
-            (0.0011, 3.29, OnePercent),
-            (0.01, 2.5758, OnePercent),
-            (0.011, 2.575, FivePercent),
-            (0.05, 1.96, FivePercent),
-            (0.051, 1.959, Likely),
-        ] {
-            assert_eq!(Chance::of_probability(probability), expected, "{probability}");
-            assert_eq!([deviation, -deviation].map(Chance::of_deviation), [expected; 2], "{deviation}");
-        }
-    }
-
     /// Of twelve independent numbers, by Student's distribution with ten degrees of freedom: 1 in 20 is beyond 2.228.
     #[test]
     fn few_numbers_have_to_differ_by_more_than_many() {
         let few = |deviation| Pair { one: vec![0.0; 6], other: vec![0.0; 6], deviation }.chance(1.0);
-        assert_eq!([few(2.21), few(2.24)], [Chance::Likely, Chance::FivePercent]);
+        assert_eq!([few(2.21), few(2.24)].map(Chance::name), ["p > 0.05", "p ≤ 0.05"]);
     }
 
     #[test]
@@ -346,49 +279,23 @@ mod tests {
     fn equal_samples_differ_by_chance_and_shifted_ones_do_not() {
         // In an order in which no two neighbours resemble each other.
         let mixed = |from: u64| (0..50).map(move |place| from + place * 21 % 50);
-        assert_eq!(compare(mixed(0), mixed(0)).all, Chance::Likely);
-        assert_eq!(compare(mixed(0), mixed(30)).all, Chance::OnePerMille);
-        assert_eq!(compare([7; 20], [7; 20]), Chances { all: Chance::Likely, tail: Chance::TooFew });
-        assert_eq!(compare([7; 200], [7; 200]), Chances { all: Chance::Likely, tail: Chance::Likely });
+        let names = |chances: Chances| [chances.all, chances.tail].map(Chance::name);
+        assert_eq!(names(compare(mixed(0), mixed(0)))[0], "p > 0.05");
+        assert_eq!(names(compare(mixed(0), mixed(30)))[0], "p ≤ 0.001");
+        assert_eq!(names(compare([7; 20], [7; 20])), ["p > 0.05", "too few"]);
+        assert_eq!(names(compare([7; 200], [7; 200])), ["p > 0.05"; 2]);
         assert_eq!(compare(mixed(0), 0..7), Chances::UNKNOWN);
         // Each is like the one before it, so that they are worth too few.
-        assert_eq!(compare(0..50, 30..80).all, Chance::TooFew);
-    }
-
-    /// Pseudo-random numbers for simulations.
-    struct Random(u64);
-
-    impl Random {
-        fn uniform(&mut self) -> f64 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            ((self.0 >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-        }
-
-        fn normal(&mut self) -> f64 {
-            (-2.0 * self.uniform().ln()).sqrt() * (core::f64::consts::TAU * self.uniform()).cos()
-        }
-
-        /// Latencies of a log-normal distribution, in nanoseconds, whose neighbours' logarithms have this correlation.
-        fn latencies(&mut self, count: usize, correlation: f64) -> Vec<u64> {
-            let mut state = self.normal();
-            let mut next = || {
-                let now = state;
-                state = correlation * state + (1.0 - correlation * correlation).sqrt() * self.normal();
-                (1e6 * (now / 2.0).exp()) as u64
-            };
-            (0..count).map(|_| next()).collect()
-        }
+        assert_eq!(names(compare(0..50, 30..80))[0], "too few");
     }
 
     /// Pairs of series, of which the second has been changed.
     fn simulate(
         pairs: usize,
         (count, correlation): (usize, f64),
-        change: impl Fn(&mut Random, &mut Vec<u64>),
+        change: impl Fn(&mut Noise, &mut Vec<u64>),
     ) -> Vec<Chances> {
-        let mut random = Random(0x2545_f491_4f6c_dd1d);
+        let mut random = Noise::new();
         let pair = |_| {
             let (one, mut other) = (random.latencies(count, correlation), random.latencies(count, correlation));
             change(&mut random, &mut other);
@@ -417,7 +324,7 @@ mod tests {
     fn what_is_slower_is_found() {
         for (correlation, count, least) in [(0.0, 60, 190), (0.5, 200, 190), (0.9, 2000, 190)] {
             let double =
-                |_: &mut Random, latencies: &mut Vec<u64>| latencies.iter_mut().for_each(|latency| *latency *= 2);
+                |_: &mut Noise, latencies: &mut Vec<u64>| latencies.iter_mut().for_each(|latency| *latency *= 2);
             let [found, _] = significant(&simulate(200, (count, correlation), double));
             assert!(found >= least, "{correlation} {count} {found}");
         }
@@ -426,7 +333,7 @@ mod tests {
     #[test]
     fn a_tail_alone_is_found() {
         // Ten of 200, anywhere.
-        let slow = |random: &mut Random, latencies: &mut Vec<u64>| {
+        let slow = |random: &mut Noise, latencies: &mut Vec<u64>| {
             let count = latencies.len();
             let mut left = count / 20;
             let mut is_slow = vec![false; count];
@@ -441,7 +348,7 @@ mod tests {
         let [all, found] = significant(&simulate(200, (200, 0.0), slow));
         assert!(all <= 20 && found >= 184, "{all} {found}");
         // A few large values in a row, as one stall makes them, are not more than chance makes.
-        let stall = |_: &mut Random, latencies: &mut Vec<u64>| {
+        let stall = |_: &mut Noise, latencies: &mut Vec<u64>| {
             latencies.iter_mut().skip(90).take(10).for_each(|latency| *latency *= 20);
         };
         let [_, found] = significant(&simulate(200, (200, 0.0), stall));

@@ -2,13 +2,13 @@
 
 use std::{fmt, io};
 
+use super::chance::Chance;
 use super::fault::{FaultChange, FaultOutcome};
 use super::operation::{ComparandObject, ComparedOperation, FaultsObject, Outcome};
-use super::rank::Chance;
 use super::total::ComparedTotal;
 use super::{ComparedRule, Comparison};
 use crate::output::format::line::{DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, wrapped};
-use crate::output::format::number::grouped;
+use crate::output::format::number::{counted, grouped};
 use crate::output::stats::Forms;
 
 /// Columns of a line.
@@ -39,7 +39,11 @@ impl Comparison {
         line.write(out)?;
         for operation in &self.operations {
             operation.line(out, colour)?;
-            for text in wrapped(&operation.changes().join("; "), WIDTH - INDENT.len()) {
+            let mut changes = operation.changes();
+            if operation.may_be_chance() {
+                changes.insert(0, format!("may be chance, among {}", counted(self.tests as u64, "test")));
+            }
+            for text in wrapped(&changes.join("; "), WIDTH - INDENT.len()) {
                 let mut line = Line::new(colour, WIDTH);
                 line.push(DIM, INDENT);
                 line.push(PLAIN, &text);
@@ -91,6 +95,9 @@ impl ComparedTotal {
             if change != none {
                 line.push(DIM, &format!("  {}", change.significance.name()));
                 line.push(style(change.outcome), verdict(change.outcome));
+                if change.outcome == FaultOutcome::Worse && !self.regression {
+                    line.push(DIM, " (may be chance)");
+                }
             }
             line.write(out)?;
         }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::chance::Limit;
 use super::operation::{FaultChanges, Faults, FaultsObject};
 use crate::carrier::connection::Counts;
 use crate::output::record::Record;
@@ -32,6 +33,8 @@ pub(in crate::output) struct ComparedTotal {
     /// Changes of calls without a reply, failures and retransmissions.
     #[serde(rename = "faults")]
     pub(super) changes: FaultChanges,
+    /// `true` if a change is `worse`, and that is significant among these three too (Holm's method).
+    pub(super) regression: bool,
 }
 
 impl Record for ComparedTotal {
@@ -62,6 +65,9 @@ impl TotalObject {
 impl ComparedTotal {
     pub(super) fn new(before: (&Faults, PacketCounts), after: (&Faults, PacketCounts), tolerance: f64) -> Self {
         let changes = FaultChanges::of_total(before.0, after.0, tolerance);
-        Self { before: TotalObject::new(before.0, before.1), after: TotalObject::new(after.0, after.1), changes }
+        let [before, after] = [before, after].map(|(faults, packets)| TotalObject::new(faults, packets));
+        // Whether a total is judged depends on the difference, so that one that is not judged counts as a test.
+        let limit = Limit::of_all(&changes.tests(&before.faults, &after.faults));
+        Self { regression: changes.any_worse(limit), before, after, changes }
     }
 }
