@@ -26,7 +26,7 @@ test("the page has no colour of its own", () => {
 test("the page has no format of its own but for the times of a selection", () => {
   for (const [name, text] of own(".ts")) {
     // A selection becomes words of the filter.
-    const rest = name === "main.ts" ? text.replaceAll(/`\+\$\{(?:from|until)\.toFixed\(6\)\}`/g, "") : text;
+    const rest = name === "main.ts" ? text.replaceAll(/`(?:since|until)=\+\$\{(?:from|until)\.toFixed\(6\)\}`/g, "") : text;
     assert.doesNotMatch(rest, FORMAT, name);
   }
 });

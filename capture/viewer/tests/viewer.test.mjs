@@ -198,7 +198,7 @@ tabbed("a frame of the diagnosis leaves the filter as it is, and closing its RPC
   await tab.waitForFunction(() => !document.getElementById("count").textContent.startsWith("62"));
   const before = [await count(tab), await rows(tab)];
   const top = await tab.evaluate(() => scrollY);
-  for (const open of [() => tab.locator(".causes button.link").first().click(), () => tab.keyboard.press("s")]) {
+  for (const open of [() => tab.locator(".causes .examples button.link").first().click(), () => tab.keyboard.press("s")]) {
     await tab.evaluate(() => document.activeElement.blur());
     await open();
     await tab.waitForSelector("#rpc pre");
@@ -242,7 +242,7 @@ tabbed("a cause shows as many RPCs as it counts, and says that its frames are so
     const [{ causes }] = records("diagnose", "--json", file);
     for (const [place, { rpcs, examples }] of causes.entries()) {
       const item = tab.locator(".causes > li").nth(place);
-      const links = await item.locator("button.link").allTextContents();
+      const links = await item.locator(".examples button.link").allTextContents();
       assert.deepEqual(links.map((text) => Number(/^frame (\d+)/.exec(text)[1])), examples.map(({ frame }) => frame));
       assert.ok(examples.every(({ waiting_ns }, at) => at === 0 || waiting_ns <= examples[at - 1].waiting_ns));
       if (rpcs === null) continue;
@@ -251,6 +251,64 @@ tabbed("a cause shows as many RPCs as it counts, and says that its frames are so
       await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${rpcs} of`);
     }
   }
+});
+
+tabbed("whatever is clicked narrows the filter: its own words are replaced, and the others stay", async (tab) => {
+  const deviations = join(captures, "nfsd_deviations.pcap");
+  await choose(tab, deviations);
+  const others = "slower=1ns since=+0.000000 until=+9999";
+  const isFiltered = async (words) => {
+    await tab.waitForFunction((text) => document.getElementById("filter").value === text, words);
+    const selected = new URLSearchParams(new URL(tab.url()).hash.slice(1)).get("filter");
+    assert.equal(selected, words);
+    assert.equal(await tab.getAttribute("#filter", "aria-invalid"), null);
+  };
+  await filter(tab, `op=NULL ${others} connection=1,2 cause=credits`);
+  await tab.click("[data-view=findings]");
+  const found = records("check", "--json", deviations).find(({ type, rdma_xid }) => type === "finding" && rdma_xid !== null);
+  await tab.locator(`#groups button:text-is("${found.rdma_xid}")`).first().click();
+  await isFiltered(`op=NULL ${others} cause=credits connection=${found.connection} xid=${found.rdma_xid}`);
+  await choose(tab, lossy);
+  await filter(tab, `${others} cause=credits`);
+  await tab.locator("text=/^Show its [0-9]+ RPCs?$/").first().click();
+  await isFiltered(`${others} cause=loss`);
+  await filter(tab, `op=READ,WRITE ${others}`);
+  await tab.click("[data-view=operation]");
+  await tab.locator("#groups button", { hasText: "NFSv4 READ" }).first().click();
+  await isFiltered(`${others} op="NFSv4 READ"`);
+  const reads = records("transactions", "--json", lossy).filter(({ operation }) => operation === "NFSv4 READ").length;
+  await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${reads} of`);
+  await tab.click("#unbrush");
+  await isFiltered('slower=1ns op="NFSv4 READ"');
+});
+
+tabbed("a frame in a sentence of the diagnosis and of a finding opens its RPC, and one in an RPC is copied", async (tab) => {
+  await choose(tab, lossy);
+  const [{ causes: [{ evidence }] }] = records("diagnose", "--json", lossy);
+  const named = evidence.flatMap((sentence) => [...sentence.matchAll(/\bframe (\d+)/g)].map(([, frame]) => Number(frame)));
+  const links = tab.locator(".causes p:not(.examples) button.link");
+  assert.deepEqual((await links.allTextContents()).map((text) => Number(text.replace("frame ", ""))), named);
+  assert.ok(named.length >= 3, `${named}`);
+  // The sentences stay as they are.
+  for (const sentence of evidence) assert.ok((await tab.locator(".causes p").allTextContents()).includes(sentence), sentence);
+  await links.first().click();
+  await tab.waitForSelector("#rpc pre");
+  const expected = records("transactions", "--json", lossy).find(({ call_frame }) => call_frame === named[0]);
+  assert.ok((await tab.textContent("#rpc h2")).startsWith(`RPC ${expected.rdma_xid} on connection ${expected.connection}: `));
+  const deviations = join(captures, "nfsd_deviations.pcap");
+  await choose(tab, deviations);
+  await tab.click("[data-view=findings]");
+  const rpcs = records("transactions", "--json", deviations);
+  const found = records("check", "--json", deviations).find(({ type, rdma_xid, frame }) =>
+    type === "finding" && rpcs.some((rpc) => rpc.rdma_xid === rdma_xid && [rpc.call_frame, rpc.reply_frame].includes(frame)));
+  const mentioned = (await tab.locator("#groups td:nth-child(5)").allTextContents()).flatMap((text) => text.match(/frame \d+/g) ?? []);
+  assert.deepEqual(await tab.locator("#groups td:nth-child(5) button.link").allTextContents(), mentioned);
+  assert.ok(mentioned.length > 3);
+  await tab.locator(`#groups button:text-is("${found.frame}")`).first().click();
+  const rule = tab.locator("#rpc .rules p", { hasText: `in frame ${found.frame}` }).first();
+  await rule.waitFor();
+  await rule.locator("button.link").click();
+  assert.equal(await tab.evaluate(() => navigator.clipboard.readText()), `frame.number == ${found.frame}`);
 });
 
 tabbed("each place of a chart says what it shows", async (tab) => {
@@ -505,6 +563,15 @@ tabbed("names in a capture are text", async (tab) => {
   await tab.locator(".spacer .row").first().click();
   await tab.waitForSelector("#rpc pre");
   assert.equal(await tab.locator("main img, main script, main b:not(.causes b, summary b, li b)").count(), 0);
+});
+
+tabbed("a frame beside a name of the capture is a button, and the name is text", async (tab) => {
+  const hostile = join(folder, "delayed.pcap");
+  writeFileSync(hostile, markup(readFileSync(lossy)));
+  await choose(tab, hostile);
+  const sentence = await tab.locator(".causes p", { hasText: "The longest delay: " }).first();
+  assert.match(await sentence.textContent(), /^The longest delay: NFSv4 READ of <b>xx in frame \d+, /);
+  assert.deepEqual(await sentence.evaluate((paragraph) => [...paragraph.children].map(({ tagName }) => tagName)), ["BUTTON", "BUTTON", "BUTTON"]);
 });
 
 /** A capture in which names of files are markup of the same length. */

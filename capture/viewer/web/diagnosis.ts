@@ -1,16 +1,17 @@
 // The diagnosis, in the words and colours of the report.
 import { button, element } from "./dom";
+import { linkFrames } from "./frames";
 import type { Cause, Diagnosis } from "./protocol";
-import type { State } from "./state";
 
 export interface DiagnosisHandlers {
-  show(change: Partial<State>): void;
+  /** Shows the RPCs that these words of a filter select. */
+  select(words: readonly string[]): void;
+  findings(): void;
   /** Opens the RPC that a frame is part of. */
   open(frame: number): void;
 }
 
-export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, { show, open }: DiagnosisHandlers): void {
-  const filter = (words: string): void => show({ filter: words, view: "rpcs" });
+export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, { select, findings, open }: DiagnosisHandlers): void {
   const summary = diagnosis.summary.map((sentence) => element("p", { class: "note" }, sentence));
   const causes = diagnosis.causes.map((cause) => {
     const item = element("li", {}, element("b", {}, cause.title), ` (${cause.weight}). `, cause.falls_on);
@@ -18,9 +19,9 @@ export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, { show,
     item.append(shownBy(cause, open));
     if (cause.rpcs !== null) {
       const [words, counted] = cause.rpcs;
-      item.append(button(`Show its ${counted}`, () => filter(words)), " ");
+      item.append(button(`Show its ${counted}`, () => select([words])), " ");
     }
-    if (cause.cause === "protocol") item.append(button("Show the findings", () => show({ view: "findings" })));
+    if (cause.cause === "protocol") item.append(button("Show the findings", findings));
     return item;
   });
   const verdict = diagnosis.sound === null
@@ -30,11 +31,12 @@ export function showDiagnosis(parent: HTMLElement, diagnosis: Diagnosis, { show,
     ? null
     : element("p", { class: "note" }, `What the capture cannot show: ${diagnosis.limits.join(" ")}`);
   parent.replaceChildren(...summary, verdict, ...(limits ? [limits] : []));
+  linkFrames(parent, open);
 }
 
 /** The time of day at which a cause began, and the frames that show it. */
 function shownBy({ since, examples_are, examples }: Cause, open: (frame: number) => void): HTMLElement {
-  const line = element("p", {}, since === null ? "" : `Since ${since}. `, examples_are === null ? "" : `${examples_are}: `);
+  const line = element("p", { class: "examples" }, since === null ? "" : `Since ${since}. `, examples_are === null ? "" : `${examples_are}: `);
   for (const [frame, shown] of examples) line.append(button(`frame ${shown}`, () => open(frame), { class: "link" }), " ");
   return line;
 }

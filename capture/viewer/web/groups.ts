@@ -1,7 +1,15 @@
 // Groups of RPCs, and findings, as tables that filter.
 import { button, element } from "./dom";
+import { linkFrames } from "./frames";
 import type { Finding, Groups } from "./protocol";
 import { quoted } from "./state";
+
+export interface FindingHandlers {
+  /** Shows the RPCs that these words of a filter select. */
+  select(words: readonly string[]): void;
+  /** Opens the RPC that a frame is part of. */
+  open(frame: number): void;
+}
 
 /** Properties to group by, with their words and the filter that selects a group. */
 export const VIEWS: readonly (readonly [view: string, title: string, key: string])[] = [
@@ -19,17 +27,20 @@ function table(caption: string, headings: readonly string[], numbers: number, ro
   return element("table", {}, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body));
 }
 
-export function groupTable(view: string, { headings, rows }: Groups, filter: (words: string) => void): HTMLElement {
+export function groupTable(view: string, { headings, rows }: Groups, select: (words: readonly string[]) => void): HTMLElement {
   const [, title, key] = VIEWS.find(([name]) => name === view) ?? ["", view, view];
-  const named = (name: string): Cell => name === "" ? "not known" : button(name, () => filter(`${key}=${quoted(name)}`), { class: "link" });
+  const named = (name: string): Cell => name === "" ? "not known" : button(name, () => select([`${key}=${quoted(name)}`]), { class: "link" });
   return table(`${title}, most time first`, [title.toLowerCase(), ...headings], headings.length,
     rows.map(([name, numbers]) => [named(name), ...numbers]));
 }
 
-export function findingTable(findings: readonly Finding[], open: (finding: Finding) => void): HTMLElement {
-  const rows = findings.map((finding) => [
-    finding.rule, finding.severity, finding.sender, finding.section, finding.message,
-    finding.rdma_xid === null ? "" : button(finding.rdma_xid, () => open(finding), { class: "link" }), String(finding.frame),
+export function findingTable(findings: readonly Finding[], { select, open }: FindingHandlers): HTMLElement {
+  const rows = findings.map(({ rule, severity, sender, section, message, connection, rdma_xid, frame }) => [
+    rule, severity, sender, section, message,
+    rdma_xid === null ? "" : button(rdma_xid, () => select([`connection=${connection}`, `xid=${rdma_xid}`]), { class: "link" }),
+    button(String(frame), () => open(frame), { class: "link" }),
   ]);
-  return table("Rules that were broken, of all RPCs", ["rule", "severity", "sender", "section", "finding", "RPC", "frame"], 1, rows);
+  const made = table("Rules that were broken, of all RPCs", ["rule", "severity", "sender", "section", "finding", "RPC", "frame"], 1, rows);
+  linkFrames(made, open);
+  return made;
 }

@@ -9,7 +9,7 @@ import { findingTable, groupTable, VIEWS } from "./groups";
 import { picture } from "./picture";
 import type { Notable, Progress, Row, SaveFormat, Timeline } from "./protocol";
 import { showRpc } from "./rpc";
-import { format, parse, START, withWords, type State } from "./state";
+import { format, narrowed, parse, START, type State } from "./state";
 import { TimelineView } from "./timeline";
 
 /** Milliseconds between two refreshes while a capture is read, and those without a key until a filter is applied. */
@@ -47,8 +47,7 @@ class Page {
     sort: (column) => this.set({ sort: column, descending: this.state.sort === column ? !this.state.descending : true }),
     open: (row) => this.set({ rpc: rpcOf(row) }),
   });
-  private readonly timeline = new TimelineView(by("charts"), (from, until) =>
-    this.set({ filter: withWords(this.state.filter, { since: `+${from.toFixed(6)}`, until: `+${until.toFixed(6)}` }) }));
+  private readonly timeline = new TimelineView(by("charts"), (from, until) => this.narrow([`since=+${from.toFixed(6)}`, `until=+${until.toFixed(6)}`]));
 
   start(): void {
     this.listenForFiles();
@@ -139,6 +138,11 @@ class Page {
     this.shown(state);
   }
 
+  /** Selects by these words, too: whatever is clicked leaves the rest of the filter as it is. */
+  private narrow(words: readonly string[], change: Partial<State> = {}): void {
+    this.set({ ...change, filter: narrowed(this.state.filter, words) });
+  }
+
   private shown(state: State): void {
     const before = this.state;
     this.state = state;
@@ -173,8 +177,12 @@ class Page {
       this.timeline.show(timeline, this.brush(timeline));
       by("timeline").hidden = by("query").hidden = isWhole && this.progress?.rpcs === 0;
       showDiagnosis(by("diagnosis"), diagnosis, {
-        show: (change) => {
-          this.set(change);
+        select: (words) => {
+          this.narrow(words, { view: "rpcs" });
+          by("query").scrollIntoView({ block: "start" });
+        },
+        findings: () => {
+          this.set({ view: "findings" });
           by("query").scrollIntoView({ block: "start" });
         },
         open: (frame) => void this.openFrame(frame),
@@ -194,9 +202,10 @@ class Page {
     by("groups").hidden = view === "rpcs";
     by("phase-legend").hidden = view !== "rpcs";
     if (view === "rpcs") return;
+    const select = (words: readonly string[]): void => this.narrow(words, { view: "rpcs" });
     const table = view === "findings"
-      ? findingTable(await this.ask().ask("findings"), ({ connection, rdma_xid }) => this.set({ filter: `connection=${connection} xid=${rdma_xid}`, view: "rpcs" }))
-      : groupTable(view, await this.ask().ask("groups", this.state.filter, view), (words) => this.set({ filter: `${this.state.filter} ${words}`.trim(), view: "rpcs" }));
+      ? findingTable(await this.ask().ask("findings"), { select, open: (frame) => void this.openFrame(frame) })
+      : groupTable(view, await this.ask().ask("groups", this.state.filter, view), select);
     by("groups").replaceChildren(table);
   }
 
@@ -373,7 +382,7 @@ class Page {
     by("link").addEventListener("click", () => void copyText(location.href).then(
       () => this.said("Copied the address of this view, for anyone who has this page and the capture"),
       () => this.said("The browser does not permit copying: copy the address of this page")));
-    by("unbrush").addEventListener("click", () => this.set({ filter: withWords(this.state.filter, { since: "", until: "" }) }));
+    by("unbrush").addEventListener("click", () => this.narrow(["since=", "until="]));
   }
 
   private listenForKeys(): void {

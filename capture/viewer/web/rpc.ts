@@ -1,6 +1,7 @@
 // One RPC: ladder, phases, findings, fields with their octets, everything that `rpcrdma explain` prints, and buttons that copy.
 import { button, copyText, download, drawing, element } from "./dom";
 import { messageFields } from "./fields";
+import { linkFrames } from "./frames";
 import type { Explained, ExplainRecord, Rule, ShownMessage } from "./protocol";
 
 /** Messages that are open at first: a call and its reply. */
@@ -10,14 +11,16 @@ export interface RpcHandlers { close(): void; said(text: string): void }
 
 /** The display filter for Wireshark that shows the packets of an RPC. */
 export function displayFilter(record: ExplainRecord): string {
-  const { call_frame, call_file_frame, reply_frame } = record.transaction;
-  // Wireshark opens one file, so its numbers are those of the file.
-  const before = (call_frame ?? 0) - (call_file_frame ?? 0);
+  const { call_frame, reply_frame } = record.transaction;
+  const before = framesBefore(record);
   const runs = record.steps.map(({ first_frame, last_frame }) => [first_frame - before, last_frame - before] as const);
   const frames = runs.length > 0 ? runs : [call_frame, reply_frame].flatMap((frame) => frame === null ? [] : [[frame, frame] as const]);
   const parts = new Set(frames.map(([first, last]) => first === last ? String(first) : `${first}..${last}`));
   return `frame.number in {${[...parts].join(", ")}}`;
 }
+
+/** Frames of the files before that of the RPC: Wireshark opens one file, so its numbers are those of the file. */
+const framesBefore = ({ transaction: { call_frame, call_file_frame } }: ExplainRecord): number => (call_frame ?? 0) - (call_file_frame ?? 0);
 
 /** The command that prints this RPC. */
 export function command(record: ExplainRecord, files: readonly string[]): string {
@@ -28,8 +31,9 @@ const shellWord = (name: string): string => /^[\w./:=@%+,][\w./:=@%+,-]*$/.test(
 
 export function showRpc(parent: HTMLElement, explained: Explained, files: readonly string[], handlers: RpcHandlers): void {
   const { record } = explained;
-  const copy = (name: string, text: string): HTMLButtonElement =>
-    button(`Copy ${name}`, () => void copyText(text).then(() => handlers.said(`Copied: ${text.slice(0, 80)}`), () => handlers.said("The browser does not permit copying")), { "data-copy": text });
+  const put = (text: string): void =>
+    void copyText(text).then(() => handlers.said(`Copied: ${text.slice(0, 80)}`), () => handlers.said("The browser does not permit copying"));
+  const copy = (name: string, text: string): HTMLButtonElement => button(`Copy ${name}`, () => put(text), { "data-copy": text });
   parent.replaceChildren(
     element("h2", {}, explained.title),
     element("p", { class: "buttons" },
@@ -44,6 +48,7 @@ export function showRpc(parent: HTMLElement, explained: Explained, files: readon
     element("details", { open: "" }, element("summary", {}, "As rpcrdma explain prints it"),
       element("pre", { tabindex: "0", "aria-label": "Text of the RPC" }, explained.text)),
   );
+  linkFrames(parent, (frame) => put(`frame.number == ${frame - framesBefore(record)}`), "Copy a Wireshark filter for this frame");
   parent.hidden = false;
 }
 

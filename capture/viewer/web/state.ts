@@ -33,12 +33,12 @@ export function format(state: State): string {
   return String(kept);
 }
 
-/** A filter with other words for some keys; an empty value takes the word away. */
-export function withWords(filter: string, words: Readonly<Record<string, string>>): string {
+/** A filter with these words, such as `op=READ`, for those of the same keys; a word without a value takes them away. The others stay. */
+export function narrowed(filter: string, words: readonly string[]): string {
+  const key = (word: string): string => word.replace(/^--/, "").split("=")[0]!;
+  const keys = new Set(words.map(key));
   const own = filter.match(/(?:[^\s"]|"[^"]*")+/g) ?? [];
-  const kept = own.filter((word) => !(word.split("=")[0]! in words));
-  const added = Object.entries(words).filter(([, value]) => value !== "").map(([key, value]) => `${key}=${quoted(value)}`);
-  return [...kept, ...added].join(" ");
+  return [...own.filter((word) => !keys.has(key(word))), ...words.filter((word) => !word.endsWith("="))].join(" ");
 }
 
 export const quoted = (value: string): string => (value.includes(" ") ? `"${value}"` : value);
