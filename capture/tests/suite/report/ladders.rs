@@ -69,7 +69,9 @@ fn each_line_of_a_ladder_is_below_the_one_before() {
                 longest / 1_000_000,
                 longest / 1000 % 1000
             );
-            let lines = format!(">{lines} lines of packets. From ");
+            let ends = [&steps[0]["first_frame"], &steps[lines - 1]["last_frame"]];
+            let lines = format!(">{lines} lines of packets. First, frame {}: ", ends[0]);
+            assert!(ladder.contains(&format!(". Last, frame {}: ", ends[1])), "{ladder}");
             assert!(ladder.contains(&words) && ladder.contains(&lines), "{words} {lines} {ladder}");
         }
     }
@@ -171,5 +173,8 @@ fn a_long_ladder_has_its_first_and_last_lines() {
     // 26 for each line: the left out ones are the 25th.
     assert!(ladder.contains(&format!("<text class=\"middle\" x=\"500\" y=\"662\">{left_out}</text>")), "{ladder}");
     assert!(ladder.contains("viewBox=\"0 0 724 992\""), "{ladder}");
-    assert!(text(ladder).contains(&format!("{} lines of packets. From Send: call", all.len())), "{ladder}");
+    assert!(
+        text(ladder).contains(&format!("{} lines of packets. First, frame {}: Send: call", all.len(), all[0])),
+        "{ladder}"
+    );
 }

@@ -13,7 +13,7 @@ use crate::output::diagnosis::{CAUSES, Cause};
 use crate::output::explain::ladder::{Arrow, Rung, RungKind, notes, rungs};
 use crate::output::file_names::{FileNames, client, server};
 use crate::output::format::number::exact_milliseconds;
-use crate::output::format::number::{duration, grouped};
+use crate::output::format::number::{counted, duration, grouped};
 use crate::output::operation_name::OperationName;
 use crate::output::top::TopBy;
 use crate::rpc::arguments::OperationArguments;
@@ -265,26 +265,46 @@ fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
     }
 }
 
-/// Returns the text alternative of a ladder: its ends, and the line before which most time passed.
+/// Returns the text alternative of a ladder: its ends, and the line before which most time passed. The label of a line is no part of a
+/// sentence, because it may be one itself.
 fn description(rungs: &[Rung]) -> String {
-    let lines = rungs.len();
-    let longest = rungs.iter().max_by_key(|rung| rung.since);
-    let longest = longest.map(|rung| {
-        let label = rung.label.join(", ");
-        format!(
-            " The longest wait, {} ms, was before frame {}: {label}.",
-            exact_milliseconds(rung.since),
-            rung.first.frame
-        )
-    });
-    let ends = rungs.first().zip(rungs.last()).map(|(first, last)| {
-        format!(
-            " From {} in frame {} to {} in frame {}.",
-            first.label.join(", "),
-            first.first.frame,
-            last.label.join(", "),
-            last.last.frame
-        )
-    });
-    format!("{lines} lines of packets.{}{}", ends.unwrap_or_default(), longest.unwrap_or_default())
+    let named = |frame: u64, rung: &Rung| format!("frame {frame}: {}.", rung.label.join(", "));
+    let mut text = format!("{} of packets.", counted(rungs.len() as u64, "line"));
+    if let Some(first) = rungs.first() {
+        text.push_str(&format!(" First, {}", named(first.first.frame, first)));
+    }
+    if let Some(last) = rungs.get(1..).and_then(<[Rung]>::last) {
+        text.push_str(&format!(" Last, {}", named(last.last.frame, last)));
+    }
+    if let Some(longest) = rungs.iter().skip(1).max_by_key(|rung| rung.since) {
+        let wait = exact_milliseconds(longest.since);
+        text.push_str(&format!(" The longest wait, {wait} ms, was before {}", named(longest.first.frame, longest)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::carrier::operation::Stamp;
+    use crate::file::Time;
+
+    fn rung(frames: [u64; 2], since: u64, label: &[&str]) -> Rung {
+        let [first, last] = frames.map(|frame| Stamp { frame, time: Time(0) });
+        let label = label.iter().map(|part| (*part).to_owned()).collect();
+        Rung { first, last, at: 0, since, arrow: Arrow::Right, kind: RungKind::Message, label }
+    }
+
+    #[test]
+    fn a_description_is_made_of_sentences_whatever_its_lines_are_called() {
+        let unseen = rung([140, 140], 0, &["cause not seen"]);
+        assert_eq!(description(core::slice::from_ref(&unseen)), "1 line of packets. First, frame 140: cause not seen.");
+        let call = rung([141, 141], 2_000_000, &["Send: call, sent again", "84 octets"]);
+        let data = rung([142, 150], 1_000, &["RDMA Write × 9", "8,192 octets"]);
+        assert_eq!(
+            description(&[unseen, call, data]),
+            "3 lines of packets. First, frame 140: cause not seen. Last, frame 150: RDMA Write × 9, 8,192 octets. The longest wait, \
+             2.000 ms, was before frame 141: Send: call, sent again, 84 octets."
+        );
+    }
 }
