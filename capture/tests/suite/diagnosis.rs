@@ -579,6 +579,52 @@ fn assert_says(evidence: &str, sentences: &[&str]) {
     }
 }
 
+/// Calls that are sent again after these delays, in milliseconds: from 1,000 to 1,700, from 1,200 to 1,900 and from 5,000 to 5,600, each
+/// on a connection of its own. So RPCs are delayed for 2,000 in all, and the mount for 900 and 600.
+#[test]
+fn time_in_which_several_rpcs_are_delayed_counts_once_for_the_mount() {
+    let scene = |delays: &[(u64, u64)]| {
+        let mut scene = Scene::new(3, &SENDS_OF_4096);
+        for (wire, (from, until)) in
+            delays.iter().map(|(from, until)| (from * MILLISECOND, until * MILLISECOND)).enumerate()
+        {
+            let xid = scene.next_xid();
+            let call = scene.send(wire, Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+            scene.at(from, &call);
+            scene.at(until, &call);
+            scene.acknowledge(wire, Server, until + 5);
+            scene.answer(wire, xid, until + 100);
+        }
+        scene.until(10 * SECOND);
+        diagnose(&scene.records())
+    };
+    let diagnosis = scene(&[(1000, 1700), (1200, 1900), (5000, 5600)]);
+    let loss = &diagnosis.causes[0];
+    assert_eq!((loss.waiting_ns, loss.disturbed_ns), (Some(2_000_000_000), Some(1_500_000_000)));
+    assert_says(
+        &loss.evidence.join("\n"),
+        &[
+            "Recovery delayed 3 RPCs by up to 700 ms; 2.00 s added up. At least one was delayed for 1.50 s of the 10.0 s of \
+             the capture.",
+        ],
+    );
+    // None at the same time as another.
+    let diagnosis = scene(&[(1000, 1700), (2200, 2900), (5000, 5600)]);
+    let loss = &diagnosis.causes[0];
+    assert_eq!((loss.waiting_ns, loss.disturbed_ns), (Some(2_000_000_000), Some(2_000_000_000)));
+    assert_says(
+        &loss.evidence.join("\n"),
+        &["Recovery delayed 3 RPCs by up to 700 ms; 2.00 s in all, one after the other."],
+    );
+    // A single RPC.
+    let diagnosis = scene(&[(1000, 1700)]);
+    let loss = &diagnosis.causes[0];
+    assert_eq!((loss.waiting_ns, loss.disturbed_ns), (Some(700_000_000), Some(700_000_000)));
+    assert_says(&loss.evidence.join("\n"), &["Recovery delayed 1 RPC by 700 ms."]);
+    // Of a cause that is no loss, it is not known.
+    assert_eq!(diagnose(&one_bad_client(false)).causes[0].disturbed_ns, None);
+}
+
 #[test]
 fn the_capture_shows_on_which_side_of_it_packets_were_lost() {
     let evidence = evidence(&one_bad_client(true));
@@ -617,7 +663,8 @@ fn the_longest_delay_is_named_with_its_file_and_the_frame_that_ended_the_wait() 
         &evidence,
         &[
             "Recovery delayed 9 RPCs by up to 2.41 s",
-            "; 7.14 s added up over all of them.",
+            "; 7.14 s added up. At least one was delayed for ",
+            " of the 19.6 s of the capture.",
             "The longest delay: NFSv4 READ of w.bin in frame 1169, which took 2.41 s: ",
             "1 time-out (2383.977 ms, frame 1446)",
         ],

@@ -295,6 +295,35 @@ fn what_is_counted_of_lost_frames_is_what_the_kernels_counted() {
 }
 
 #[test]
+fn stretches_of_recovery_add_up_to_its_phases_within_the_rpc() {
+    let mut several = 0;
+    for name in [
+        "nfs41_lossy",
+        "iwarp_nfs3_lossy",
+        "delays",
+        "lost",
+        "iwarp_lost",
+        "network_requester",
+        "situations/reply_not_ready",
+    ] {
+        for transaction in Lossy::of_records(&transcode::capture(name)).transactions {
+            let (Ok(recovery), Some(began)) = (&transaction.recovery, transaction.began) else { continue };
+            let length = recovery.stretches.iter().map(|(from, until)| until.0 - from.0).sum::<u64>();
+            assert_eq!(
+                length + recovery.stretches_left_out,
+                recovery.phases.total(),
+                "{name} {:#010x}",
+                transaction.xid
+            );
+            let ends: Vec<u64> = recovery.stretches.iter().flat_map(|(from, until)| [from.0, until.0]).collect();
+            assert!(ends.is_sorted() && ends.first().is_none_or(|first| *first >= began.time.0), "{name} {ends:?}");
+            several += usize::from(recovery.stretches.len() > 1);
+        }
+    }
+    assert!(several > 0);
+}
+
+#[test]
 fn where_nothing_is_lost_nothing_is_recovered() {
     for name in ["nfs3", "nfs40", "nfs41", "nfs41_callback", "nfs42_mtu9000", "krb5i_reduced", "iwarp_nfs41"] {
         let records = transcode::capture(name);

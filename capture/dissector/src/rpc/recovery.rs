@@ -5,9 +5,12 @@ use core::fmt;
 use super::phases::{NotTimed, Phases};
 use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
+use crate::file::Time;
 
 /// The most frames that are listed for an RPC.
 pub(crate) const FRAMES: usize = 64;
+/// The most stretches of time that are kept for an RPC: a loss makes one, unless other packets of the RPC come meanwhile.
+const STRETCHES: usize = 4;
 
 /// A time-out of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +52,15 @@ pub struct Recovery {
     pub frames: Vec<u64>,
     /// Number of frames that leaves out.
     pub frames_left_out: u64,
+    /// When the time of `phases` was: from one time to another, in order, without overlap. Of more than four, the first.
+    pub stretches: Vec<(Time, Time)>,
+    /// Nanoseconds of the stretches that leaves out.
+    pub stretches_left_out: u64,
 }
 
 impl Recovery {
     /// Octets of memory that its list of frames takes at most.
-    pub(crate) const HELD: usize = 2 * FRAMES * size_of::<u64>();
+    pub(crate) const HELD: usize = 2 * FRAMES * size_of::<u64>() + STRETCHES * size_of::<(Time, Time)>();
 
     /// Counts a sign that something was lost.
     pub(crate) fn take(&mut self, kind: RecoveryKind, stamp: Stamp) {
@@ -86,6 +93,24 @@ impl Recovery {
             RecoveryKind::Failed => return,
         }
         self.list(stamp.frame);
+    }
+
+    /// Adds a stretch of time that follows those before.
+    pub(crate) fn stretch(&mut self, from: Time, until: Time) {
+        let has_room = self.stretches.len() < STRETCHES;
+        match self.stretches.last_mut() {
+            Some(last) if last.1 == from && self.stretches_left_out == 0 => last.1 = until,
+            _ if has_room => self.stretches.push((from, until)),
+            _ => self.stretches_left_out += until.0 - from.0,
+        }
+    }
+
+    /// Takes away what is later than the end of the RPC.
+    pub(crate) fn end(&mut self, end: Time) {
+        self.stretches.retain(|(from, _)| *from < end);
+        if let Some(last) = self.stretches.last_mut() {
+            last.1 = last.1.min(end);
+        }
     }
 
     /// Lists a frame, in order. They need not come in order.

@@ -165,7 +165,11 @@ impl Timeline {
         match self.not_timed {
             Some(reason) => Err(RecoveryUnknown::NotTimed(reason)),
             None if self.unassigned > 0 => Err(RecoveryUnknown::Unassigned),
-            None => Ok(self.lost.map(|lost| lost.recovery).unwrap_or_default()),
+            None => {
+                let mut recovery = self.lost.map(|lost| lost.recovery).unwrap_or_default();
+                recovery.end(self.latest.time);
+                Ok(recovery)
+            }
         }
     }
 
@@ -246,6 +250,7 @@ impl Timeline {
         if time > from {
             lost.since += time.0 - from.0;
             lost.until = time;
+            lost.recovery.stretch(from, time);
         }
     }
 }

@@ -100,6 +100,7 @@ impl Judgement<'_> {
             owner: owner.map(CauseOwner::name),
             owner_address: None,
             waiting_ns: None,
+            disturbed_ns: None,
             share: None,
             client: None,
             server: None,
@@ -312,7 +313,7 @@ impl Judgement<'_> {
         }
         let mut evidence = Vec::new();
         evidence.extend([loss, affected].into_iter().find_map(|tally| longest("The longest delay", tally)));
-        evidence.extend(delayed(loss));
+        evidence.extend(self.delayed());
         if affected.rpcs > 0 {
             let too = match self.waits.affected_too {
                 0 => String::new(),
@@ -339,8 +340,28 @@ impl Judgement<'_> {
         let command = client.map_or("events".to_owned(), |client| format!("events --client {client}"));
         let cause = self.cause(Cause::Loss, Some(CauseOwner::Network), evidence, &command);
         let cause = if is_timed { self.timed(cause, loss) } else { self.tallied(cause, tally) };
-        let rpcs = Some(self.waits.lossy);
-        Some(Weighed { is_first: false, cause: DiagnosedCause { rpcs, ..cause } })
+        let (rpcs, disturbed_ns) = (Some(self.waits.lossy), (loss.rpcs > 0).then_some(self.waits.delayed().0));
+        Some(Weighed { is_first: false, cause: DiagnosedCause { rpcs, disturbed_ns, ..cause } })
+    }
+
+    /// Sentences about the time of recovery from loss: of one RPC, of all added up, and of the capture.
+    fn delayed(&self) -> Option<String> {
+        let loss = &self.waits.loss;
+        let (longest, sum) = (duration(loss.greatest()?), duration(loss.amount));
+        let rpcs = counted(loss.rpcs, "RPC");
+        if loss.rpcs == 1 {
+            return Some(format!("Recovery delayed {rpcs} by {longest}."));
+        }
+        let all = format!("Recovery delayed {rpcs} by up to {longest}; ");
+        let (disturbed, is_least) = self.waits.delayed();
+        let disturbed = duration(disturbed);
+        let length = self.summary.first.zip(self.summary.last).map(|(first, last)| last.0.saturating_sub(first.0));
+        let length = length.map(|length| format!(" of the {} of the capture", duration(length))).unwrap_or_default();
+        Some(match (disturbed == sum, is_least) {
+            (true, false) => format!("{all}{sum} in all, one after the other."),
+            (_, true) => format!("{all}{sum} added up. At least one was delayed for {disturbed}{length}, or longer."),
+            (false, false) => format!("{all}{sum} added up. At least one was delayed for {disturbed}{length}."),
+        })
     }
 
     fn receiver_not_ready(&self) -> Option<Weighed> {
@@ -519,13 +540,6 @@ fn longest(title: &str, tally: &Tally) -> Option<String> {
     let took = subject.latency.map(|latency| format!(", which took {}", duration(latency))).unwrap_or_default();
     let waited_for = waited_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
     Some(format!("{title}: {}{took}{waited_for}.", named(subject)))
-}
-
-/// A sentence about the time of recovery from loss.
-fn delayed(loss: &Tally) -> Option<String> {
-    let rpcs = counted(loss.rpcs, "RPC");
-    let up_to = if loss.rpcs == 1 { "" } else { "up to " };
-    Some(format!("Recovery delayed {rpcs} by {up_to}{}{}.", duration(loss.greatest()?), added_up(loss)))
 }
 
 /// The sum over several RPCs, which may have waited at the same time.

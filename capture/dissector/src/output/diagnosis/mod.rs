@@ -2,7 +2,7 @@
 //!
 //! - `cause`: the causes, and the table of rules by which they are found;
 //! - `waits`: waiting times by cause; `losses`: losses by direction; `facts`: other counts; `tally`: the client, operation and file
-//!   with most of a cause;
+//!   with most of a cause; `time_union`: time in which at least one RPC was delayed;
 //! - `judge`: causes from these, with their evidence; `limits`: limits of what the capture shows;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
@@ -14,6 +14,7 @@ mod losses;
 mod record;
 mod tally;
 pub(super) mod text;
+mod time_union;
 mod waits;
 
 use std::collections::BTreeSet;

@@ -91,6 +91,9 @@ pub struct DiagnosedCause {
     pub owner_address: Option<String>,
     /// Nanoseconds of waiting that it explains; null if no time is known for it.
     pub waiting_ns: Option<u64>,
+    /// Nanoseconds of the capture in which it delayed at least one RPC: `waiting_ns` counts time in which it delayed several once for each.
+    /// Null if that is not known.
+    pub disturbed_ns: Option<u64>,
     /// The part of all waiting that these are, from 0 to 1.
     pub share: Option<f64>,
     /// The client that four fifths or more of it fall on, if the capture holds several.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::{Cause, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
 use super::tally::{RpcSubject, Tally};
+use super::time_union::TimeUnion;
 use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::Stamp;
 use crate::link::Address;
@@ -68,6 +69,8 @@ pub(super) struct Waits {
     pub(super) credits: Tally,
     /// Times of recovery from loss.
     pub(super) loss: Tally,
+    /// Time in which at least one of the RPCs of `loss` was delayed.
+    delayed: TimeUnion,
     /// Times of waits for a receiver that was not ready.
     pub(super) not_ready: Tally,
     /// Times of responders that are unusually long.
@@ -189,6 +192,9 @@ impl Waits {
             (0, 0) if recovery.rnr_naks > 0 => lost,
             _ => recovery.rnr_wait.min(lost),
         };
+        if lost > not_ready {
+            self.delay(recovery);
+        }
         let has_signs = recovery.naks + recovery.rnr_naks + recovery.resent_packets > 0;
         let (of_responder, of_requester) = match has_signs {
             true => (0, 0),
@@ -219,6 +225,19 @@ impl Waits {
             self.affected.add_with(affected, &rpc.subject(), recovered);
             causes.add(Cause::Loss, false);
         }
+    }
+
+    fn delay(&mut self, recovery: &Recovery) {
+        recovery.stretches.iter().for_each(|(from, until)| self.delayed.add(from.0, until.0));
+        if recovery.stretches_left_out > 0 {
+            self.delayed.leave_out();
+        }
+    }
+
+    /// Nanoseconds in which at least one RPC was delayed by loss, and `true` if there may be more. The union also covers the waits of these
+    /// RPCs for a receiver that was not ready, so it can be longer than their delays added up, which no union of these is.
+    pub(super) fn delayed(&self) -> (u64, bool) {
+        (self.delayed.nanoseconds().min(self.loss.amount), self.delayed.is_least())
     }
 
     fn unanswered(&mut self, rpc: &KnownRpc<'_>, waiting: &Waiting) {
