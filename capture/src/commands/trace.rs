@@ -23,7 +23,7 @@ reply have slices.
 A call that waits when the capture ends has a slice without an end, which viewers draw up to the
 event `end of the capture`; its name says whom it waits for. If the end of an RPC is not known, its
 slice is as long as the RPC took at least, and its name says so. RPCs whose beginning is not known
-are left out.";
+are left out. Times are those since the first frame.";
 
 #[derive(Args, Debug)]
 #[command(after_help = TRACE_HELP)]
@@ -41,10 +41,14 @@ pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure
     let mut tracer = Tracer::new(destination.create()?).map_err(|error| destination.failed(error))?;
     let mut config = Config::default();
     config.steps = StepsWanted::All;
-    let done = source.read_all(config, Show { phases: true, ..Show::report(quiet) }, |event, _, _| match event {
-        Event::Transaction(transaction) => tracer.transaction(transaction),
-        _ => Ok(()),
-    })?;
+    let done =
+        source.read_all(config, Show { phases: true, ..Show::report(quiet) }, |event, _, known| match event {
+            Event::Transaction(transaction) => {
+                tracer.start_at(known.first);
+                tracer.transaction(transaction)
+            }
+            _ => Ok(()),
+        })?;
     let (write, traced) = tracer.finish(Some(done.summary.end())).map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {
@@ -61,7 +65,7 @@ fn written(traced: &Traced) -> String {
     let parts = [
         (waiting, "waiting"),
         (at_least, "with an end that is not known"),
-        (left_out, "left out, without a beginning that is known"),
+        (left_out, "left out, without a beginning that is known and after the first frame"),
     ];
     for (count, what) in parts.into_iter().filter(|(count, _)| *count > 0) {
         text.push_str(&format!("; {count} {what}"));

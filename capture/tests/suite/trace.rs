@@ -5,6 +5,8 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::transcode::{self, Pcap};
+
 fn run(command: &str, name: &str, arguments: &[&str]) -> String {
     let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat();
     let mut program = Command::new(env!("CARGO_BIN_EXE_rpcrdma"));
@@ -79,6 +81,74 @@ fn slices_on_a_lane_do_not_overlap() {
             assert!(lanes.len() >= 2, "{name}");
         }
         assert_eq!(lanes.keys().any(|(_, lane)| *lane >= 1_000_000), name == "nfs41_callback", "{name}");
+    }
+}
+
+/// What Perfetto's importer of JSON does with events: times below zero are dropped, microseconds become whole nanoseconds, and of each
+/// thread the events are sorted by their beginning, the longest first. A slice that begins within another one and ends after it is
+/// dropped. Returns the beginning and the length of the slices of RPCs in nanoseconds, by the frame of the call.
+fn imported(trace: &Value) -> BTreeMap<u64, (i64, Option<i64>)> {
+    let nanoseconds = |value: &Value| (number(value) * 1000.0) as i64;
+    let mut threads = BTreeMap::<(u64, u64), Vec<(i64, i64, &Value)>>::new();
+    for event in trace["traceEvents"].as_array().unwrap() {
+        let thread = ["pid", "tid"].map(|name| u32::try_from(event[name].as_u64().unwrap()).unwrap());
+        let slices = threads.entry((thread[0].into(), thread[1].into())).or_default();
+        match event["ph"].as_str().unwrap() {
+            "M" => assert!(event["args"]["name"].is_string(), "{event}"),
+            "i" => assert!(event["s"] == "g" && nanoseconds(&event["ts"]) >= 0, "{event}"),
+            "X" => slices.push((nanoseconds(&event["ts"]), i64::MAX - nanoseconds(&event["dur"]), event)),
+            "B" => slices.push((nanoseconds(&event["ts"]), i64::MAX, event)),
+            other => panic!("phase {other}"),
+        }
+    }
+    let mut rpcs = BTreeMap::new();
+    for slices in threads.values_mut() {
+        slices.sort_by_key(|(ts, longest_first, _)| (*ts, *longest_first));
+        let mut open: Vec<i64> = Vec::new();
+        for (ts, longest_first, event) in slices {
+            assert!(*ts >= 0, "dropped: {event} is before the start");
+            let dur = (event["ph"] == "X").then_some(i64::MAX - *longest_first);
+            open.retain(|end| *end > *ts);
+            let end = dur.map_or(i64::MAX, |dur| *ts + dur);
+            assert!(open.iter().all(|outer| end <= *outer), "dropped: {event} ends after what it is within");
+            open.push(end);
+            rpcs.extend(event["args"]["call_frame"].as_u64().map(|frame| (frame, (*ts, dur))));
+        }
+    }
+    rpcs
+}
+
+/// The captures have whole microseconds. So that their nanoseconds matter, their clocks are also too fast by 37 millionths.
+#[test]
+fn perfetto_drops_no_slice_and_has_every_nanosecond() {
+    let names =
+        ["nfs41_lossy", "iwarp_nfs3_lossy", "client_deviations", "same_xid", "withdrawn", "nfs41_callback", "nfs3"];
+    for (name, per_million) in names.into_iter().flat_map(|name| [(name, 0), (name, 37)]) {
+        let mut records = transcode::capture(name);
+        let first = records[0].time_ns;
+        for record in &mut records {
+            record.time_ns += (record.time_ns - first) * per_million / 1_000_000;
+        }
+        let path = std::env::temp_dir().join(format!("rpcrdma-trace-{}-{name}.pcap", std::process::id()));
+        std::fs::write(&path, transcode::write_pcap(&records, Pcap { nanoseconds: true, ..Pcap::default() })).unwrap();
+        let program = |arguments: &[&str]| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_rpcrdma"));
+            String::from_utf8(command.args(arguments).arg(&path).output().unwrap().stdout).unwrap()
+        };
+        let slices = imported(&serde_json::from_str(&program(&["trace", "-q", "-o", "-"])).unwrap());
+        let rpcs = program(&["transactions", "-q", "--json"]);
+        std::fs::remove_file(&path).unwrap();
+        let mut compared = 0;
+        for rpc in rpcs.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            let Some(latency) = rpc["latency_ns"].as_i64() else { continue };
+            let (ts, dur) = slices[&rpc["call_frame"].as_u64().unwrap()];
+            assert_eq!(dur, Some(latency), "{name} {rpc}");
+            // The time of an RPC is that of the last packet of its call.
+            let Some(call) = rpc["phases"]["call_ns"].as_u64() else { continue };
+            assert_eq!(ts as u64, rpc["time_ns"].as_u64().unwrap() - call - first, "{name} {rpc}");
+            compared += 1;
+        }
+        assert!(compared > 0, "{name}");
     }
 }
 

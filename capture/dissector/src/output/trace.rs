@@ -7,6 +7,9 @@
 //!
 //! A call that waits when the capture ends begins a slice that nothing ends; viewers draw it up to their last event, which is the end
 //! of the capture. An RPC whose end is not known has a slice up to the last packet that was certainly part of it.
+//!
+//! Perfetto leaves out events with a time below zero, and slices that begin within another one of their thread and end after it, if only by
+//! a nanosecond.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -30,11 +33,15 @@ const REVERSE: u32 = 1_000_000;
 ///
 /// ```
 /// use rpcrdma_dissector::output::trace::Tracer;
-/// use rpcrdma_dissector::{Capture, Config, Events};
+/// use rpcrdma_dissector::{Capture, Config, Event, Events};
 ///
 /// let mut tracer = Tracer::new(Vec::new())?;
-/// for transaction in Events::new(Capture::from_paths(["examples/nfs.pcap"]), Config::default()).transactions() {
-///     tracer.transaction(&transaction?)?;
+/// let mut events = Events::new(Capture::from_paths(["examples/nfs.pcap"]), Config::default());
+/// while let Some(event) = events.next() {
+///     if let Event::Transaction(transaction) = event? {
+///         tracer.start_at(events.summary().first.unwrap_or_default());
+///         tracer.transaction(&transaction)?;
+///     }
 /// }
 /// let (file, traced) = tracer.finish(None)?;
 /// assert_eq!((traced.timed, file.first()), (3, Some(&b'{')));
@@ -43,7 +50,7 @@ const REVERSE: u32 = 1_000_000;
 #[derive(Debug)]
 pub struct Tracer<W: Write> {
     out: W,
-    /// When the first RPC began, from which times count: a double cannot hold nanoseconds since 1970.
+    /// Time from which times count: a double cannot hold nanoseconds since 1970.
     start: Option<Time>,
     /// When the last RPC of each lane ended, by connection and direction.
     lanes: BTreeMap<(u32, bool), Vec<u64>>,
@@ -61,7 +68,8 @@ pub struct Traced {
     pub waiting: u64,
     /// RPCs whose slice is shorter than they may have been, because their end is not known.
     pub at_least: u64,
-    /// RPCs without a slice, because their beginning is not known, or the order of their frames.
+    /// RPCs without a slice, because their beginning or the order of their frames is not known, or they began before the time from which
+    /// times count.
     pub left_out: u64,
 }
 
@@ -115,15 +123,22 @@ impl<W: Write> Tracer<W> {
         Ok(Self { out, start: None, lanes: BTreeMap::new(), traced: Traced::default(), is_first: true })
     }
 
-    /// Takes an RPC. One whose beginning is not known has no slice.
+    /// Sets the time from which times count, unless it is set: that of the first frame. Otherwise it is the beginning of the first RPC that
+    /// is taken, and another one may have begun before that and end later.
+    pub fn start_at(&mut self, first: Time) {
+        self.start.get_or_insert(first);
+    }
+
+    /// Takes an RPC. One whose beginning is not known, or is before the time from which times count, has no slice.
     ///
     /// # Errors
     /// Any error from writing to `out`.
     pub fn transaction(&mut self, transaction: &Transaction) -> io::Result<()> {
-        let end = SliceEnd::of(transaction);
-        let Some((began, end)) =
-            transaction.began.map(|began| began.time).zip(end).filter(|(began, end)| end.is_after(*began))
-        else {
+        let start = self.start;
+        let is_shown =
+            |(began, end): &(Time, SliceEnd)| end.is_after(*began) && start.is_none_or(|start| *began >= start);
+        let slice = transaction.began.map(|began| began.time).zip(SliceEnd::of(transaction)).filter(is_shown);
+        let Some((began, end)) = slice else {
             self.traced.left_out += 1;
             return Ok(());
         };
@@ -139,8 +154,8 @@ impl<W: Write> Tracer<W> {
             ph: if until.is_some() { "X" } else { "B" },
             pid,
             tid,
-            ts: Some(microseconds(start, from)),
-            dur: until.map(|until| until.0.saturating_sub(from.0) as f64 / 1e3),
+            ts: Some(since(start, from)),
+            dur: until.map(|until| since(from, until)),
             args,
             s: None,
         };
@@ -167,7 +182,7 @@ impl<W: Write> Tracer<W> {
                 ph: "i",
                 pid: 0,
                 tid: 0,
-                ts: Some(microseconds(start, end.time)),
+                ts: Some(since(start, end.time)),
                 dur: None,
                 s: Some("g"),
                 args: Value::Null,
@@ -276,9 +291,12 @@ impl SliceEnd {
     }
 }
 
-/// A time of the trace. Another RPC may have ended first and begun later: before the start is below zero.
-fn microseconds(start: Time, time: Time) -> f64 {
-    (time.0 as i64 - start.0 as i64) as f64 / 1e3
+/// Microseconds from one time to another. Perfetto multiplies them by 1000 and cuts the fraction off: what is rounded down here would be a
+/// nanosecond less there, and a slice that ends with the one around it would end after it.
+fn since(from: Time, until: Time) -> f64 {
+    let nanoseconds = until.0.saturating_sub(from.0);
+    let microseconds = nanoseconds as f64 / 1e3;
+    if ((microseconds * 1e3) as u64) < nanoseconds { microseconds.next_up() } else { microseconds }
 }
 
 /// Everything that the slice of an RPC says besides its time.
