@@ -1,13 +1,15 @@
-//! What the provider for adapters does if there is no adapter.
+//! What the provider for adapters does if there is no adapter, and what there is no descriptor for.
 #![cfg(feature = "rdma")]
 #![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use rpcrdma_verbs::loopback::{Adapter, Fabric};
 use rpcrdma_verbs::rdma::Device;
-use rpcrdma_verbs::{Error, Waiter};
+use rpcrdma_verbs::{Error, Request, Server, Service, Settings, Stopper, Waiter};
 
 #[test]
 fn without_an_adapter_it_is_said_that_there_is_none_and_where_to_look() {
@@ -54,6 +56,47 @@ fn too_few_descriptors_are_named_as_such_and_never_as_another_cause() {
         // With none left, with one, two and so on: what a waiter needs are two, and one for each descriptor it is given.
         assert!(printed.contains("0 left: waiter OpenFiles, adapter OpenFiles\n"), "{limit}: {printed}");
         assert!(limit < 6 || printed.contains("2 left: waiter fine,"), "{limit}: {printed}");
+    }
+}
+
+#[test]
+fn a_server_that_has_no_descriptors_left_does_not_say_that_it_listens() {
+    if std::env::var_os(LIMITED).is_some() {
+        return serving_with_few_descriptors();
+    }
+    let printed = limited("-n 12", "a_server_that_has_no_descriptors_left_does_not_say_that_it_listens");
+    assert!(printed.contains("0 left: OpenFiles\n") && printed.contains("6 left: listening\n"), "{printed}");
+}
+
+/// Stops its server as soon as that listens.
+struct StopsAtOnce {
+    stopper: Stopper,
+    is_listening: AtomicBool,
+}
+
+impl Service<Adapter> for StopsAtOnce {
+    fn call(&self, _: Request<Adapter>) {}
+
+    fn listening(&self) {
+        self.is_listening.store(true, Ordering::SeqCst);
+        self.stopper.stop();
+    }
+}
+
+/// Serves over the loopback, which needs no descriptors itself, with ever more of them left. Prints the outcomes.
+fn serving_with_few_descriptors() {
+    println!();
+    let adapter = Fabric::new().adapter([192, 0, 2, 2].into()).unwrap();
+    let server = |port| Server::bind(&adapter, ([192, 0, 2, 2], port).into(), Settings::server()).unwrap();
+    let mut held: Vec<_> = std::iter::from_fn(|| File::open("/dev/null").ok()).collect();
+    for left in 0..=held.len() {
+        let server = server(u16::try_from(left + 1).unwrap());
+        let service = StopsAtOnce { stopper: server.stopper(), is_listening: AtomicBool::new(false) };
+        let served = server.serve(&service);
+        let is_listening = service.is_listening.load(Ordering::SeqCst);
+        assert_eq!(served.is_ok(), is_listening, "{left} left: {served:?}");
+        println!("{left} left: {}", served.err().map_or("listening".to_owned(), |error| format!("{error:?}")));
+        held.pop();
     }
 }
 

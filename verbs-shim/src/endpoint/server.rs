@@ -109,6 +109,9 @@ pub trait Service<V: Provider>: Sync {
     /// server is stopped, so that the panic is noticed.
     fn call(&self, request: Request<V>);
 
+    /// The server has everything that it needs to accept connections. This is called once, before any other function here.
+    fn listening(&self) {}
+
     /// A client has connected.
     fn connected(&self, connection: &Connection<V>) {
         let _ = connection;

@@ -101,12 +101,13 @@ impl<V: Provider> Server<V> {
     /// are reported to the service.
     ///
     /// # Panics
-    /// If the service has panicked, after the server has stopped. A panic in [`Service::failed`] stops it.
+    /// If the service has panicked, after the server has stopped. A panic in [`Service::listening`] or [`Service::failed`] stops it.
     pub fn serve(&self, service: &impl Service<V>) -> Result<(), Error> {
         let pool = ThreadPool::new(self, service)?;
         thread::scope(|scope| {
             let threads = Arc::new(Threads::new(scope));
             pool.spawn(&threads)?;
+            pool.report_listening();
             pool.listen();
             threads.join_all();
             pool.failure()
@@ -203,6 +204,11 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
     fn fail(&self, error: Error) {
         self.lock().failed.get_or_insert(error);
         self.server.stop.stop();
+    }
+
+    fn report_listening(&self) {
+        let _stopping = StopsOnPanic(&self.server.stop);
+        self.service.listening();
     }
 
     /// Accepts connections until the server is stopped.
@@ -302,7 +308,7 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
     }
 }
 
-/// Stops the server if the service panics in [`Service::failed`].
+/// Stops the server if the service panics in the thread that accepts connections.
 struct StopsOnPanic<'a>(&'a Stopper);
 
 impl Drop for StopsOnPanic<'_> {

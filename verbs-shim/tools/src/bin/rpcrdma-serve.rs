@@ -130,6 +130,8 @@ const USUAL: [(u32, u32); 2] = [(100_003, 3), (100_003, 4)];
 
 struct Serve {
     programs: Delayed<Device>,
+    /// Address, adapter and programs, as a line.
+    listening: String,
     quiet: bool,
 }
 
@@ -145,6 +147,10 @@ impl Serve {
 impl Service<Device> for Serve {
     fn call(&self, request: Request<Device>) {
         self.programs.call(request);
+    }
+
+    fn listening(&self) {
+        let _written = writeln!(io::stdout(), "{}", self.listening);
     }
 
     fn connected(&self, connection: &Connection<Device>) {
@@ -217,13 +223,12 @@ fn serve(arguments: &Arguments, settings: Settings, others: &[(u32, u32)]) -> Re
     let (name, null) = (device.name(), null.join(", "));
     let (program, version) = (echo::PROGRAM, echo::VERSION);
     let folder = if arguments.nfs { "; a folder over NFSv3, NFSv4.0 and NFSv4.1" } else { "" };
-    let text = format!(
+    let listening = format!(
         "listening at {address} of {name}: echo program {program:#x} version {version}; NULL of {null}{folder}"
     );
-    let _written = writeln!(io::stdout(), "{text}");
     let programs = others.iter().fold(echo::programs(), |all, other| all.with_program(other.0, other.1));
     let programs = if arguments.nfs { Arc::new(Folder::default()).serve(programs) } else { programs };
-    server.serve(&Serve { programs: Delayed::new(programs, arguments.delay), quiet: arguments.quiet })
+    server.serve(&Serve { programs: Delayed::new(programs, arguments.delay), listening, quiet: arguments.quiet })
 }
 
 /// The adapter with this address.
