@@ -486,7 +486,9 @@ impl<V: Provider> ConnectionState<V> {
 
     /// Makes the background poller wake up when the next deadline passes.
     pub(super) fn set_timer(&self) {
-        if let (Some(background_watch), Some(ends)) = (&self.background_watch, self.next_end()) {
+        if let Some(background_watch) = &self.background_watch
+            && let Some(ends) = self.next_end()
+        {
             background_watch.wake_at(ends);
         }
     }

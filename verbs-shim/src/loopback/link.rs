@@ -401,6 +401,10 @@ impl LinkState {
             Side::Active => (active, passive),
             Side::Passive => (passive, active),
         };
+        if mine.queue.is_empty() && mine.begun.is_empty() {
+            mine.unanswered = None;
+            return false;
+        }
         let is_cut = !mine.port.is_up() || !theirs.port.is_up();
         let mut turn = SideTurn { side, mine, theirs, counters, wire };
         let step = if is_cut { turn.wait_for_link(now) } else { turn.take(now) };
@@ -546,10 +550,7 @@ struct SideTurn<'a> {
 impl SideTurn<'_> {
     /// Takes the turn while a port is down: work fails when it has waited for too long.
     fn wait_for_link(&mut self, now: Instant) -> Step {
-        let Some(front) = self.mine.begun.front().or_else(|| self.mine.queue.front()) else {
-            self.mine.unanswered = None;
-            return Step::Idle;
-        };
+        let Some(front) = self.mine.begun.front().or_else(|| self.mine.queue.front()) else { return Step::Idle };
         let begins = front.begins.filter(|begins| *begins > now).unwrap_or(now);
         if now < *self.mine.unanswered.get_or_insert(begins) + NO_ANSWER {
             return Step::Idle;
