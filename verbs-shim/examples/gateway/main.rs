@@ -25,6 +25,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
+use tokio::time::{sleep, timeout};
 
 use self::records::{MAX_DATA, MAX_MESSAGE};
 
@@ -38,6 +39,10 @@ const CALLBACKS: u32 = 4;
 const CALLS: usize = 64;
 /// Time without completions after which a peer is asked if it is still there.
 const KEEP_ALIVE: Option<Duration> = Some(Duration::from_secs(10));
+/// Time after which an attempt to connect over TCP is given up.
+const CONNECT: Duration = Duration::from_secs(10);
+/// Pause after a connection could not be accepted, such as for lack of descriptors.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A service that passes each call on to a server at a TCP address.
 pub(crate) struct Gateway<V: Provider> {
@@ -66,7 +71,8 @@ impl<V: Provider> Service<V> for Gateway<V> {
         let (server, client) = (self.server, connection.downgrade());
         self.runtime.spawn(async move {
             // Calls over RDMA are callbacks here, which create no session.
-            let passed = pass(TcpStream::connect(server), &client, received, &Sessions::default()).await;
+            let tcp = async { timeout(CONNECT, TcpStream::connect(server)).await? };
+            let passed = pass(tcp, &client, received, &Sessions::default()).await;
             passed.unwrap_or_else(|error| eprintln!("{server}: {error}"));
         });
     }
@@ -89,7 +95,14 @@ pub(crate) async fn to_rdma<V: Provider>(listener: TcpListener, adapter: V, serv
     let settings = settings.build().map_err(io::Error::other)?;
     let sessions = Sessions::default();
     loop {
-        let (tcp, peer) = listener.accept().await?;
+        let (tcp, peer) = match listener.accept().await {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                eprintln!("{error}");
+                sleep(PAUSE).await;
+                continue;
+            }
+        };
         let sessions = Arc::clone(&sessions);
         let connecting = Client::connecting(&adapter, server, &settings);
         tokio::spawn(async move {
@@ -261,7 +274,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: gateway from-rdma|to-rdma ADDRESS:PORT SERVER:PORT".into());
     };
     let (address, server) = (address.parse::<SocketAddr>()?, server.parse::<SocketAddr>()?);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_io().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     println!("listening at {address} for {server}");
     if direction == "to-rdma" {
         let listener = runtime.block_on(TcpListener::bind(address))?;

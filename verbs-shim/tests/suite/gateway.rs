@@ -101,7 +101,7 @@ fn serve_tcp() -> SocketAddr {
 /// Runs a test with a gateway to a server.
 fn with_gateway(fabric: &Fabric, server: SocketAddr, test: impl FnOnce(&Adapter)) {
     let [here, there] = [1, 2].map(|last| fabric.adapter([192, 0, 2, last].into()).unwrap());
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_io().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let settings = Gateway::<Adapter>::settings().unwrap();
     let listening = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
     let (stop, gateway) = (listening.stopper(), Gateway::new(server, runtime.handle().clone()));
@@ -175,7 +175,7 @@ fn call_over_tcp(stream: &mut TcpStream, version: u32, procedure: u32, arguments
 /// Runs a test with a client over TCP, from there to RDMA by one gateway, and from there to TCP by another.
 fn from_tcp_to_tcp(fabric: &Fabric, test: impl FnOnce(&mut TcpStream)) {
     with_gateway(fabric, serve_tcp(), |here| {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_io().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         runtime.spawn(example::to_rdma(listener, here.clone(), ADDRESS.parse().unwrap()));

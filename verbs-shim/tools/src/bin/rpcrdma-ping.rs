@@ -65,7 +65,8 @@ struct Arguments {
     /// Octets to echo [default: 56]
     #[arg(short, long, value_name = "OCTETS")]
     size: Option<u32>,
-    /// Give up a call, or the attempt to connect, after this many seconds
+    /// Wait this many seconds for the reply to a call, or for the answer to a request for a connection. Finding the way to
+    /// the server may take 8 seconds more
     #[arg(short = 'W', long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
     timeout: Duration,
     /// Busy-poll this long before sleeping: lower latency, but more processor time
