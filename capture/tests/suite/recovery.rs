@@ -585,6 +585,30 @@ fn a_read_request_after_later_responses_is_an_implied_nak() {
     }
 }
 
+/// The capture lacks a packet, so the first request waits for it when the rest of the data is asked for again.
+#[test]
+fn a_read_request_that_begins_again_while_the_first_waits_is_sent_again_once() {
+    let data = vec![7; 4000];
+    let mut wire = Wire::default();
+    let mut trace = Trace::new(&mut wire);
+    let memory = (0x77, 0x1000);
+    let lists = Lists::reads(&[(40, (memory.0, memory.1, 4000))]);
+    trace.at(100, wire.send(Client, &message(MSG, 1, &lists, &null(1))));
+    // Not captured, and acknowledged.
+    let lost = wire.server.next;
+    _ = wire.write(Server, (0x78, 0), &[0; 8]);
+    let number = wire.server.next;
+    let mut packets = wire.read(Server, memory, &data);
+    packets.remove(2);
+    let behind = wire.write(Server, (0x78, 8), &[0; 8]);
+    trace.at(200, packets).at(210, behind.clone()).at(280, [wire.ack(Client, lost)]);
+    let rest = (memory.0, memory.1 + 1024);
+    trace.at(2_300, [wire.read_request_again(Server, number + 1, rest, 4000 - 1024)]).at(2_301, behind);
+    trace.at(2_400, wire.read_responses(Client, number + 1, &data[1024..])).at(3_000, answer(&mut wire, 1));
+    let [_, server] = Lossy::of_packets(&trace.0).counts();
+    assert_eq!((server.retransmitted, server.replaced, server.implied_naks), (2, 0, 1));
+}
+
 /// The same octets microseconds later, behind a negative acknowledgement, with an identification and without.
 #[test]
 fn what_was_asked_for_is_no_copy() {

@@ -30,7 +30,7 @@
 use std::num::NonZeroU64;
 
 use super::held::{Arrival, HeldPacket, Packets};
-use super::stream::{GRACE, ReadRequest, RequestStream, extend};
+use super::stream::{GRACE, ReadRequest, RequestStream, extend, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::connection::{Counts, RefusedAccess};
 use crate::carrier::copies::{Copies, RecentPackets};
@@ -442,10 +442,25 @@ impl Ordering {
     /// If a request that was not seen fills a hole: when what is behind the hole was first sent.
     fn first_after(&self, from: Side, number: u64) -> Option<Time> {
         let stream = self.streams.get(from);
-        stream.next.filter(|next| number >= *next)?;
+        stream.next.filter(|next| number >= *next && !self.is_within_read(from, number))?;
         let held = stream.held.range(number..).next().and_then(|(_, key)| self.queue.packets.get(key));
         let refused = stream.refused.packets.range(number..).next().map(|(_, held)| held);
         held.into_iter().chain(refused).min_by_key(|held| held.number).map(HeldPacket::first_sent)
+    }
+
+    /// Returns true if a request that waits is an RDMA Read with a response of this number. The rest of it is asked for again, which
+    /// counts when the first request is used.
+    fn is_within_read(&self, from: Side, number: u64) -> bool {
+        let stream = self.streams.get(from);
+        let held = stream.held.range(..number).next_back().and_then(|(_, key)| self.queue.packets.get(key));
+        let refused = stream.refused.packets.range(..number).next_back().map(|(_, held)| held);
+        let before = held.into_iter().chain(refused).max_by_key(|held| held.number);
+        before.is_some_and(|held| {
+            let packet = Transport::decode(&held.octets, held.length).ok();
+            let read = packet.filter(|packet| packet.operation == PacketKind::ReadRequest);
+            let length = read.and_then(|packet| packet.target).map_or(0, |target| target.length);
+            length > 0 && number < held.number + responses(length, self.mtu.unwrap_or(256))
+        })
     }
 
     /// Counts what a request shows, and passes it on.
