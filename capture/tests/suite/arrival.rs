@@ -411,6 +411,199 @@ mod iwarp {
     }
 }
 
+/// Replies of a server over iWARP, of which segments are lost, late or sent again.
+mod iwarp_replies {
+    use rpcrdma_dissector::{Counts, OwedUnknown};
+
+    use super::*;
+    use crate::synthetic::tcp::{self, ACK, CLIENT, Iwarp, SERVER, SelectiveBlock, fpdu};
+
+    /// A connection with calls that were sent at 100, and acknowledged.
+    struct Replies {
+        trace: Iwarp,
+        /// Sequence number of the first reply, and octets of each.
+        first: u32,
+        replies: Vec<Vec<u8>>,
+    }
+
+    impl Replies {
+        fn new(count: u32) -> Self {
+            let mut trace = Iwarp::default();
+            let messages = |encode: fn(u32) -> Vec<u8>| {
+                (1..=count).map(move |xid| fpdu(xid, &message(MSG, xid, &Lists::default(), &encode(xid))))
+            };
+            trace.send(100, CLIENT, &messages(null).collect::<Vec<_>>().concat());
+            trace.acknowledge(101, SERVER, 0);
+            let (first, replies) = (trace.next[SERVER], messages(|xid| reply(xid, &[])).collect());
+            Self { trace, first, replies }
+        }
+
+        /// The sequence number of the reply of this index.
+        fn number(&self, index: usize) -> u32 {
+            self.first + self.replies[..index].concat().len() as u32
+        }
+
+        /// The server sends replies in one segment, which is captured at this time.
+        fn send(&mut self, time: u64, replies: std::ops::Range<usize>) -> &mut Self {
+            let numbers = [self.number(replies.start), self.trace.next[CLIENT]];
+            let octets = self.replies[replies].concat();
+            self.packet(time, SERVER, numbers, &[], &octets)
+        }
+
+        /// A segment that the capture lacks takes an identification, too.
+        fn lose(&mut self) -> &mut Self {
+            self.trace.identification += 1;
+            self
+        }
+
+        /// The client has the replies before this index, and those in these ranges.
+        fn acknowledge(&mut self, time: u64, before: usize, ranges: &[[usize; 2]]) -> &mut Self {
+            let numbers = [self.trace.next[CLIENT], self.number(before)];
+            let blocks: Vec<SelectiveBlock> =
+                ranges.iter().map(|range| range.map(|index| self.number(index))).collect();
+            self.packet(time, CLIENT, numbers, &blocks, &[])
+        }
+
+        fn packet(
+            &mut self,
+            time: u64,
+            from: usize,
+            numbers: [u32; 2],
+            blocks: &[SelectiveBlock],
+            octets: &[u8],
+        ) -> &mut Self {
+            let packet = tcp::packet(from, self.trace.identification, (numbers, ACK), blocks, octets);
+            self.trace.identification += 1;
+            self.trace.packets.push((time, packet));
+            self
+        }
+
+        /// The RPCs, and the counts of the server, as the packets were captured: in the order of their times.
+        fn found(&self) -> (Vec<Transaction>, Counts) {
+            let mut packets = self.trace.packets.clone();
+            packets.sort_by_key(|(time, _)| *time);
+            let mut dissector = Dissector::new(config());
+            for (number, (time, data)) in (1..).zip(&packets) {
+                let (time, length) = (Time(time * 1000), data.len() as u32);
+                dissector.frame(&Frame { number, time, link: LinkType(101), data, length });
+            }
+            dissector.finish();
+            let (mut transactions, mut counts) = (Vec::new(), Counts::default());
+            while let Some(event) = dissector.event() {
+                match event {
+                    Event::Transaction(transaction) => transactions.push(*transaction),
+                    Event::Connection(report) => counts = report.counts.passive,
+                    _ => {}
+                }
+            }
+            transactions.sort_by_key(|transaction| transaction.xid);
+            (transactions, counts)
+        }
+
+        /// When each RPC ended.
+        fn ends(&self) -> Vec<Option<u64>> {
+            self.found().0.iter().map(|rpc| microseconds(rpc).map(|latency| latency + 100)).collect()
+        }
+
+        fn owed(&self) -> Vec<Owed> {
+            self.found().0.iter().map(|rpc| rpc.waiting.map_or(Owed::Nothing, |waiting| waiting.owed)).collect()
+        }
+    }
+
+    /// Reply 2 was on its way, and so was the acknowledgement that would have said so, when it was sent again behind reply 0.
+    #[test]
+    fn what_is_sent_again_in_vain_leaves_open_which_copy_arrived() {
+        let mut replies = Replies::new(3);
+        replies.send(200, 0..1).send(210, 1..2).acknowledge(290, 0, &[[1, 2]]);
+        replies.send(291, 2..3).send(300, 0..1).send(301, 2..3).acknowledge(380, 3, &[]);
+        assert_eq!(replies.ends(), [Some(300), Some(300), None]);
+    }
+
+    /// The receiver reports a second hole because reply 2 came late, as it did to where it was captured.
+    #[test]
+    fn the_report_of_a_hole_that_a_late_segment_left_does_not_say_that_it_was_lost() {
+        let mut replies = Replies::new(4);
+        replies.send(200, 0..1).send(201, 1..2).send(212, 2..3).send(211, 3..4);
+        replies.acknowledge(290, 0, &[[1, 2]]).acknowledge(300, 0, &[[1, 2], [3, 4]]);
+        replies.send(300, 0..1).send(301, 2..3).acknowledge(380, 4, &[]);
+        assert_eq!(replies.ends(), [Some(300), Some(300), None, None]);
+    }
+
+    /// Both are missing, as the blocks say: so the later one ends what is behind it.
+    #[test]
+    fn a_reply_behind_two_holes_ends_its_rpc_with_what_fills_the_second() {
+        let mut replies = Replies::new(4);
+        (0..4).for_each(|index| _ = replies.send(200 + index as u64, index..index + 1));
+        replies.acknowledge(290, 0, &[[1, 2], [3, 4]]);
+        replies.send(300, 0..1).send(301, 2..3).acknowledge(380, 4, &[]);
+        assert_eq!(replies.ends(), [Some(300), Some(300), Some(301), Some(301)]);
+    }
+
+    /// The acknowledgement that comes with the first copy still lacks what the second copy brings.
+    #[test]
+    fn a_hole_that_is_reported_again_while_its_copy_is_on_its_way_is_not_refused() {
+        let mut replies = Replies::new(4);
+        (0..4).for_each(|index| _ = replies.send(200 + index as u64, index..index + 1));
+        replies.acknowledge(290, 0, &[[1, 2], [3, 4]]);
+        replies.send(300, 0..1).send(301, 2..3).acknowledge(340, 2, &[[3, 4]]);
+        let unknown = Owed::Unknown(OwedUnknown::HoleReported);
+        assert_eq!(replies.owed(), [Owed::Nothing, Owed::Nothing, Owed::ReplyArrival(2), unknown]);
+    }
+
+    /// What is missing may only be late: the third duplicate acknowledgement says that it is not (RFC 5681 section 3.2).
+    #[test]
+    fn a_reply_is_refused_with_the_third_duplicate_acknowledgement() {
+        let mut replies = Replies::new(2);
+        replies.acknowledge(150, 0, &[]).send(200, 0..1).send(201, 1..2);
+        for time in [290, 291, 292] {
+            let unknown = Owed::Unknown(OwedUnknown::HoleReported);
+            replies.acknowledge(time, 0, &[[1, 2]]);
+            match time {
+                292 => assert!(replies.owed().iter().all(|owed| matches!(owed, Owed::ReplyAgain(_)))),
+                _ => assert_eq!(replies.owed(), [unknown, unknown], "{time}"),
+            }
+        }
+    }
+
+    /// Nothing in the capture asked for the segment, so it may just have come late.
+    #[test]
+    fn a_reply_behind_a_hole_of_the_capture_ends_its_rpc_with_what_fills_it() {
+        let mut replies = Replies::new(2);
+        replies.send(250, 0..1).send(210, 1..2).acknowledge(330, 2, &[]);
+        assert_eq!(replies.ends(), [Some(250), Some(250)]);
+    }
+
+    /// No sender reacts within a microsecond to the report of the second hole. The first was reported long before.
+    #[test]
+    fn without_identifications_what_comes_sooner_than_its_sender_reacts_is_late() {
+        let mut replies = Replies::new(4);
+        replies.send(200, 0..1).send(201, 1..2).acknowledge(202, 0, &[[1, 2]]);
+        replies.send(1_400, 3..4).acknowledge(1_401, 0, &[[1, 2], [3, 4]]).send(1_402, 2..3);
+        replies.trace.packets.iter_mut().for_each(|(_, packet)| packet[4..6].fill(0));
+        let (_, counts) = replies.found();
+        assert_eq!((counts.retransmitted, counts.replaced), (0, 0));
+    }
+
+    /// The client is next to where packets are captured: its report of the hole comes at once, and the segment that was missing is
+    /// late. With a later identification it was sent again.
+    #[test]
+    fn a_late_segment_behind_the_report_of_its_hole_was_not_sent_again() {
+        for is_late in [true, false] {
+            let mut replies = Replies::new(3);
+            replies.send(200, 0..1).acknowledge(201, 1, &[]);
+            if is_late {
+                replies.send(212, 1..2).send(210, 2..3);
+            } else {
+                replies.lose().send(210, 2..3).send(212, 1..2);
+            }
+            replies.acknowledge(211, 1, &[[2, 3]]).acknowledge(213, 3, &[]);
+            let (_, counts) = replies.found();
+            assert_eq!((counts.retransmitted, counts.replaced), (0, u64::from(!is_late)), "{is_late}");
+            assert_eq!(replies.ends(), [Some(200), Some(212), Some(212)]);
+        }
+    }
+}
+
 /// Two replies are refused together, and sent again one after the other.
 #[test]
 fn each_reply_that_is_sent_again_counts_for_its_own_rpc() {

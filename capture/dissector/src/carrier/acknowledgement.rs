@@ -94,6 +94,11 @@ impl AwaitedAcknowledgements {
         self.first_of_two = None;
     }
 
+    /// Returns the least time in nanoseconds, if any was measured.
+    pub(super) fn least(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.least)
+    }
+
     /// Returns the measurements.
     pub(super) fn measured(&self) -> Option<Acknowledgements> {
         let mut times = self.times.clone();

@@ -180,6 +180,11 @@ impl RecentPacket {
 }
 
 impl Copies {
+    /// The identification of the packet that was sent last; 0 if no packet had one.
+    pub(super) const fn identification(&self) -> u16 {
+        self.identification
+    }
+
     /// Returns these, or others if there are none.
     pub(super) const fn or(self, others: Self) -> Self {
         if self.copies > 0 { self } else { others }

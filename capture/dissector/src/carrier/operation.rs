@@ -1,6 +1,6 @@
 //! Operations of the two ends of a connection, in the order in which they did them, whatever carried them.
 
-use super::recovery::Sign;
+use super::recovery::{Backfill, Sign};
 use crate::file::Time;
 
 /// A capture may show packets out of order by this many frames: as many as are held up for a missing one.
@@ -199,6 +199,10 @@ pub(crate) enum OperationKind<'a> {
     },
     /// The capture does not hold some of what this end sent next.
     Lost,
+    /// TCP: a segment of this end brings octets from before what was captured already.
+    Backfill(Backfill),
+    /// TCP: this end has reported that the other end's octets in these places were lost, and did not just come out of order.
+    Missing,
     /// Something was lost on its way, or seemed to be: a sign of that, when it was captured. Unlike the others it may come
     /// before what it is about, and of a packet that was discarded it comes only when the packet comes again.
     Sign {

@@ -87,5 +87,16 @@ pub(crate) enum Sign {
     Discarded,
 }
 
+/// A TCP segment with octets that were captured before, or that others follow which were captured before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Backfill {
+    /// True if its sender sent it again; otherwise it may just be late.
+    pub is_again: bool,
+    /// True if the capture lacked octets of it.
+    pub is_filling: bool,
+    /// True if its receiver had reported that its first octet is missing, and that was not sent again since.
+    pub is_missing: bool,
+}
+
 /// Signs that a packet shows: why it was sent again, unless something before says that, and what the packet is.
 pub(crate) type Signs = [Option<RecoveryKind>; 2];

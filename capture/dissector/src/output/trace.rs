@@ -255,7 +255,7 @@ impl SliceEnd {
         let last =
             [Some(waiting.requester), waiting.responder].into_iter().flatten().map(|(_, stamp)| stamp.time).max();
         let last = Self::AtLeast(last.unwrap_or_default());
-        let has_arrived = matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. }));
+        let has_arrived = matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. } | Delivery::Unknown));
         match (waiting.end, waiting.owed) {
             (_, Owed::Unknown(_) | Owed::ReplyArrival(_)) => last,
             (WaitEnd::Capture, _) => Self::Open,

@@ -173,6 +173,9 @@ pub enum OwedUnknown {
     DirectionMissing,
     /// Packets of the RPC may be missing from the capture.
     Missed,
+    /// The reply was sent once. Octets before its end were lost, or came out of order, and the capture does not show that
+    /// the requester has got them (TCP).
+    HoleReported,
     /// Another call that waited advertised the same memory, so it is not known for which of them data was moved.
     SharedMemory,
     /// A call with the same XID was not answered before: what the responder did may have been for that.
@@ -214,6 +217,7 @@ impl fmt::Display for OwedUnknown {
         f.write_str(match self {
             Self::DirectionMissing => "the capture holds no packet of the responder",
             Self::Missed => "packets may be missing from the capture",
+            Self::HoleReported => "octets before the end of the reply were lost or late, and may not have come yet",
             Self::SharedMemory => "another call that waited advertised the same memory",
             Self::SameXid => "a call before it with the same XID was not answered",
             Self::GivenUp => "too many calls waited to follow this one to the end",
@@ -235,8 +239,8 @@ pub struct Waiting {
     pub responder: Option<(Step, Stamp)>,
     /// Arrival of the call.
     pub delivery: Delivery,
-    /// Arrival of the reply, if it was sent: it was refused and did not come again, or it came more than once and was never
-    /// acknowledged.
+    /// Arrival of the reply, if it was sent: it was refused and did not come again, it came more than once and was never
+    /// acknowledged, or the requester lacked octets before its end.
     pub reply_delivery: Option<Delivery>,
     /// Step that is owed.
     pub owed: Owed,

@@ -15,13 +15,15 @@ use std::collections::VecDeque;
 use super::credits::CreditAccount;
 use super::timeline::Timeline;
 use crate::carrier::operation::{Places, Stamp};
-use crate::carrier::recovery::SILENCE;
+use crate::carrier::recovery::{Backfill, SILENCE};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Refusal};
 
 /// The most messages of one end that wait to be acknowledged: more than are under way at a time. Past that, it is left open
 /// whether the oldest arrived.
 const UNACKNOWLEDGED: usize = 512;
+/// The most segments that are remembered because they filled holes: more than pass before an acknowledgement.
+const FILLED: usize = 64;
 
 /// The copies of a message, and what its receiver said about them.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +40,8 @@ pub(super) struct SentCopies {
     last: Stamp,
     /// The place that the receiver asked for, and how, if what was sent since does not fill that hole.
     refused: Option<(u64, Refusal)>,
-    /// Up to where the hole that the receiver reported was filled (TCP).
-    filled: Option<u64>,
+    /// True if octets before its end were lost or late, and the capture does not show yet that they came (TCP).
+    is_doubtful: bool,
 }
 
 /// The copy of a message that its receiver accepted, as far as it is known.
@@ -118,16 +120,41 @@ pub(super) struct Arrivals {
 }
 
 /// Evidence of holes in what an end sends.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Holes {
     /// The last refusal by the other end, and the place that it named.
     refused: Option<(u64, Refusal)>,
     /// The last acknowledgement that left the oldest message waiting (TCP).
     low: Option<Stamp>,
-    /// The last packet that filled a hole of the capture, and its place (TCP).
-    filled: Option<(u64, Stamp)>,
+    /// The last packets that filled holes of the capture, and their places (TCP).
+    filled: VecDeque<Filled>,
     /// Packets that were sent again last, and the frame of the first, if neither a refusal nor a time-out was the cause.
     unasked: Option<(Places, u64)>,
+}
+
+/// A TCP segment that filled a hole of the capture.
+#[derive(Clone, Copy, Debug)]
+struct Filled {
+    places: Places,
+    stamp: Stamp,
+    /// True if it was sent again; otherwise it may just be late.
+    is_again: bool,
+}
+
+impl Holes {
+    /// A segment fills a hole of the capture. What was acknowledged before needs it no more.
+    fn fill(&mut self, filled: Filled, acknowledged: u64) {
+        self.filled.retain(|filled| filled.places.end > acknowledged);
+        if self.filled.len() == FILLED {
+            self.filled.pop_front();
+        }
+        self.filled.push_back(filled);
+    }
+
+    /// The last segment that filled a hole before this place.
+    fn filled_before(&self, end: u64) -> Option<Filled> {
+        self.filled.iter().rev().find(|filled| filled.places.first < end).copied()
+    }
 }
 
 impl SentCopies {
@@ -136,7 +163,7 @@ impl SentCopies {
     pub(super) const fn new(end: u64, stamp: Stamp, (before, is_refused): (u32, bool)) -> Self {
         let sent = before.saturating_add(1);
         let candidates = if is_refused { 1 } else { sent };
-        Self { end, candidates, candidate: stamp, sent, last: stamp, refused: None, filled: None }
+        Self { end, candidates, candidate: stamp, sent, last: stamp, refused: None, is_doubtful: false }
     }
 
     /// The same if the copy of its last packet that was captured here may have been accepted, or one that was sent later.
@@ -151,6 +178,11 @@ impl SentCopies {
             (None, 0 | 1) => Delivery::Unknown,
             (None, times) => Delivery::Unacknowledged { times },
         }
+    }
+
+    /// Returns true if octets before its end were lost or late, and the capture does not show that they came (TCP).
+    pub(super) const fn is_doubtful(&self) -> bool {
+        self.is_doubtful
     }
 
     /// The copy that arrived, if the message was acknowledged and no other copy may have been accepted.
@@ -175,43 +207,61 @@ impl SentCopies {
         }
     }
 
+    /// The receiver reports a hole at this place. What fills it may only be late.
+    const fn suspect(&mut self, place: u64) {
+        self.is_doubtful |= place < self.end;
+    }
+
     /// The receiver refused the copies before this frame; it may have accepted one that was sent since.
     fn doubt(&mut self, since: u64) {
         (self.candidates, self.candidate) = (u32::from(self.last.frame > since), self.last);
     }
 
-    /// Packets are sent again. `keeps` says that the receiver keeps what follows a hole; `low` is the last acknowledgement.
-    fn again(&mut self, places: Places, stamp: Stamp, keeps: bool, low: Option<Stamp>) {
+    /// Packets are sent again, and their receiver keeps nothing that follows a hole.
+    fn again(&mut self, places: Places, stamp: Stamp) {
         if places.first >= self.end {
             return;
         }
-        let has_last = places.end >= self.end;
-        if keeps {
-            self.fill(places, stamp, low);
-        } else {
-            self.refused.take_if(|(place, _)| places.first <= *place);
-            if has_last && self.refused.is_none() {
+        self.refused.take_if(|(place, _)| places.first <= *place);
+        if places.end >= self.end {
+            if self.refused.is_none() {
                 self.add_candidate(stamp);
             }
-        }
-        if has_last || keeps {
             self.sent = self.sent.saturating_add(1);
             self.last = stamp;
         }
     }
 
-    /// A segment is sent again. The message arrives with the last one that fills a hole before its end.
-    fn fill(&mut self, places: Places, stamp: Stamp, low: Option<Stamp>) {
+    /// A segment is sent again. The message arrives with the last one that its receiver lacked before the end of the message: that
+    /// is this one, or a later one, if the receiver is known to have lacked it. `low` is the last acknowledgement.
+    fn fill(&mut self, places: Places, stamp: Stamp, is_missing: bool, low: Option<Stamp>) {
+        if places.first >= self.end {
+            return;
+        }
         // An acknowledgement long after a copy shows that the copy did not arrive, because the message still waits: it named a place
         // before its end.
         let is_behind = low.is_some_and(|acknowledged| acknowledged.time.0.saturating_sub(self.last.time.0) >= SILENCE);
-        let is_next = self.filled.is_some_and(|filled| places.first >= filled);
-        if self.refused.is_some() || is_behind || is_next {
+        if self.refused.is_some() || is_behind || is_missing {
             self.refused.take_if(|(place, _)| places.first <= *place);
-            self.filled = Some(places.end.max(self.filled.unwrap_or_default()));
             self.candidates = 0;
         }
         self.add_candidate(stamp);
+        self.send_again(places, stamp);
+    }
+
+    /// A TCP segment with octets before its end is sent again.
+    fn send_again(&mut self, places: Places, stamp: Stamp) {
+        self.last = stamp;
+        self.is_doubtful = true;
+        self.sent = self.sent.saturating_add(u32::from(places.end >= self.end));
+    }
+
+    /// The message was captured before this segment, which fills a hole before its end.
+    fn wait_for(&mut self, filled: &Filled) {
+        self.candidate = filled.stamp;
+        if filled.is_again {
+            self.send_again(filled.places, filled.stamp);
+        }
     }
 
     const fn add_candidate(&mut self, stamp: Stamp) {
@@ -251,12 +301,9 @@ impl Arrivals {
             copies.refuse(place, refusal);
         }
         // TCP hands over what follows a hole when the hole is filled.
-        let filled = self.holes.as_ref().and_then(|holes| holes.filled);
-        if let Some((place, filled)) = filled.filter(|_| keeps)
-            && place < copies.end
-            && filled.frame > copies.candidate.frame
-        {
-            copies.candidate = filled;
+        let filled = self.holes.as_ref().filter(|_| keeps).and_then(|holes| holes.filled_before(copies.end));
+        if let Some(filled) = filled.filter(|filled| filled.stamp.frame > copies.candidate.frame) {
+            copies.wait_for(&filled);
         }
         self.held += message.held();
         self.waiting.push_back(message);
@@ -297,6 +344,11 @@ impl Arrivals {
         replies
     }
 
+    /// The other end reports a hole at this place. What fills it may only be late (TCP).
+    pub(super) fn suspect(&mut self, place: u64) {
+        self.waiting.iter_mut().for_each(|message| message.copies.suspect(place));
+    }
+
     /// The other end refuses what is sent from this place on.
     pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) {
         let holes = self.holes.get_or_insert_default();
@@ -317,21 +369,38 @@ impl Arrivals {
         }
     }
 
-    /// Packets are sent again. `is_filling` says that the capture does not hold them from before.
-    pub(super) fn again(&mut self, places: Places, stamp: Stamp, (keeps, is_filling): (bool, bool)) {
+    /// Packets are sent again, and their receiver keeps nothing that follows a hole.
+    pub(super) fn again(&mut self, places: Places, stamp: Stamp) {
+        self.run_on(places);
+        if !self.is_acknowledged(places) {
+            self.waiting.iter_mut().for_each(|message| message.copies.again(places, stamp));
+        }
+    }
+
+    /// A TCP segment with octets from before what was captured already.
+    pub(super) fn backfill(&mut self, places: Places, stamp: Stamp, backfill: Backfill) {
+        let Backfill { is_again, is_filling, is_missing } = backfill;
         if is_filling {
-            self.holes.get_or_insert_default().filled = Some((places.first, stamp));
+            let (holes, acknowledged) = (self.holes.get_or_insert_default(), self.acknowledged.unwrap_or_default());
+            holes.fill(Filled { places, stamp, is_again }, acknowledged);
         }
-        if let Some(holes) = &mut self.holes {
-            // It goes on, or back to what was refused.
-            holes.unasked.take_if(|(run, _)| places.first < run.end);
-            holes.unasked.iter_mut().for_each(|(run, _)| run.end = places.end);
+        self.run_on(places);
+        if is_again && !self.is_acknowledged(places) {
+            let low = self.holes.as_ref().and_then(|holes| holes.low);
+            self.waiting.iter_mut().for_each(|message| message.copies.fill(places, stamp, is_missing, low));
         }
-        if self.acknowledged.is_some_and(|acknowledged| places.end <= acknowledged + 1) {
-            return;
-        }
-        let low = self.holes.as_ref().and_then(|holes| holes.low);
-        self.waiting.iter_mut().for_each(|message| message.copies.again(places, stamp, keeps, low));
+    }
+
+    /// The sender goes on with what it sends again, or goes back to what was refused.
+    fn run_on(&mut self, places: Places) {
+        let Some(holes) = &mut self.holes else { return };
+        holes.unasked.take_if(|(run, _)| places.first < run.end);
+        holes.unasked.iter_mut().for_each(|(run, _)| run.end = places.end);
+    }
+
+    /// Returns true if the other end has acknowledged all of these places.
+    fn is_acknowledged(&self, places: Places) -> bool {
+        self.acknowledged.is_some_and(|acknowledged| places.end <= acknowledged + 1)
     }
 
     /// Returns the state of delivery of a call that was not acknowledged.
@@ -403,7 +472,11 @@ mod tests {
     fn a_copy_that_nothing_asked_for_leaves_open_which_was_accepted() {
         for keeps in [false, true] {
             let mut message = message();
-            message.again(place(12), at(5), keeps, None);
+            if keeps {
+                message.fill(place(12), at(5), false, None);
+            } else {
+                message.again(place(12), at(5));
+            }
             assert_eq!((message.accepted(), message.delivery()), (None, Delivery::Unacknowledged { times: 2 }));
         }
     }
@@ -414,11 +487,11 @@ mod tests {
         message.refuse(8, nak(2));
         assert_eq!(message.delivery(), Delivery::Refused(nak(2)));
         // It was on its way when the other end refused it.
-        message.again(place(12), at(3), false, None);
+        message.again(place(12), at(3));
         assert_eq!(message.accepted(), None);
         for (number, time) in (8..13).zip(4..) {
             assert_eq!(message.accepted(), None);
-            message.again(place(number), at(time), false, None);
+            message.again(place(number), at(time));
         }
         assert_eq!(message.accepted(), Some(at(8)));
         message.refuse(13, nak(9));
@@ -430,7 +503,7 @@ mod tests {
         let mut arrivals = Arrivals::default();
         arrivals.send(Unacknowledged { call: 1, copies: message(), ended: None }, false);
         arrivals.go_back(6, 5, is_late);
-        (6..13).for_each(|number| arrivals.again(place(number), at(number - 1), (false, false)));
+        (6..13).for_each(|number| arrivals.again(place(number), at(number - 1)));
         arrivals.refuse(8, nak(20));
         arrivals
     }
@@ -444,7 +517,7 @@ mod tests {
         assert_eq!(doubtful.delivery(1), Some(Delivery::Unacknowledged { times: 2 }));
         assert_eq!(accepted(&mut doubtful), Acceptance::At(at(11)), "the last one");
         let mut doubtful = refused_after_going_back(false);
-        (8..13).for_each(|number| doubtful.again(place(number), at(number + 20), (false, false)));
+        (8..13).for_each(|number| doubtful.again(place(number), at(number + 20)));
         assert_eq!(accepted(&mut doubtful), Acceptance::Between(at(11), at(32)), "either");
     }
 
@@ -452,20 +525,21 @@ mod tests {
     fn tcp_keeps_what_follows_a_hole() {
         let mut message = message();
         message.refuse(8, nak(2));
-        message.again(Places { first: 8, end: 10 }, at(3), true, None);
+        message.fill(Places { first: 8, end: 10 }, at(3), false, None);
         assert_eq!(message.accepted(), Some(at(3)));
-        assert_eq!(message.delivery(), Delivery::Unacknowledged { times: 2 }, "the hole is filled");
-        message.again(Places { first: 11, end: 12 }, at(4), true, None);
+        assert_eq!((message.delivery(), message.is_doubtful()), (Delivery::Unknown, true), "the hole is filled");
+        message.fill(Places { first: 11, end: 12 }, at(4), true, None);
         assert_eq!(message.accepted(), Some(at(4)), "another hole");
-        message.again(Places { first: 8, end: 10 }, at(300), true, None);
-        assert_eq!(message.accepted(), None, "nothing asked for that");
+        message.fill(Places { first: 12, end: 13 }, at(5), false, None);
+        assert_eq!(message.acceptance(), Acceptance::Between(at(4), at(5)), "nothing asked for that");
+        assert_eq!(message.delivery(), Delivery::Unacknowledged { times: 2 });
     }
 
     #[test]
     fn a_segment_behind_the_hole_does_not_fill_it() {
         let mut message = message();
         message.refuse(8, nak(2));
-        message.again(Places { first: 11, end: 13 }, at(3), true, None);
+        message.fill(Places { first: 11, end: 13 }, at(3), false, None);
         assert_eq!(message.delivery(), Delivery::Refused(nak(2)));
     }
 
@@ -473,9 +547,21 @@ mod tests {
     fn an_acknowledgement_that_stays_below_shows_that_a_segment_did_not_arrive() {
         for (low, expected) in [(Some(at(3)), Some(at(500))), (Some(at(1)), None), (None, None)] {
             let mut message = message();
-            message.again(Places { first: 10, end: 13 }, at(500), true, low);
+            message.fill(Places { first: 10, end: 13 }, at(500), false, low);
             assert_eq!(message.accepted(), expected, "{low:?}");
         }
+    }
+
+    /// Each message waits for what fills a hole before it, whichever hole was filled last.
+    #[test]
+    fn a_message_behind_a_hole_of_the_capture_arrives_with_what_fills_it() {
+        let mut arrivals = Arrivals::default();
+        let backfill = Backfill { is_again: false, is_filling: true, is_missing: false };
+        arrivals.backfill(Places { first: 8, end: 10 }, at(3), backfill);
+        arrivals.backfill(Places { first: 13, end: 15 }, at(4), backfill);
+        arrivals.send(waiting(1), true);
+        let arrived = arrivals.acknowledge(12, at(5), true).unwrap().copies;
+        assert_eq!((arrived.accepted(), arrived.delivery()), (Some(at(3)), Delivery::Unknown));
     }
 
     fn waiting(call: u64) -> Unacknowledged {

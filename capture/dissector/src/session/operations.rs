@@ -28,7 +28,7 @@ impl Session {
         if !matches!(operation.kind, OperationKind::Lost) {
             *self.spoke.get_mut(operation.from) = true;
         }
-        if matches!(operation.kind, OperationKind::Sign { .. }) {
+        if let OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } = operation.kind {
             self.recover(operation, context);
             return Taken::Done;
         }
@@ -62,7 +62,7 @@ impl Session {
                 self.send(connection, from, &part, context);
                 Taken::Done
             }
-            OperationKind::Lost | OperationKind::Sign { .. } => {
+            OperationKind::Lost | OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } => {
                 self.loss(connection, operation, context);
                 return Taken::Done;
             }

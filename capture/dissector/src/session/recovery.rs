@@ -16,7 +16,7 @@ use crate::event::{Event, Recovered};
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::steps::PacketRun;
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Delivery, Owed, Refusal, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 
 impl Session {
     /// Notes the owner of the data that an end sends from a place on.
@@ -51,10 +51,19 @@ impl Session {
 
     /// Takes a sign of loss.
     pub(super) fn recover(&mut self, operation: &Operation<'_>, context: &mut Context<'_>) {
-        let Operation { from, stamp, places, kind: OperationKind::Sign { of, place, sign, operation }, .. } =
-            *operation
-        else {
-            return;
+        let Operation { from, stamp, places, kind, .. } = *operation;
+        let (of, place, sign, operation) = match kind {
+            OperationKind::Sign { of, place, sign, operation } => (of, place, sign, operation),
+            OperationKind::Backfill(backfill) => {
+                self.arrivals.get_mut(from).backfill(places, stamp, backfill);
+                return self.recount_credits(from.other(), stamp, context);
+            }
+            OperationKind::Missing => {
+                let refusal = Refusal { kind: RecoveryKind::SequenceError, stamp };
+                self.arrivals.get_mut(from.other()).refuse(places.first, refusal);
+                return self.recount_credits(from, stamp, context);
+            }
+            _ => return,
         };
         let is_of_use = sign != Sign::Discarded || context.steps.is_any();
         if self.number.is_none() || !self.recoveries.is_wanted || !is_of_use {
@@ -65,7 +74,12 @@ impl Session {
         } else if let Sign::Recovery(kind) = sign
             && kind.is_refusal()
         {
-            self.arrivals.get_mut(of).refuse(place, Refusal { kind, stamp });
+            let arrivals = self.arrivals.get_mut(of);
+            if self.keeps {
+                arrivals.suspect(place);
+            } else {
+                arrivals.refuse(place, Refusal { kind, stamp });
+            }
             self.recount_credits(of.other(), stamp, context);
         }
         let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
@@ -173,10 +187,10 @@ impl Session {
             let is_late = matches!(kind, RecoveryKind::TimedOut { .. });
             self.arrivals.get_mut(from).go_back(places.first, stamp.frame, is_late);
         }
-        let is_filling = sign == Sign::Recovery(RecoveryKind::Replaced);
-        if is_filling || sign == Sign::Recovery(RecoveryKind::SentAgain) {
-            let keeps = self.keeps;
-            self.arrivals.get_mut(from).again(places, stamp, (keeps, is_filling && keeps));
+        let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
+        // Of a TCP segment, the carrier says more than that.
+        if is_again && !self.keeps {
+            self.arrivals.get_mut(from).again(places, stamp);
             self.recount_credits(from.other(), stamp, context);
         }
     }
@@ -282,8 +296,9 @@ impl Session {
     fn settle_reply(&self, copies: SentCopies, ended: EndedRpc, end: WaitEnd, context: &mut Context<'_>) {
         let delivery = copies.delivery();
         let outcome = match delivery {
+            _ if end == WaitEnd::GivenUp => Ok(copies.accepted().filter(|_| !copies.is_doubtful())),
+            Delivery::Unknown if copies.is_doubtful() => Err((end, Owed::Unknown(OwedUnknown::HoleReported), delivery)),
             Delivery::Accepted | Delivery::Unknown => Ok(copies.accepted()),
-            _ if end == WaitEnd::GivenUp => Ok(copies.accepted()),
             Delivery::Refused(refusal) => Err((end, Owed::ReplyAgain(refusal), delivery)),
             Delivery::Unacknowledged { times } => Err((end, Owed::ReplyArrival(times), delivery)),
         };

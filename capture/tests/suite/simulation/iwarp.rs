@@ -222,7 +222,13 @@ impl Tcp {
             }
         }
         if let Some(time) = captured {
+            let overtaken = end.captured.iter().rev().take_while(|before| before.time > time);
+            let begin = overtaken.map(|before| before.first).min();
             end.captured.push(Captured { time, first, end: until, is_again });
+            let Some(begin) = begin else { return };
+            for fpdu in end.fpdus.iter().filter(|fpdu| fpdu.first < until && fpdu.end > begin) {
+                world.rpcs.get_mut(&fpdu.xid).unwrap().is_overtaken = true;
+            }
         }
     }
 

@@ -126,10 +126,8 @@ fn connections() -> impl Iterator<Item = Simulated> {
         Simulated::run::<Roce>(chances, CALLS, true)
     });
     let iwarp = (1..=160).map(|seed| {
-        let Chances { lost, late, .. } = Chances::of(seed);
-        // Next to the receiver, a segment that is late looks like one that was sent again because the receiver reported a hole.
-        let chances =
-            Chances { not_ready: 0, lost: lost.map(|lost| lost.min(10)), late: [0, late[1]], ..Chances::of(seed) };
+        let Chances { lost, .. } = Chances::of(seed);
+        let chances = Chances { not_ready: 0, lost: lost.map(|lost| lost.min(10)), ..Chances::of(seed) };
         Simulated::run::<Tcp>(chances, CALLS, false)
     });
     roce.chain(iwarp)
@@ -150,14 +148,9 @@ impl Verdict {
     }
 
     fn assert(&self) {
-        self.assert_but(0);
-    }
-
-    /// Asserts that no more than so many statements are wrong.
-    fn assert_but(&self, rare: usize) {
         let Self { counts, wrong } = self;
         println!("{counts:?}, {} wrong", wrong.len());
-        assert!(wrong.len() <= rare, "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
+        assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(10)].join("\n"));
     }
 }
 
@@ -180,9 +173,7 @@ static VERDICTS: LazyLock<[Verdict; 6]> = LazyLock::new(|| {
 #[test]
 fn a_latency_is_the_true_one_or_unknown() {
     let [verdict, ..] = &*VERDICTS;
-    // Over TCP, it may be that of another copy: of 11,000, 3 are.
-    assert!(verdict.wrong.iter().all(|wrong| wrong.starts_with("iWARP")));
-    verdict.assert_but(3);
+    verdict.assert();
     let [known, unknown] = verdict.counts;
     assert!(unknown * 10 < known, "{unknown} of {known}");
 }
@@ -344,9 +335,7 @@ fn what_waits_when_the_capture_ends_is_what_waited() {
             }
         }
     }
-    // Over TCP, 19 statements of 105,000 are wrong: whose turn it is when the capture ends with the report of a hole.
-    assert!(verdict.wrong.iter().all(|wrong| wrong.starts_with("iWARP")));
-    verdict.assert_but(19);
+    verdict.assert();
 }
 
 impl Rpc {
@@ -360,9 +349,9 @@ impl Rpc {
         self.began.zip(ended).map(|(began, ended)| (ended - began) * 1_000)
     }
 
-    /// The phases, if each of its packets was sent and captured once.
+    /// The phases, if each of its packets was sent and captured once, in order.
     fn phases(&self) -> Option<Phases> {
-        if self.is_lossy {
+        if self.is_lossy || self.is_overtaken {
             return None;
         }
         let ended = self.ended?;
@@ -489,8 +478,7 @@ fn what_the_mirror_loses_is_not_lost_by_the_network() {
             }
         }
     }
-    // A response to an RDMA Read may: in 2 of 560 connections, one does.
-    verdict.assert_but(2);
+    verdict.assert();
     let [right, other] = verdict.counts;
     assert!(other * 50 < right, "{other} and {right}");
 }

@@ -77,6 +77,8 @@ pub(super) struct Rpc {
     pub(super) parts: Vec<(u64, Part)>,
     /// True if a packet of it was sent more than once, or lost.
     pub(super) is_lossy: bool,
+    /// True if a packet of it was captured before another one of the same end that was sent before.
+    pub(super) is_overtaken: bool,
 }
 
 /// Two ends and the network between them, as far as RPC-over-RDMA goes.

@@ -17,20 +17,59 @@ pub(super) struct Again {
     sent: u64,
     /// When its last segment was captured that had data, or shows that it has sent more.
     last_time: Time,
-    /// The holes that the other end reported last: the place of the first one, and the one after the last.
-    asked: Option<(u64, u64)>,
+    /// The holes that the other end reported last.
+    asked: Option<ReportedHoles>,
     /// When the other end last reported a hole.
     asked_at: Time,
     /// When the other end last acknowledged what it had not acknowledged before, and up to which place.
     progress: (u64, Time),
     /// The last segment was sent again, up to this place.
     run: Option<u64>,
+    /// The place after everything that was sent again since the last time-out.
+    filled: u64,
+    /// The places from the first segment that came late to the end of the last, as far as they were not acknowledged then. The other
+    /// end may report them as missing, because they reach it late too.
+    late: Option<(u64, u64)>,
     /// The last acknowledgement of the other end, and its window.
     acknowledged: Option<(u64, u16)>,
     /// Number of times after the first.
     duplicates: u8,
-    /// The place after everything that it had sent when it began to send again what was lost.
-    recovery: Option<u64>,
+    /// The recovery of lost data that it began last.
+    recovery: Option<LossRecovery>,
+    /// When it last sent something again.
+    again_at: Option<Time>,
+}
+
+/// Holes that an end reported.
+#[derive(Clone, Copy, Debug)]
+struct ReportedHoles {
+    /// The place of the first one, and the place after the last.
+    first: u64,
+    end: u64,
+    /// When they were reported first, and from which place on they were reported later.
+    since: Time,
+    newest: (u64, Time),
+    /// The place after the last of them that the last report shows. Duplicate acknowledgements show none if they may answer what
+    /// was sent again in vain.
+    certain: u64,
+}
+
+/// An end sends again what was lost.
+#[derive(Clone, Copy, Debug)]
+struct LossRecovery {
+    /// The place after everything that it had sent when it began.
+    until: u64,
+    /// True if something was lost.
+    is_certain: bool,
+}
+
+/// Evidence of holes in an acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct HoleReport {
+    /// True if there is one that was not reported before.
+    pub(super) is_new: bool,
+    /// True if what is missing did not just come out of order.
+    pub(super) is_lost: bool,
 }
 
 /// An acknowledgement of what an end sends.
@@ -53,6 +92,20 @@ pub(super) struct Waited {
     pub(super) silence: u64,
     /// When what is to be acknowledged was sent, if that is known.
     pub(super) unacknowledged: Option<Time>,
+    /// Nanoseconds after which it has reacted to something that the other end sent, at least, if that is known.
+    pub(super) reaction: Option<u64>,
+}
+
+impl ReportedHoles {
+    fn contain(&self, place: u64) -> bool {
+        (self.first..self.end).contains(&place)
+    }
+
+    /// When the hole at this place was reported first.
+    fn since(&self, place: u64) -> Time {
+        let (first, since) = self.newest;
+        if place >= first { since } else { self.since }
+    }
 }
 
 impl Again {
@@ -65,8 +118,8 @@ impl Again {
         (time.0.saturating_sub(last.0), sent)
     }
 
-    /// The other end acknowledges what this end sends. Whether it reports a hole that it has not reported before.
-    pub(super) fn acknowledge(&mut self, acknowledgement: TcpAcknowledgement) -> bool {
+    /// The other end acknowledges what this end sends. Returns what it reports of holes, if it reports any.
+    pub(super) fn acknowledge(&mut self, acknowledgement: TcpAcknowledgement) -> Option<HoleReport> {
         let TcpAcknowledgement { place, beyond, window, is_bare, time } = acknowledgement;
         let before = self.acknowledged.replace((place, window));
         // A segment with data is no duplicate, and does not end a row of them (RFC 5681 section 2).
@@ -76,23 +129,41 @@ impl Again {
         } else if is_bare || before.is_none_or(|(before, _)| before != place) {
             self.duplicates = 0;
         }
-        self.asked.take_if(|(_, end)| *end <= place);
         if place > self.progress.0 {
             self.progress = (place, time);
-            self.recovery.take_if(|until| *until <= place);
-            // A partial acknowledgement shows the next hole (RFC 6582 section 3.2).
-            if self.recovery.is_some() && beyond.is_none() {
-                self.asked = Some((place, place + 1));
+            if self.recovery.is_some() || self.asked.is_some() {
+                self.make_progress(place, beyond.is_some());
             }
         }
         // Without selective acknowledgements, all that is known is where the hole begins.
         let is_reported = self.duplicates >= DUPLICATES;
-        let Some(end) = beyond.or(is_reported.then_some(place + 1)) else { return false };
+        let end = beyond.or(is_reported.then_some(place + 1))?;
         self.asked_at = time;
-        self.recovery = self.recovery.or(Some(self.sent));
-        let before = self.asked.filter(|(first, _)| *first >= place);
-        self.asked = Some(before.map_or((place, end), |(first, known)| (first, known.max(end))));
-        before.is_none()
+        let is_answer = self.again_at.is_some_and(|again| time.0.saturating_sub(again.0) < SILENCE);
+        let is_certain = beyond.is_some() || !is_answer;
+        self.recovery = self.recovery.or(Some(LossRecovery { until: self.sent, is_certain }));
+        let before = self.asked.filter(|holes| holes.first >= place);
+        let found =
+            before.unwrap_or(ReportedHoles { first: place, end, since: time, newest: (place, time), certain: 0 });
+        let certain = if is_certain { end } else { found.certain };
+        let newest = if end > found.end { (found.end, time) } else { found.newest };
+        self.asked = Some(ReportedHoles { end: found.end.max(end), newest, certain, ..found });
+        let is_lost = is_duplicate && self.duplicates == DUPLICATES && is_certain && place >= self.filled;
+        Some(HoleReport { is_new: before.is_none_or(|before| before.end < end), is_lost })
+    }
+
+    /// Everything before a place has arrived. `is_selective` says that the acknowledgement reports holes itself.
+    fn make_progress(&mut self, place: u64, is_selective: bool) {
+        self.recovery.take_if(|recovery| recovery.until <= place);
+        // The next of the holes that were reported is known already.
+        self.asked.take_if(|holes| holes.end <= place);
+        self.asked.iter_mut().for_each(|holes| holes.first = holes.first.max(place));
+        // A partial acknowledgement shows the next hole (RFC 6582 section 3.2).
+        if let Some(LossRecovery { is_certain, .. }) = self.recovery.filter(|_| !is_selective) {
+            let certain = if is_certain { place + 1 } else { 0 };
+            let (_, since) = self.progress;
+            self.asked = Some(ReportedHoles { first: place, end: place + 1, since, newest: (place, since), certain });
+        }
     }
 
     /// A segment of what was captured before.
@@ -101,9 +172,17 @@ impl Again {
     }
 
     /// Takes a segment that is captured for the first time, after one that follows it. It was sent again, unless it may
-    /// just be late.
-    pub(super) fn filling(&mut self, (place, end): (u64, u64), waited: Waited) -> Option<Signs> {
-        if !self.is_asked(place) && waited.silence < SILENCE {
+    /// just be late; `is_again` says so if the segment itself shows that.
+    pub(super) fn filling(
+        &mut self,
+        (place, end): (u64, u64),
+        waited: Waited,
+        is_again: Option<bool>,
+    ) -> Option<Signs> {
+        let may_answer = || self.may_answer(place, waited.reaction) || waited.silence >= SILENCE;
+        if !is_again.unwrap_or_else(may_answer) {
+            let before = self.late.filter(|(_, end)| *end > self.progress.0).unwrap_or((place, end));
+            self.late = Some((before.0.min(place), before.1.max(end)));
             return None;
         }
         Some([self.go_back((place, end), waited), Some(RecoveryKind::Replaced)])
@@ -113,12 +192,16 @@ impl Again {
     fn go_back(&mut self, (place, end): (u64, u64), waited: Waited) -> Option<RecoveryKind> {
         let cause = self.cause(place, waited);
         self.run = Some(end);
-        self.recovery = self.recovery.or(cause.and(Some(self.sent)));
+        let is_timeout = matches!(cause, Some(RecoveryKind::TimedOut { .. }));
+        self.filled = if is_timeout { end } else { self.filled.max(end) };
+        // What is sent again without being asked for begins a recovery of everything that was sent until then (RFC 6582 section 4).
+        self.recovery = cause.and(Some(LossRecovery { until: self.sent, is_certain: is_timeout })).or(self.recovery);
+        self.again_at = Some(self.last_time);
         cause
     }
 
     /// Why this is sent again; `None` if something seen before says so.
-    fn cause(&self, place: u64, Waited { silence, unacknowledged }: Waited) -> Option<RecoveryKind> {
+    fn cause(&self, place: u64, Waited { silence, unacknowledged, .. }: Waited) -> Option<RecoveryKind> {
         let since = |time: Time| self.last_time.0.saturating_sub(time.0);
         let (_, progress) = self.progress;
         // Without acknowledgements in the capture, nothing is known of those.
@@ -130,6 +213,20 @@ impl Again {
             None if self.is_asked(place) => None,
             None => Some(RecoveryKind::CauseNotSeen),
         }
+    }
+
+    /// Returns true if this end may send this because it was asked for. It takes some time to react to that.
+    fn may_answer(&self, place: u64, reaction: Option<u64>) -> bool {
+        let soonest = reaction.map_or(SILENCE, |reaction| reaction / 2);
+        let is_soon = |holes: &ReportedHoles| self.last_time.0.saturating_sub(holes.since(place).0) < soonest;
+        self.is_asked(place) && !self.asked.as_ref().is_some_and(is_soon)
+    }
+
+    /// Returns true if the other end has reported that this octet is missing, and it was not sent again since.
+    pub(super) fn is_missing(&self, place: u64) -> bool {
+        let is_reported = self.asked.is_some_and(|holes| holes.contain(place) && place < holes.certain);
+        let is_late = self.late.is_some_and(|(first, end)| (first..end).contains(&place));
+        is_reported && !is_late && place >= self.filled
     }
 
     /// Returns true if this end has sent data since then.
@@ -144,6 +241,6 @@ impl Again {
 
     /// Returns true if the other end asked for this, or this end is sending again what is before it.
     pub(super) fn is_asked(&self, place: u64) -> bool {
-        self.asked.is_some_and(|(first, end)| (first..end).contains(&place)) || self.run.is_some_and(|run| place >= run)
+        self.asked.is_some_and(|holes| holes.contain(place)) || self.run.is_some_and(|run| place >= run)
     }
 }

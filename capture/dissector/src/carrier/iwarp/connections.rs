@@ -340,6 +340,12 @@ impl<S> IwarpConnection<S> {
                 let kind = OperationKind::Sign { of: *of, place: places.first, sign, operation: None };
                 self.report(*by, *places, kind, sink);
             }
+            StreamStep::Backfill(by, places, backfill) => {
+                self.report(*by, *places, OperationKind::Backfill(*backfill), sink);
+            }
+            StreamStep::Missing(by, place) => {
+                self.report(*by, Places::one(*place), OperationKind::Missing, sink);
+            }
             StreamStep::Acknowledged(by, place, is_bare) => {
                 if let Some(session) = &mut self.session {
                     // The last octet that arrived is before this place.

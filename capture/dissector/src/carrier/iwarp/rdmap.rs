@@ -264,7 +264,9 @@ mod tests {
                     OperationKind::ReadRequest { request, length, .. } => format!("Request {request} for {length}"),
                     OperationKind::ReadResponse { request, at, .. } => format!("Response {request} at {at}"),
                     OperationKind::Lost => "Lost".to_owned(),
-                    OperationKind::Sign { .. } => "Sign".to_owned(),
+                    OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } => {
+                        "Sign".to_owned()
+                    }
                 },
                 Did::Terminate(_) => "Terminate".to_owned(),
                 Did::Orphan => "Orphan".to_owned(),

@@ -15,12 +15,12 @@
 
 use std::collections::BTreeMap;
 
-use super::again::{Again, TcpAcknowledgement, Waited};
+use super::again::{Again, HoleReport, TcpAcknowledgement, Waited};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::connection::Counts;
 use crate::carrier::copies::{Copies, RecentPackets};
 use crate::carrier::operation::{Places, Side, Sides, Stamp};
-use crate::carrier::recovery::{RecoveryKind, Signs};
+use crate::carrier::recovery::{Backfill, RecoveryKind, Signs};
 use crate::file::Time;
 use crate::link::{Sighting, TcpSegment};
 
@@ -38,6 +38,10 @@ const SHORTLY: u32 = 1 << 16;
 const STRAYS: u32 = 64;
 /// After this many repetitions in a row, the same applies: it is more than a window of segments.
 const REPETITIONS: u32 = 1 << 16;
+/// A host that counts its packets hands out no more identifications from one segment of a connection to the next.
+const LONGEST_STEP: u16 = 1024;
+/// So many short steps in a row show that a host counts its packets: of random identifications, 4 in a million make them.
+const ENOUGH_STEPS: u8 = 0b111;
 
 /// Octets that one end sent, all from one segment.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +71,10 @@ pub(super) enum StreamStep<'a> {
     Lost(Side, Stamp, u64),
     /// A segment of an end shows that something was lost on its way.
     Recovery((Side, Stamp), TcpSign),
+    /// A segment of an end brings octets in these places, from before what was captured already.
+    Backfill((Side, Stamp), Places, Backfill),
+    /// By a segment, an end has reported often enough that the other end's octets from this place on were lost.
+    Missing((Side, Stamp), u64),
     /// A segment of an end acknowledges what the other sends, up to this place; the flag says that it is nothing else.
     Acknowledged((Side, Stamp), u64, bool),
 }
@@ -90,7 +98,36 @@ struct HeldSegment {
     begins: bool,
     acknowledges: Option<u64>,
     first_sent: Option<Time>,
+    /// Identification of its packet; 0 if there is none.
+    identification: u16,
     arrival: u64,
+}
+
+/// The identifications of the packets with which an end sends new data, in the order in which it sends them.
+#[derive(Clone, Copy, Debug, Default)]
+struct SendOrder {
+    last: u16,
+    /// A bit for each of the last steps, the last one lowest: 1 if it was short and forward.
+    steps: u8,
+}
+
+impl SendOrder {
+    /// A packet with new data is sent.
+    #[inline]
+    const fn send(&mut self, identification: u16) {
+        let step = identification.wrapping_sub(self.last);
+        self.steps = self.steps << 1 | (step.wrapping_sub(1) < LONGEST_STEP) as u8;
+        self.last = identification;
+    }
+
+    /// Returns true if one packet was sent after another; `None` if identifications do not show that.
+    const fn is_after(&self, identification: u16, other: u16) -> Option<bool> {
+        match identification.wrapping_sub(other).cast_signed() {
+            0 => None,
+            _ if identification == 0 || other == 0 || self.steps & ENOUGH_STEPS != ENOUGH_STEPS => None,
+            distance => Some(distance > 0),
+        }
+    }
 }
 
 /// Data that one end sends.
@@ -107,6 +144,7 @@ struct TcpStream {
     held: BTreeMap<u64, HeldSegment>,
     strays: u32,
     repetitions: u32,
+    order: SendOrder,
     again: Again,
     /// Time that the other end takes to acknowledge its data.
     awaited: AwaitedAcknowledgements,
@@ -270,18 +308,25 @@ impl Reassembly {
     /// Takes octets of an end that had sent nothing for `silence` nanoseconds, and everything before the place `sent`.
     fn take(&mut self, mut piece: Piece<'_>, (silence, sent): (u64, u64), out: &mut impl FnMut(StreamStep<'_>)) {
         let is_due = self.is_due(piece.from, piece.acknowledges);
+        let identification = self.copies.get(piece.from).identification();
         let stream = self.streams.get_mut(piece.from);
         let Some(next) = stream.next else { return };
         let end = piece.place + piece.length as u64;
         if end <= next {
             stream.repetitions += 1;
-            return self.copy(&piece, silence, out);
+            // Of what was sent before the capture, the rest may just be late.
+            if end > stream.first {
+                self.copy(&piece, silence, out);
+            }
+            return;
         }
         stream.repetitions = 0;
+        let is_copy = piece.place < sent && stream.holds(piece.place, end);
         if piece.place >= sent {
             stream.again.go_on();
-        } else if !stream.holds(piece.place) {
-            self.fill(&mut piece, silence, out);
+            stream.order.send(identification);
+        } else if !is_copy {
+            self.fill(&mut piece, identification, silence, out);
         }
         let (stream, counts) = (self.streams.get_mut(piece.from), self.counts.get_mut(piece.from));
         if stream.held.is_empty() && piece.place <= next && is_due {
@@ -293,9 +338,9 @@ impl Reassembly {
             counts.orphans += 1;
             return;
         }
-        let fresh = stream.hold(&piece, self.arrivals);
+        let fresh = stream.hold(&piece, identification, self.arrivals);
         self.held = (self.held.0 + fresh.0, self.held.1 + fresh.1);
-        if fresh.0 == 0 {
+        if is_copy {
             self.copy(&piece, silence, out);
         }
     }
@@ -304,20 +349,34 @@ impl Reassembly {
     fn copy(&mut self, piece: &Piece<'_>, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
         let end = piece.place + piece.length as u64;
         let stream = self.streams.get_mut(piece.from);
-        let waited = Waited { silence, unacknowledged: stream.awaited.since() };
+        let waited = Waited { silence, unacknowledged: stream.awaited.since(), reaction: None };
+        let backfill = Backfill { is_again: true, is_filling: false, is_missing: stream.again.is_missing(piece.place) };
         let signs = stream.again.copy((piece.place, end), waited);
         self.show(piece, signs, out);
+        self.backfill(piece, backfill, out);
     }
 
     /// Takes octets that were captured after others that follow them in the stream.
-    fn fill(&mut self, piece: &mut Piece<'_>, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
+    fn fill(&mut self, piece: &mut Piece<'_>, identification: u16, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
         let end = piece.place + piece.length as u64;
+        // How long this end takes to acknowledge what the other sends.
+        let reaction = self.streams.get(piece.from.other()).awaited.least();
         let stream = self.streams.get_mut(piece.from);
-        let waited = Waited { silence, unacknowledged: stream.awaited.since() };
-        let Some(signs) = stream.again.filling((piece.place, end), waited) else { return };
+        let waited = Waited { silence, unacknowledged: stream.awaited.since(), reaction };
+        let (is_missing, is_again) = (stream.again.is_missing(piece.place), stream.is_again(piece, identification));
+        let signs = stream.again.filling((piece.place, end), waited, is_again);
         let later = stream.held.range(piece.place..).next().map(|(_, held)| held.first_sent.unwrap_or(held.stamp.time));
-        piece.first_sent = Some(later.unwrap_or(Time(piece.stamp.time.0.saturating_sub(silence))));
-        self.show(piece, signs, out);
+        if let Some(signs) = signs {
+            piece.first_sent = Some(later.unwrap_or(Time(piece.stamp.time.0.saturating_sub(silence))));
+            self.show(piece, signs, out);
+        }
+        self.backfill(piece, Backfill { is_again: signs.is_some(), is_filling: true, is_missing }, out);
+    }
+
+    /// Passes on that a segment brings octets from before what was captured already.
+    fn backfill(&self, piece: &Piece<'_>, backfill: Backfill, out: &mut impl FnMut(StreamStep<'_>)) {
+        let places = Places { first: piece.place, end: piece.place + piece.length as u64 };
+        out(StreamStep::Backfill((piece.from, piece.stamp), places, backfill));
     }
 
     /// Counts what a segment shows, and passes it on.
@@ -345,13 +404,17 @@ impl Reassembly {
         let is_bare = segment.length == 0 && !segment.is_final() && !segment.is_synchronizing();
         let again = &mut self.streams.get_mut(of).again;
         let (window, time) = (segment.window, stamp.time);
-        if again.acknowledge(TcpAcknowledgement { place: received, beyond, window, is_bare, time }) {
+        let report = again.acknowledge(TcpAcknowledgement { place: received, beyond, window, is_bare, time });
+        let is_new = report.is_some_and(|report| report.is_new);
+        out(StreamStep::Acknowledged((from, stamp), received, is_bare && !is_new));
+        let Some(HoleReport { is_lost, .. }) = report else { return };
+        if is_new {
             let kind = RecoveryKind::SequenceError;
             self.counts.get_mut(from).recover(kind);
-            out(StreamStep::Acknowledged((from, stamp), received, false));
             out(StreamStep::Recovery((from, stamp), TcpSign { of, places: Places::one(received), kind }));
-        } else {
-            out(StreamStep::Acknowledged((from, stamp), received, is_bare));
+        }
+        if is_lost {
+            out(StreamStep::Missing((from, stamp), received));
         }
     }
 
@@ -461,14 +524,37 @@ impl TcpStream {
         (Some(highest) > self.next && !self.is_there()).then_some((highest, since))
     }
 
-    /// Returns true if the octet at a place is held.
-    fn holds(&self, place: u64) -> bool {
-        let before = self.held.range(..=place).next_back();
-        before.is_some_and(|(first, held)| place < first + held.length as u64)
+    /// Returns true if all octets from a place up to `end` are held.
+    fn holds(&self, mut place: u64, end: u64) -> bool {
+        while place < end {
+            let before = self.held.range(..=place).next_back().map(|(first, held)| first + held.length as u64);
+            let Some(known) = before.filter(|known| *known > place) else { return false };
+            place = known;
+        }
+        true
+    }
+
+    /// Returns true if a piece that fills a hole was sent after what follows the hole, and false if before; `None` if it may be
+    /// either. An end counts its packets, never acknowledges less than before, and sends an octet twice only to send it again.
+    fn is_again(&self, piece: &Piece<'_>, identification: u16) -> Option<bool> {
+        let later = self.held.range(piece.place..).map(|(_, held)| held).find(|held| held.first_sent.is_none());
+        let shown = later.and_then(|later| {
+            let acknowledged = piece.acknowledges.zip(later.acknowledges).filter(|(this, later)| this != later);
+            let by_number = || acknowledged.map(|(this, later)| this > later);
+            self.order.is_after(identification, later.identification).or_else(by_number)
+        });
+        shown.or_else(|| self.overlaps(piece).then_some(true))
+    }
+
+    /// Returns true if an octet of a piece was captured before.
+    fn overlaps(&self, piece: &Piece<'_>) -> bool {
+        let end = piece.place + piece.length as u64;
+        let last = self.held.range(..end).next_back().map(|(first, held)| first + held.length as u64);
+        self.next.max(last) > Some(piece.place)
     }
 
     /// Keeps what is not held yet, and returns how many pieces and captured octets that is.
-    fn hold(&mut self, piece: &Piece<'_>, arrival: u64) -> (usize, usize) {
+    fn hold(&mut self, piece: &Piece<'_>, identification: u16, arrival: u64) -> (usize, usize) {
         let end = piece.place + piece.length as u64;
         let (mut at, mut pieces, mut octets) = (piece.place, 0, 0);
         while at < end {
@@ -483,7 +569,8 @@ impl TcpStream {
             let held: Box<[u8]> = rest.octets.get(..length).unwrap_or(rest.octets).into();
             (pieces, octets) = (pieces + 1, octets + held.len());
             let Piece { stamp, begins, acknowledges, first_sent, .. } = rest;
-            let held = HeldSegment { stamp, octets: held, length, begins, acknowledges, first_sent, arrival };
+            let octets = held;
+            let held = HeldSegment { stamp, octets, length, begins, acknowledges, first_sent, identification, arrival };
             self.held.insert(at, held);
             at = stop;
         }
@@ -561,7 +648,10 @@ mod tests {
         match step {
             StreamStep::Octets(piece) => *out.get_mut(piece.from) += core::str::from_utf8(piece.octets).unwrap(),
             StreamStep::Lost(from, ..) => out.get_mut(from).push('!'),
-            StreamStep::Recovery(..) | StreamStep::Acknowledged(..) => {}
+            StreamStep::Recovery(..)
+            | StreamStep::Backfill(..)
+            | StreamStep::Missing(..)
+            | StreamStep::Acknowledged(..) => {}
         }
     }
 

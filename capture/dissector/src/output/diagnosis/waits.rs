@@ -347,6 +347,9 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
     if matches!(waiting.reply_delivery, Some(Delivery::Unacknowledged { .. })) {
         return Some((Cause::RequesterUnreachable, None));
     }
+    if matches!(waiting.reply_delivery, Some(Delivery::Unknown)) {
+        return None;
+    }
     if is_over && asked {
         return waits(ResponderStep::Request);
     }

@@ -315,6 +315,9 @@ impl PendingCall {
             Some(Delivery::Unacknowledged { times }) => format!(
                 "not known whether the reply arrived: {to} sent it {times} times, and {from} never acknowledged it"
             ),
+            Some(Delivery::Unknown) => {
+                format!("not known whether the reply arrived: {from} lacked octets before it, and {to} sent it once")
+            }
             _ => "will not be answered".to_owned(),
         }
     }
