@@ -9,13 +9,16 @@ use super::*;
 use crate::carrier::connection::{Connection, Counts, Endpoint, RefusedAccess};
 use crate::carrier::handler::Taken::{self, Done, Early};
 use crate::carrier::operation::Side::{self, Active, Passive};
-use crate::carrier::operation::{Operation, OperationKind, Places, Progress, Sides, Stamp};
+use crate::carrier::operation::{DISORDER, Operation, OperationKind, Places, Progress, Sides, Stamp};
+use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
 use crate::file::SetBacks;
 use crate::link::{Address, Carrier};
 use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
+use crate::rpc::phases::NotTimed;
+use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
@@ -115,6 +118,11 @@ const fn response(request: u64, data: &[u8]) -> OperationKind<'_> {
 }
 
 const LOST: OperationKind<'static> = OperationKind::Lost;
+
+/// A negative acknowledgement of this place in the data of an end.
+const fn nak(of: Side, place: u64) -> OperationKind<'static> {
+    OperationKind::Sign { of, place, sign: Sign::Recovery(RecoveryKind::SequenceError), operation: None }
+}
 
 /// A session, and what it has told.
 struct Play {
@@ -216,6 +224,11 @@ impl Play {
 
     fn transactions(&self) -> Vec<&Transaction> {
         self.told(|event| if let Event::Transaction(transaction) = event { Some(&**transaction) } else { None })
+    }
+
+    /// XIDs of the reported signs of loss.
+    fn signs(&self) -> Vec<Option<u32>> {
+        self.told(|event| if let Event::Recovery(recovered) = event { Some(recovered.xid) } else { None })
     }
 
     /// Uses of memory.
@@ -596,6 +609,130 @@ fn what_was_refused_may_be_something_that_was_missed() {
         play.is_refused();
         let [told] = play.uses()[..] else { panic!("one") };
         assert_eq!(told.known, known, "{set_up} {loses:?}");
+    }
+}
+
+// --- What was missed before a call -----------------------------------------------------------------------------------------
+
+#[test]
+fn a_call_is_not_timed_if_something_for_it_may_have_been_missed_before_it() {
+    let own = |frame| (frame, Passive, write(7, 0, &[1; 4]));
+    let others = |first: u64| (first..first + 65).map(|frame| (frame, Passive, write(9, 0, &[1; 4])));
+    let missed = Some(NotTimed::Missed);
+    for (name, before, frame, not_timed) in [
+        ("nothing", vec![], 10, None),
+        ("an operation for its memory", vec![own(9)], 10, missed),
+        ("one so long before that it cannot be", vec![own(1)], 1 + DISORDER + 1, None),
+        ("one just as long before as it can be", vec![own(1)], 1 + DISORDER, missed),
+        ("one for other memory", others(9).take(1).collect(), 10, None),
+        ("more operations than are remembered", others(1).collect(), 1 + DISORDER, missed),
+        ("all of them long before", others(1).collect(), 1 + DISORDER + 1, None),
+        ("a loss that was captured after it", vec![(11, Active, LOST)], 10, missed),
+        ("a loss before it", vec![(9, Active, LOST)], 10, None),
+    ] {
+        let mut play = Play::new(true);
+        before.iter().for_each(|(at, from, kind)| assert_eq!(play.give(*from, *kind, *at, true), Done));
+        for (from, octets, frame) in [(Active, call(1, &write_chunk(7, 4)), frame), (Passive, reply(1), 9000)] {
+            assert_eq!(play.give(from, send(&octets), frame, true), Done);
+        }
+        play.acknowledge();
+        assert_eq!(play.transactions()[0].phases.err(), not_timed, "{name}");
+    }
+}
+
+/// A reply that was missed would have ended the call that shares its memory with a later one.
+#[test]
+fn a_handle_is_shared_for_certain_unless_a_reply_may_have_been_missed() {
+    let asks = |xid| (Active, Some(call(xid, &write_chunk(7, 4))));
+    let exchange = [(Active, Some(call(5, &NONE))), (Passive, Some(reply(5)))];
+    for (name, steps, known) in [
+        ("both are known", vec![asks(1), asks(2)], true),
+        ("missed between them", vec![asks(1), (Passive, None), asks(2)], false),
+        ("missed of the requester", vec![asks(1), (Active, None), asks(2)], false),
+        ("missed before both", [&[(Passive, None)], &exchange[..], &[asks(1), asks(2)]].concat(), true),
+        ("the responder not heard since", vec![(Passive, None), asks(1), asks(2)], false),
+    ] {
+        let mut play = Play::new(true);
+        steps.iter().for_each(|(from, octets)| play.step(*from, octets.as_ref().map_or(LOST, |octets| send(octets))));
+        let [told] = play.uses()[..] else { panic!("one") };
+        assert!(matches!(told.kind, MemoryUseKind::Shared { xid: 2, with: 1, .. }), "{told:?}");
+        assert_eq!(told.known, known, "{name}");
+    }
+}
+
+// --- Signs of loss -------------------------------------------------------------------------------------------------------
+
+#[test]
+fn a_sign_is_for_the_call_at_its_place_once_that_is_known() {
+    let mut play = Play::new(true);
+    play.sends(&[(Active, call(1, &NONE))]);
+    for place in [1, 2] {
+        assert_eq!(play.give(Passive, nak(Active, place), 9, true), Done);
+    }
+    assert_eq!(play.signs(), [Some(1)], "the other one is for what comes next");
+    play.sends(&[(Active, call(2, &NONE))]);
+    assert_eq!(play.signs(), [Some(1), Some(2)]);
+}
+
+#[test]
+fn a_sign_that_waits_when_the_connection_ends_is_told_and_is_for_no_call() {
+    let mut play = Play::new(true);
+    play.sends(&[(Active, call(1, &NONE))]);
+    play.step(Passive, nak(Active, 2));
+    assert_eq!(play.signs(), []);
+    play.finish();
+    assert_eq!(play.signs(), [None]);
+}
+
+#[test]
+fn a_sign_on_a_connection_that_carries_nothing_known_is_not_kept() {
+    let mut play = Play::unknown(true);
+    play.step(Passive, nak(Active, 2));
+    play.sends(&[(Active, call(1, &NONE))]);
+    play.finish();
+    assert_eq!(play.signs(), []);
+}
+
+/// The server sends something between its two replies that the capture lacks.
+#[test]
+fn a_sign_for_what_was_missed_is_for_no_call() {
+    let steps = [(Active, call(1, &NONE)), (Active, call(2, &NONE)), (Passive, reply(1))];
+    for (place, xid) in [(3, Some(1)), (4, None), (7, None), (8, Some(2))] {
+        let mut play = Play::new(true);
+        play.sends(&steps);
+        play.step(Passive, LOST);
+        assert_eq!(play.give(Passive, send(&reply(2)), 8, true), Done);
+        assert_eq!(play.give(Active, nak(Passive, place), 9, true), Done);
+        assert_eq!(play.signs(), [xid], "{place}");
+    }
+}
+
+/// A sign that belongs to no known RPC may belong to each that waited at that time.
+#[test]
+fn what_was_lost_of_an_rpc_is_unknown_if_a_sign_came_meanwhile_that_may_be_for_it() {
+    let unassigned = Some(RecoveryUnknown::Unassigned);
+    for (name, at, unknown) in [
+        ("before the call", 0, None),
+        ("between call and reply", 1, unassigned),
+        ("between reply and acknowledgement", 2, unassigned),
+        ("none", 9, None),
+    ] {
+        let mut play = Play::new(true);
+        // What the client sent before its first known place is unknown.
+        play.frame = 4;
+        play.sends(&[(Active, call(5, &NONE)), (Passive, reply(5))]);
+        for (step, octets) in [(Active, call(1, &NONE)), (Passive, reply(1))].into_iter().enumerate() {
+            if at == step {
+                play.step(Passive, nak(Active, 2));
+            }
+            play.sends(&[octets]);
+        }
+        if at == 2 {
+            play.step(Passive, nak(Active, 2));
+        }
+        play.acknowledge();
+        let [.., transaction] = &play.transactions()[..] else { panic!("two") };
+        assert_eq!(transaction.recovery.as_ref().err(), unknown.as_ref(), "{name}");
     }
 }
 
