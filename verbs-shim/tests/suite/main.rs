@@ -1,6 +1,7 @@
 //! The tests of the package in one program: each program more compiles and links what it uses once more.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "the test fails on wrong input")]
 
+mod by_hand;
 mod capture;
 mod client_server;
 mod credits;
