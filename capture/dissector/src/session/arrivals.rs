@@ -212,9 +212,9 @@ impl SentCopies {
         self.is_doubtful |= place < self.end;
     }
 
-    /// The receiver refused the copies before this frame; it may have accepted one that was sent since.
+    /// The receiver refused the copies before this frame; it may have accepted one that was sent in it, or since.
     fn doubt(&mut self, since: u64) {
-        (self.candidates, self.candidate) = (u32::from(self.last.frame > since), self.last);
+        (self.candidates, self.candidate) = (u32::from(self.last.frame >= since), self.last);
     }
 
     /// Packets are sent again, and their receiver keeps nothing that follows a hole.
@@ -519,6 +519,45 @@ mod tests {
         let mut doubtful = refused_after_going_back(false);
         (8..13).for_each(|number| doubtful.again(place(number), at(number + 20)));
         assert_eq!(accepted(&mut doubtful), Acceptance::Between(at(11), at(32)), "either");
+    }
+
+    /// The sender goes back to the message itself, of one packet, when the refusal was on its way.
+    #[test]
+    fn the_copy_that_its_sender_went_back_to_may_have_been_accepted() {
+        let mut arrivals = Arrivals::default();
+        let copies = SentCopies::new(11, at(1), (0, false));
+        arrivals.send(Unacknowledged { call: 1, copies, ended: None }, false);
+        arrivals.go_back(10, 5, false);
+        for frame in [5, 20] {
+            arrivals.again(place(10), at(frame));
+            if frame == 5 {
+                arrivals.refuse(10, nak(7));
+            }
+        }
+        let arrived = arrivals.acknowledge(10, at(40), false).unwrap();
+        assert_eq!(arrived.copies.acceptance(), Acceptance::Between(at(5), at(20)));
+    }
+
+    #[test]
+    fn a_refusal_of_what_follows_a_message_says_nothing_of_its_copies() {
+        let mut arrivals = refused_after_going_back(false);
+        arrivals.again(place(13), at(15));
+        (8..13).for_each(|number| arrivals.again(place(number), at(number + 20)));
+        arrivals.refuse(13, nak(40));
+        let arrived = arrivals.acknowledge(12, at(50), false).unwrap();
+        assert_eq!(arrived.copies.acceptance(), Acceptance::Between(at(11), at(32)));
+    }
+
+    /// Over TCP, a message behind a hole of the capture is known only when the hole is filled.
+    #[test]
+    fn a_message_arrives_with_what_fills_a_hole_before_its_end() {
+        for (hole, accepted) in [(12, at(5)), (13, at(1))] {
+            let mut arrivals = Arrivals::default();
+            arrivals.backfill(place(hole), at(5), Backfill { is_again: true, is_filling: true, is_missing: false });
+            arrivals.send(waiting(1), true);
+            let arrived = arrivals.acknowledge(12, at(9), true).unwrap();
+            assert_eq!(arrived.copies.accepted(), Some(accepted), "{hole}");
+        }
     }
 
     #[test]
