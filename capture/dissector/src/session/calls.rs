@@ -326,7 +326,6 @@ impl Session {
         }
         if self.held() > enough {
             self.reads.clear();
-            self.unplaced.forget_reads();
             self.sequences = Sides::default();
             self.abandon(connection, context);
         }

@@ -47,11 +47,6 @@ impl Unplaced {
         self.last = frame.max(self.last);
     }
 
-    /// Read requests were forgotten, so their data will have no place.
-    pub(super) const fn forget_reads(&mut self) {
-        self.count += 1;
-    }
-
     /// An RDMA operation is for no known call.
     pub(super) fn add_stray(&mut self, stray: Stray) {
         if self.strays.len() == STRAYS {
