@@ -209,6 +209,16 @@ mod tests {
     }
 
     #[test]
+    fn of_more_packets_than_are_kept_apart_the_last_has_all_the_octets() {
+        let mut assembly = Assembly { keeps_parts: true, current: None };
+        for number in 0..PARTS + 4 {
+            assembly.part(&part(number == 0, false, &[1], 3));
+        }
+        let parts = assembly.abandon().unwrap().parts;
+        assert_eq!((parts.len(), parts[PARTS - 2].octets, parts[PARTS - 1].octets), (PARTS, 3, 5 * 3));
+    }
+
+    #[test]
     fn a_send_without_an_end_is_not_kept_whole() {
         let mut assembly = Assembly::default();
         let data = [0; 65_536];

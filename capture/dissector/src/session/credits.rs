@@ -306,6 +306,17 @@ mod tests {
         assert_eq!((account.usage().limit, account.can_repeat(&before)), (CreditLimit::Unknown, false));
     }
 
+    /// Its reply may have been missed, so it does not certainly wait: it is among the hidden calls already.
+    #[test]
+    fn a_call_that_may_have_been_answered_is_hidden_once() {
+        let mut account = granted(2);
+        call(&mut account, 30).unwrap();
+        account.miss_replies(2, Time(40));
+        account.doubt(2, Some(1), Time(50));
+        account.settle(Some(1), Time(60));
+        assert_eq!(account.usage(), CreditUse { waiting: 0, granted: NonZeroU32::new(1), limit: CreditLimit::Below });
+    }
+
     #[test]
     fn a_stretch_goes_on_if_the_reply_takes_the_credit_back() {
         let mut account = granted(2);

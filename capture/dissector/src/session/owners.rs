@@ -138,5 +138,7 @@ mod tests {
         let times = [7, 8, 8].map(|place| recoveries.send_again(Side::Active, Side::Active, place));
         assert_eq!(times, [2, 2, 3]);
         assert_eq!(recoveries.held(), 2 * size_of::<((u64, Side), u32)>());
+        (100..5000).for_each(|place| assert_eq!(recoveries.send_again(Side::Active, Side::Active, place), 2));
+        assert_eq!(recoveries.held(), AGAIN * size_of::<((u64, Side), u32)>());
     }
 }

@@ -188,6 +188,18 @@ mod tests {
     }
 
     #[test]
+    fn no_packet_is_left_out_if_few_runs_remain() {
+        let mut log = StepLog::new();
+        for frame in 0..KEPT as u64 {
+            // Two in a row do the same.
+            let step = if frame % 4 < 2 { Step::ReadRequest } else { Step::ReadResponse };
+            log.add(PacketRun::one(Side::Active, Some(step), at(frame), 1));
+        }
+        let steps = log.finish();
+        assert_eq!((steps.left_out, steps.packets.len()), (None, (KEPT - RECENT) / 2 + RECENT));
+    }
+
+    #[test]
     fn a_long_run_is_counted_whole() {
         let mut log = StepLog::new();
         (0..100_000).for_each(|frame| log.add(write(frame)));

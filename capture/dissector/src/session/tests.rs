@@ -19,9 +19,9 @@ use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::recovery::RecoveryUnknown;
-use crate::rpc::steps::StepsWanted;
+use crate::rpc::steps::{PacketRun, StepsWanted};
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::WaitEnd;
+use crate::rpc::waiting::{Owed, Step, WaitEnd, Waiting};
 
 // --- Messages, word by word ----------------------------------------------------------------------------------------------
 
@@ -130,6 +130,7 @@ struct Play {
     session: Session,
     frame: u64,
     last_number: u32,
+    steps: StepsWanted,
     events: VecDeque<Event>,
 }
 
@@ -155,11 +156,12 @@ impl Play {
             paired: true,
             disconnected: None,
         };
-        Self { connection, session: Session::default(), frame: 0, last_number: 0, events: VecDeque::new() }
+        let (session, steps, events) = (Session::default(), StepsWanted::None, VecDeque::new());
+        Self { connection, session, frame: 0, last_number: 0, steps, events }
     }
 
     fn with<R>(&mut self, act: impl FnOnce(&mut Session, &Connection, &mut Context<'_>) -> R) -> R {
-        let Self { connection, session, last_number, events, .. } = self;
+        let Self { connection, session, last_number, steps, events, .. } = self;
         act(
             session,
             connection,
@@ -167,7 +169,7 @@ impl Play {
                 transactions: true,
                 operations: true,
                 recovery: true,
-                steps: &StepsWanted::None,
+                steps,
                 placements: false,
                 set_backs: &SetBacks::default(),
                 last_number,
@@ -270,6 +272,9 @@ fn a_reply_counts_for_memory_until_it_is_acknowledged() {
     play.sends(&[(Passive, reply(1))]);
     let held = play.session.arrivals.passive.held();
     assert!((size_of::<Transaction>()..4096).contains(&held), "{held}");
+    // It is changed meanwhile.
+    play.step(Active, nak(Passive, 2));
+    assert_eq!(play.session.arrivals.passive.held(), held);
     play.acknowledge();
     assert_eq!(play.session.arrivals.passive.held(), 0);
 }
@@ -286,6 +291,10 @@ fn only_what_speaks_of_something_not_seen_yet_is_early() {
     let provides = (Passive, message(1, NOMSG, &read_chunk(0, 7, 40), &[]));
     let refusal = |xid, version| words(&[xid, version, 32, 4, 1, 1, 1]);
     let error_a = |flags| words(&[1, 2, 32, 4, flags, 2]);
+    let (call_a, reply_a) = ((Active, message_a(1, 0, &call_of(1, NFS))), message_a(1, RESPONSE, &[1, 1, 0, 0, 0, 0]));
+    let part_a = (Active, message_a(1, MORE, &call_of(1, NFS)[..4]));
+    let last_a = (Active, message_a(1, 0, &call_of(1, NFS)[4..]));
+    let grant_a = (Active, words(&[0, 2, 32, 1, 0, 0, 0, 0, 0]));
     let rows = [
         ("a reply", vec![null(5)], Passive, reply(1), Early),
         ("a reply to a call", vec![null(1)], Passive, reply(1), Done),
@@ -306,12 +315,44 @@ fn only_what_speaks_of_something_not_seen_yet_is_early() {
         ("an error of version 2", vec![first_a.clone()], Passive, error_a(RESPONSE), Early),
         ("one that does not say so", vec![first_a.clone()], Passive, error_a(0), Early),
         ("one of the client", vec![first_a.clone()], Active, error_a(RESPONSE), Done),
+        ("a reply of version 2", vec![first_a.clone()], Passive, reply_a.clone(), Early),
+        ("such a reply to a call", vec![first_a.clone(), call_a.clone()], Passive, reply_a, Done),
+        ("an error for a call in parts", vec![first_a.clone(), part_a.clone()], Passive, error_a(RESPONSE), Early),
+        (
+            "one with a grant between the parts",
+            vec![first_a.clone(), part_a.clone(), grant_a],
+            Passive,
+            error_a(RESPONSE),
+            Early,
+        ),
+        (
+            "one after a call in parts was answered",
+            vec![first_a.clone(), part_a, last_a, (Passive, message_a(1, RESPONSE, &[1, 1, 0, 0, 0, 0]))],
+            Passive,
+            error_a(RESPONSE),
+            Early,
+        ),
         ("a grant", vec![first_a], Passive, words(&[0, 2, 32, 1, RESPONSE, 0, 0, 0, 0]), Done),
     ];
     for (name, before, from, octets, taken) in rows {
         let mut play = Play::new(true);
         play.sends(&before);
         assert_eq!(play.first(from, send(&octets)), taken, "{name}");
+    }
+}
+
+/// Version 2: an error ends a Call before its last part, which may be on its way or not be sent at all.
+#[test]
+fn an_error_waits_for_the_rest_of_a_call_until_its_sender_goes_on_with_another() {
+    let [null, other] = [9, 2].map(|xid| message_a(xid, 0, &call_of(xid, NFS)));
+    let [first, second] = [4, 8].map(|end| message_a(1, MORE, &call_of(1, NFS)[end - 4..end]));
+    for (name, next, taken) in [("another call", other, Done), ("the next part", second, Early)] {
+        let mut play = Play::new(true);
+        play.sends(&[(Active, null.clone()), (Active, first.clone())]);
+        let error = words(&[1, 2, 32, 4, RESPONSE, 2]);
+        assert_eq!(play.first(Passive, send(&error)), Early);
+        play.sends(&[(Active, next)]);
+        assert_eq!(play.first(Passive, send(&error)), taken, "{name}");
     }
 }
 
@@ -373,6 +414,20 @@ fn of_a_reply_that_cannot_be_read_is_known_what_was_called_and_no_operation() {
     play.sends(&[(Passive, message(1, NOMSG, &reply_chunk(7, 100), &[]))]);
     let Rpc { direction, name, operations, status, .. } = play.message().rpc.clone().unwrap();
     assert_eq!((direction, name, operations.len(), status), (Direction::Reply, Some("NFSv4 COMPOUND"), 0, None));
+}
+
+/// Such a reply may return the Reply chunk of its call, which comes after the other chunks.
+#[test]
+fn a_reply_that_is_provided_returns_the_reply_chunk_of_its_call() {
+    let offered = [&BOTH_CHUNKS[..14], &[1, 1, 9, 100, 0, 0]].concat();
+    for (handle, replies) in [(9, true), (8, false)] {
+        let mut play = Play::new(true);
+        play.sends(&[(Active, call(1, &offered))]);
+        let lists = [&read_chunk(0, 5, 40)[..7], &[1, 1, 8, 0, 0, 0, 0, 1, 1, handle, 0, 0, 0]].concat();
+        play.sends(&[(Passive, message(1, NOMSG, &lists, &[]))]);
+        let direction = play.message().detail.as_ref().unwrap().direction;
+        assert_eq!(direction == Direction::Reply, replies, "{handle}");
+    }
 }
 
 #[test]
@@ -460,6 +515,40 @@ fn of_a_call_that_was_captured_after_its_reply_it_is_not_known_what_was_moved() 
         }
         assert_eq!(play.answered().moved.is_some(), followed);
     }
+}
+
+/// A Send that the capture cuts may go on in another way than the one before it.
+#[test]
+fn a_call_takes_over_what_was_moved_for_the_one_before_it_if_both_are_the_same() {
+    let octets = call(1, &write_chunk(7, 4));
+    let (whole, longer) = (send(&octets), cut(&octets, octets.len() + 4));
+    let other = call(1, &write_chunk(7, 8));
+    for (name, first, second, moved) in [
+        ("both whole", whole, whole, [0, 4]),
+        ("the first one cut", longer, whole, [4, 0]),
+        ("the second one cut", whole, longer, [4, 0]),
+        ("another call", whole, send(&other), [4, 0]),
+    ] {
+        let mut play = Play::new(true);
+        play.step(Active, first);
+        play.step(Passive, write(7, 0, &[1; 4]));
+        play.step(Active, second);
+        play.finish();
+        let octets: Vec<_> = play.transactions().iter().map(|rpc| rpc.write_octets).collect();
+        assert_eq!(octets, moved, "{name}");
+    }
+}
+
+#[test]
+fn of_a_reply_that_was_provided_and_not_read_the_last_steps_of_both_ends_are_told() {
+    let mut play = Play::new(true);
+    play.sends(&[(Active, call(1, &NONE)), (Passive, message(1, NOMSG, &read_chunk(0, 7, 40), &[]))]);
+    play.finish();
+    let [transaction] = play.transactions()[..] else { panic!("one") };
+    let Waiting { requester, responder, owed, .. } = transaction.waiting.unwrap();
+    let frame = |(step, stamp): (Step, Stamp)| (step, stamp.frame);
+    assert_eq!((frame(requester), responder.map(frame)), ((Step::Call, 1), Some((Step::Reply, 2))));
+    assert_eq!(owed, Owed::ReadReply);
 }
 
 // --- Uses of memory ------------------------------------------------------------------------------------------------------
@@ -707,6 +796,24 @@ fn a_sign_for_what_was_missed_is_for_no_call() {
     }
 }
 
+/// Version 2: a call in three Sends, and a grant between them.
+#[test]
+fn a_sign_for_any_part_of_a_call_is_for_that_call() {
+    let payload = call_of(1, NFS);
+    let [first, second] = [&payload[..4], &payload[4..8]].map(|part| message_a(1, MORE, part));
+    let (grant, last) = (words(&[0, 2, 32, 1, 0, 0, 0, 0, 0]), message_a(1, 0, &payload[8..]));
+    let null = message_a(9, 0, &call_of(9, NFS));
+    for (place, naks) in [(1, 0), (2, 1), (3, 1), (4, 0), (5, 1)] {
+        let mut play = Play::new(true);
+        play.sends(&[&null, &first, &second, &grant, &last].map(|octets| (Active, octets.clone())));
+        play.step(Passive, nak(Active, place));
+        play.sends(&[(Passive, message_a(1, RESPONSE, &[1, 1, 0, 0, 0, 0]))]);
+        play.acknowledge();
+        let told = play.transactions()[0].recovery.as_ref().map(|recovery| recovery.naks);
+        assert_eq!(told, Ok(naks), "{place}");
+    }
+}
+
 /// A sign that belongs to no known RPC may belong to each that waited at that time.
 #[test]
 fn what_was_lost_of_an_rpc_is_unknown_if_a_sign_came_meanwhile_that_may_be_for_it() {
@@ -918,6 +1025,34 @@ fn what_is_answered_is_held_no_more() {
     assert!(play.session.held() > 0, "until the replies arrive");
     play.acknowledge();
     assert_eq!(play.session.held(), 0);
+}
+
+/// Packets of an RPC take memory too, if they are kept.
+#[test]
+fn of_the_packets_of_a_call_that_is_answered_none_is_held() {
+    let mut play = Play::new(true);
+    play.steps = StepsWanted::All;
+    play.sends(&[(Active, call(1, &write_chunk(7, 1000)))]);
+    let before = play.session.held();
+    (0..100).for_each(|at| play.step(Passive, write(7, at * 4, &[1; 4])));
+    assert!(play.session.held() >= before + 100 * size_of::<PacketRun>());
+    play.sends(&[(Passive, reply(1))]);
+    play.acknowledge();
+    assert_eq!(play.session.held(), 0);
+}
+
+/// The memory is needed, and the capture goes on: a later copy of the reply would end the RPC.
+#[test]
+fn a_reply_that_was_refused_is_let_go_as_a_reply() {
+    for (excess, told) in [(0, 0), (1, 1)] {
+        let mut play = Play::new(true);
+        play.sends(&[(Active, call(1, &NONE)), (Passive, reply(1))]);
+        play.step(Active, nak(Passive, 2));
+        play.let_go(excess);
+        let transactions = play.transactions();
+        assert_eq!(transactions.len(), told, "no more than has to be");
+        assert!(transactions.iter().all(|rpc| rpc.reply.is_some() && rpc.waiting.is_none()));
+    }
 }
 
 #[test]
