@@ -540,12 +540,35 @@ mod tests {
 
     #[test]
     fn a_refusal_of_what_follows_a_message_says_nothing_of_its_copies() {
-        let mut arrivals = refused_after_going_back(false);
-        arrivals.again(place(13), at(15));
-        (8..13).for_each(|number| arrivals.again(place(number), at(number + 20)));
+        let mut arrivals = Arrivals::default();
+        arrivals.send(waiting(1), false);
+        arrivals.go_back(6, 5, false);
+        (6..14).for_each(|number| arrivals.again(place(number), at(number - 1)));
         arrivals.refuse(13, nak(40));
         let arrived = arrivals.acknowledge(12, at(50), false).unwrap();
-        assert_eq!(arrived.copies.acceptance(), Acceptance::Between(at(11), at(32)));
+        assert_eq!(arrived.copies.acceptance(), Acceptance::Between(at(1), at(11)));
+    }
+
+    /// The sender has gone back once more since, so the refusal that made it do so had come.
+    #[test]
+    fn a_refusal_after_the_sender_went_back_twice_is_of_the_copies_before() {
+        let mut arrivals = refused_after_going_back(false);
+        (8..13).for_each(|number| arrivals.again(place(number), at(number + 20)));
+        arrivals.refuse(8, nak(50));
+        assert_eq!(arrivals.delivery(1), Some(Delivery::Refused(nak(50))));
+    }
+
+    /// TCP: a segment that the receiver has is sent again in vain.
+    #[test]
+    fn what_was_acknowledged_and_is_sent_again_is_no_copy_of_what_follows() {
+        for (end, accepted) in [(10, Some(at(1))), (11, None)] {
+            let mut arrivals = Arrivals::default();
+            arrivals.acknowledge(9, at(1), true);
+            arrivals.send(waiting(1), true);
+            let backfill = Backfill { is_again: true, is_filling: false, is_missing: false };
+            arrivals.backfill(Places { first: 8, end }, at(2), backfill);
+            assert_eq!(arrivals.acknowledge(12, at(9), true).unwrap().copies.accepted(), accepted, "{end}");
+        }
     }
 
     /// Over TCP, a message behind a hole of the capture is known only when the hole is filled.

@@ -214,6 +214,7 @@ mod tests {
         for number in 0..PARTS + 4 {
             assembly.part(&part(number == 0, false, &[1], 3));
         }
+        assert!(assembly.held() >= PARTS * size_of::<SendPart>());
         let parts = assembly.abandon().unwrap().parts;
         assert_eq!((parts.len(), parts[PARTS - 2].octets, parts[PARTS - 1].octets), (PARTS, 3, 5 * 3));
     }

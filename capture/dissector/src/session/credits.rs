@@ -306,6 +306,16 @@ mod tests {
         assert_eq!((account.usage().limit, account.can_repeat(&before)), (CreditLimit::Unknown, false));
     }
 
+    #[test]
+    fn when_there_was_no_credit_is_unknown_back_to_the_last_call_if_a_reply_was_missed() {
+        for (credits, unknown) in [(1, 70 + 100), (2, 100)] {
+            let mut account = granted(credits);
+            call(&mut account, 30).unwrap();
+            account.miss_replies(2, Time(100));
+            assert_eq!(account.finish(Time(200)), times(10, unknown), "{credits}");
+        }
+    }
+
     /// Its reply may have been missed, so it does not certainly wait: it is among the hidden calls already.
     #[test]
     fn a_call_that_may_have_been_answered_is_hidden_once() {

@@ -133,6 +133,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_comes_late_is_between_what_was_sent_before_and_after_it() {
+        let mut owners = Owners::default();
+        for (first, call) in [(5, 1), (9, 2), (7, 3), (5, 4)] {
+            owners.note(Owner { call: Some(call), ..Owner::unknown(first) });
+        }
+        let calls = [4, 5, 6, 7, 8, 9, 10].map(|place| owners.find(place).and_then(|owner| owner.call));
+        assert_eq!(calls, [None, Some(4), Some(4), Some(3), Some(3), Some(2), Some(2)]);
+        assert_eq!(owners.owners.len(), 3, "one for each place");
+    }
+
+    #[test]
     fn each_packet_that_was_sent_again_is_held_once() {
         let mut recoveries = Recoveries::default();
         let times = [7, 8, 8].map(|place| recoveries.send_again(Side::Active, Side::Active, place));

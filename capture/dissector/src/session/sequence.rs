@@ -81,3 +81,16 @@ impl Sequence {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_of_the_parts_are_held() {
+        let mut sequence = Sequence::default();
+        let part = SendPart { stamp: Stamp::default(), octets: 1, place: 0 };
+        sequence.keep(&[part; 100]);
+        assert!(sequence.held() >= 100 * size_of::<SendPart>());
+    }
+}

@@ -3,17 +3,20 @@
 
 use std::collections::VecDeque;
 
-use super::call::CallSegment;
+use super::arrivals::Unacknowledged;
+use super::call::{Call, CallSegment};
+use super::owners::WaitingSign;
 use super::sequence::Sequence;
 use super::*;
 use crate::carrier::connection::{Connection, Counts, Endpoint, RefusedAccess};
 use crate::carrier::handler::Taken::{self, Done, Early};
 use crate::carrier::operation::Side::{self, Active, Passive};
-use crate::carrier::operation::{DISORDER, Operation, OperationKind, Places, Progress, Sides, Stamp};
+use crate::carrier::operation::{DISORDER, Operation, OperationKind, OperationType, Places, Progress, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::event::{Event, MemoryUse, MemoryUseKind};
-use crate::file::SetBacks;
+use crate::file::{SetBacks, Time};
 use crate::link::{Address, Carrier};
+use crate::rpc::credits::CreditLimit;
 use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
@@ -21,7 +24,7 @@ use crate::rpc::phases::NotTimed;
 use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::steps::{PacketRun, StepsWanted};
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Owed, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd, Waiting};
 
 // --- Messages, word by word ----------------------------------------------------------------------------------------------
 
@@ -179,7 +182,7 @@ impl Play {
     }
 
     fn give(&mut self, from: Side, kind: OperationKind<'_>, frame: u64, last: bool) -> Taken {
-        let stamp = Stamp { frame, ..Stamp::default() };
+        let stamp = Stamp { frame, time: Time(frame * 1000) };
         let (places, first_sent) = (Places::one(frame), None);
         let operation = Operation { from, stamp, began: stamp, retransmitted: 0, first_sent, places, kind };
         self.with(|session, connection, context| session.operation(connection, &operation, last, context))
@@ -244,11 +247,12 @@ impl Play {
 
     /// Both ends acknowledge all that the other sent.
     fn acknowledge(&mut self) {
-        for by in [Active, Passive] {
-            self.with(|session, _, context| {
-                session.acknowledged((by, Stamp::default()), (u64::MAX - 1, true), context)
-            });
-        }
+        [Active, Passive].into_iter().for_each(|by| self.accept(by, u64::MAX - 1));
+    }
+
+    /// An end acknowledges what the other sent, up to this place.
+    fn accept(&mut self, by: Side, place: u64) {
+        self.with(|session, _, context| session.acknowledged((by, Stamp::default()), (place, true), context));
     }
 
     /// The only RPC: whether its call and its reply are there.
@@ -539,6 +543,44 @@ fn a_call_takes_over_what_was_moved_for_the_one_before_it_if_both_are_the_same()
     }
 }
 
+/// Credits are those that the account counts.
+#[test]
+fn a_call_that_takes_the_place_of_another_is_the_only_one_that_waits() {
+    let mut play = Play::new(true);
+    play.sends(&[(Active, call(1, &NONE)), (Active, call(1, &NONE))]);
+    let (_, used) = play.message().credit_use.unwrap();
+    assert_eq!((used.waiting, used.limit), (1, CreditLimit::Reached));
+}
+
+/// The rest of the call is missing, so it arrives with a place after those that are known.
+#[test]
+fn a_call_without_its_end_arrives_later_than_what_is_known_of_it() {
+    for (place, delivery) in [(1, Delivery::Unknown), (2, Delivery::Accepted)] {
+        let mut play = Play::new(true);
+        play.step(Active, begin(&call(1, &NONE)));
+        play.step(Active, LOST);
+        play.accept(Passive, place);
+        play.finish();
+        assert_eq!(play.transactions()[0].waiting.unwrap().delivery, delivery, "{place}");
+    }
+}
+
+/// The first response is missing, so what is still to come is not known.
+#[test]
+fn nothing_is_owed_for_certain_if_a_response_was_missed() {
+    for (answers, owed) in [(1, Owed::ReadResponse(2)), (2, Owed::Unknown(NotTimed::Missed.into()))] {
+        let mut play = Play::new(true);
+        // The responder is heard before, so that a reply would show.
+        play.sends(&[(Active, call(5, &NONE)), (Passive, reply(5)), (Active, call(1, &read_chunk(40, 7, 4)))]);
+        play.step(Passive, read(1, 7, 2));
+        play.step(Passive, OperationKind::ReadRequest { request: 2, handle: 7, offset: 2, length: 2 });
+        play.step(Active, response(answers, &[1; 2]));
+        play.finish();
+        let waiting = play.transactions().iter().find_map(|rpc| rpc.waiting).unwrap();
+        assert_eq!(waiting.owed, owed, "{answers}");
+    }
+}
+
 #[test]
 fn of_a_reply_that_was_provided_and_not_read_the_last_steps_of_both_ends_are_told() {
     let mut play = Play::new(true);
@@ -570,12 +612,19 @@ fn what_the_capture_may_lack_takes_the_blame_from_an_operation_outside() {
     let calls = |lists: &[&[u32]]| lists.iter().map(|lists| send_of(call(1, lists))).collect::<Vec<_>>();
     let (here, elsewhere) = (&write_chunk(7, 4)[..], &write_chunk(8, 4)[..]);
     let many: Vec<&[u32]> = core::iter::repeat_n(elsewhere, 66).collect();
+    let (empty, null) = (message(1, MSG, here, &[]), call(1, &NONE));
     let lost = |from| vec![(from, None)];
     for (name, set_up, before, known) in [
         ("all is known", true, calls(&[&NONE]), true),
         ("the set-up was missed", false, calls(&[&NONE]), false),
         ("a call of the same XID took the place of its call", true, calls(&[here, &NONE]), false),
         ("a call of the same XID took the place of another", true, calls(&[elsewhere, &NONE]), true),
+        (
+            "a call of the same XID took the place of one without an RPC",
+            true,
+            vec![send_of(empty), send_of(null)],
+            true,
+        ),
         ("the places of more calls were taken than are remembered", true, calls(&many), false),
         ("the client's packets were missed", true, lost(Active), false),
         ("the server's packets were missed", true, lost(Passive), false),
@@ -601,6 +650,16 @@ fn an_operation_is_for_the_latest_call_whose_memory_holds_all_of_it() {
         let outside = play.uses().iter().filter(|used| matches!(used.kind, MemoryUseKind::Outside { .. })).count();
         let grown: Vec<_> = [1, 2].iter().zip(held).map(|(id, held)| play.session.calls[id].held() > held).collect();
         assert_eq!((outside, grown), (0, vec![!latest, latest]), "{octets}");
+    }
+}
+
+#[test]
+fn data_is_asked_of_the_latest_call_whose_memory_holds_all_of_it() {
+    for (octets, asked) in [(4, [0, 4]), (8, [8, 0])] {
+        let mut play = Play::new(true);
+        play.sends(&[(Active, call(1, &read_chunk(40, 7, 8))), (Active, call(2, &read_chunk(40, 7, 4)))]);
+        play.step(Passive, read(1, 7, octets));
+        assert_eq!([1, 2].map(|id| play.session.calls[&id].asked_octets), asked, "{octets}");
     }
 }
 
@@ -713,6 +772,7 @@ fn a_call_is_not_timed_if_something_for_it_may_have_been_missed_before_it() {
         ("an operation for its memory", vec![own(9)], 10, missed),
         ("one so long before that it cannot be", vec![own(1)], 1 + DISORDER + 1, None),
         ("one just as long before as it can be", vec![own(1)], 1 + DISORDER, missed),
+        ("one just behind its memory", vec![(9, Passive, write(7, 4, &[1; 4]))], 10, None),
         ("one for other memory", others(9).take(1).collect(), 10, None),
         ("more operations than are remembered", others(1).collect(), 1 + DISORDER, missed),
         ("all of them long before", others(1).collect(), 1 + DISORDER + 1, None),
@@ -769,6 +829,7 @@ fn a_sign_that_waits_when_the_connection_ends_is_told_and_is_for_no_call() {
     play.sends(&[(Active, call(1, &NONE))]);
     play.step(Passive, nak(Active, 2));
     assert_eq!(play.signs(), []);
+    assert_eq!(play.session.recoveries.held(), size_of::<WaitingSign>());
     play.finish();
     assert_eq!(play.signs(), [None]);
 }
@@ -812,6 +873,53 @@ fn a_sign_for_any_part_of_a_call_is_for_that_call() {
         let told = play.transactions()[0].recovery.as_ref().map(|recovery| recovery.naks);
         assert_eq!(told, Ok(naks), "{place}");
     }
+}
+
+/// Responses have numbers of the other end over InfiniBand, and of their sender over iWARP.
+#[test]
+fn a_response_has_a_place_of_its_own_over_iwarp_only() {
+    for (carrier, xid) in [(Carrier::RoceV2, Some(2)), (Carrier::Iwarp, Some(1))] {
+        let mut play = Play::new(true);
+        play.connection.carrier = carrier;
+        play.sends(&[(Active, call(1, &read_chunk(40, 7, 4))), (Active, call(2, &NONE))]);
+        play.step(Passive, read(1, 7, 4));
+        play.step(Active, response(1, &[1; 4]));
+        play.sends(&[(Active, call(3, &NONE))]);
+        play.step(Passive, nak(Active, 4));
+        assert_eq!(play.signs(), [xid], "{carrier:?}");
+    }
+}
+
+/// A packet that was sent again, of a Send.
+const fn again(from: Side, place: u64) -> OperationKind<'static> {
+    let sign = Sign::Recovery(RecoveryKind::SentAgain);
+    OperationKind::Sign { of: from, place, sign, operation: Some(OperationType::Send) }
+}
+
+#[test]
+fn a_packet_that_is_sent_again_is_a_step_of_its_sender() {
+    let mut play = Play::new(true);
+    play.steps = StepsWanted::All;
+    play.sends(&[(Active, call(1, &NONE))]);
+    play.step(Active, again(Active, 1));
+    assert_eq!(play.give(Passive, send(&reply(1)), 3, true), Done);
+    assert_eq!(play.give(Passive, again(Passive, 3), 4, true), Done);
+    play.acknowledge();
+    let steps = play.transactions()[0].steps.as_ref().unwrap();
+    let of_frame = |frame| steps.packets.iter().find(|packet| packet.first.frame == frame).unwrap().step;
+    assert_eq!([2, 4].map(of_frame), [Some(Step::Call), Some(Step::Reply)]);
+}
+
+/// Two calls wait when the reply to the first is refused; the other end calls, too. Times are frames, in microseconds.
+#[test]
+fn a_credit_that_was_counted_too_early_is_counted_again() {
+    let mut play = Play::new(true);
+    play.sends(&[(Active, call(1, &NONE)), (Active, call(2, &NONE)), (Passive, reply(1)), (Passive, call(7, &NONE))]);
+    assert_eq!(play.give(Active, nak(Passive, 3), 9, true), Done);
+    let recounts = play.told(|event| if let Event::Recounted(recounted) = event { Some(*recounted) } else { None });
+    let [recounted] = recounts[..] else { panic!("{recounts:?}") };
+    assert_eq!((recounted.requester, recounted.since, recounted.waited_ns), (Active, Time(3000), 6000));
+    assert_eq!(recounted.credit_use.waiting, 2);
 }
 
 /// A sign that belongs to no known RPC may belong to each that waited at that time.
@@ -901,6 +1009,20 @@ fn of_the_parts_behind_a_cut_one_nothing_is_kept() {
     let earlier = sequence.end(48).unwrap();
     assert_eq!((&earlier.octets[..], earlier.length), (&start[..20], 48));
     assert_eq!(earlier.missing, Some(NotRebuilt::Earlier));
+}
+
+#[test]
+fn the_packets_of_all_parts_of_a_call_are_its_steps() {
+    let mut play = Play::unknown(true);
+    play.steps = StepsWanted::All;
+    let payload = call_of(1, NFS);
+    let parts = [message_a(9, 0, &call_of(9, NFS)), message_a(1, MORE, &payload[..4]), message_a(1, 0, &payload[4..])];
+    play.sends(&parts.map(|octets| (Active, octets)));
+    play.sends(&[(Passive, message_a(1, RESPONSE, &[1, 1, 0, 0, 0, 0]))]);
+    play.acknowledge();
+    let packets = &play.transactions()[0].steps.as_ref().unwrap().packets;
+    let frames: Vec<_> = packets.iter().map(|packet| (packet.step, packet.first.frame)).collect();
+    assert_eq!(frames, [(Some(Step::Call), 2), (Some(Step::Call), 3), (Some(Step::Reply), 4)]);
 }
 
 // --- What a connection carries -------------------------------------------------------------------------------------------
@@ -1002,6 +1124,7 @@ fn of_a_call_its_octets_its_segments_and_where_each_response_goes_are_held() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &NONE)), (Active, call(2, &read_chunk(40, 8, 4)))]);
     let [one, two] = [1, 2].map(|id| play.session.calls[&id].held());
+    assert!(one >= size_of::<Call>() + size_of::<Unacknowledged>() + call(1, &NONE).len());
     let (header, segment) = (24, size_of::<CallSegment>());
     assert!((segment + header..2 * segment + header).contains(&(two - one)), "{}", two - one);
     let before = play.session.held();

@@ -334,6 +334,35 @@ mod tests {
         }
     }
 
+    /// Packets of the RPC came later than the copy of the reply that was accepted.
+    #[test]
+    fn a_reply_that_arrived_before_the_latest_packet_takes_no_more_time() {
+        let mut timeline = called();
+        timeline.reply(span(at(3, 103), at(4, 107)));
+        timeline.write(at(6, 115), None);
+        let before = timeline.phases().unwrap();
+        timeline.arrive(Some(at(5, 110)), 0);
+        assert_eq!(timeline.phases(), Ok(before));
+        timeline.arrive(Some(at(7, 131)), 0);
+        assert_eq!(timeline.phases().unwrap().reply, before.reply + 131 - 115);
+    }
+
+    /// A packet that was sent again later than the Send that completes the RPC.
+    #[test]
+    fn only_a_packet_that_came_later_than_the_reply_is_recovered_after_it() {
+        let is_recovered = |resent: Option<u64>, frame| {
+            let mut timeline = called();
+            resent.into_iter().for_each(|time| timeline.recover(RecoveryKind::SentAgain, at(5, time)));
+            timeline.write(at(6, 115), None);
+            timeline.recovered_after(at(frame, 110))
+        };
+        assert!(is_recovered(Some(111), 5));
+        assert!(!is_recovered(Some(110), 5), "it was sent again with the reply");
+        assert!(!is_recovered(Some(109), 5), "it was sent again before the reply");
+        assert!(!is_recovered(Some(111), 6), "nothing came later");
+        assert!(!is_recovered(None, 5), "nothing was sent again");
+    }
+
     #[test]
     fn what_was_missed_meanwhile_is_no_phase() {
         for (before, after, expected) in [(3, 3, None), (3, 4, Some(NotTimed::Missed))] {
