@@ -521,6 +521,12 @@ mod tests {
         assert_eq!(accepted(&mut doubtful), Acceptance::Between(at(11), at(32)), "either");
     }
 
+    #[test]
+    fn a_message_behind_a_hole_was_accepted_with_its_own_copy_or_with_what_filled_the_hole() {
+        let copies = SentCopies::new(13, at(9), (0, false)).doubtful_since(at(5));
+        assert_eq!(copies.acceptance(), Acceptance::Between(at(5), at(9)));
+    }
+
     /// The sender goes back to the message itself, of one packet, when the refusal was on its way.
     #[test]
     fn the_copy_that_its_sender_went_back_to_may_have_been_accepted() {

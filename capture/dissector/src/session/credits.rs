@@ -316,6 +316,19 @@ mod tests {
         }
     }
 
+    /// Replies were missed, so it is not known since when there was no credit when a later reply shows that there is none.
+    #[test]
+    fn how_long_a_call_waited_is_unknown_if_the_beginning_of_that_is() {
+        let mut account = granted(2);
+        call(&mut account, 30).unwrap();
+        account.miss_replies(2, Time(40));
+        assert_eq!(call(&mut account, 50), Err(CreditWaitUnknown::Missed));
+        reply(&mut account, 2, 1, 60);
+        assert_eq!(account.usage().limit, CreditLimit::Reached);
+        reply(&mut account, 3, 1, 90);
+        assert_eq!(call(&mut account, 91), Err(CreditWaitUnknown::Missed));
+    }
+
     /// Its reply may have been missed, so it does not certainly wait: it is among the hidden calls already.
     #[test]
     fn a_call_that_may_have_been_answered_is_hidden_once() {

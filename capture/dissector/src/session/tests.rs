@@ -21,10 +21,11 @@ use crate::rpc::known::{Direction, Rpc};
 use crate::rpc::message::{Answered, Captured, Message};
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 use crate::rpc::phases::NotTimed;
+use crate::rpc::placement::PlacedPart;
 use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::steps::{PacketRun, StepsWanted};
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Step, WaitEnd, Waiting};
 
 // --- Messages, word by word ----------------------------------------------------------------------------------------------
 
@@ -134,6 +135,7 @@ struct Play {
     frame: u64,
     last_number: u32,
     steps: StepsWanted,
+    placements: bool,
     events: VecDeque<Event>,
 }
 
@@ -160,11 +162,11 @@ impl Play {
             disconnected: None,
         };
         let (session, steps, events) = (Session::default(), StepsWanted::None, VecDeque::new());
-        Self { connection, session, frame: 0, last_number: 0, steps, events }
+        Self { connection, session, frame: 0, last_number: 0, steps, placements: false, events }
     }
 
     fn with<R>(&mut self, act: impl FnOnce(&mut Session, &Connection, &mut Context<'_>) -> R) -> R {
-        let Self { connection, session, last_number, steps, events, .. } = self;
+        let Self { connection, session, last_number, steps, placements, events, .. } = self;
         act(
             session,
             connection,
@@ -173,7 +175,7 @@ impl Play {
                 operations: true,
                 recovery: true,
                 steps,
-                placements: false,
+                placements: *placements,
                 set_backs: &SetBacks::default(),
                 last_number,
                 events,
@@ -182,8 +184,18 @@ impl Play {
     }
 
     fn give(&mut self, from: Side, kind: OperationKind<'_>, frame: u64, last: bool) -> Taken {
-        let stamp = Stamp { frame, time: Time(frame * 1000) };
-        let (places, first_sent) = (Places::one(frame), None);
+        self.give_again(from, kind, (frame, None), last)
+    }
+
+    /// The same; if this is a copy, what it holds was first sent at that time.
+    fn give_again(
+        &mut self,
+        from: Side,
+        kind: OperationKind<'_>,
+        (frame, first_sent): (u64, Option<Time>),
+        last: bool,
+    ) -> Taken {
+        let (stamp, places) = (Stamp { frame, time: Time(frame * 1000) }, Places::one(frame));
         let operation = Operation { from, stamp, began: stamp, retransmitted: 0, first_sent, places, kind };
         self.with(|session, connection, context| session.operation(connection, &operation, last, context))
     }
@@ -565,6 +577,62 @@ fn a_call_without_its_end_arrives_later_than_what_is_known_of_it() {
     }
 }
 
+/// An end of which nothing was captured may have done anything.
+#[test]
+fn what_is_owed_is_known_only_if_something_of_the_responder_was_seen() {
+    let missing = Owed::Unknown(OwedUnknown::DirectionMissing);
+    let missed = Owed::Unknown(NotTimed::Missed.into());
+    for (name, done, owed) in [
+        ("nothing", None, missing),
+        ("that packets were missed", Some(LOST), missing),
+        ("an operation", Some(write(7, 0, &[1])), missed),
+    ] {
+        let mut play = Play::new(false);
+        play.sends(&[(Active, call(1, &write_chunk(7, 4)))]);
+        done.into_iter().for_each(|kind| play.step(Passive, kind));
+        play.finish();
+        assert_eq!(play.transactions()[0].waiting.unwrap().owed, owed, "{name}");
+    }
+}
+
+/// A long call whose chunk is read in two halves.
+#[test]
+fn each_response_is_placed_behind_what_was_read_before_it() {
+    let mut play = Play::unknown(true);
+    play.placements = true;
+    play.sends(&[(Active, message(1, NOMSG, &read_chunk(0, 7, 40), &[]))]);
+    for (request, offset) in [(1, 0), (2, 20)] {
+        play.step(Passive, OperationKind::ReadRequest { request, handle: 7, offset, length: 20 });
+        play.step(Active, response(request, &words(&call_of(1, NFS))[offset as usize..][..20]));
+    }
+    play.sends(&[(Passive, reply(1))]);
+    play.acknowledge();
+    let placements = play.transactions()[0].placements.as_slice();
+    let of_chunk = placements.iter().filter(|placement| placement.part == PlacedPart::Call);
+    assert_eq!(of_chunk.map(|placement| (placement.frame, placement.at)).collect::<Vec<_>>(), [(3, 0), (5, 20)]);
+}
+
+/// InfiniBand throws away what follows a hole. The reply is in two packets, and the first of them came again after the second.
+#[test]
+fn a_reply_behind_a_hole_may_have_been_accepted_when_it_came_or_later() {
+    let octets = reply(1);
+    let (first, second) = octets.split_at(8);
+    for (carrier, resent, is_known) in [
+        (Carrier::RoceV2, Some(Time(4000)), false),
+        (Carrier::RoceV2, None, true),
+        (Carrier::Iwarp, Some(Time(4000)), true),
+    ] {
+        let mut play = Play::unknown(true);
+        play.connection.carrier = carrier;
+        play.sends(&[(Active, call(1, &NONE))]);
+        assert_eq!(play.give_again(Passive, begin(first), (9, resent), true), Done);
+        assert_eq!(play.give(Passive, end(second), 5, true), Done);
+        play.acknowledge();
+        let unknown = Some(NotTimed::ArrivalUnknown);
+        assert_eq!(play.transactions()[0].phases.err() != unknown, is_known, "{carrier:?} {resent:?}");
+    }
+}
+
 /// The first response is missing, so what is still to come is not known.
 #[test]
 fn nothing_is_owed_for_certain_if_a_response_was_missed() {
@@ -922,6 +990,21 @@ fn a_credit_that_was_counted_too_early_is_counted_again() {
     assert_eq!(recounted.credit_use.waiting, 2);
 }
 
+/// Version 2: a grant may have the XID of a call.
+#[test]
+fn a_sign_for_a_grant_is_for_no_call() {
+    for (place, naks) in [(2, 0), (3, 1)] {
+        let mut play = Play::new(true);
+        let grant = words(&[0, 2, 32, 1, 0, 0, 0, 0, 0]);
+        let calls = [message_a(9, 0, &call_of(9, NFS)), grant, message_a(0, 0, &call_of(0, NFS))];
+        play.sends(&calls.map(|octets| (Active, octets)));
+        play.step(Passive, nak(Active, place));
+        play.sends(&[(Passive, message_a(0, RESPONSE, &[0, 1, 0, 0, 0, 0]))]);
+        play.acknowledge();
+        assert_eq!(play.transactions()[0].recovery.as_ref().unwrap().naks, naks, "{place}");
+    }
+}
+
 /// A sign that belongs to no known RPC may belong to each that waited at that time.
 #[test]
 fn what_was_lost_of_an_rpc_is_unknown_if_a_sign_came_meanwhile_that_may_be_for_it() {
@@ -1124,7 +1207,8 @@ fn of_a_call_its_octets_its_segments_and_where_each_response_goes_are_held() {
     let mut play = Play::new(true);
     play.sends(&[(Active, call(1, &NONE)), (Active, call(2, &read_chunk(40, 8, 4)))]);
     let [one, two] = [1, 2].map(|id| play.session.calls[&id].held());
-    assert!(one >= size_of::<Call>() + size_of::<Unacknowledged>() + call(1, &NONE).len());
+    let timeline = play.session.calls[&1].timeline.held();
+    assert!(one - timeline >= size_of::<Call>() + size_of::<Unacknowledged>() + call(1, &NONE).len());
     let (header, segment) = (24, size_of::<CallSegment>());
     assert!((segment + header..2 * segment + header).contains(&(two - one)), "{}", two - one);
     let before = play.session.held();
