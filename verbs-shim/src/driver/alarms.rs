@@ -40,3 +40,23 @@ impl Alarms {
         std::mem::replace(&mut self.wakers, later).into_values()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_alarm_that_was_taken_away_rings_no_more() {
+        let (mut alarms, now) = (Alarms::default(), Instant::now());
+        let [mut first, mut second] = [None, None];
+        assert!(alarms.set(&mut first, now, Waker::noop()).is_none());
+        assert!(alarms.set(&mut second, now + Duration::from_secs(1), Waker::noop()).is_none());
+        assert!(alarms.clear(&mut first).is_some() && alarms.clear(&mut first).is_none());
+        assert_eq!(alarms.next(), Some(now + Duration::from_secs(1)));
+        assert_eq!(alarms.due(now).count(), 0);
+        assert_eq!(alarms.due(now + Duration::from_secs(1)).count(), 1);
+        assert_eq!(alarms.next(), None);
+    }
+}

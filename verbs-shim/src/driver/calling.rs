@@ -849,6 +849,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_few_buffers_of_copies_are_kept_for_the_next_call() {
+        let mut ticket = Ticket::<()>::default();
+        for length in 0..MAX_COPIES + 2 {
+            let registration = CallRegistration { ticket: 0, region: None, kind: CallBuffer::Copy };
+            ticket.put_back(registration, vec![0; length]);
+        }
+        assert_eq!(ticket.copies.len(), MAX_COPIES);
+    }
+
+    #[test]
     fn two_connections_begin_with_different_xids() {
         assert_ne!(first_xid(), first_xid());
     }

@@ -3,6 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
+use rpcrdma::endpoint::Limits;
+use rpcrdma::private_data::{Flags, PrivateData};
+use rpcrdma::segment::Segment;
 use rpcrdma::v2::Family;
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
 use rpcrdma_verbs::{
@@ -36,7 +39,7 @@ fn credit(family: Family, last: u32, all: u32) -> u32 {
     }
 }
 
-/// The first message of an end, with one property.
+/// A message with one property of its sender.
 fn property(family: Family, credit: u32, [which, value]: [u32; 2]) -> Vec<u8> {
     let mut message = Vec::new();
     let start: &[u32] = if family == Family::A { &[0, 2, credit, 5, 0] } else { &[0, 2, credit, 7] };
@@ -145,39 +148,6 @@ fn a_call_without_a_reply_whose_send_fails_is_lost() {
     }
 }
 
-/// The other end replies, calls, and ends the connection, before this one looks at any of that.
-#[test]
-fn a_reply_that_came_before_the_end_is_good_whether_or_not_this_end_is_called_too() {
-    for served in [0, 4] {
-        let [here, there] = adapters();
-        let listener = there.listen(ADDRESS.parse().unwrap(), 1).unwrap();
-        let (client, pending) = thread::scope(|scope| {
-            let peer = scope.spawn(|| Peer::accept(&there, &listener, &[]));
-            let settings = Settings::client().to_builder().served(served).build().unwrap();
-            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
-            let mut peer = peer.join().unwrap();
-            let pending = client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
-            while peer.got.is_empty() {
-                peer.look(SECOND);
-            }
-            let xid = u32::from_be_bytes(*peer.got[0].first_chunk().unwrap());
-            let (mut reply, mut call) = (Vec::new(), Vec::new());
-            put(&mut reply, &[xid, 1, 32, 0, 0, 0, 0, xid, 1, 0, 0, 0, 0]);
-            put(&mut call, &[99, 1, 32, 0, 0, 0, 0]);
-            call.extend(rpc_call(99, 0, 0));
-            for message in [reply, call] {
-                peer.send(&message, None);
-            }
-            peer.settle();
-            peer.verbs.disconnect(&peer.queue_pair).unwrap();
-            (client, pending)
-        });
-        let (call, outcome) = pending.wait();
-        assert_eq!((outcome, call.accepted()), (Ok(()), Ok(&[][..])), "{served}");
-        assert_eq!(client.connection().ended(), Some(Ended::Peer), "{served}");
-    }
-}
-
 /// A client of version 2 may have as many calls in flight as the server serves, besides its own messages.
 #[test]
 fn as_many_calls_come_at_a_time_as_the_server_serves() {
@@ -206,39 +176,228 @@ fn as_many_calls_come_at_a_time_as_the_server_serves() {
     }
 }
 
+/// Sends messages as the other end permits it.
+struct Sender {
+    peer: Peer,
+    credits: Credits,
+}
+
+impl Sender {
+    fn new(peer: Peer, family: Family) -> Self {
+        Self { peer, credits: Credits::client(Version::Two(family)) }
+    }
+
+    /// Sends a message as soon as there is a credit for it; `connection` is the other end.
+    fn send(&mut self, message: &[u8], connection: &Connection<Adapter>) {
+        for _ in 0..100 {
+            self.peer.got.drain(..).for_each(|octets| self.credits.hear(&octets));
+            if self.credits.allow(1, &self.peer) {
+                return self.peer.send(message, None);
+            }
+            assert!(connection.request(SECOND / 1000).unwrap().is_none());
+            self.peer.settle();
+        }
+        panic!("no credit");
+    }
+}
+
 /// The parts of a Call come while the server answers another, and serves no more at a time. Each part gives its credit back, so that
-/// all of them can come.
+/// all of them can come, as often as that happens.
 #[test]
 fn the_parts_of_a_call_that_waits_for_its_turn_take_no_credits() {
     const PARTS: usize = 40;
     let payload = [&header(2, 0)[..], &[7; PARTS * 100]].concat();
     for family in FAMILIES {
         let [here, there] = adapters();
-        let settings = Settings::server().to_builder().versions(Version::Two(family).into()).served(1);
-        let first = property(family, credit(family, 2, 200), [REVERSE_DIRECTION, 0]);
-        let (mut peer, connection) = accepted(settings, &there, &here, &first);
-        let mut credits = Credits::client(Version::Two(family));
-        let mut send = |message: &[u8]| {
-            for _ in 0..100 {
-                peer.got.drain(..).for_each(|octets| credits.hear(&octets));
-                if credits.allow(1, &peer) {
-                    return peer.send(message, None);
-                }
-                assert!(connection.request(SECOND / 1000).unwrap().is_none());
-                peer.settle();
+        // As much as the parts have once, with their headers.
+        let limits = Limits::new().with_collected((payload.len() + PARTS * 40) as u32);
+        let settings = Settings::server().to_builder().versions(Version::Two(family).into()).served(1).limits(limits);
+        let permit = credit(family, 2, 1000);
+        let (peer, connection) = accepted(settings, &there, &here, &property(family, permit, [REVERSE_DIRECTION, 0]));
+        let mut sender = Sender::new(peer, family);
+        for _ in 0..3 {
+            sender.send(&null(family, permit, 1), &connection);
+            let mut request = connection.request(10 * SECOND).unwrap().expect("the first call");
+            let mut remaining = payload.len();
+            for octets in payload.chunks(payload.len().div_ceil(PARTS)) {
+                remaining -= octets.len();
+                sender.send(&part(family, permit, 2, (octets, remaining)), &connection);
             }
-            panic!("{family:?}: no credit");
-        };
-        send(&null(family, credit(family, 2, 200), 1));
-        let mut request = connection.request(10 * SECOND).unwrap().expect("the first call");
-        let mut remaining = payload.len();
-        for octets in payload.chunks(payload.len().div_ceil(PARTS)) {
-            remaining -= octets.len();
-            send(&part(family, credit(family, 2, 200), 2, (octets, remaining)));
+            request.accept();
+            request.answer().unwrap();
+            let mut request = connection.request(10 * SECOND).unwrap().expect("the second call");
+            assert!(request.message() == payload, "{family:?}");
+            request.accept();
+            request.answer().unwrap();
         }
+    }
+}
+
+/// A client of version 2 whose server has begun with this property, and that server.
+fn served_by_hand(family: Family, settings: SettingsBuilder, first: [u32; 2]) -> (Client<Adapter>, Peer) {
+    let [here, there] = adapters();
+    let listener = there.listen(ADDRESS.parse().unwrap(), 1).unwrap();
+    thread::scope(|scope| {
+        let peer = scope.spawn(|| {
+            let mut peer = Peer::accept(&there, &listener, &[]);
+            while peer.got.is_empty() {
+                peer.look(SECOND);
+            }
+            peer.got.clear();
+            peer.send(&property(family, credit(family, 16, 16), first), None);
+            peer
+        });
+        let settings = settings.versions(Version::Two(family).into()).timeout(Some(10 * SECOND)).build().unwrap();
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        (client, peer.join().unwrap())
+    })
+}
+
+/// Waits for the next message.
+fn next(peer: &mut Peer) -> Vec<u8> {
+    while peer.got.is_empty() && !peer.over {
+        peer.look(SECOND);
+    }
+    peer.got.pop_front().expect("a message")
+}
+
+/// Waits for the next call, or the first part of one: grants have no XID.
+fn next_call(peer: &mut Peer) -> Vec<u8> {
+    loop {
+        let message = next(peer);
+        if xid_of(&message) != 0 {
+            return message;
+        }
+    }
+}
+
+/// A Reply of NULL, or a part of it, of which so many octets remain.
+fn replied(family: Family, xid: u32, remaining: usize) -> Vec<u8> {
+    let (mut message, permit) = (Vec::new(), credit(family, 2, 32));
+    match family {
+        Family::A => put(&mut message, &[xid, 2, permit, 0, if remaining == 0 { 1 } else { 3 }, 0, 0, 0, 0]),
+        Family::B if remaining == 0 => put(&mut message, &[xid, 2, permit, 13, 0]),
+        Family::B => put(&mut message, &[xid, 2, permit, 12, remaining as u32]),
+    }
+    put(&mut message, &[xid, 1, 0, 0, 0, 0]);
+    message
+}
+
+fn xid_of(message: &[u8]) -> u32 {
+    u32::from_be_bytes(*message.first_chunk().unwrap())
+}
+
+/// A call with so many octets in its message.
+fn call_of(client: &Client<Adapter>, length: usize) -> Call {
+    let mut message = Stream::from(header(client.xid(), 0));
+    message.push(&vec![7; length]);
+    Call::new(message, 24)
+}
+
+/// Version 2: between the parts of a message comes another, so the rest of it does not come.
+#[test]
+fn a_reply_whose_parts_do_not_follow_each_other_is_none() {
+    for family in FAMILIES {
+        let (client, mut peer) = served_by_hand(family, Settings::client().to_builder(), [RECEIVE_BUFFER_SIZE, 4096]);
+        let calls = [(); 2].map(|()| client.start(call_of(&client, 0)));
+        let xids = [(); 2].map(|()| xid_of(&next_call(&mut peer)));
+        peer.send(&replied(family, xids[0], 100), None);
+        peer.send(&replied(family, xids[1], 0), None);
+        peer.send(&replied(family, xids[0], 0), None);
+        let outcomes = calls.map(|call| call.wait().1);
+        assert!(outcomes.contains(&Err(CallError::NoReply)), "{family:?}: {outcomes:?}");
+    }
+}
+
+/// Version 2: the same for a Call, which the server answers with an error.
+#[test]
+fn a_call_whose_parts_do_not_follow_each_other_is_refused() {
+    for family in FAMILIES {
+        let [here, there] = adapters();
+        let settings = Settings::server().to_builder().versions(Version::Two(family).into());
+        let permit = credit(family, 2, 1000);
+        let (peer, connection) = accepted(settings, &there, &here, &property(family, permit, [REVERSE_DIRECTION, 0]));
+        let mut sender = Sender::new(peer, family);
+        sender.send(&part(family, permit, 1, (&header(1, 0), 100)), &connection);
+        sender.send(&null(family, permit, 2), &connection);
+        assert!(connection.request(SECOND / 10).unwrap().is_none_or(|request| request.xid() == 2));
+        let answers = take(&mut sender.peer);
+        let errors: Vec<_> = answers.iter().filter(|octets| octets[15] == 4).map(|octets| xid_of(octets)).collect();
+        assert!(!errors.is_empty(), "{family:?}: {answers:02x?}");
+    }
+}
+
+/// A long call whose memory holds no Call.
+#[test]
+fn what_is_pulled_and_is_no_call_is_refused() {
+    let [here, there] = adapters();
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+    thread::scope(|scope| {
+        let peer = scope.spawn(|| Peer::connect(&here, &[]));
+        let connection = server.accept(10 * SECOND).unwrap().unwrap();
+        let mut peer = peer.join().unwrap();
+        let Segment { handle, offset, .. } = peer.segment();
+        let mut message = Vec::new();
+        let segment = [handle, 100, (offset >> 32) as u32, offset as u32];
+        put(&mut message, &[&[5, 1, 32, 1, 1, 0][..], &segment, &[0, 0, 0]].concat());
+        peer.send(&message, None);
+        assert!(connection.request(SECOND / 5).unwrap().is_none());
+        let answers = take(&mut peer);
+        assert_eq!(answers.iter().map(|octets| octets[15]).collect::<Vec<_>>(), [4], "{answers:02x?}");
+    });
+}
+
+#[test]
+fn an_end_announces_remote_invalidation_if_it_may_be_used() {
+    for (allowed, flags) in [(true, Flags::REMOTE_INVALIDATION), (false, Flags::empty())] {
+        let [here, there] = adapters();
+        let listener = there.listen(ADDRESS.parse().unwrap(), 1).unwrap();
+        let settings = Settings::client().to_builder().remote_invalidation(allowed).connect_timeout(10 * SECOND);
+        thread::scope(|scope| {
+            scope.spawn(|| Client::connect(&here, ADDRESS.parse().unwrap(), &settings.build().unwrap()).map(drop));
+            let request = there.request(&listener, 10 * SECOND).unwrap().unwrap();
+            let said = PrivateData::find(there.private_data(&request)).unwrap();
+            assert_eq!(said.flags, flags, "{allowed}");
+            there.reject(request, &[]).unwrap();
+        });
+    }
+}
+
+#[test]
+fn an_end_announces_how_many_segments_a_call_may_have() {
+    const SEGMENT_COUNT: u32 = 4;
+    for family in FAMILIES {
+        let [here, there] = adapters();
+        let limits = Limits::new().with_segments(5);
+        let settings = Settings::server().to_builder().versions(Version::Two(family).into()).limits(limits);
+        let permit = credit(family, 2, 10);
+        let (mut peer, connection) =
+            accepted(settings, &there, &here, &property(family, permit, [REVERSE_DIRECTION, 0]));
+        assert!(connection.request(SECOND / 10).unwrap().is_none());
+        let mut announced = Vec::new();
+        put(&mut announced, &[SEGMENT_COUNT, 4, 5]);
+        let properties = next(&mut peer);
+        assert!(properties.windows(12).any(|words| words == announced), "{family:?}: {properties:02x?}");
+    }
+}
+
+/// The reply to a call that was given up comes in time, so that its connection has no reason to end.
+#[test]
+fn a_connection_outlives_a_call_that_was_given_up_and_answered_in_time() {
+    let grace = SECOND / 2;
+    let [here, there] = adapters();
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+    let settings = Settings::client().to_builder().timeout(Some(SECOND / 20)).grace(grace).build().unwrap();
+    thread::scope(|scope| {
+        let connecting = scope.spawn(|| Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap());
+        let connection = server.accept(10 * SECOND).unwrap().unwrap();
+        let client = connecting.join().unwrap();
+        let pending = client.start(call_of(&client, 0));
+        let mut request = connection.request(10 * SECOND).unwrap().expect("a call");
+        assert_eq!(pending.wait().1, Err(CallError::TimedOut(Progress::Sent)));
         request.accept();
         request.answer().unwrap();
-        let request = connection.request(10 * SECOND).unwrap().expect("the second call");
-        assert!(request.message() == payload, "{family:?}");
-    }
+        assert!(client.connection().request(grace + SECOND / 5).unwrap().is_none());
+        assert_eq!(client.connection().ended(), None);
+    });
 }

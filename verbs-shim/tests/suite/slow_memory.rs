@@ -10,12 +10,16 @@ use std::time::{Duration, Instant};
 use rpcrdma_verbs::loopback::Fabric;
 use rpcrdma_verbs::{Call, CallError, Client, Progress, Request, Server, Settings, Stream};
 
+use crate::hostile::messages::put;
+use crate::hostile::peer::{ADDRESS, Peer};
 use crate::support::header::header;
 use crate::support::slow::{Act, Gate, Opens, Slow};
 use crate::support::stopping::Stopping;
 
 /// Too many octets for a Send.
 const OCTETS: usize = 5000;
+/// Longer than anything takes.
+const LONG: Duration = Duration::from_secs(10);
 
 fn message(client: &Client<Slow>, procedure: u32) -> Stream {
     Stream::from(header(client.xid(), procedure))
@@ -192,6 +196,70 @@ fn memory_with_a_handle_that_is_in_use_is_registered_again() {
             assert_eq!(registered, 2 + same.min(4), "{same}");
             assert_eq!(call.rooms()[0].len(), OCTETS, "its buffers are back");
         }
+    });
+}
+
+/// A server whose adapter does that provides two replies, of which the first is not read: no two are at the same handle.
+#[test]
+fn replies_that_are_provided_have_handles_of_their_own() {
+    for (same, is_provided) in [(0, true), (1, true), (4, true), (5, false)] {
+        let fabric = Fabric::new();
+        let (here, there) =
+            (fabric.adapter([192, 0, 2, 1].into()).unwrap(), fabric.adapter([192, 0, 2, 2].into()).unwrap());
+        let there = Slow::new(there);
+        // It sends less inline than it receives, so that a Call without chunks has such a reply.
+        let settings = Settings::server().to_builder().provides_replies(Some(LONG)).send_size(1024).build().unwrap();
+        let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
+        let (mut peer, connection) = thread::scope(|scope| {
+            let peer = scope.spawn(|| Peer::connect(&here, &[]));
+            let connection = server.accept(LONG).unwrap().unwrap();
+            (peer.join().unwrap(), connection)
+        });
+        there.gate.passed();
+        there.gate.give_the_same_handle_after_one(same);
+        let replies = [1, 2].map(|xid| {
+            let mut message = Vec::new();
+            put(&mut message, &[xid, 1, 32, 0, 0, 0, 0]);
+            message.extend(header(xid, 0));
+            peer.send(&message, None);
+            let mut request = connection.request(LONG).unwrap().expect("a call");
+            request.accept().push(&[7; 3000]);
+            request.answer().unwrap();
+            while peer.got.is_empty() {
+                peer.look(LONG);
+            }
+            peer.got.pop_front().unwrap()
+        });
+        // RDMA_NOMSG with a Read chunk in Position 0; an RDMA_ERROR has neither.
+        let [first, second] = replies.map(|reply| (reply[15] == 1).then(|| reply[24..28].to_vec()));
+        assert!(first.is_some() && second.is_some() == is_provided && first != second, "{same}: {first:?} {second:?}");
+        let registered = there.gate.passed().iter().filter(|(act, _)| *act == Act::Register).count();
+        assert_eq!(registered, 2 + same.min(4), "{same}");
+    }
+}
+
+/// The connection ends while memory of a call is being taken back.
+#[test]
+fn the_end_of_a_connection_is_told_when_the_memory_of_its_calls_is_back() {
+    with_server(answer, |client, gate, _| {
+        gate.close_to(Act::Deregister);
+        let calling = thread::spawn({
+            let client = client.clone();
+            move || client.call(&mut with_chunks(&client))
+        });
+        gate.wait_for_one();
+        client.connection().disconnect();
+        let (told, is_told) = mpsc::channel();
+        let next = thread::spawn({
+            let client = client.clone();
+            move || told.send(client.call(&mut null(&client)))
+        });
+        assert!(is_told.recv_timeout(Duration::from_millis(200)).is_err(), "the memory is still registered");
+        gate.open();
+        let lost = is_told.recv_timeout(LONG).unwrap();
+        assert!(matches!(lost, Err(CallError::Lost(_, Progress::NotSent))), "{lost:?}");
+        next.join().unwrap().unwrap();
+        let _ = calling.join().unwrap();
     });
 }
 
