@@ -842,3 +842,35 @@ fn after_an_interruption_no_answer_is_missed() {
         assert_eq!((count.broken, count.not_judged > 0), (u64::from(!interrupts), interrupts), "{interrupts}");
     }
 }
+
+/// A connection of version 1 keeps it. If something was missed, the ends may have agreed on version 2 in that.
+#[test]
+fn version_2_after_version_1_is_judged_if_nothing_was_missed() {
+    for is_missed in [false, true] {
+        let mut trace = Trace::new();
+        trace.wire.client.next += u32::from(is_missed);
+        trace.send(Client, &b(CALL_INLINE, XID, &[0; 4], &null(XID)));
+        trace.send(Server, &b(REPLY_INLINE, XID, &[0], &reply(XID, &[])));
+        trace.send(Client, &message(MSG, 8, &Lists::default(), &null(8)));
+        let found = slugs(&trace.packets);
+        assert_eq!(found.is_empty(), is_missed, "{found:?}");
+    }
+}
+
+/// A server that refuses version 2 in the layout of version 2 need not speak it.
+#[test]
+fn who_refuses_version_2_may_go_on_with_version_1() {
+    for version in [Version::A, Version::B] {
+        let mut trace = Trace::silent(version);
+        let (call, refusal) = match version {
+            Version::A => (a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(XID)), a(ERROR, XID, RESPONSE, &[1, 1, 1], &[])),
+            _ => (b(CALL_INLINE, XID, &[0; 4], &null(XID)), b(ERROR, XID, &[1, 1, 1], &[])),
+        };
+        trace.send(Client, &call);
+        trace.send(Server, &refusal);
+        trace.version = Version::One;
+        trace.null(8);
+        let found = slugs(&trace.packets);
+        assert!(!found.contains("v2-version-changed"), "{version:?}: {found:?}");
+    }
+}
