@@ -245,7 +245,10 @@ fn the_end_of_a_connection_is_told_when_the_memory_of_its_calls_is_back() {
         gate.close_to(Act::Deregister);
         let calling = thread::spawn({
             let client = client.clone();
-            move || client.call(&mut with_chunks(&client))
+            // One data item: nothing else is to be taken back when the connection ends.
+            let mut message = message(&client, 0);
+            message.push_item(vec![3; OCTETS]);
+            move || client.call(&mut Call::new(message, 24))
         });
         gate.wait_for_one();
         client.connection().disconnect();
