@@ -10,7 +10,7 @@ use rpcrdma::v2::Family;
 use rpcrdma_verbs::loopback::{Adapter, Fabric};
 use rpcrdma_verbs::{
     Call, CallError, Client, Connection, Ended, Kind, Progress, Server, Settings, SettingsBuilder, Status, Stream,
-    Verbs, Version, Versions,
+    Verbs, Version,
 };
 
 use crate::hostile::messages::{Credits, put, rpc_call};
@@ -144,34 +144,6 @@ fn a_call_without_a_reply_whose_send_fails_is_lost() {
             call.message().push(&[7; SIZE]);
             let failed = Ended::Failed(Kind::Send, Status::RemoteInvalidRequest);
             assert_eq!(client.call(&mut call), Err(CallError::Lost(failed, Progress::Sent)), "{family:?}");
-        });
-    }
-}
-
-/// A client of version 2 may have as many calls in flight as the server serves, besides its own messages.
-#[test]
-fn as_many_calls_come_at_a_time_as_the_server_serves() {
-    for (family, served) in FAMILIES.into_iter().flat_map(|family| [1, 2, 8, 40].map(|served| (family, served))) {
-        let [here, there] = adapters();
-        let version = Versions::from(Version::Two(family));
-        let settings = Settings::server().to_builder().versions(version).served(served).build().unwrap();
-        let server = Server::bind(&there, ADDRESS.parse().unwrap(), settings).unwrap();
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let settings = Settings::client().to_builder().versions(version).calls(served).build().unwrap();
-                let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
-                let call = || client.start(Call::new(Stream::from(header(client.xid(), 0)), 24));
-                let calls: Vec<_> = (0..served).map(|_| call()).collect();
-                calls.into_iter().for_each(|call| call.wait().1.unwrap());
-            });
-            let connection = server.accept(10 * SECOND).unwrap().unwrap();
-            let next =
-                |number| connection.request(5 * SECOND).unwrap().unwrap_or_else(|| panic!("{family:?}: {number}"));
-            for mut request in (0..served).map(next).collect::<Vec<_>>() {
-                request.accept();
-                request.answer().unwrap();
-            }
-            assert!(connection.request(10 * SECOND).is_err(), "the client has ended it");
         });
     }
 }
