@@ -960,6 +960,18 @@ fn a_reply_that_came_before_the_end_of_the_connection_is_good() {
 }
 
 #[test]
+fn the_terms_of_a_connection_are_the_smaller_sizes_that_both_ends_announce() {
+    let (_fabric, here, there) = adapters();
+    with_server(&there, Settings::server().to_builder().receive_size(8192).build().unwrap(), echo, || {
+        for (size, threshold) in [(2048, 2048), (8192, 8192), (16_384, 8192)] {
+            let settings = Settings::client().to_builder().send_size(size).build().unwrap();
+            let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+            assert_eq!(client.connection().terms().call_threshold, threshold, "{size}");
+        }
+    });
+}
+
+#[test]
 fn a_request_says_who_calls_and_by_which_connection() {
     let (_fabric, here, there) = adapters();
     let (sender, receiver) = mpsc::channel();
