@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use base64::engine::general_purpose::STANDARD;
 use base64::write::EncoderWriter;
 use clap::Args;
+use rpcrdma_dissector::first_frame;
 use rpcrdma_dissector::output::report::escaped;
 
 use crate::destination::Destination;
@@ -56,6 +57,7 @@ pub(super) fn run(arguments: &ViewArguments, quiet: bool) -> Result<u8, Failure>
         .split_once(MARK)
         .ok_or_else(|| Failure::Said(format!("the page has no place for captures, which is marked by {MARK}")))?;
     refuse_large(files)?;
+    files.iter().try_for_each(|file| refuse_other(file))?;
     let mut write = destination.create()?;
     let mut written = write.write_all(before.as_bytes());
     for file in files {
@@ -106,6 +108,12 @@ fn refuse_large(files: &[PathBuf]) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// Refuses a file that is no capture: whoever has the page has all of its files. The page says what is damaged in a capture.
+fn refuse_other(path: &Path) -> Result<(), Failure> {
+    let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+    first_frame(file).map(drop).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))
 }
 
 /// Writes an element of HTML that holds a file. Base64 has no character that ends an element.

@@ -24,6 +24,23 @@ fn capture(name: &str) -> String {
     format!("{}/../testdata/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"))
 }
 
+#[test]
+fn a_page_holds_captures_only() {
+    let folder = std::env::temp_dir().join(format!("rpcrdma-view-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let [page, other, written] =
+        ["page.html", "secret.txt", "out.html"].map(|name| folder.join(name).display().to_string());
+    std::fs::write(&page, "<!-- captures -->").unwrap();
+    std::fs::write(&other, "root:x:0:0:root:/root:/bin/bash\n").unwrap();
+    let view = |files: &[&str]| run(&[&["view", "--page", &page, "-o", &written], files].concat());
+    let refused = view(&[&capture("nfs41"), &other]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).ends_with("secret.txt: a text file, not a capture file (pcap, pcapng or ERF)\n"));
+    assert!(!Path::new(&written).exists());
+    assert_eq!(view(&[&capture("nfs41"), &capture("hangs")]).status.code(), Some(0));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// The JSON objects that a command writes for a capture.
 fn objects(command: &str, path: &str) -> Vec<Value> {
     let output = run(&[command, "-q", "--json", path]);
