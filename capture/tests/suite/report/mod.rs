@@ -209,6 +209,27 @@ fn names_of_files_are_text() {
     assert!(page.contains("<h1>NFS over RDMA: rpcrdma-report-&lt;b&gt;&amp;.pcap</h1>"), "{}", &page[..3000]);
 }
 
+/// The name of a file that a peer put into a capture becomes text in the diagnosis and in tables, too.
+#[test]
+fn names_in_a_capture_are_text() {
+    let mut octets = std::fs::read(capture("nfs41_lossy")).unwrap();
+    let is_name = |at: &usize| octets[*at..].starts_with(b"\0\0\0\x05w.bin");
+    let places: Vec<usize> = (0..octets.len()).filter(is_name).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        octets[at + 4..at + 9].copy_from_slice(b"<q>\"&");
+    }
+    let path = std::env::temp_dir().join(format!("rpcrdma-report-names-{}.pcap", std::process::id()));
+    std::fs::write(&path, octets).unwrap();
+    let page = report(path.to_str().unwrap());
+    std::fs::remove_file(path).unwrap();
+    let files = rows(&page, "RPCs by name of file, those that took the most time first");
+    assert!(files.iter().any(|row| row[0].starts_with("<q>")), "{files:?}");
+    assert!(page.matches("&lt;q&gt;\\&quot;&amp;").count() > 2, "the diagnosis does not name the file");
+    // The page has no such element of its own.
+    assert!(!page.contains("<q>"));
+}
+
 /// Every packet that was sent again is in the chart once: `stats` counts 432 that the capture has from before, and 20 others.
 #[test]
 fn packets_sent_again_are_those_that_stats_counts() {
