@@ -178,11 +178,13 @@ fn is_any<T: PartialEq>(wanted: &[T], own: &T) -> bool {
     wanted.is_empty() || wanted.contains(own)
 }
 
-/// Words, which spaces separate; quotation marks keep spaces in a value.
+/// Words, which spaces separate; quotation marks keep spaces in a value. Between them, `\"` is a quotation mark and `\\` a backslash.
 fn words(text: &str) -> Result<Vec<String>, String> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
-    for letter in text.chars() {
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
         match letter {
+            '\\' if is_quoted => word.push(letters.next_if(|next| matches!(next, '"' | '\\')).unwrap_or(letter)),
             '"' => is_quoted = !is_quoted,
             ' ' if !is_quoted => words.extend((!word.is_empty()).then(|| core::mem::take(&mut word))),
             letter => word.push(letter),
@@ -226,6 +228,18 @@ mod tests {
     #[test]
     fn quotation_marks_keep_spaces_in_a_value() {
         assert_eq!(words("op=\"NFSv4 READ\"  waiting"), Ok(vec!["op=NFSv4 READ".to_owned(), "waiting".to_owned()]));
+    }
+
+    #[test]
+    fn backslashes_keep_quotation_marks_in_a_quoted_value() {
+        for (text, value) in [
+            (r#"file="\\\"><svg/>""#, r#"file=\"><svg/>"#),
+            (r#"file="a\b \" c""#, r#"file=a\b " c"#),
+            (r"file=a\\b", r"file=a\\b"),
+        ] {
+            assert_eq!(words(text), Ok(vec![value.to_owned()]), "{text}");
+        }
+        assert!(words(r#"file="a\""#).is_err());
     }
 
     #[test]

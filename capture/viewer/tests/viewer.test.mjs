@@ -574,12 +574,39 @@ tabbed("a frame beside a name of the capture is a button, and the name is text",
   assert.deepEqual(await sentence.evaluate((paragraph) => [...paragraph.children].map(({ tagName }) => tagName)), ["BUTTON", "BUTTON", "BUTTON"]);
 });
 
+tabbed("a name with quotation marks, backslashes and spaces filters by a click and is completed", async (tab) => {
+  const hostile = join(folder, "quoted.pcap");
+  writeFileSync(hostile, markup(readFileSync(lossy), '\\"> <svg/>'));
+  await choose(tab, hostile);
+  const named = records("transactions", "--json", hostile).length;
+  await tab.click("[data-view=file]");
+  const row = tab.locator("#groups tbody tr", { hasText: '\\"> ' }).first();
+  await row.waitFor();
+  const [name, calls] = await row.locator("th, td").allTextContents();
+  const word = `file="${name.replaceAll(/["\\]/g, "\\$&")}"`;
+  assert.match(name, /\\"> /);
+  const isSelected = async (words) => {
+    await tab.waitForFunction((text) => document.getElementById("filter").value === text, words);
+    await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${calls} of ${named}`);
+    assert.equal(await tab.getAttribute("#filter", "aria-invalid"), null);
+  };
+  await row.locator("button").click();
+  await isSelected(word);
+  await filter(tab, `${word} slower=1ns`);
+  await tab.click("[data-view=file]");
+  await row.locator("button").click();
+  await isSelected(`slower=1ns ${word}`);
+  await tab.fill("#filter", `slower=1ns ${word.slice(0, -2)}`);
+  const suggested = await tab.$$eval("#words option", (options) => options.map(({ value }) => value));
+  assert.ok(suggested.includes(`slower=1ns ${word}`), `${suggested}`);
+});
+
 /** A capture in which names of files are markup of the same length. */
-function markup(capture) {
+function markup(capture, text = "<b>xxxxxx") {
   let replaced = 0;
   for (const name of ["w.bin", "odd.txt", "longlink"]) {
     for (let at = capture.indexOf(`\0\0\0${String.fromCharCode(name.length)}${name}`); at >= 0; at = capture.indexOf(`\0\0\0${String.fromCharCode(name.length)}${name}`, at + 1)) {
-      capture.write("<b>xxxxxx".slice(0, name.length), at + 4);
+      capture.write(text.slice(0, name.length), at + 4);
       replaced++;
     }
   }

@@ -2,7 +2,7 @@
 import type { Client } from "./client";
 import { element } from "./dom";
 import { VIEWS } from "./groups";
-import { quoted } from "./state";
+import { lastWord, quoted } from "./state";
 
 /** The most names of a kind that are suggested, and the most suggestions at once. */
 const NAMES = 500;
@@ -36,7 +36,7 @@ export class Completion {
   /** A browser completes all of a field, so suggestions begin with the words before the last. */
   private suggest(): void {
     const text = this.input.value;
-    const head = text.slice(0, text.lastIndexOf(" ") + 1);
+    const head = text.slice(0, lastWord(text));
     const last = text.slice(head.length).toLowerCase();
     const fitting = this.words.filter(([word]) => word.toLowerCase().startsWith(last) && word !== last).slice(0, SHOWN);
     this.list.replaceChildren(...fitting.map(([word, label]) => element("option", { value: head + word, label })));

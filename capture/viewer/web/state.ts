@@ -33,12 +33,19 @@ export function format(state: State): string {
   return String(kept);
 }
 
+/** Words of a filter: spaces separate them, but for those between quotation marks. */
+const WORDS = /(?:[^\s"]|"(?:[^"\\]|\\.)*")+/g;
+
 /** A filter with these words, such as `op=READ`, for those of the same keys; a word without a value takes them away. The others stay. */
 export function narrowed(filter: string, words: readonly string[]): string {
   const key = (word: string): string => word.replace(/^--/, "").split("=")[0]!;
   const keys = new Set(words.map(key));
-  const own = filter.match(/(?:[^\s"]|"[^"]*")+/g) ?? [];
+  const own = filter.match(WORDS) ?? [];
   return [...own.filter((word) => !keys.has(key(word))), ...words.filter((word) => !word.endsWith("="))].join(" ");
 }
 
-export const quoted = (value: string): string => (value.includes(" ") ? `"${value}"` : value);
+/** A value as the filter reads it: between quotation marks, a backslash keeps one that is part of the value. */
+export const quoted = (value: string): string => (/[\s"]/.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : value);
+
+/** The place where the last word of a filter begins, finished or not. */
+export const lastWord = (filter: string): number => /(?:[^\s"]|"(?:[^"\\]|\\.)*(?:"|$))*$/.exec(filter)!.index;
