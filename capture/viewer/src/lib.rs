@@ -95,7 +95,7 @@ impl Viewer {
     /// None that can happen.
     pub fn diagnosis(&mut self) -> Result<String, String> {
         let diagnosis = self.reading.diagnosis();
-        let shown = ShownDiagnosis::new(&diagnosis).map_err(text)?;
+        let shown = ShownDiagnosis::new(&diagnosis, self.reading.stopped()).map_err(text)?;
         json(&shown)
     }
 
@@ -229,8 +229,9 @@ impl Viewer {
         Self { open, reading: Reading::new(source, name, files), selected: Vec::new() }
     }
 
+    /// Another pass, over as many frames as were read.
     fn again(&self, steps: StepsWanted) -> Source {
-        Source::new((self.open)(), Reading::config(steps))
+        Source::new((self.open)(), Reading::config(steps)).ending_after(self.reading.stopped_after())
     }
 
     /// A capture in files that this machine opens, for tests.

@@ -31,6 +31,7 @@ pub(crate) struct Reading {
     pub(crate) findings_left_out: u64,
     names: FileNames,
     is_ended: bool,
+    is_stopped: bool,
 }
 
 /// Progress of reading.
@@ -41,6 +42,8 @@ pub(crate) struct Progress {
     first_ns: String,
     duration_ns: u64,
     ended: bool,
+    /// Frames that were read before the user stopped reading; null if reading was not stopped.
+    stopped_after: Option<u64>,
     /// Counts of the frames and RPCs read so far, in words.
     status: String,
     /// RPCs and findings that the page does not show, and reasons why files could not be read.
@@ -59,6 +62,7 @@ impl Reading {
             findings_left_out: 0,
             names: FileNames::default(),
             is_ended: false,
+            is_stopped: false,
         }
     }
 
@@ -71,7 +75,7 @@ impl Reading {
 
     /// Reads at most `frames` frames; `false` at the end.
     pub(crate) fn step(&mut self, frames: usize) -> io::Result<bool> {
-        let Self { source, table, series, diagnoser, checker, findings, findings_left_out, names, is_ended } = self;
+        let Self { source, table, series, diagnoser, checker, findings, findings_left_out, names, is_ended, .. } = self;
         let mut errors = source.errors().len();
         let is_more = source.step(frames, |event, files| {
             match event {
@@ -100,9 +104,21 @@ impl Reading {
         Ok(is_more)
     }
 
-    /// Ends reading here.
+    /// Stops reading here, unless all was read.
     pub(crate) const fn cancel(&mut self) {
+        self.is_stopped = !self.is_ended;
         self.is_ended = true;
+    }
+
+    /// Frames that were read before the user stopped reading; `None` if reading was not stopped.
+    pub(crate) fn stopped_after(&self) -> Option<u64> {
+        self.is_stopped.then(|| self.source.summary().frames)
+    }
+
+    /// Sentence about a capture of which the user stopped the reading.
+    pub(crate) fn stopped(&self) -> Option<String> {
+        let frames = counted(self.stopped_after()?, "frame");
+        Some(format!("Reading was stopped by you after {frames}; what follows was not read."))
     }
 
     /// Number of files that could not be read to their end.
@@ -120,14 +136,16 @@ impl Reading {
     /// Progress, when `read` of `size` octets were read.
     pub(crate) fn progress(&self, (read, size): (f64, f64)) -> Progress {
         let rpcs = self.table.len();
+        let stopped = if self.is_stopped { ": stopped by you, what follows was not read" } else { "" };
         let counts = format!("{}, {}", counted(self.source.summary().frames, "frame"), counted(rpcs as u64, "RPC"));
         Progress {
             rpcs,
             first_ns: self.table.first.to_string(),
             duration_ns: self.table.last.saturating_sub(self.table.first),
             ended: self.is_ended,
+            stopped_after: self.stopped_after(),
             status: if self.is_ended {
-                counts
+                format!("{counts}{stopped}")
             } else {
                 format!("{} of {}, {counts}", number::size(read), number::size(size))
             },

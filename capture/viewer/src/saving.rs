@@ -1,6 +1,6 @@
 //! A pass over the capture that writes the selected RPCs to a file.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::io;
 use std::rc::Rc;
@@ -24,16 +24,64 @@ pub(crate) enum Format {
     Csv,
     /// As `rpcrdma export`: RPC over TCP.
     Tcp,
-    /// As `rpcrdma annotate`: the frames from the first of a selected RPC to the last, with comments.
+    /// As `rpcrdma annotate`: all frames from the beginning of the first selected RPC to the end of the last, with comments on the
+    /// selected RPCs. Frames between them stay, because without them packets would seem to be lost.
     Annotated,
+}
+
+/// The RPCs to save.
+struct Selected {
+    rpcs: HashSet<RpcKey>,
+    /// Their connections and XIDs: nothing else is known of what is sent again.
+    xids: HashSet<(u32, u32)>,
+    /// Time of the first call.
+    began: u64,
+    /// RPCs whose end was not read yet. An RPC ends when its reply is acknowledged, and a call without a reply with the capture.
+    open: Cell<usize>,
+}
+
+impl Selected {
+    fn new(rows: impl Iterator<Item = Row>) -> Self {
+        let mut selected = Self { rpcs: HashSet::new(), xids: HashSet::new(), began: u64::MAX, open: Cell::default() };
+        for row in rows {
+            let (connection, xid, ..) = row.key();
+            selected.rpcs.insert(row.key());
+            selected.xids.insert((connection, xid));
+            selected.began = selected.began.min(began(&row));
+        }
+        selected.open.set(selected.rpcs.len());
+        selected
+    }
+
+    /// Notes the end of an RPC.
+    fn end(&self, transaction: &Transaction) {
+        self.open.set(self.open.get().saturating_sub(usize::from(self.has(transaction))));
+    }
+
+    fn has(&self, transaction: &Transaction) -> bool {
+        self.rpcs.contains(&key(transaction))
+    }
+
+    fn has_xid(&self, connection: u32, xid: Option<u32>) -> bool {
+        xid.is_some_and(|xid| self.xids.contains(&(connection, xid)))
+    }
+
+    /// True for a frame from the beginning of the first RPC to the end of the last.
+    const fn spans(&self, frame: &Frame<'_>) -> bool {
+        self.began <= frame.time.0 && self.open.get() > 0
+    }
+}
+
+/// Time of the first packet of an RPC; of a call without a reply, that of its last.
+fn began(row: &Row) -> u64 {
+    let first = row.ended.zip(row.latency).and_then(|(ended, latency)| ended.checked_sub(latency));
+    first.map_or(row.time, |first| first.min(row.time))
 }
 
 /// Writes the selected RPCs.
 pub(crate) struct Saving {
     source: Source,
-    selected: HashSet<RpcKey>,
-    /// The first and the last frame of the selected RPCs.
-    frames: (u64, u64),
+    selected: Selected,
     /// Files that the first pass could not read to their end.
     known_errors: usize,
     writer: Option<Writer>,
@@ -70,14 +118,7 @@ impl Saving {
         format: Format,
         rows: impl Iterator<Item = Row>,
     ) -> io::Result<Self> {
-        let (mut selected, mut frames) = (HashSet::new(), (u64::MAX, 0));
-        for row in rows {
-            let (.., call, reply) = row.key();
-            selected.insert(row.key());
-            for frame in [call, reply].into_iter().flatten() {
-                frames = (frames.0.min(frame), frames.1.max(frame));
-            }
-        }
+        let selected = Selected::new(rows);
         let mut written = Written::default();
         let writer = match format {
             Format::Csv => {
@@ -89,7 +130,7 @@ impl Saving {
             Format::Annotated => Writer::Annotated(Box::new(Annotator::new(written.clone())?)),
         };
         let (checker, names) = (Checker::default(), FileNames::default());
-        Ok(Self { source, selected, frames, known_errors, writer: Some(writer), checker, names, written })
+        Ok(Self { source, selected, known_errors, writer: Some(writer), checker, names, written })
     }
 
     pub(crate) const fn wanted(format: Format) -> StepsWanted {
@@ -101,20 +142,20 @@ impl Saving {
 
     /// Reads at most `frames` frames; `false` once everything is written.
     pub(crate) fn step(&mut self, frames: usize) -> io::Result<bool> {
-        let Self { source, selected, frames: (first, last), known_errors, writer, checker, names, written } = self;
+        let Self { source, selected, known_errors, writer, checker, names, written } = self;
         // Both closures write.
         let writer_cell = RefCell::new(&mut *writer);
         let see = |frame: &Frame<'_>| match &mut **writer_cell.borrow_mut() {
-            Some(Writer::Annotated(annotator)) if (*first..=*last).contains(&frame.number) => annotator.frame(frame),
+            Some(Writer::Annotated(annotator)) if selected.spans(frame) => annotator.frame(frame),
             _ => Ok(()),
         };
         let is_more = source.step_frames(frames, see, |event, files| match &mut **writer_cell.borrow_mut() {
             Some(Writer::Annotated(annotator)) => {
-                annotate(annotator, event, checker);
+                annotate(annotator, event, (checker, selected));
                 Ok(())
             }
             Some(Writer::Csv(table)) => match event {
-                Event::Transaction(transaction) if selected.contains(&key(transaction)) => {
+                Event::Transaction(transaction) if selected.has(transaction) => {
                     csv(table, written, transaction, (files, names))
                 }
                 Event::Transaction(transaction) => {
@@ -124,9 +165,7 @@ impl Saving {
                 _ => Ok(()),
             },
             Some(Writer::Tcp(exporter)) => match event {
-                Event::Transaction(transaction) if selected.contains(&key(transaction)) => {
-                    exporter.transaction(transaction)
-                }
+                Event::Transaction(transaction) if selected.has(transaction) => exporter.transaction(transaction),
                 _ => Ok(()),
             },
             None => Ok(()),
@@ -160,14 +199,22 @@ fn csv(
     table.record(written, |line| transactions::write_json(line, transaction, files, names))
 }
 
-fn annotate(annotator: &mut Annotator<Written>, event: &Event, checker: &mut Checker) {
+/// Comments on the selected RPCs.
+fn annotate(annotator: &mut Annotator<Written>, event: &Event, (checker, selected): (&mut Checker, &Selected)) {
     match event {
-        Event::Recovery(recovered) => annotator.recovered(recovered),
-        Event::Transaction(transaction) => annotator.transaction(transaction),
+        Event::Recovery(recovered) if selected.has_xid(recovered.connection, recovered.xid) => {
+            annotator.recovered(recovered);
+        }
+        Event::Transaction(transaction) if selected.has(transaction) => annotator.transaction(transaction),
         _ => {}
+    }
+    if let Event::Transaction(transaction) = event {
+        selected.end(transaction);
     }
     checker.event(event);
     while let Some(found) = checker.finding() {
-        annotator.finding(&found);
+        if selected.has_xid(found.connection, found.xid) {
+            annotator.finding(&found);
+        }
     }
 }

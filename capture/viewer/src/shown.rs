@@ -39,10 +39,11 @@ struct ShownCause<'a> {
 }
 
 impl<'a> ShownDiagnosis<'a> {
-    pub(crate) fn new(diagnosis: &'a Diagnosis) -> io::Result<Self> {
+    /// The words begin with those about a capture that was not read to its end.
+    pub(crate) fn new(diagnosis: &'a Diagnosis, stopped: Option<String>) -> io::Result<Self> {
         Ok(Self {
             record: record(|line| diagnosis.write_json(line))?,
-            summary: diagnosis.summary(),
+            summary: stopped.into_iter().chain(diagnosis.summary()).collect(),
             sound: diagnosis.causes.is_empty().then(|| diagnosis.nothing_stands_out()),
             causes: diagnosis.causes.iter().map(ShownCause::new).collect(),
             limits: &diagnosis.limits,

@@ -10,6 +10,8 @@ pub(crate) struct Source {
     dissector: Dissector,
     errors: Vec<String>,
     has_ended: bool,
+    /// Frames to read; all if it is `None`.
+    left: Option<u64>,
 }
 
 /// The most errors that are kept: one for each file.
@@ -17,7 +19,12 @@ const ERRORS: usize = 100;
 
 impl Source {
     pub(crate) fn new(capture: Capture, config: Config) -> Self {
-        Self { capture, dissector: Dissector::new(config), errors: Vec::new(), has_ended: false }
+        Self { capture, dissector: Dissector::new(config), errors: Vec::new(), has_ended: false, left: None }
+    }
+
+    /// The same, which ends after so many frames.
+    pub(crate) fn ending_after(self, frames: Option<u64>) -> Self {
+        Self { left: frames, ..self }
     }
 
     /// Reads at most `frames` frames, and gives what they show to `take`; `false` at the end.
@@ -40,8 +47,10 @@ impl Source {
             if self.has_ended {
                 return Ok(false);
             }
-            match self.capture.next() {
+            let next = if self.left == Some(0) { None } else { self.capture.next() };
+            match next {
                 Some(Ok(frame)) => {
+                    self.left = self.left.map(|left| left - 1);
                     see(&frame)?;
                     self.dissector.frame(&frame);
                 }

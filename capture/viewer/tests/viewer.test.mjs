@@ -474,6 +474,43 @@ tabbed("keys step to waiting and failed RPCs", async (tab) => {
   assert.deepEqual([...seen].sort(), waiting.sort());
 });
 
+/** The comments on the frames of a pcapng: option 1 of Enhanced Packet Blocks. */
+function comments(path) {
+  const content = readFileSync(path);
+  const found = [];
+  for (let at = 0; at < content.length; at += content.readUInt32LE(at + 4)) {
+    if (content.readUInt32LE(at) !== 6) continue;
+    const end = at + content.readUInt32LE(at + 4) - 4;
+    let option = at + 28 + ((content.readUInt32LE(at + 20) + 3) & ~3);
+    for (; option + 4 <= end && content.readUInt16LE(option) !== 0; option += 4 + ((content.readUInt16LE(option + 2) + 3) & ~3)) {
+      const length = content.readUInt16LE(option + 2);
+      if (content.readUInt16LE(option) === 1) found.push(content.toString("utf8", option + 4, option + 4 + length));
+    }
+  }
+  return found;
+}
+
+tabbed("frames that are saved have the comments that annotate writes of the selection, and give the same RPCs", async (tab) => {
+  await choose(tab, lossy);
+  assert.match(await tab.textContent("[data-save=annotated]"), /from the first RPC to the last, the selected ones annotated/);
+  for (const operations of [["EXCHANGE_ID", "DESTROY_CLIENTID"], ["READ"], ["WRITE"]]) {
+    await filter(tab, `op=${operations}`);
+    const options = operations.flatMap((name) => ["--op", name]);
+    const selected = records("transactions", "--json", ...options, lossy);
+    await tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), `${selected.length} of 62`);
+    const [download] = await Promise.all([tab.waitForEvent("download"), tab.click("[data-save=annotated]")]);
+    const path = join(folder, download.suggestedFilename());
+    await download.saveAs(path);
+    const expected = join(folder, "annotated.pcapng");
+    run("annotate", ...options, lossy, "-o", expected);
+    assert.ok(comments(path).length >= 2 * selected.length);
+    // Several on one frame are in another order: the program knows later which RPCs are selected.
+    assert.deepEqual(comments(path).sort(), comments(expected).sort());
+    const latencies = (records) => records.map(({ rdma_xid, latency_ns }) => [rdma_xid, latency_ns]);
+    assert.deepEqual(latencies(records("transactions", "--json", ...options, path)), latencies(selected));
+  }
+});
+
 tabbed("what is saved is what the program writes", async (tab) => {
   await choose(tab, lossy);
   await filter(tab, "op=READ");
@@ -628,6 +665,14 @@ tabbed("reading can be stopped, and what was read stays", async (tab) => {
   const read = Number(/([\d,]+) frames/.exec(await tab.textContent("#status"))[1].replaceAll(",", ""));
   const [{ frames }] = records("diagnose", "--json", large);
   assert.ok(read > 0 && read < frames, `${read} of ${frames}`);
+  assert.match(await tab.textContent("#status"), /: stopped by you, what follows was not read$/);
+  assert.ok((await tab.textContent("#diagnosis")).startsWith(`Reading was stopped by you after ${group(read)} frames; what follows was not read.`));
+  const rpcs = Number((await count(tab)).split(" ")[0].replaceAll(",", ""));
+  const [download] = await Promise.all([tab.waitForEvent("download"), tab.click("[data-save=csv]")]);
+  assert.equal(download.suggestedFilename(), `large-first-${read}-frames.csv`);
+  const path = join(folder, download.suggestedFilename());
+  await download.saveAs(path);
+  assert.equal(readFileSync(path, "utf8").trim().split(/\r?\n/).length, rpcs + 1);
 });
 
 tabbed("the page can be used by a screen reader", async (tab) => {

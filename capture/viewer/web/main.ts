@@ -271,7 +271,8 @@ class Page {
   }
 
   private async save(kind: SaveFormat): Promise<void> {
-    const stem = this.stem();
+    const stopped = this.progress?.stopped_after ?? null;
+    const stem = stopped === null ? this.stem() : `${this.stem()}-first-${stopped}-frames`;
     const names: Readonly<Record<SaveFormat, string>> = { csv: `${stem}.csv`, tcp: `${stem}-tcp.pcapng`, annotated: `${stem}-annotated.pcapng` };
     try {
       this.said("Saving");

@@ -57,6 +57,8 @@ export interface Progress {
   readonly first_ns: string;
   readonly duration_ns: number;
   readonly ended: boolean;
+  /** Frames that were read before the user stopped reading; null if reading was not stopped. */
+  readonly stopped_after: number | null;
   /** Counts of the frames and RPCs read so far, in words. */
   readonly status: string;
   readonly notes: readonly string[];
