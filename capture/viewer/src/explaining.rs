@@ -43,6 +43,8 @@ pub(crate) struct Explained {
     ladder: Option<String>,
     /// HTML of the report; null without known phases.
     phases: Option<String>,
+    /// The files of the capture: the number of the first frame of each, and the name.
+    files: Vec<(u64, String)>,
 }
 
 /// A rule, as `rpcrdma check --explain` explains it.
@@ -103,6 +105,7 @@ impl Explaining {
             rules: rules(&rpc.findings),
             ladder: report::ladder(&rpc.transaction, files),
             phases: phases(&rpc.transaction),
+            files: files.parts().map(|(first, name)| (first, name.to_owned())).collect(),
         }))
     }
 }

@@ -474,6 +474,42 @@ tabbed("keys step to waiting and failed RPCs", async (tab) => {
   assert.deepEqual([...seen].sort(), waiting.sort());
 });
 
+tabbed("an RPC in several files has a display filter for each, with the numbers of that file", async (tab) => {
+  const whole = readFileSync(lossy);
+  const all = records("transactions", "--json", lossy);
+  const { call_frame, reply_frame } = all.find(({ call_frame, reply_frame }) => reply_frame - call_frame > 20);
+  const cut = offsetOf(whole, call_frame + 10);
+  const parts = [join(folder, "first.pcap"), join(folder, "second.pcap")];
+  writeFileSync(parts[0], whole.subarray(0, cut));
+  writeFileSync(parts[1], Buffer.concat([whole.subarray(0, 24), whole.subarray(cut)]));
+  await choose(tab, ...parts);
+  const later = all.find((record) => record.call_frame > reply_frame);
+  for (const { connection, rdma_xid, call_frame: call, reply_frame: reply } of [all[0], later, all.find((record) => record.call_frame === call_frame)]) {
+    await tab.evaluate((rpc) => { location.hash = `rpc=${rpc}`; }, `${connection}-${rdma_xid}-${call}`);
+    await tab.waitForFunction((xid) => document.querySelector("#rpc:not([aria-busy]) h2")?.textContent.startsWith(`RPC ${xid} `), rdma_xid);
+    const { steps } = records("explain", "--json", "--connection", String(connection), "--xid", rdma_xid, lossy).find(({ transaction }) => transaction.reply_frame === reply);
+    const frames = new Set(steps.flatMap(({ first_frame, last_frame }) => range(first_frame, last_frame)));
+    const expected = [["first.pcap", [...frames].filter((frame) => frame < call_frame + 10)], ["second.pcap", [...frames].filter((frame) => frame >= call_frame + 10).map((frame) => frame - call_frame - 9)]];
+    const buttons = await tab.$$eval("#rpc button[data-copy]", (buttons) => buttons.map((button) => [button.textContent, button.dataset.copy]));
+    const filters = buttons.flatMap(([text, copied]) => {
+      const [, name] = /^Copy Wireshark filter for (.*)$/.exec(text) ?? [];
+      return name === undefined ? [] : [[name, [...new Set([...copied.matchAll(/(\d+)(?:\.\.(\d+))?/g)].flatMap(([, first, last]) => range(Number(first), Number(last ?? first))))]]];
+    });
+    const sorted = (filters) => filters.filter(([, frames]) => frames.length > 0).map(([name, frames]) => [name, frames.sort((a, b) => a - b)]);
+    assert.deepEqual(sorted(filters), sorted(expected), rdma_xid);
+  }
+  assert.match(await tab.textContent("#rpc"), /The packets of this RPC are in 2 files/);
+});
+
+const range = (first, last) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
+
+/** Where a frame of a pcap begins. */
+function offsetOf(capture, frame) {
+  let at = 24;
+  for (let number = 1; number < frame; number++) at += 16 + capture.readUInt32LE(at + 8);
+  return at;
+}
+
 /** The comments on the frames of a pcapng: option 1 of Enhanced Packet Blocks. */
 function comments(path) {
   const content = readFileSync(path);

@@ -155,7 +155,11 @@ export interface Explained {
   /** Drawings of the report. */
   readonly ladder: string | null;
   readonly phases: string | null;
+  readonly files: readonly FilePart[];
 }
+
+/** A file of the capture: the number of its first frame, and its name. */
+export type FilePart = readonly [first: number, name: string];
 
 /** A rule, as `rpcrdma check --explain` explains it. */
 export interface Rule { readonly rule: string; readonly summary: string; readonly reason: string; readonly correct: string }
@@ -179,7 +183,6 @@ export interface ExplainRecord {
   readonly rdma_xid: string;
   readonly steps: readonly { readonly first_frame: number; readonly last_frame: number }[];
   readonly transaction: {
-    readonly call_file_frame: number | null;
     readonly call_frame: number | null;
     readonly reply_frame: number | null;
   };

@@ -2,25 +2,35 @@
 import { button, copyText, download, drawing, element } from "./dom";
 import { messageFields } from "./fields";
 import { linkFrames } from "./frames";
-import type { Explained, ExplainRecord, Rule, ShownMessage } from "./protocol";
+import type { Explained, ExplainRecord, FilePart, Rule, ShownMessage } from "./protocol";
 
 /** Messages that are open at first: a call and its reply. */
 const OPEN_MESSAGES = 2;
 
 export interface RpcHandlers { close(): void; said(text: string): void }
 
-/** The display filter for Wireshark that shows the packets of an RPC. */
-export function displayFilter(record: ExplainRecord): string {
+/** A display filter for Wireshark, which opens one file: it has the numbers of that file. */
+export interface DisplayFilter { readonly file: string; readonly filter: string }
+
+/** The display filters that show the packets of an RPC, one for each file that holds any. */
+export function displayFilters(record: ExplainRecord, files: readonly FilePart[]): readonly DisplayFilter[] {
   const { call_frame, reply_frame } = record.transaction;
-  const before = framesBefore(record);
-  const runs = record.steps.map(({ first_frame, last_frame }) => [first_frame - before, last_frame - before] as const);
+  const runs = record.steps.map(({ first_frame, last_frame }) => [first_frame, last_frame] as const);
   const frames = runs.length > 0 ? runs : [call_frame, reply_frame].flatMap((frame) => frame === null ? [] : [[frame, frame] as const]);
-  const parts = new Set(frames.map(([first, last]) => first === last ? String(first) : `${first}..${last}`));
-  return `frame.number in {${[...parts].join(", ")}}`;
+  return files.flatMap(([begin, file], place) => {
+    const end = files[place + 1]?.[0] ?? Infinity;
+    const own = frames.filter(([first, last]) => first < end && last >= begin)
+      .map(([first, last]) => [Math.max(first, begin) - begin + 1, Math.min(last, end - 1) - begin + 1] as const);
+    const parts = new Set(own.map(([first, last]) => first === last ? String(first) : `${first}..${last}`));
+    return parts.size === 0 ? [] : [{ file, filter: `frame.number in {${[...parts].join(", ")}}` }];
+  });
 }
 
-/** Frames of the files before that of the RPC: Wireshark opens one file, so its numbers are those of the file. */
-const framesBefore = ({ transaction: { call_frame, call_file_frame } }: ExplainRecord): number => (call_frame ?? 0) - (call_file_frame ?? 0);
+/** The display filter that shows a frame of the capture. */
+function frameFilter(frame: number, files: readonly FilePart[]): DisplayFilter {
+  const [begin, file] = files.filter(([first]) => first <= frame).at(-1) ?? [1, ""];
+  return { file, filter: `frame.number == ${frame - begin + 1}` };
+}
 
 /** The command that prints this RPC. */
 export function command(record: ExplainRecord, files: readonly string[]): string {
@@ -31,16 +41,19 @@ const shellWord = (name: string): string => /^[\w./:=@%+,][\w./:=@%+,-]*$/.test(
 
 export function showRpc(parent: HTMLElement, explained: Explained, files: readonly string[], handlers: RpcHandlers): void {
   const { record } = explained;
-  const put = (text: string): void =>
-    void copyText(text).then(() => handlers.said(`Copied: ${text.slice(0, 80)}`), () => handlers.said("The browser does not permit copying"));
+  const put = (text: string, place = ""): void =>
+    void copyText(text).then(() => handlers.said(`Copied${place}: ${text.slice(0, 80)}`), () => handlers.said("The browser does not permit copying"));
+  const areMany = explained.files.length > 1;
+  const filters = displayFilters(record, explained.files);
   const copy = (name: string, text: string): HTMLButtonElement => button(`Copy ${name}`, () => put(text), { "data-copy": text });
   parent.replaceChildren(
     element("h2", {}, explained.title),
     element("p", { class: "buttons" },
-      copy("Wireshark filter", displayFilter(record)), " ", copy("command line", command(record, files)), " ",
+      ...filters.flatMap(({ file, filter }) => [copy(`Wireshark filter${areMany ? ` for ${file}` : ""}`, filter), " "]), copy("command line", command(record, files)), " ",
       copy("JSON", explained.json), " ",
       button("Save JSON", () => download(new Blob([explained.json, "\n"]), `${record.rdma_xid}.json`)), " ",
       button("Close", () => handlers.close()), ""),
+    ...(filters.length > 1 ? [element("p", { class: "note" }, `The packets of this RPC are in ${filters.length} files, each with a filter of its own.`)] : []),
     ...phases(explained.phases),
     ...findings(record, explained.rules),
     ...ladder(explained.ladder),
@@ -48,7 +61,10 @@ export function showRpc(parent: HTMLElement, explained: Explained, files: readon
     element("details", { open: "" }, element("summary", {}, "As rpcrdma explain prints it"),
       element("pre", { tabindex: "0", "aria-label": "Text of the RPC" }, explained.text)),
   );
-  linkFrames(parent, (frame) => put(`frame.number == ${frame - framesBefore(record)}`), "Copy a Wireshark filter for this frame");
+  linkFrames(parent, (frame) => {
+    const { file, filter } = frameFilter(frame, explained.files);
+    put(filter, areMany ? ` for ${file}` : "");
+  }, "Copy a Wireshark filter for this frame");
   parent.hidden = false;
 }
 

@@ -78,6 +78,11 @@ impl Files {
         if self.widest == 0 { 0 } else { self.widest + 1 + Self::DIGITS }
     }
 
+    /// The files that were begun: the number of the first frame of each, and the name.
+    pub fn parts(&self) -> impl Iterator<Item = (u64, &str)> {
+        self.begun.iter().map(|(first, name)| (*first, &**name))
+    }
+
     /// Number of files that were begun.
     #[must_use]
     pub const fn begun(&self) -> usize {
