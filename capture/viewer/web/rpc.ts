@@ -99,6 +99,5 @@ function messages(messages: readonly ShownMessage[]): HTMLElement[] {
 
 function ladder(ladder: string | null): HTMLElement[] {
   if (ladder === null) return [];
-  const holder = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Ladder" });
-  return [element("h3", {}, "Packets"), drawing(holder, ladder)];
+  return [element("h3", {}, "Packets"), drawing(element("div"), ladder)];
 }

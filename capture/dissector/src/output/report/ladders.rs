@@ -141,6 +141,7 @@ impl Drawn {
         let (first, last) = (rungs.first()?.first, rungs.last()?.last);
         let (id, latency) = (id(transaction), transaction.latency());
         let place = files.place(first.frame).map(|place| format!(" ({place})")).unwrap_or_default();
+        let label = format!("Ladder of RPC {:#010x} on connection {}", transaction.xid, transaction.connection);
         let markup = html! {
             details.ladder open id=(id) {
                 summary {
@@ -148,7 +149,8 @@ impl Drawn {
                     (format!("{:#010x}", transaction.xid)) " on connection " (transaction.connection)
                     ", from frame " (grouped(first.frame)) (place)
                 }
-                div.scroll { (drawing(transaction, &rungs, &id)) }
+                // The keyboard reaches what is wider than the window.
+                div.scroll tabindex="0" role="region" aria-label=(label) { (drawing(transaction, &rungs, &id)) }
                 @for note in notes(&rungs) { p.note { (note) } }
             }
         };
