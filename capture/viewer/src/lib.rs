@@ -165,13 +165,14 @@ impl Viewer {
             .map(|(index, _)| index)
     }
 
-    /// The next row that is `slow`, `failed` or `waiting`, after another or before it; the first or the last at the end.
+    /// The next row that is `slow`, `failed` or `waiting`, after another or before it, and its place among them; the first or the last
+    /// at the end. `null` if there is none.
     ///
     /// # Errors
     /// If there is no such kind.
-    pub fn next(&self, from: u32, kind: &str, backwards: bool) -> Result<Option<u32>, String> {
+    pub fn next(&self, from: u32, kind: &str, backwards: bool) -> Result<String, String> {
         let kind = parse(&format!("\"{kind}\""))?;
-        Ok(notable::next(&self.reading.table, from, kind, backwards))
+        json(&notable::next(&self.reading.table, from, kind, backwards))
     }
 
     /// Groups of the rows that pass a filter.

@@ -203,6 +203,32 @@ fn a_frame_finds_its_rpc_whatever_is_selected() {
     assert!(selected > 0 && selected < 62 && viewer.count().starts_with(&format!("{selected} of 62")));
 }
 
+#[test]
+fn steps_say_their_place_and_go_round_at_the_ends() {
+    let viewer = read(&format!("{CAPTURES}hangs.pcap"));
+    let next = |from: &Value, kind: &str, backwards| -> Value {
+        let from = from.as_u64().map_or(u32::MAX, |from| u32::try_from(from).unwrap());
+        serde_json::from_str(&viewer.next(from, kind, backwards).unwrap()).unwrap()
+    };
+    for (kind, count) in [("waiting", 3), ("slow", 10)] {
+        let (mut from, mut seen) = (Value::Null, std::collections::BTreeSet::new());
+        for place in 1..=count {
+            let step = next(&from, kind, false);
+            from = step["index"].clone();
+            seen.insert(from.as_u64().unwrap());
+            assert_eq!(step, json!({ "index": from, "place": place, "count": count, "is_round": false }));
+        }
+        assert_eq!(seen.len(), count);
+        let first = next(&from, kind, false);
+        assert_eq!((&first["place"], &first["is_round"]), (&json!(1), &json!(true)));
+        let last = next(&first["index"], kind, true);
+        assert_eq!((&last["index"], &last["place"], &last["is_round"]), (&from, &json!(count), &json!(true)));
+        let last = next(&Value::Null, kind, true);
+        assert_eq!((&last["index"], &last["place"], &last["is_round"]), (&from, &json!(count), &json!(false)));
+    }
+    assert_eq!(next(&Value::Null, "failed", false), Value::Null);
+}
+
 /// The RPC in each row of a capture, with all that is known of it.
 fn explained(path: &str) -> Vec<Value> {
     let viewer = read(path);

@@ -474,6 +474,22 @@ tabbed("keys step to waiting and failed RPCs", async (tab) => {
   assert.deepEqual([...seen].sort(), waiting.sort());
 });
 
+tabbed("a key steps through the slowest RPCs, slowest first, and says where it is", async (tab) => {
+  await choose(tab, lossy);
+  const byLatency = records("transactions", "--json", lossy).filter(({ latency_ns }) => latency_ns !== null).sort((a, b) => b.latency_ns - a.latency_ns);
+  const expected = byLatency.slice(0, 10).map(({ connection, rdma_xid, call_frame }) => `${connection}-${rdma_xid}-${call_frame}`);
+  const press = async (key) => {
+    const before = tab.url();
+    await tab.keyboard.press(key);
+    await tab.waitForFunction((url) => location.href !== url, before);
+    return [new URLSearchParams(new URL(tab.url()).hash.slice(1)).get("rpc"), await tab.textContent("#said")];
+  };
+  for (const [place, rpc] of expected.entries()) assert.deepEqual(await press("s"), [rpc, `Slowest RPCs: ${place + 1} of 10`]);
+  assert.deepEqual(await press("s"), [expected[0], "Slowest RPCs: 1 of 10, round from the last"]);
+  assert.deepEqual(await press("Shift+S"), [expected[9], "Slowest RPCs: 10 of 10, round from the first"]);
+  assert.deepEqual(await press("Shift+S"), [expected[8], "Slowest RPCs: 9 of 10"]);
+});
+
 tabbed("an RPC in several files has a display filter for each, with the numbers of that file", async (tab) => {
   const whole = readFileSync(lossy);
   const all = records("transactions", "--json", lossy);

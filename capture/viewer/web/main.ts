@@ -21,6 +21,9 @@ const SAID = 6000;
 /** An RPC in the address. */
 const rpcOf = (row: Row): string => `${row.connection}-${row.xid}-${row.call_frame ?? row.reply_frame ?? 0}`;
 
+/** Words for the RPCs that keys step through. */
+const STEPPED: Readonly<Record<Notable, string>> = { slow: "Slowest RPCs", failed: "Failed RPCs", waiting: "Calls without a reply" };
+
 const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 class Page {
@@ -247,11 +250,14 @@ class Page {
   /** Opens the next RPC of a kind. */
   private async step(kind: Notable, backwards: boolean): Promise<void> {
     const from = this.openRow ?? 0xffff_ffff;
-    const index = await this.ask().ask("next", from, kind, backwards);
-    if (index === null) {
-      this.said(kind === "waiting" ? "Every call has a reply" : `No RPC is ${kind}`);
+    const stepped = await this.ask().ask("next", from, kind, backwards);
+    if (stepped === null) {
+      this.said({ slow: "No RPC has a latency", failed: "No RPC has failed", waiting: "Every call has a reply" }[kind]);
       return;
     }
+    const { index, place, count, is_round } = stepped;
+    const round = is_round ? `, round from the ${backwards ? "first" : "last"}` : "";
+    this.said(`${STEPPED[kind]}: ${place} of ${count}${round}`);
     await this.openIndex(index);
   }
 
@@ -267,6 +273,7 @@ class Page {
     const [row, place] = await Promise.all([this.ask().ask("row", index), this.ask().ask("place", index)]);
     if (row === null) return;
     if (place !== null) this.grid.activate(place);
+    this.openRow = index;
     this.set({ rpc: rpcOf(row) });
   }
 

@@ -39,11 +39,20 @@ export interface Answers {
   atFrame(frame: number): number | null;
   place(index: number): number | null;
   find(connection: number, xid: number, frame: number): number | null;
-  next(from: number, kind: Notable, backwards: boolean): number | null;
+  next(from: number, kind: Notable, backwards: boolean): Stepped | null;
   groups(filter: string, by: string): Groups;
   findings(): Finding[];
   explain(index: number): Explained | null;
   save(format: SaveFormat): Blob;
+}
+
+/** An RPC of a kind, and its place among all of that kind, counted from 1. */
+export interface Stepped {
+  readonly index: number;
+  readonly place: number;
+  readonly count: number;
+  /** True if the step went from one end to the other. */
+  readonly is_round: boolean;
 }
 
 export type Notable = "slow" | "failed" | "waiting";

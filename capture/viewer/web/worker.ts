@@ -104,7 +104,7 @@ const handlers: Handlers = {
   atFrame: (frame) => opened().at_frame(frame) ?? null,
   place: (index) => opened().place(index) ?? null,
   find: (connection, xid, frame) => opened().find(connection, xid, frame) ?? null,
-  next: (from, kind, backwards) => opened().next(from, kind, backwards) ?? null,
+  next: (from, kind, backwards) => json(opened().next(from, kind, backwards)),
   groups: (filter, by) => json(opened().groups(filter, by)),
   findings: () => json(opened().findings()),
   async explain(index) {
