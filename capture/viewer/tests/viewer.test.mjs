@@ -474,6 +474,28 @@ tabbed("keys step to waiting and failed RPCs", async (tab) => {
   assert.deepEqual([...seen].sort(), waiting.sort());
 });
 
+tabbed("while the capture is read for an RPC, no other RPC is shown under its address", async (tab) => {
+  await choose(tab, hangs);
+  await tab.evaluate(() => {
+    window.busy = [];
+    const section = document.getElementById("rpc");
+    new MutationObserver(() => {
+      if (section.getAttribute("aria-busy") !== "true") return;
+      window.busy.push({ address: location.hash, text: section.textContent, buttons: section.querySelectorAll("button").length });
+    }).observe(section, { attributeFilter: ["aria-busy"] });
+  });
+  const open = async (key, opened) => {
+    await tab.keyboard.press(key);
+    await tab.waitForFunction((opened) => window.busy.length === opened && document.querySelector("#rpc:not([aria-busy]) pre") !== null, opened);
+  };
+  await open("w", 1);
+  await open("w", 2);
+  await choose(tab, lossy);
+  await open("s", 3);
+  const seen = await tab.evaluate(() => window.busy);
+  assert.deepEqual(seen.map(({ address, text, buttons }) => [text.includes(`Reading the capture for RPC ${/rpc=\d+-(0x[0-9a-f]+)/.exec(address)[1]} on`), buttons]), [[true, 0], [true, 0], [true, 0]]);
+});
+
 tabbed("a key steps through the slowest RPCs, slowest first, and says where it is", async (tab) => {
   await choose(tab, lossy);
   const byLatency = records("transactions", "--json", lossy).filter(({ latency_ns }) => latency_ns !== null).sort((a, b) => b.latency_ns - a.latency_ns);
@@ -488,6 +510,35 @@ tabbed("a key steps through the slowest RPCs, slowest first, and says where it i
   assert.deepEqual(await press("s"), [expected[0], "Slowest RPCs: 1 of 10, round from the last"]);
   assert.deepEqual(await press("Shift+S"), [expected[9], "Slowest RPCs: 10 of 10, round from the first"]);
   assert.deepEqual(await press("Shift+S"), [expected[8], "Slowest RPCs: 9 of 10"]);
+});
+
+tabbed("an address says which of its parts mean nothing here, and keeps the others", async (tab) => {
+  for (const [hash, unknown] of [
+    ["filter=op%3DREAD&sort=nonsense", "sort=nonsense"], ["filter=op%3DREAD&view=nonsense", "view=nonsense"],
+    ["filter=op%3DREAD&order=up&colour=red&rpc=garbage", "order=up, colour=red, rpc=garbage"],
+  ]) {
+    const other = await visit(context, page, `#${hash}`);
+    await choose(other, lossy);
+    assert.match(await other.textContent("#unknown"), new RegExp(`^(This part of the link means|These parts of the link mean) nothing to this page: ${unknown}$`));
+    const reads = records("transactions", "--json", "--op", "READ", lossy).length;
+    assert.match(await count(other), new RegExp(`^${reads} of 62`));
+    assert.equal(new URL(other.url()).hash, "#filter=op%3DREAD");
+    assert.equal(await other.textContent("#errors"), "");
+    assert.deepEqual(other.problems, []);
+    await other.close();
+  }
+  await choose(tab, lossy);
+  for (const rpc of ["1-0xdeadbeef-5", "9-0x00000001-1"]) {
+    await tab.evaluate((rpc) => { location.hash = `filter=op%3DREAD&rpc=${rpc}`; }, rpc);
+    const [connection, xid, frame] = rpc.split("-");
+    const said = `Not found in the open captures: RPC ${xid} on connection ${connection}, with its call or its reply in frame ${frame}`;
+    await tab.waitForFunction((said) => document.getElementById("unknown").textContent === said, said);
+    assert.equal(await tab.isVisible("#rpc"), false);
+    assert.equal(new URL(tab.url()).hash, "#filter=op%3DREAD");
+  }
+  await tab.keyboard.press("s");
+  await tab.waitForSelector("#rpc pre");
+  assert.equal(await tab.textContent("#unknown"), "");
 });
 
 tabbed("an RPC in several files has a display filter for each, with the numbers of that file", async (tab) => {

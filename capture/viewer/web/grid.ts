@@ -41,6 +41,9 @@ const COLUMNS: readonly Column[] = [
   number("frame", "frame", (row) => String(row.call_frame ?? row.reply_frame ?? "")),
 ];
 
+/** Columns to sort by. */
+export const SORTED = COLUMNS.map(({ name }) => name).filter((name) => name !== "phases");
+
 export class Grid {
   private readonly viewport = element("div", { class: "viewport", role: "grid", tabindex: "0", "aria-label": "RPCs" });
   private readonly head = element("div", { class: "row head", role: "row", "aria-rowindex": "1" });

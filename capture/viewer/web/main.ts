@@ -4,12 +4,12 @@ import { Completion } from "./completion";
 import { showDiagnosis } from "./diagnosis";
 import { button, by, copyText, download, drawing } from "./dom";
 import { captures, dissector } from "./embedded";
-import { Grid } from "./grid";
+import { Grid, SORTED } from "./grid";
 import { findingTable, groupTable, VIEWS } from "./groups";
 import { picture } from "./picture";
 import type { Notable, Progress, Row, SaveFormat, Timeline } from "./protocol";
-import { showRpc } from "./rpc";
-import { format, narrowed, parse, START, type State } from "./state";
+import { showReading, showRpc } from "./rpc";
+import { format, formatRpc, narrowed, parse, parseRpc, START, type Parsed, type RpcName, type State } from "./state";
 import { TimelineView } from "./timeline";
 
 /** Milliseconds between two refreshes while a capture is read, and those without a key until a filter is applied. */
@@ -19,7 +19,10 @@ const TYPING = 250;
 const SAID = 6000;
 
 /** An RPC in the address. */
-const rpcOf = (row: Row): string => `${row.connection}-${row.xid}-${row.call_frame ?? row.reply_frame ?? 0}`;
+const rpcOf = ({ connection, xid, call_frame, reply_frame }: Row): string =>
+  formatRpc({ connection, xid, frame: call_frame ?? reply_frame ?? 0 });
+
+const addressed = (): Parsed => parse(location.hash, SORTED, VIEWS.map(([view]) => view));
 
 /** Words for the RPCs that keys step through. */
 const STEPPED: Readonly<Record<Notable, string>> = { slow: "Slowest RPCs", failed: "Failed RPCs", waiting: "Calls without a reply" };
@@ -29,13 +32,15 @@ const message = (error: unknown): string => (error instanceof Error ? error.mess
 class Page {
   private client: Client | undefined;
   private files: readonly File[] = [];
-  private state: State = parse(location.hash);
+  private state: State = START;
   private progress: Progress | undefined;
   private refreshed = 0;
   /** Counts refreshes, so that one that was overtaken shows nothing more. */
   private turn = 0;
   private saying = 0;
   private openRow: number | null = null;
+  /** Counts RPCs that were opened, so that an earlier one is not shown any more. */
+  private opening = 0;
   /** The last filter that was applied, and why the text in the field is none. */
   private applied = START.filter;
   private refusal: string | null = null;
@@ -59,9 +64,10 @@ class Page {
     for (const [view, title] of VIEWS) {
       by("tabs").append(button(title, () => this.set({ view }), { role: "tab", "data-view": view, "aria-controls": "panel" }));
     }
+    this.state = this.read(addressed());
     addEventListener("hashchange", () => {
       this.refusal = null;
-      this.shown(parse(location.hash));
+      this.shown(this.read(addressed()));
     });
     by("picture").addEventListener("click", () => void this.savePicture());
     by("cancel").addEventListener("click", () => void this.client?.ask("cancel"));
@@ -94,9 +100,11 @@ class Page {
       this.filter.value = this.applied = START.filter;
       this.refusal = null;
       this.openRow = null;
+      by("unknown").textContent = "";
       history.pushState(null, "", `#${format(this.state)}`);
     }
     this.turn++;
+    this.opening++;
     delete document.body.dataset["shown"];
     // Files whose first frame is not known stay in the order of their names.
     const named = [...files].sort((a, b) => a.name.localeCompare(b.name, "en", { numeric: true }));
@@ -133,8 +141,17 @@ class Page {
     if (progress.ended || performance.now() - this.refreshed > REFRESH) void this.refresh(true);
   }
 
+  /** The state in an address. Parts that are not known here are said, and taken out of it. */
+  private read({ state, unknown }: Parsed): State {
+    const [parts, mean] = unknown.length === 1 ? ["This part", "means"] : ["These parts", "mean"];
+    by("unknown").textContent = unknown.length === 0 ? "" : `${parts} of the link ${mean} nothing to this page: ${unknown.join(", ")}`;
+    if (unknown.length > 0) history.replaceState(null, "", `#${format(state)}`);
+    return state;
+  }
+
   /** Changes the state, and the address with it. */
   private set(change: Partial<State>): void {
+    by("unknown").textContent = "";
     if (change.filter !== undefined) this.refusal = null;
     const state = { ...this.state, ...change };
     history.pushState(null, "", `#${format(state)}`);
@@ -220,20 +237,27 @@ class Page {
 
   private async showOpenRpc(): Promise<void> {
     const section = by("rpc");
-    const [connection, xid, frame] = this.state.rpc.split("-");
-    if (connection === undefined || xid === undefined || frame === undefined) {
-      section.hidden = true;
+    const turn = ++this.opening;
+    const isOvertaken = (): boolean => turn !== this.opening;
+    const named = parseRpc(this.state.rpc);
+    // Another RPC than that of the address is shown at no time.
+    section.hidden = true;
+    section.removeAttribute("aria-busy");
+    section.replaceChildren();
+    if (named === null) {
       this.openRow = null;
       return;
     }
     try {
-      const index = await this.ask().ask("find", Number(connection), Number(xid), Number(frame));
-      if (index === null) return;
+      const index = await this.ask().ask("find", named.connection, Number(named.xid), named.frame);
+      if (isOvertaken()) return;
+      if (index === null) return this.missing(named);
       this.openRow = index;
-      section.hidden = false;
+      showReading(section, named);
       section.setAttribute("aria-busy", "true");
-      const explained = await this.ask().ask("explain", index).finally(() => section.removeAttribute("aria-busy"));
-      if (this.openRow !== index) return;
+      const explained = await this.ask().ask("explain", index);
+      if (isOvertaken()) return;
+      section.removeAttribute("aria-busy");
       if (explained === null) throw new Error("the capture does not hold this RPC any more");
       showRpc(section, explained, this.files.map((file) => file.name), {
         close: () => this.set({ rpc: "" }),
@@ -242,9 +266,20 @@ class Page {
       section.focus({ preventScroll: true });
       section.scrollIntoView({ block: "nearest" });
     } catch (error) {
+      if (isOvertaken()) return;
+      section.removeAttribute("aria-busy");
       section.hidden = true;
       this.fail(error);
     }
+  }
+
+  /** Says that an RPC of the address is not there, once all is read: until then it may come. */
+  private missing({ connection, xid, frame }: RpcName): void {
+    if (this.progress?.ended !== true) return;
+    this.openRow = null;
+    this.state = { ...this.state, rpc: START.rpc };
+    history.replaceState(null, "", `#${format(this.state)}`);
+    by("unknown").textContent = `Not found in the open captures: RPC ${xid} on connection ${connection}, with its call or its reply in frame ${frame}`;
   }
 
   /** Opens the next RPC of a kind. */

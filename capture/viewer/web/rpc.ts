@@ -3,6 +3,7 @@ import { button, copyText, download, drawing, element } from "./dom";
 import { messageFields } from "./fields";
 import { linkFrames } from "./frames";
 import type { Explained, ExplainRecord, FilePart, Rule, ShownMessage } from "./protocol";
+import type { RpcName } from "./state";
 
 /** Messages that are open at first: a call and its reply. */
 const OPEN_MESSAGES = 2;
@@ -38,6 +39,12 @@ export function command(record: ExplainRecord, files: readonly string[]): string
 }
 
 const shellWord = (name: string): string => /^[\w./:=@%+,][\w./:=@%+,-]*$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+
+/** Says that the capture is read for an RPC: what was shown before is that of another one. */
+export function showReading(parent: HTMLElement, { connection, xid }: RpcName): void {
+  parent.replaceChildren(element("p", { class: "note" }, `Reading the capture for RPC ${xid} on connection ${connection}…`));
+  parent.hidden = false;
+}
 
 export function showRpc(parent: HTMLElement, explained: Explained, files: readonly string[], handlers: RpcHandlers): void {
   const { record } = explained;

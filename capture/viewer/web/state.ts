@@ -12,15 +12,41 @@ export interface State {
 
 export const START: State = { filter: "", sort: "latency", descending: true, view: "rpcs", rpc: "" };
 
-export function parse(hash: string): State {
+/** A state, and the parts of its address that are not known here, such as `sort=colour`. */
+export interface Parsed { readonly state: State; readonly unknown: readonly string[] }
+
+/** Reads an address. Columns and views are those of the page; what a filter may be, the dissector knows. */
+export function parse(hash: string, columns: readonly string[], views: readonly string[]): Parsed {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
-  return {
+  const isKnown: Readonly<Record<string, (value: string) => boolean>> = {
+    filter: () => true,
+    sort: (value) => columns.includes(value),
+    order: (value) => value === "ascending" || value === "descending",
+    view: (value) => views.includes(value),
+    rpc: (value) => parseRpc(value) !== null,
+  };
+  const unknown = [...given].filter(([key, value]) => !(Object.hasOwn(isKnown, key) && isKnown[key]!(value)));
+  for (const [key] of unknown) given.delete(key);
+  const state = {
     filter: given.get("filter") ?? START.filter,
     sort: given.get("sort") ?? START.sort,
-    descending: (given.get("order") ?? "descending") === "descending",
+    descending: given.get("order") !== "ascending",
     view: given.get("view") ?? START.view,
     rpc: given.get("rpc") ?? START.rpc,
   };
+  return { state, unknown: unknown.map(([key, value]) => `${key}=${value}`) };
+}
+
+/** An RPC in an address. */
+export interface RpcName { readonly connection: number; readonly xid: string; readonly frame: number }
+
+export const formatRpc = ({ connection, xid, frame }: RpcName): string => `${connection}-${xid}-${frame}`;
+
+/** Reads the RPC in an address; null if it names none. */
+export function parseRpc(text: string): RpcName | null {
+  const [, connection, xid, frame] = /^(\d{1,10})-(0x[0-9a-f]{1,8})-(\d{1,15})$/.exec(text) ?? [];
+  if (connection === undefined || xid === undefined || frame === undefined) return null;
+  return { connection: Number(connection), xid, frame: Number(frame) };
 }
 
 export function format(state: State): string {
