@@ -137,7 +137,7 @@ counted() {
 found() {
     local side=passive
     [ "$1" = server ] || side=active
-    jq --argjson connection "$2" ".connections[] | select(.connection == \$connection) | .$side | $3" stats.json
+    jq --argjson connection "$2" "select(.type == \"stats\") | .connections[] | select(.connection == \$connection) | .$side | $3" stats.json
 }
 
 # same WHAT FOUND COUNTED

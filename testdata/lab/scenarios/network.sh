@@ -15,7 +15,7 @@ client() {
 
 # place FILE: where each of its connections was captured.
 place() {
-    "$rpcrdma" -q stats --json "$1" | jq -c '[.connections[] | .captured_at]'
+    "$rpcrdma" -q stats --json "$1" | jq -c 'select(.type == "stats") | [.connections[] | .captured_at]'
 }
 
 verdict() {
