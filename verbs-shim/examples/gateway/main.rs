@@ -20,8 +20,7 @@ use std::time::Duration;
 use rpcrdma::rpc::{MessageType, RpcCall, RpcReply};
 use rpcrdma_dissector::nfs::{self, DataItem, Procedure, Reduced, Walk};
 use rpcrdma_verbs::{Call, Client, Connection, Ended, Provider, Request, Service, Settings, Stream, WeakConnection};
-use tokio::net::tcp::OwnedReadHalf;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, tcp::OwnedReadHalf};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, channel, unbounded_channel};
@@ -95,13 +94,9 @@ pub(crate) async fn to_rdma<V: Provider>(listener: TcpListener, adapter: V, serv
     let settings = settings.build().map_err(io::Error::other)?;
     let sessions = Sessions::default();
     loop {
-        let (tcp, peer) = match listener.accept().await {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                eprintln!("{error}");
-                sleep(PAUSE).await;
-                continue;
-            }
+        let Ok((tcp, peer)) = listener.accept().await.inspect_err(|error| eprintln!("{error}")) else {
+            sleep(PAUSE).await;
+            continue;
         };
         let sessions = Arc::clone(&sessions);
         let connecting = Client::connecting(&adapter, server, &settings);
