@@ -1,4 +1,4 @@
-//! What the provider for adapters does if there is no adapter, and what there is no descriptor for.
+//! Errors of the provider for adapters without an adapter, and of a process without descriptors.
 #![cfg(feature = "rdma")]
 #![allow(clippy::unwrap_used, reason = "a failed expectation fails the test")]
 

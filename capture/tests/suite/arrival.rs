@@ -550,7 +550,7 @@ mod iwarp_replies {
         assert_eq!(replies.owed(), [Owed::Nothing, Owed::Nothing, Owed::ReplyArrival(2), unknown]);
     }
 
-    /// What is missing may only be late: the third duplicate acknowledgement says that it is not (RFC 5681 section 3.2).
+    /// Missing octets may only be late: the third duplicate acknowledgement says that they are not (RFC 5681 section 3.2).
     #[test]
     fn a_reply_is_refused_with_the_third_duplicate_acknowledgement() {
         let mut replies = Replies::new(2);

@@ -84,8 +84,8 @@ fn slices_on_a_lane_do_not_overlap() {
     }
 }
 
-/// What Perfetto's importer of JSON does with events: times below zero are dropped, microseconds become whole nanoseconds, and of each
-/// thread the events are sorted by their beginning, the longest first. A slice that begins within another one and ends after it is
+/// Imports a trace as Perfetto's importer of JSON does: it drops times below zero, makes whole nanoseconds of microseconds, and sorts the
+/// events of each thread by their beginning, the longest first. A slice that begins within another one and ends after it is
 /// dropped. Returns the beginning and the length of the slices of RPCs in nanoseconds, by the frame of the call.
 fn imported(trace: &Value) -> BTreeMap<u64, (i64, Option<i64>)> {
     let nanoseconds = |value: &Value| (number(value) * 1000.0) as i64;

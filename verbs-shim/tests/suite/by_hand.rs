@@ -30,8 +30,8 @@ fn adapters() -> [Adapter; 2] {
     [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap())
 }
 
-/// What permits the other end to send so many messages in all, the `last` of them with this message. Family A counts the messages
-/// that each message permits, family B all so far.
+/// Credit field that permits the other end to send `all` messages so far, the `last` of them with this message. Family A counts
+/// the messages that each message permits, family B all so far.
 fn credit(family: Family, last: u32, all: u32) -> u32 {
     match family {
         Family::A => 32 << 16 | last,

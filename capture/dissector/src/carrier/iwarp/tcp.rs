@@ -40,7 +40,8 @@ const STRAYS: u32 = 64;
 const REPETITIONS: u32 = 1 << 16;
 /// A host that counts its packets hands out no more identifications from one segment of a connection to the next.
 const LONGEST_STEP: u16 = 1024;
-/// So many short steps in a row show that a host counts its packets: of random identifications, 4 in a million make them.
+/// Bits of short steps in a row that show that a host counts its packets: random identifications make these by a chance of 4 in a
+/// million.
 const ENOUGH_STEPS: u8 = 0b111;
 
 /// Octets that one end sent, all from one segment.
