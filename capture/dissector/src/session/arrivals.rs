@@ -36,7 +36,8 @@ pub(super) struct SentCopies {
     candidate: Stamp,
     /// Number of copies in all.
     sent: u32,
-    /// The last copy.
+    /// The last copy but one, and the last.
+    previous: Stamp,
     last: Stamp,
     /// The place that the receiver asked for, and how, if what was sent since does not fill that hole.
     refused: Option<(u64, Refusal)>,
@@ -128,8 +129,19 @@ struct Holes {
     low: Option<Stamp>,
     /// The last packets that filled holes of the capture, and their places (TCP).
     filled: VecDeque<Filled>,
-    /// Packets that were sent again last, and the frame of the first, if neither a refusal nor a time-out was the cause.
-    unasked: Option<(Places, u64)>,
+    /// Packets that were sent again last, if neither a refusal nor a time-out was the cause.
+    unasked: Option<Unasked>,
+}
+
+/// Packets that an end sends again although nothing that was captured refused them: it went back once, or again before it was through.
+#[derive(Clone, Copy, Debug)]
+struct Unasked {
+    /// All of their places.
+    places: Places,
+    /// The place after the last packet.
+    next: u64,
+    /// The frame of the first packet.
+    since: u64,
 }
 
 /// A TCP segment that filled a hole of the capture.
@@ -163,7 +175,16 @@ impl SentCopies {
     pub(super) const fn new(end: u64, stamp: Stamp, (before, is_refused): (u32, bool)) -> Self {
         let sent = before.saturating_add(1);
         let candidates = if is_refused { 1 } else { sent };
-        Self { end, candidates, candidate: stamp, sent, last: stamp, refused: None, is_doubtful: false }
+        Self {
+            end,
+            candidates,
+            candidate: stamp,
+            sent,
+            previous: stamp,
+            last: stamp,
+            refused: None,
+            is_doubtful: false,
+        }
     }
 
     /// The same if the copy of its last packet that was captured here may have been accepted, or one that was sent later.
@@ -214,7 +235,10 @@ impl SentCopies {
 
     /// The receiver refused the copies before this frame; it may have accepted one that was sent in it, or since.
     fn doubt(&mut self, since: u64) {
-        (self.candidates, self.candidate) = (u32::from(self.last.frame >= since), self.last);
+        let is_since = |copy: Stamp| copy.frame >= since;
+        let is_either = self.previous.frame < self.last.frame && is_since(self.previous);
+        self.candidate = if is_either { self.previous } else { self.last };
+        self.candidates = u32::from(is_since(self.last)) + u32::from(is_either);
     }
 
     /// Packets are sent again, and their receiver keeps nothing that follows a hole.
@@ -228,7 +252,7 @@ impl SentCopies {
                 self.add_candidate(stamp);
             }
             self.sent = self.sent.saturating_add(1);
-            self.last = stamp;
+            (self.previous, self.last) = (self.last, stamp);
         }
     }
 
@@ -352,7 +376,8 @@ impl Arrivals {
     /// The other end refuses what is sent from this place on.
     pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) {
         let holes = self.holes.get_or_insert_default();
-        if let Some((_, since)) = holes.unasked.filter(|(run, _)| (run.first..run.end).contains(&place)) {
+        let is_in = |run: &Unasked| (run.places.first..run.places.end).contains(&place);
+        if let Some(Unasked { since, .. }) = holes.unasked.filter(is_in) {
             let refused =
                 self.waiting.iter_mut().map(|message| &mut message.copies).filter(|copies| place < copies.end);
             return refused.for_each(|copies| copies.doubt(since));
@@ -363,10 +388,17 @@ impl Arrivals {
 
     /// The sender goes back to a place, with this frame. `is_late` says that a time-out is the cause: then no refusal is on its way.
     pub(super) fn go_back(&mut self, place: u64, frame: u64, is_late: bool) {
-        if !is_late || self.holes.is_some() {
-            let run = (Places { first: place, end: place }, frame);
-            self.holes.get_or_insert_default().unasked = (!is_late).then_some(run);
+        if is_late {
+            self.holes.iter_mut().for_each(|holes| holes.unasked = None);
+            return;
         }
+        let holes = self.holes.get_or_insert_default();
+        let new = Unasked { places: Places { first: place, end: place }, next: place, since: frame };
+        // A refusal may still be of the copies before it went back for the first time.
+        let before = holes.unasked.filter(|run| place < run.places.end);
+        let mut run = before.unwrap_or(new);
+        (run.places.first, run.next) = (run.places.first.min(place), place);
+        holes.unasked = Some(run);
     }
 
     /// Packets are sent again, and their receiver keeps nothing that follows a hole.
@@ -394,8 +426,11 @@ impl Arrivals {
     /// The sender goes on with what it sends again, or goes back to what was refused.
     fn run_on(&mut self, places: Places) {
         let Some(holes) = &mut self.holes else { return };
-        holes.unasked.take_if(|(run, _)| places.first < run.end);
-        holes.unasked.iter_mut().for_each(|(run, _)| run.end = places.end);
+        holes.unasked.take_if(|run| places.first < run.next);
+        holes
+            .unasked
+            .iter_mut()
+            .for_each(|run| (run.next, run.places.end) = (places.end, run.places.end.max(places.end)));
     }
 
     /// Returns true if the other end has acknowledged all of these places.
@@ -553,6 +588,23 @@ mod tests {
         arrivals.refuse(13, nak(40));
         let arrived = arrivals.acknowledge(12, at(50), false).unwrap();
         assert_eq!(arrived.copies.acceptance(), Acceptance::Between(at(1), at(11)));
+    }
+
+    /// The refusal may be of the copy that was sent first: its sender has gone back twice without having seen it.
+    #[test]
+    fn a_refusal_after_two_responses_were_missing_may_be_of_copies_before_either() {
+        for (resent, accepted) in [(8, at(11)), (13, at(28))] {
+            let mut arrivals = Arrivals::default();
+            arrivals.send(Unacknowledged { call: 1, copies: message(), ended: None }, false);
+            arrivals.go_back(6, 5, false);
+            (6..13).for_each(|number| arrivals.again(place(number), at(number - 1)));
+            arrivals.go_back(7, 22, false);
+            (7..resent).for_each(|number| arrivals.again(place(number), at(number + 16)));
+            arrivals.refuse(12, nak(30));
+            let acceptance = arrivals.acknowledge(12, at(40), false).unwrap().copies.acceptance();
+            let expected = if resent == 8 { Acceptance::At(accepted) } else { Acceptance::Between(at(11), accepted) };
+            assert_eq!(acceptance, expected, "sent again up to {resent}");
+        }
     }
 
     /// The sender has gone back once more since, so the refusal that made it do so had come.
