@@ -142,6 +142,8 @@ struct Unasked {
     next: u64,
     /// The frame of the first packet.
     since: u64,
+    /// The last place of them that was refused: its sender goes back to it, while what it sent since the first packet is on its way.
+    refused: Option<u64>,
 }
 
 /// A TCP segment that filled a hole of the capture.
@@ -376,13 +378,17 @@ impl Arrivals {
     /// The other end refuses what is sent from this place on.
     pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) {
         let holes = self.holes.get_or_insert_default();
-        let is_in = |run: &Unasked| (run.places.first..run.places.end).contains(&place);
-        if let Some(Unasked { since, .. }) = holes.unasked.filter(is_in) {
+        // A receiver refuses a place once.
+        let is_on_its_way =
+            |run: &&mut Unasked| (run.places.first..run.places.end).contains(&place) && run.refused != Some(place);
+        if let Some(run) = holes.unasked.as_mut().filter(is_on_its_way) {
+            run.refused = Some(place);
+            let since = run.since;
             let refused =
                 self.waiting.iter_mut().map(|message| &mut message.copies).filter(|copies| place < copies.end);
             return refused.for_each(|copies| copies.doubt(since));
         }
-        holes.refused = Some((place, refusal));
+        (holes.refused, holes.unasked) = (Some((place, refusal)), None);
         self.waiting.iter_mut().for_each(|message| message.copies.refuse(place, refusal));
     }
 
@@ -393,7 +399,7 @@ impl Arrivals {
             return;
         }
         let holes = self.holes.get_or_insert_default();
-        let new = Unasked { places: Places { first: place, end: place }, next: place, since: frame };
+        let new = Unasked { places: Places { first: place, end: place }, next: place, since: frame, refused: None };
         // A refusal may still be of the copies before it went back for the first time.
         let before = holes.unasked.filter(|run| place < run.places.end);
         let mut run = before.unwrap_or(new);
@@ -426,7 +432,7 @@ impl Arrivals {
     /// The sender goes on with what it sends again, or goes back to what was refused.
     fn run_on(&mut self, places: Places) {
         let Some(holes) = &mut self.holes else { return };
-        holes.unasked.take_if(|run| places.first < run.next);
+        holes.unasked.take_if(|run| places.first < run.next && run.refused != Some(places.first));
         holes
             .unasked
             .iter_mut()
@@ -605,6 +611,21 @@ mod tests {
             let expected = if resent == 8 { Acceptance::At(accepted) } else { Acceptance::Between(at(11), accepted) };
             assert_eq!(acceptance, expected, "sent again up to {resent}");
         }
+    }
+
+    /// A receiver that refused a place refuses the next one only after the first came: that copy was on its way as well.
+    #[test]
+    fn two_refusals_may_be_on_their_way() {
+        let mut arrivals = Arrivals::default();
+        arrivals.go_back(6, 5, false);
+        (6..10).for_each(|number| arrivals.again(place(number), at(number - 1)));
+        arrivals.refuse(7, nak(20));
+        (7..10).for_each(|number| arrivals.again(place(number), at(number + 14)));
+        arrivals.send(Unacknowledged { call: 1, copies: SentCopies::new(13, at(25), (0, false)), ended: None }, false);
+        arrivals.refuse(8, nak(26));
+        assert_eq!(arrivals.delivery(1), Some(Delivery::Unknown));
+        arrivals.refuse(8, nak(50));
+        assert_eq!(arrivals.delivery(1), Some(Delivery::Refused(nak(50))));
     }
 
     /// The sender has gone back once more since, so the refusal that made it do so had come.
