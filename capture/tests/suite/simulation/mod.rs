@@ -121,7 +121,8 @@ const CALLS: u32 = 60;
 
 /// Runs connections over both carriers.
 fn connections() -> impl Iterator<Item = Simulated> {
-    let roce = (1..=400).map(|seed| {
+    // The last ones are of connections with statements that were wrong once.
+    let roce = (1..=400).chain([447, 519, 641, 734, 801, 1147, 1472, 1743]).map(|seed| {
         let chances = Chances { late: [0; 2], ..Chances::of(seed) };
         Simulated::run::<Roce>(chances, CALLS, true)
     });
