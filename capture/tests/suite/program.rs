@@ -402,6 +402,24 @@ fn an_rpc_is_explained_by_what_its_ends_sent_each_other() {
     assert!(section(text, "RDMA_MSG from 192.0.2.1 in frame 406").contains("Send invalidates  0x0000073e"), "{text}");
 }
 
+/// The README of the captures says of `hangs.pcap`: the server of connection 2 was stopped, and the link of connection 3 was cut. The
+/// clients gave up since, and no call is owed any more.
+#[test]
+fn a_server_that_was_stuck_and_one_that_could_not_be_reached_read_differently() {
+    let path = capture("hangs");
+    let pending = stdout(&run(&["pending", "-q", &path])).split_whitespace().collect::<Vec<_>>().join(" ");
+    for (xid, frame, fate) in [
+        ("0x18085cd0", 216, "will not be answered: 192.0.2.1 had the call; 192.0.2.2 ended"),
+        ("0x7bc13e0d", 280, "192.0.2.2 sent the call 4 times, and 192.0.2.1 never acknowledged it; 192.0.2.2 ended"),
+    ] {
+        assert!(pending.contains(fate), "{pending}");
+        let output = run(&["explain", "-q", "--xid", xid, &path]);
+        let waiting = section(stdout(&output), "Waiting").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(waiting.contains(fate), "{waiting}");
+        assert!(waiting.contains(&format!("last: call in frame {frame} by 192.0.2.2;")), "{waiting}");
+    }
+}
+
 #[test]
 fn an_rpc_is_explained_in_json_as_in_text() {
     let output = run(&["explain", "-q", "--json", "--xid", "0xc73d34c3", &capture("nfs41_lossy")]);

@@ -16,6 +16,7 @@ use crate::output::format::line::{
 use crate::output::format::number::exact_milliseconds;
 use crate::output::format::number::grouped;
 use crate::output::messages::tree;
+use crate::output::pending::PendingCall;
 use crate::output::slow::done;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::phases::Phase;
@@ -44,6 +45,7 @@ pub fn lines(
     let mut sections = Sections { out, files, width, colour };
     sections.heading(&rpc.transaction)?;
     sections.ladder(rpc)?;
+    sections.waiting(&rpc.transaction)?;
     sections.time(&rpc.transaction)?;
     sections.operations(&rpc.transaction, names)?;
     sections.findings(rpc)?;
@@ -99,6 +101,13 @@ impl<W: io::Write> Sections<'_, W> {
         }
         line.write(self.out)?;
         self.styled(PLAIN, &format!("connection {connection}, requester {from}, responder {to}"))
+    }
+
+    fn waiting(&mut self, transaction: &Transaction) -> io::Result<()> {
+        let Some(call) = PendingCall::of(transaction) else { return Ok(()) };
+        self.title("Waiting")?;
+        self.paragraph(WARNING, 2, &call.owed())?;
+        self.paragraph(DIM, 2, &call.last_steps(self.files))
     }
 
     fn ladder(&mut self, rpc: &ExplainedRpc) -> io::Result<()> {

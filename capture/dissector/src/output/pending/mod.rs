@@ -91,29 +91,12 @@ impl PartialOrd for PendingCall {
 impl Pending {
     /// Takes an RPC: a call without a reply is kept, unless it was sent again under its XID and so is no longer waited for.
     pub fn take(&mut self, transaction: &Transaction) {
-        let Transaction { connection, xid, requester, from, to, name, .. } = *transaction;
-        let Transaction { reverse, callback, procedure, security, .. } = *transaction;
-        let (Some(waiting), Some(call)) = (transaction.waiting, &transaction.call) else { return };
-        if waiting.end == WaitEnd::Repeated {
+        let Some(call) = PendingCall::of(transaction) else { return };
+        if call.waiting.end == WaitEnd::Repeated {
             self.repeated += 1;
             return;
         }
-        self.kept.push(PendingCall {
-            connection,
-            xid,
-            requester,
-            from,
-            to,
-            call: call.stamp,
-            reverse,
-            callback,
-            procedure,
-            name,
-            operations: transaction.operations.clone(),
-            security,
-            called: called_within(CALLED, transaction),
-            waiting,
-        });
+        self.kept.push(call);
         if self.kept.len() > KEPT {
             self.kept.pop();
             self.newer += 1;
@@ -187,6 +170,28 @@ fn age_in_seconds(age: u64) -> String {
 }
 
 impl PendingCall {
+    /// The call of an RPC that has no reply; `None` of any other.
+    pub(in crate::output) fn of(transaction: &Transaction) -> Option<Self> {
+        let Transaction { connection, xid, requester, from, to, name, .. } = *transaction;
+        let Transaction { reverse, callback, procedure, security, .. } = *transaction;
+        Some(Self {
+            connection,
+            xid,
+            requester,
+            from,
+            to,
+            call: transaction.call.as_ref()?.stamp,
+            reverse,
+            callback,
+            procedure,
+            name,
+            operations: transaction.operations.clone(),
+            security,
+            called: called_within(CALLED, transaction),
+            waiting: transaction.waiting?,
+        })
+    }
+
     /// A call that waits while the capture is being read; `None` if the message is no call. Who owes what is known only when the
     /// capture ends.
     #[must_use]
@@ -292,6 +297,9 @@ impl PendingCall {
                 format!("{from} owes {octets} octets of RDMA Read responses when the capture ends")
             }
             Owed::ReadReply => format!("{from} owes the RDMA Read of the reply, which {to} provides in its memory"),
+            Owed::Nothing if self.waiting.end == WaitEnd::Repeated => {
+                format!("no longer waited for: {from} made another call with its XID")
+            }
             Owed::Nothing => self.owed_no_longer(),
             Owed::Unknown(OwedUnknown::DirectionMissing) => {
                 format!("not known whether it was answered: the capture holds no packet of {to}")
@@ -318,7 +326,24 @@ impl PendingCall {
             Some(Delivery::Unknown) => {
                 format!("not known whether the reply arrived: {from} lacked octets before it, and {to} sent it once")
             }
-            _ => "will not be answered".to_owned(),
+            Some(Delivery::Accepted) | None => format!("will not be answered: {}", self.fate_of_call()),
+        }
+    }
+
+    /// The fate of a call that is over: a responder that was stuck had it, one that could not be reached did not.
+    fn fate_of_call(&self) -> String {
+        let Self { from, to, .. } = self;
+        match self.waiting.delivery {
+            Delivery::Accepted => format!("{to} had the call"),
+            Delivery::Refused(Refusal { kind, stamp }) => format!(
+                "{to} refused the call ({} in frame {}), and {from} did not send it again",
+                kind.name(),
+                stamp.frame
+            ),
+            Delivery::Unacknowledged { times } => {
+                format!("{from} sent the call {times} times, and {to} never acknowledged it")
+            }
+            Delivery::Unknown => "the capture does not show that the call arrived".to_owned(),
         }
     }
 
@@ -340,15 +365,17 @@ impl PendingCall {
         owed
     }
 
-    fn last_steps(&self, files: &Files) -> String {
+    /// Returns what either end did last.
+    pub(in crate::output) fn last_steps(&self, files: &Files) -> String {
         let Self { from, to, .. } = self;
         let step = |end: &Address, (step, stamp): (Step, Stamp)| {
             let place = files.place(stamp.frame).map(|place| format!(" ({place})")).unwrap_or_default();
             format!("{} in frame {}{place} by {end}", step.name(), stamp.frame)
         };
-        let nothing = || match self.waiting.is_direction_missing() {
-            true => format!("nothing captured by {to}"),
-            false => format!("nothing for it by {to}"),
+        let nothing = || match (self.waiting.is_direction_missing(), self.waiting.delivery) {
+            (true, _) => format!("nothing captured by {to}"),
+            (false, Delivery::Accepted) => format!("nothing but its acknowledgement by {to}"),
+            (false, _) => format!("nothing for it by {to}"),
         };
         let responder = self.waiting.responder.map_or_else(nothing, |last| step(to, last));
         format!("last: {}; {responder}", step(from, self.waiting.requester))
