@@ -68,13 +68,14 @@ addresses() {
 rejections() {
     step "the server rejects, with private data"
     on_server "reject $server:$((port + 1)) 'no more clients' >/host/reject.txt 2>&1 & wait_for 20 grep -q listening /host/reject.txt"
-    both "$server:$((port + 1))" "the other side rejected the connection" "the server's log may say why"
+    both "$server:$((port + 1))" 'the other side rejected the connection: "no more clients"' "the server's log may say why"
     step "the server has as many connections as it allows"
     serve_with "rpcrdma-serve --connections 1 0.0.0.0:$port"
     rpcrdma-ping -c 1000 "$server:$port" >/tmp/first.txt 2>&1 &
     local first=$!
     wait_for 30 grep -q xid= /tmp/first.txt
-    both "$server:$port" "the other side rejected the connection" "it may have too many connections"
+    both "$server:$port" 'the other side rejected the connection: "the server has as many connections as it allows"' \
+        "it may have too many connections"
     kill "$first"
     cat /host/serve.txt
     named /host/serve.txt "could not connect: the server has as many connections as it allows" "--connections"

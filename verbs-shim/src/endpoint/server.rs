@@ -163,7 +163,7 @@ impl<V: Provider> Server<V> {
         Ok(Self { verbs, listener, settings, shared, most, idle: None, stop, unusable })
     }
 
-    /// Sets the maximum number of connections. Further ones are rejected, which [`Service::failed`] is notified of:
+    /// Sets the maximum number of connections. Further ones are rejected: the client and [`Service::failed`] are told why,
     /// [`Error::Connections`].
     #[must_use]
     pub fn with_connections(self, most: usize) -> Self {

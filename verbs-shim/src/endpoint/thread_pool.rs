@@ -248,9 +248,10 @@ impl<'a, V: Provider, S: Service<V>> ThreadPool<'a, V, S> {
         let server = self.server;
         let peer = server.verbs.peer(&request);
         if self.lock().served.len() >= server.most {
-            trace::connected(peer, Err(&Error::Connections));
-            self.failed(peer, &Error::Connections);
-            let _ = server.verbs.reject(request, &[]);
+            let error = Error::Connections;
+            trace::connected(peer, Err(&error));
+            self.failed(peer, &error);
+            let _ = server.verbs.reject(request, error.to_string().as_bytes());
             return;
         }
         match server.connection(request) {

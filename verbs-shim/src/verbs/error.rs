@@ -157,6 +157,9 @@ impl fmt::Display for Error {
             Self::NotAccepted { reason } => {
                 return write!(f, "the other side's connection manager rejected the connection: {}", Reason(*reason));
             }
+            Self::Rejected(private_data) => {
+                return write!(f, "the other side rejected the connection{}", Text(private_data));
+            }
             Self::Address => "the address is in use, or not the adapter's",
             Self::Access => "remote writes and RDMA Reads into the memory need local write access",
             Self::Range => "a range outside its memory region, or longer than one message can be",
@@ -174,7 +177,6 @@ impl fmt::Display for Error {
             Self::NotConnected => "the queue pair is not connected",
             Self::Used => "the queue pair was used before",
             Self::Refused => "no server accepts connections at that address",
-            Self::Rejected(_) => "the other side rejected the connection",
             Self::Disconnected => "the connection is over",
             Self::MemoryHeld => "called while the caller holds a memory region",
             Self::TimedOut => "timed out waiting for an answer",
@@ -197,6 +199,32 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Text of the other side's program, in the private data of a rejection. It may come from an attacker, so what is not
+/// printable ASCII is escaped, and the length is limited.
+struct Text<'a>(&'a [u8]);
+
+impl Text<'_> {
+    /// Length of the private data of a rejection over InfiniBand or RoCE, which is filled up with zeros (InfiniBand
+    /// Architecture, CM REJ). iWARP can have more.
+    const MAX_SHOWN: usize = 148;
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = self.0.iter().rposition(|&octet| octet != 0).map_or(0, |last| last + 1);
+        let text = self.0.get(..end).unwrap_or_default();
+        if text.is_empty() {
+            return Ok(());
+        }
+        match text.split_at_checked(Self::MAX_SHOWN) {
+            Some((shown, left)) if !left.is_empty() => {
+                write!(f, ": \"{}\" and {} octets more", shown.escape_ascii(), left.len())
+            }
+            _ => write!(f, ": \"{}\"", text.escape_ascii()),
+        }
+    }
+}
 
 /// Reason of a connection manager for a rejection (InfiniBand Architecture, CM REJ, table of reasons).
 struct Reason(u16);
@@ -246,5 +274,23 @@ impl std::error::Error for NotRegistered {}
 impl From<NotRegistered> for Error {
     fn from(refused: NotRegistered) -> Self {
         refused.error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_of_a_rejection_is_shown_and_cannot_harm_a_terminal() {
+        let shown = |private_data: &[u8]| Error::Rejected(private_data.to_vec()).to_string();
+        assert_eq!(shown(b""), "the other side rejected the connection");
+        assert_eq!(shown(&[0; 148]), "the other side rejected the connection", "filled up with zeros");
+        assert_eq!(shown(b"no more clients\0\0"), "the other side rejected the connection: \"no more clients\"");
+        let hostile = shown("\x1b[2J\r\n\"\u{202e}\0x".as_bytes());
+        assert_eq!(hostile, r#"the other side rejected the connection: "\x1b[2J\r\n\"\xe2\x80\xae\x00x""#);
+        let long = shown(&[b'a'; 512]);
+        assert!(long.ends_with("aaa\" and 364 octets more") && long.matches('a').count() < 160, "{long}");
+        assert!(shown(&[b'a'; 148]).ends_with("aaa\""));
     }
 }

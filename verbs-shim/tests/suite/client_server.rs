@@ -1071,7 +1071,7 @@ impl Service<Adapter> for Failures {
 }
 
 #[test]
-fn a_client_too_many_is_rejected_and_the_service_is_told_why() {
+fn a_client_too_many_is_rejected_and_both_ends_are_told_why() {
     in_time(|| {
         let (_fabric, here, there) = adapters();
         let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap().with_connections(1);
@@ -1079,7 +1079,10 @@ fn a_client_too_many_is_rejected_and_the_service_is_told_why() {
         let served = thread::spawn(move || server.serve(&Failures(failures)));
         let connect = || Client::connect(&here, ADDRESS.parse().unwrap(), &Settings::client());
         let client = connect().unwrap();
-        assert!(matches!(connect(), Err(Error::Rejected(_))));
+        assert_eq!(
+            connect().err().map(|error| error.to_string()).as_deref(),
+            Some(r#"the other side rejected the connection: "the server has as many connections as it allows""#)
+        );
         assert_eq!(reasons.recv_timeout(Duration::from_secs(10)), Ok(Error::Connections));
         assert!(Error::Connections.advice().unwrap().contains("--connections"));
         stop.stop();
