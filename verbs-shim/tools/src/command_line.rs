@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use clap::Args;
 use clap::builder::styling::{AnsiColor, Styles};
 use rpcrdma_verbs::{Error, Versions};
 
@@ -14,6 +15,15 @@ pub const UNUSABLE: u8 = 2;
 /// The colours of `--help`.
 pub const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
+
+/// The option for keep-alive, in all programs that have it.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeepAlive {
+    /// Check that the other side is still there when a connection was quiet for this time, such as 10s: a host that is
+    /// switched off or cut off is found within three times this time, and the connection ends [default: never]
+    #[arg(id = "keep_alive", long = "keep-alive", value_name = "TIME", value_parser = positive_duration)]
+    pub interval: Option<Duration>,
+}
 
 /// Writes a line to standard error.
 pub fn say(program: &str, text: impl Display) {
@@ -82,6 +92,15 @@ pub fn versions(text: &str) -> Result<Versions, &'static str> {
         "auto" => Ok(Versions::all()),
         _ => Err("1, 2a, 2b or auto"),
     }
+}
+
+/// Parses a [`duration`] above zero.
+///
+/// # Errors
+/// The valid forms of a duration.
+pub fn positive_duration(text: &str) -> Result<Duration, &'static str> {
+    let duration = duration(text)?;
+    if duration.is_zero() { Err("must be above 0") } else { Ok(duration) }
 }
 
 /// Parses a duration: a number with its unit.

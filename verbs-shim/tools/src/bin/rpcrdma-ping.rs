@@ -11,7 +11,7 @@ use clap::Parser;
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
-use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
+use rpcrdma_tools::command_line::{self, KeepAlive, STYLES, UNUSABLE, explain, say, usage};
 use rpcrdma_tools::echo::{self, Carry, TooLong};
 use rpcrdma_tools::ping::{self, Plan, Show, Summary, What};
 use rpcrdma_verbs::rdma::Device;
@@ -69,6 +69,8 @@ struct Arguments {
     /// the server may take 8 seconds more
     #[arg(short = 'W', long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
     timeout: Duration,
+    #[command(flatten)]
+    keep_alive: KeepAlive,
     /// Busy-poll this long before sleeping: lower latency, but more processor time
     #[arg(long, default_value_t = 20, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u32).range(..=10_000_000))]
     spin: u32,
@@ -168,8 +170,8 @@ fn interrupted() -> io::Result<Arc<AtomicBool>> {
 fn connect(arguments: &Arguments, addresses: &[SocketAddr]) -> Result<(Client<Device>, SocketAddr), u8> {
     let continued = if arguments.carry == Some(Carry::Continued) { u32::MAX } else { 0 };
     let builder = Settings::client().to_builder().calls(1).versions(arguments.rpcrdma_version).continued(continued);
-    let settings = builder.timeout(Some(arguments.timeout)).connect_timeout(arguments.timeout).build();
-    let settings = settings.map_err(|error| {
+    let builder = builder.timeout(Some(arguments.timeout)).connect_timeout(arguments.timeout);
+    let settings = builder.keep_alive(arguments.keep_alive.interval).build().map_err(|error| {
         say(NAME, error);
         UNUSABLE
     })?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, explain, say, usage};
+use rpcrdma_tools::command_line::{self, KeepAlive, STYLES, UNUSABLE, explain, say, usage};
 use rpcrdma_tools::delayed::Delayed;
 use rpcrdma_tools::echo;
 use rpcrdma_tools::misbehave::{Misbehaviour, Responder};
@@ -76,6 +76,8 @@ struct Arguments {
     /// End a connection that has not called for this many seconds
     #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     idle: u32,
+    #[command(flatten)]
+    keep_alive: KeepAlive,
     /// Maximum number of connections; more are rejected. Each needs four descriptors: the soft limit (ulimit -n) is raised
     /// as far as the hard limit allows
     #[arg(long, default_value_t = 64, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -103,7 +105,7 @@ struct Arguments {
     /// Put one of these defects into each reply that can have it, and report what the client does: names with commas
     /// between them, or all; see CONFORMANCE.md
     #[arg(long, value_name = "DEFECT,...", value_parser = Misbehaviour::of,
-          conflicts_with_all = ["program", "version", "rpcrdma_version", "connections", "credits", "shared_receives", "delay", "delay_read", "delay_write", "quiet"])]
+          conflicts_with_all = ["program", "version", "rpcrdma_version", "keep_alive", "connections", "credits", "shared_receives", "delay", "delay_read", "delay_write", "quiet"])]
     misbehave: Option<Misbehaviour>,
     /// With --misbehave: a client that does nothing for this long after a bad reply does nothing about it
     #[arg(long, default_value = "2s", value_name = "TIME", value_parser = command_line::duration, requires = "misbehave")]
@@ -195,6 +197,7 @@ fn main() -> ExitCode {
     let calls = if arguments.nfs { nfs::CALLS } else { 0 };
     let builder = Settings::server().to_builder().versions(arguments.rpcrdma_version).calls(calls);
     let builder = builder.served(arguments.credits).shared_receives(arguments.shared_receives);
+    let builder = builder.keep_alive(arguments.keep_alive.interval);
     let settings = match builder.delay_reads(arguments.delay_read).delay_writes(arguments.delay_write).build() {
         Ok(settings) => settings,
         Err(error) => {

@@ -197,12 +197,12 @@ impl<V: Provider> Run<'_, V> {
         Ok(self.summary)
     }
 
-    /// Waits until the next call is due. Returns true if it was stopped.
+    /// Waits until the next call is due, or has to fail because the connection has ended. Returns true if it was stopped.
     fn is_stopped(&self, before: Option<Instant>) -> bool {
         const LOOK_AGAIN: Duration = Duration::from_millis(50);
         while !self.stop.load(Ordering::Relaxed) {
             let left = before.map_or(Duration::ZERO, |before| self.plan.interval.saturating_sub(before.elapsed()));
-            if left.is_zero() {
+            if left.is_zero() || self.client.connection().ended().is_some() {
                 return false;
             }
             thread::sleep(left.min(LOOK_AGAIN));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma_tools::echo::{Carry, programs};
 use rpcrdma_tools::ping::{Plan, Show, Summary, What, run};
-use rpcrdma_verbs::loopback::{Adapter, Fabric};
+use rpcrdma_verbs::loopback::{Adapter, Fabric, PortState};
 use rpcrdma_verbs::{CallError, Client, Dispatcher, Ended, Request, Server, Service, Settings};
 
 const ADDRESS: &str = "192.0.2.2:20049";
@@ -213,4 +213,36 @@ fn who_stops_it_sees_the_summary_of_what_was_called() {
     assert!(begun.elapsed() < 50 * SECOND);
     assert_eq!(summary.calls, 1);
     assert!(shown.contains("1 calls, 1 replies, 0 % lost"), "{shown}");
+}
+
+/// It would notice at the next call otherwise, after 100 s.
+#[test]
+fn a_server_that_vanishes_between_two_calls_is_reported_at_once() {
+    let fabric = Fabric::new();
+    let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+    let stop = server.stopper();
+    let nfs = nfs();
+    let vanishing = |request: Request<Adapter>| {
+        nfs.call(request);
+        let there = there.clone();
+        thread::spawn(move || {
+            thread::sleep(SECOND / 10);
+            there.set_port(PortState::Down);
+        });
+    };
+    let begun = Instant::now();
+    let (shown, summary) = thread::scope(|scope| {
+        scope.spawn(|| server.serve(&vanishing));
+        let settings = Settings::client().to_builder().keep_alive(Some(SECOND / 5)).build().unwrap();
+        let client = Client::connect(&here, ADDRESS.parse().unwrap(), &settings).unwrap();
+        let plan = Plan { interval: 100 * SECOND, ..plan(NULL, 5) };
+        let mut out = Vec::new();
+        let summary = run(&client, ADDRESS.parse().unwrap(), &plan, &AtomicBool::new(false), &mut out).unwrap();
+        stop.stop();
+        (String::from_utf8(out).unwrap(), summary)
+    });
+    assert!(begun.elapsed() < 50 * SECOND);
+    assert!(matches!(summary.ended, Some(CallError::Lost(..) | CallError::Refused(_))), "{:?}", summary.ended);
+    assert!(shown.contains("3 calls of 5 were not made") && summary.advice.is_some(), "{shown}");
 }

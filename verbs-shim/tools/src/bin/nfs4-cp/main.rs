@@ -18,7 +18,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use rpcrdma_tools::command_line::{self, STYLES, UNUSABLE, say, usage};
+use rpcrdma_tools::command_line::{self, KeepAlive, STYLES, UNUSABLE, say, usage};
 use rpcrdma_verbs::rdma::Device;
 use rpcrdma_verbs::{Version, Versions};
 
@@ -45,7 +45,7 @@ const INTERRUPTED: u8 = 130;
                   for a reply, 8 s for the way to the server, and 10 s for its answer to each request for a connection. While the server asks to try again later, calls are \
                   repeated for up to 2 minutes. On a terminal, standard error shows the progress.",
     styles = STYLES,
-    override_usage = "nfs4-cp [--depth N] [--timeout TIME] SOURCE TARGET\n       nfs4-cp --list nfs://HOST[:PORT]/DIRECTORY",
+    override_usage = "nfs4-cp [--depth N] [--timeout TIME] [--keep-alive TIME] SOURCE TARGET\n       nfs4-cp --list nfs://HOST[:PORT]/DIRECTORY",
     after_help = "\
 Examples:
   nfs4-cp /tmp/file nfs://192.0.2.1/dir/file
@@ -65,8 +65,10 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=32))]
     depth: u32,
     /// Time after which a call without a reply ends the copy, such as 500ms or 30s
-    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = timeout)]
+    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = command_line::positive_duration)]
     timeout: Duration,
+    #[command(flatten)]
+    keep_alive: KeepAlive,
     /// Version of RPC-over-RDMA: 1; 2a or 2b for version 2 in the format of drafts -00 to -02 or -03 to -07; auto for 2b,
     /// or 1 if the server refuses that
     #[arg(long, default_value = "1", value_name = "VERSION", value_parser = command_line::versions)]
@@ -74,12 +76,6 @@ struct Arguments {
     /// Print the entries of a directory: size, name
     #[arg(long)]
     list: bool,
-}
-
-/// Parses a limit.
-fn timeout(text: &str) -> Result<Duration, &'static str> {
-    let limit = command_line::duration(text)?;
-    if limit.is_zero() { Err("must be above 0") } else { Ok(limit) }
 }
 
 /// Task of the command line.
@@ -94,8 +90,9 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return usage(PROGRAM, &error),
     };
-    let Arguments { depth, timeout, rpcrdma_version: versions, .. } = arguments;
-    let options = Options { user: user(), depth, timeout, versions, ..Options::default() };
+    let Arguments { depth, timeout, keep_alive, rpcrdma_version: versions, .. } = arguments;
+    let options =
+        Options { user: user(), depth, timeout, keep_alive: keep_alive.interval, versions, ..Options::default() };
     let done = match task(arguments) {
         Err(wrong) => {
             say(PROGRAM, format_args!("{wrong}; try '{PROGRAM} --help'"));

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use rpcrdma::v2::Family;
 use rpcrdma_dissector::Form;
-use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
+use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu, PortState};
 use rpcrdma_verbs::{CallError, Server, Settings, Version, Versions};
 
 use crate::dissected::{File, dissect};
@@ -233,6 +233,30 @@ fn a_server_that_falls_silent_ends_a_copy_after_the_limit() {
     let read = with(&nfsd, |nfs| nfs.read(&nfs.look_up(&path("file")).unwrap(), &mut Vec::new()).unwrap_err());
     assert_eq!(read.to_string(), limit());
     assert!(start.elapsed() >= 2 * SHORT && start.elapsed() < 50 * SHORT, "{:?}", start.elapsed());
+}
+
+/// Its adapter acknowledges what is sent, and then nothing more: no reply comes, and the client has nothing to send.
+#[test]
+fn a_server_that_vanishes_ends_a_copy_before_the_limit_with_keep_alive() {
+    let fabric = Fabric::new();
+    let [here, there] = [1, 2].map(|number| fabric.adapter([192, 0, 2, number].into()).unwrap());
+    let nfsd = Nfsd::new(Whims { silent_after: Some(0), ..Whims::default() });
+    let server = Server::bind(&there, ADDRESS.parse().unwrap(), Settings::server()).unwrap();
+    let (stop, start) = (server.stopper(), Instant::now());
+    let found = thread::scope(|scope| {
+        scope.spawn(|| server.serve(&|request| nfsd.answer(request)));
+        let options = Options { keep_alive: Some(SHORT), timeout: 100 * SHORT, ..Options::default() };
+        let nfs = Nfs4::connect(&here, ADDRESS.parse().unwrap(), &options).unwrap();
+        scope.spawn(|| {
+            thread::sleep(SHORT);
+            there.set_port(PortState::Down);
+        });
+        let found = nfs.look_up(&path("file"));
+        stop.stop();
+        found
+    });
+    assert!(matches!(found, Err(Error::Call(CallError::Lost(..)))), "{found:?}");
+    assert!(start.elapsed() < 75 * SHORT, "{:?}", start.elapsed());
 }
 
 /// A directory of its own for a test, which is removed afterwards.

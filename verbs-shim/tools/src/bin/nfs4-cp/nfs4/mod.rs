@@ -35,6 +35,8 @@ pub(crate) struct Options {
     pub(crate) patience: Duration,
     /// Time after which a call without a reply ends the copy. Also limits the connection set-up, which has 10 s at most.
     pub(crate) timeout: Duration,
+    /// Interval of checks that the server is still there, if any.
+    pub(crate) keep_alive: Option<Duration>,
     /// Versions of RPC-over-RDMA to use.
     pub(crate) versions: Versions,
 }
@@ -46,6 +48,7 @@ impl Default for Options {
             user: (0, 0),
             patience: Duration::from_secs(120),
             timeout: Duration::from_secs(60),
+            keep_alive: None,
             versions: Versions::ONE,
         }
     }
@@ -79,7 +82,7 @@ impl<V: Provider> Nfs4<V> {
         let timeout = options.timeout;
         let builder = Settings::client().to_builder().calls(depth).versions(options.versions);
         let builder = builder.timeout(Some(timeout)).connect_timeout(LONGEST_SET_UP.min(timeout));
-        let settings = builder.build().map_err(Error::Settings)?;
+        let settings = builder.keep_alive(options.keep_alive).build().map_err(Error::Settings)?;
         let client = Client::connect(verbs, address, &settings).map_err(Error::Connect)?;
         let user = AuthSys::new(b"nfs4-cp", options.user.0, options.user.1, &[]).map_err(Error::User)?;
         Ok(Self { client, user, depth: depth as usize, patience: options.patience, timeout })
