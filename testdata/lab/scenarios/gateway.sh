@@ -9,6 +9,12 @@ readonly at=20050
 server() {
     server_nfsd
     octets 20000000 >/srv/export/large
+    # Entries for 300 users in each of two lists, which take 7 kB over NFSv3, and 20 kB at least as an attribute of NFSv4. Nfsd of
+    # Linux 6.1 answers SYSTEM_ERR over NFSv3 if one list is longer than a page.
+    mkdir /srv/export/long-acl
+    seq -f 'u:%.0f:r' 10001 10300 >/tmp/entries
+    setfacl -M /tmp/entries /srv/export/long-acl
+    setfacl -d -M /tmp/entries /srv/export/long-acl
 }
 
 # gateway_again DIRECTION ADDRESS SERVER: starts a gateway in this machine.
@@ -33,6 +39,19 @@ compare() {
     [ "$(ls /mnt)" = "$(on_server "ls /srv/export")" ] || fail "listed wrong"
 }
 
+# access_control_lists VERSION: a long one is read through the mount.
+access_control_lists() {
+    local length
+    if [ "$1" = 3 ]; then
+        [ "$(limit 60 getfacl -cpn /mnt/long-acl | sha256sum)" = "$(on_server "getfacl -cpn /srv/export/long-acl | sha256sum")" ] ||
+            fail "another access control list"
+        return
+    fi
+    length=$(limit 60 getfattr --absolute-names --only-values -n system.nfs4_acl /mnt/long-acl | wc -c)
+    echo "an access control list of $length octets"
+    [ "$length" -ge 20000 ] || fail "the access control list is too short"
+}
+
 # killed KILL START: the gateway is killed during a dd. The mount survives that.
 killed() {
     echo 3 >/proc/sys/vm/drop_caches
@@ -55,6 +74,7 @@ client() {
         on_server "gateway_again from-rdma $server:$at 127.0.0.1:2049; sleep 1"
         mount_by rdma "$server" "$version"
         compare
+        access_control_lists "$version"
         killed "on_server 'pkill -9 gateway'" "on_server 'gateway_again from-rdma $server:$at 127.0.0.1:2049'"
         limit 60 umount /mnt
         on_server "pkill -9 gateway"
@@ -64,6 +84,7 @@ client() {
         sleep 1
         mount_by tcp 192.0.2.2 "$version"
         compare
+        access_control_lists "$version"
         killed "pkill -9 gateway" "gateway_again to-rdma 192.0.2.2:$at $server:$port"
         limit 60 umount /mnt
         pkill -9 gateway

@@ -28,8 +28,8 @@ use tokio::time::{sleep, timeout};
 
 use self::records::{MAX_DATA, MAX_MESSAGE};
 
-/// Maximum length of a reply over RDMA without data and listings, in octets.
-const MAX_REPLY: u32 = 2048;
+/// Maximum length of the rest of a reply over RDMA, in octets. With this, it usually fits in a Send.
+const MAX_REPLY: u32 = 4000;
 /// Room for a data item whose length the call does not say, such as a symbolic link.
 const MAX_ITEM: u32 = 1 << 16;
 /// Maximum number of callbacks in flight on a connection.
@@ -211,11 +211,11 @@ async fn pass_call<V: Provider>(
     let (procedure, before) = (Procedure::from(&header), message.len() - arguments.len());
     let item = first_item(&nfs::arguments(procedure, false, arguments, before, Reduced::Call(&[])), before);
     let room = nfs::result_room(procedure, false, arguments).unwrap_or_default();
-    let limit = lock(sessions).limits(&room).map_or(MAX_MESSAGE, |limits| limits.fore.reply);
-    let listings = u32::try_from(room.listings).unwrap_or(u32::MAX);
+    let session = lock(sessions).limits(&room).map(|limits| limits.fore.reply);
+    let limit = session.unwrap_or(MAX_MESSAGE);
     let mut stream = Stream::default();
     stream.push_message(message, item);
-    let mut call = Call::new(stream, MAX_REPLY.saturating_add(listings).min(limit));
+    let mut call = Call::new(stream, MAX_REPLY.saturating_add(room.in_reply(session)).min(limit));
     for item in room.data {
         call = call.with_result(vec![0; item.unwrap_or(MAX_ITEM).min(MAX_DATA).min(limit) as usize]);
     }

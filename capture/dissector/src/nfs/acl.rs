@@ -1,19 +1,21 @@
 //! NFSACL versions 2 and 3, which no RFC defines: this is what interoperating implementations do (RFC 8267 section
 //! 5.2).
 
-use super::grammar::Item::{Array, Fixed, Structure};
+use super::grammar::Item::{Array, Fixed, Marked, Structure};
 use super::grammar::{BOOL, Item, Row, WORD, ok, ok_else, plain, row};
 use super::v2::{FATTR, FHANDLE};
 use super::v3::{NFS_FH3, POST_OP_ATTR};
+use super::walk::Mark;
 
 /// An access control list: how many entries there are, and an array of those asked for (type, id, permissions).
 const ACL: Item = Structure(&[WORD, Array(&[Fixed(12)])]);
 /// A mask of the lists that are meant, the access control list, and the one that new files get.
 const SECATTR: Item = Structure(&[WORD, ACL, ACL]);
+const RESULT: Item = Marked(Mark::Unlimited, &SECATTR);
 
 pub(super) const PROCEDURES_V2: &[Row] = &[
     row(0, "NFSACLv2 NULL", &[], plain(&[])),
-    row(1, "NFSACLv2 GETACL", &[FHANDLE, WORD], ok(&[FATTR, SECATTR])),
+    row(1, "NFSACLv2 GETACL", &[FHANDLE, WORD], ok(&[FATTR, RESULT])),
     row(2, "NFSACLv2 SETACL", &[FHANDLE, SECATTR], ok(&[FATTR])),
     row(3, "NFSACLv2 GETATTR", &[FHANDLE], ok(&[FATTR])),
     row(4, "NFSACLv2 ACCESS", &[FHANDLE, WORD], ok(&[FATTR, WORD])),
@@ -22,7 +24,7 @@ pub(super) const PROCEDURES_V2: &[Row] = &[
 
 pub(super) const PROCEDURES_V3: &[Row] = &[
     row(0, "NFSACLv3 NULL", &[], plain(&[])),
-    row(1, "NFSACLv3 GETACL", &[NFS_FH3, WORD], ok_else(&[POST_OP_ATTR, SECATTR], &[POST_OP_ATTR])),
+    row(1, "NFSACLv3 GETACL", &[NFS_FH3, WORD], ok_else(&[POST_OP_ATTR, RESULT], &[POST_OP_ATTR])),
     row(2, "NFSACLv3 SETACL", &[NFS_FH3, SECATTR], ok_else(&[POST_OP_ATTR], &[POST_OP_ATTR])),
     row(3, "NFSACLv3 GETXATTRDIR", &[NFS_FH3, BOOL], ok(&[NFS_FH3, POST_OP_ATTR])),
 ];

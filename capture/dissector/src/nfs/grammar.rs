@@ -91,6 +91,11 @@ impl Results {
         self.items().iter().any(|item| matches!(item, Item::Data))
     }
 
+    /// Returns true if a result here may be long, may not be reduced, and is not limited by the arguments.
+    pub(super) fn is_unlimited(&self) -> bool {
+        self.items().iter().any(|item| matches!(item, Item::Marked(Mark::Unlimited, _)))
+    }
+
     /// The operations of which these are the results, if they are those of a COMPOUND.
     pub(super) fn operations(&self) -> Option<&'static [Row]> {
         self.items().iter().find_map(|item| match item {

@@ -176,6 +176,9 @@ pub fn results(procedure: Procedure, callback: bool, body: &[u8], reduced: Reduc
 /// The room that the results of a call may need, so that a requester provides no more of it. `body` begins after the
 /// verifier of the call header, and is not reduced. `None` if the call is not understood.
 ///
+/// Some results are limited by nothing in the arguments, such as an access control list: [`ResultRoom::in_reply`] says how much
+/// room these need.
+///
 /// ```
 /// use rpcrdma_dissector::nfs::{self, Procedure};
 ///
@@ -203,8 +206,27 @@ pub fn result_room(procedure: Procedure, callback: bool, body: &[u8]) -> Option<
         None => Vec::new(),
     };
     let listings = marked.iter().filter(|item| item.mark == Mark::Listing).filter_map(number).map(u64::from).sum();
-    let session = session(&marked);
-    Some(ResultRoom { data, listings, session })
+    let unlimited = match row.results.operations() {
+        Some(table) => {
+            let is_unlimited = |code| grammar::find(table, code).is_some_and(|row| row.results.is_unlimited());
+            operations.iter().filter(|operation| is_unlimited(operation.code)).count()
+        }
+        None => usize::from(row.results.is_unlimited()),
+    };
+    let unlimited = unlimited.saturating_add(marked.iter().filter(|item| asks_for_long_attributes(item)).count());
+    let unlimited = u32::try_from(unlimited).unwrap_or(u32::MAX);
+    Some(ResultRoom { data, listings, unlimited, session: session(&marked) })
+}
+
+/// Returns true if an item asks for attributes whose length nothing limits. Labels (RFC 7862 section 12.2.4) are not among them:
+/// Linux asks for them often, and has none above 2,048 octets.
+fn asks_for_long_attributes(item: &MarkedItem<'_>) -> bool {
+    /// acl, `fs_locations`, dacl, sacl, `fs_locations_info` (RFC 8881 sections 5.7 and 5.8).
+    const LONG: [usize; 5] = [12, 24, 58, 59, 67];
+    // The count of the words comes first.
+    let words = item.octets.as_chunks::<4>().0;
+    let word = |attribute: usize| words.get(attribute / 32 + 1).map_or(0, |word| u32::from_be_bytes(*word));
+    item.mark == Mark::Attributes && LONG.iter().any(|&attribute| word(attribute) & (1 << (attribute % 32)) != 0)
 }
 
 /// The limits of the session that a call has created, from its results: the maximum length of the reply to each later call

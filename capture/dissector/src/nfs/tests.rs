@@ -34,7 +34,8 @@ fn the_arguments_tell_how_long_the_results_may_be() {
         let procedure = Procedure { program: Procedure::NFS, version: 3, procedure };
         result_room(procedure, false, &words(&[&handle, arguments].concat()))
     };
-    let room = |data: &[Option<u32>], listings| Some(ResultRoom { data: data.to_vec(), listings, session: None });
+    let room =
+        |data: &[Option<u32>], listings| Some(ResultRoom { data: data.to_vec(), listings, ..ResultRoom::default() });
     assert_eq!(version_3(6, &[0, 7, 5000]), room(&[Some(5000)], 0));
     assert_eq!(version_3(5, &[]), room(&[None], 0));
     assert_eq!(version_3(16, &[0, 0, 0, 0, 4096]), room(&[], 4096));
@@ -56,6 +57,43 @@ fn the_arguments_tell_how_long_the_results_may_be() {
     assert_eq!(compound(2, &in_session), expected);
     // The second READ is cut.
     assert_eq!(compound(2, &[&one[..], &other[..7]].concat()), None);
+}
+
+/// Room for one compound in a session of 100,000 octets for a reply, and in none.
+#[test]
+fn access_control_lists_and_extended_attributes_have_the_room_of_their_session() {
+    const NONE: u32 = ResultRoom::UNLIMITED;
+    let in_reply = |procedure, body: &[u32]| {
+        let room = result_room(procedure, false, &words(body)).unwrap();
+        assert_eq!(room.data, []);
+        [room.in_reply(Some(100_000)), room.in_reply(None)]
+    };
+    let compound = |operation: &[u32]| in_reply(COMPOUND, &[&[0, 2, 1], operation].concat());
+    // GETATTR: type and change; acl; fs_locations; dacl; sacl; fs_locations_info; sec_label.
+    assert_eq!(compound(&[9, 1, 0b1010]), [0, 0]);
+    assert_eq!(compound(&[9, 0]), [0, 0]);
+    assert_eq!(compound(&[9, 1, 1 << 12]), [100_000, NONE]);
+    assert_eq!(compound(&[9, 2, 1 << 24, 0]), [100_000, NONE]);
+    assert_eq!(compound(&[9, 2, 0, 1 << 26]), [100_000, NONE]);
+    assert_eq!(compound(&[9, 2, 0, 1 << 27]), [100_000, NONE]);
+    assert_eq!(compound(&[9, 3, 0, 0, 1 << 3]), [100_000, NONE]);
+    assert_eq!(compound(&[9, 3, 0, 1 << 12, 1 << 16]), [0, 0]);
+    // GETXATTR of "user"; LISTXATTRS, READ_PLUS, GETDEVICEINFO and LAYOUTGET limit their results.
+    assert_eq!(compound(&[72, 4, 0x7573_6572]), [100_000, NONE]);
+    assert_eq!(compound(&[74, 0, 0, 5000]), [5000; 2]);
+    assert_eq!(compound(&[68, 0, 0, 0, 0, 0, 0, 5000]), [5000; 2]);
+    assert_eq!(compound(&[47, 0, 0, 0, 0, 1, 5000, 0]), [5000; 2]);
+    assert_eq!(compound(&[50, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5000]), [5000; 2]);
+    // Two access control lists share what a session allows.
+    assert_eq!(in_reply(COMPOUND, &[0, 0, 2, 9, 1, 1 << 12, 9, 1, 1 << 12]), [100_000, 2 * NONE]);
+    // NFSACL has no sessions.
+    for version in [2, 3] {
+        let handle = if version == 2 { &[0; 8][..] } else { &[4, 7] };
+        let get = Procedure { program: Procedure::NFSACL, version, procedure: 1 };
+        assert_eq!(in_reply(get, &[handle, &[0xf]].concat())[1], NONE);
+        let set = Procedure { procedure: 2, ..get };
+        assert_eq!(in_reply(set, &[handle, &[0; 5]].concat())[1], 0);
+    }
 }
 
 fn session(numbers: [u32; 4]) -> SessionId {

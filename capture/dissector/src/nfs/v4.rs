@@ -25,6 +25,7 @@ pub(super) const PROCEDURES: &[Row] = &[
 pub(super) const STATEID: Item = Marked(Mark::Stateid, &Fixed(16));
 pub(super) const NFS_FH: Item = Marked(Mark::Handle, &Opaque);
 pub(super) const BITMAP: Item = Words;
+const ASKED_ATTRIBUTES: Item = Marked(Mark::Attributes, &BITMAP);
 pub(super) const FATTR: Item = Structure(&[BITMAP, Opaque]);
 pub(super) const SESSIONID: Item = Fixed(16);
 const SESSION: Item = Marked(Mark::Session, &SESSIONID);
@@ -132,7 +133,7 @@ const OPERATIONS: &[Row] = &[
     ),
     row(7, "DELEGPURGE", &[CLIENTID], STATUS),
     row(8, "DELEGRETURN", &[STATEID], STATUS),
-    row(9, "GETATTR", &[BITMAP], ok(&[FATTR])),
+    row(9, "GETATTR", &[ASKED_ATTRIBUTES], ok(&[FATTR])),
     row(10, "GETFH", &[], ok(&[NFS_FH])),
     row(11, "LINK", &[COMPONENT], CHANGED),
     row(12, "LOCK", &[WORD, BOOL, HYPER, HYPER, LOCKER], ok_or(&[STATEID], DENIED)),
@@ -207,7 +208,7 @@ const OPERATIONS: &[Row] = &[
     row(
         47,
         "GETDEVICEINFO",
-        &[DEVICEID, WORD, WORD, BITMAP],
+        &[DEVICEID, WORD, LISTING, BITMAP],
         ok_or(&[LAYOUT_BODY, BITMAP], &[(NFS4ERR_TOOSMALL, &[WORD])]),
     ),
     row(48, "GETDEVICELIST", &[WORD, WORD, HYPER, VERIFIER], ok(&[HYPER, VERIFIER, Array(&[DEVICEID]), BOOL])),
@@ -221,7 +222,7 @@ const OPERATIONS: &[Row] = &[
     row(
         50,
         "LAYOUTGET",
-        &[BOOL, WORD, WORD, HYPER, HYPER, HYPER, STATEID, WORD],
+        &[BOOL, WORD, WORD, HYPER, HYPER, HYPER, STATEID, LISTING],
         ok_or(&[BOOL, STATEID, Array(&[HYPER, HYPER, WORD, LAYOUT_BODY])], &[(NFS4ERR_LAYOUTTRYLATER, &[BOOL])]),
     ),
     row(
@@ -261,7 +262,7 @@ const OPERATIONS: &[Row] = &[
     row(
         68,
         "READ_PLUS",
-        &[STATEID, OFFSET, COUNT],
+        &[STATEID, OFFSET, Marked(Mark::Listing, &COUNT)],
         // NFS4_CONTENT_DATA, NFS4_CONTENT_HOLE; the data is not DDP-eligible (RFC 8267 section 6.1)
         ok(&[BOOL, Array(&[Union(&[(0, &[HYPER, Opaque]), (1, &[HYPER, HYPER])], Some(&[]))])]),
     ),
@@ -275,9 +276,9 @@ const OPERATIONS: &[Row] = &[
     ),
     row(71, "CLONE", &[STATEID, STATEID, HYPER, HYPER, HYPER], STATUS),
     // Extended attributes (RFC 8276 section 8.4).
-    row(72, "GETXATTR", &[COMPONENT], ok(&[Opaque])),
+    row(72, "GETXATTR", &[COMPONENT], ok(&[Marked(Mark::Unlimited, &Opaque)])),
     row(73, "SETXATTR", &[WORD, COMPONENT, Opaque], CHANGED),
-    row(74, "LISTXATTRS", &[HYPER, WORD], ok(&[HYPER, Array(&[COMPONENT]), BOOL])),
+    row(74, "LISTXATTRS", &[HYPER, LISTING], ok(&[HYPER, Array(&[COMPONENT]), BOOL])),
     row(75, "REMOVEXATTR", &[COMPONENT], CHANGED),
     row(10044, "ILLEGAL", &[], STATUS),
 ];

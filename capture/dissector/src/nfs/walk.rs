@@ -81,6 +81,10 @@ pub(crate) enum Mark {
     Stateid,
     /// Maximum length of a listing: a word.
     Listing,
+    /// The attributes that are asked for: a `bitmap4` with its count.
+    Attributes,
+    /// A result whose length the arguments do not limit.
+    Unlimited,
     /// The six words of a `channel_attrs4` that are always there.
     Channel,
     /// The `sessionid4` of the session that SEQUENCE names, or that CREATE_SESSION has created.
@@ -94,10 +98,34 @@ pub struct ResultRoom {
     /// Maximum length of each result that may be reduced, in octets and in their order: the count of a READ. `None` for the
     /// text of a link, which the arguments do not limit.
     pub data: Vec<Option<u32>>,
-    /// Maximum length of all listings together, in octets: what each READDIR allows.
+    /// Maximum length of all listings together, in octets: what each READDIR, LISTXATTRS, GETDEVICEINFO and LAYOUTGET allows, and
+    /// the count of READ_PLUS, whose data may not be reduced.
     pub listings: u64,
+    /// Number of results that may be long, may not be reduced, and are not limited by the arguments: access control lists,
+    /// extended attributes, locations of a file system.
+    pub unlimited: u32,
     /// The session of the call, whose [`SessionLimits`] hold for the whole reply; `None` if the call is in none.
     pub session: Option<SessionId>,
+}
+
+impl ResultRoom {
+    /// Maximum length of a result that neither its call nor a session limits, in octets. This is what the Linux client provides
+    /// for an access control list. Entries of NFSACL are 12 octets each, and at most 1,024 of each of two kinds.
+    pub const UNLIMITED: u32 = 1 << 16;
+
+    /// Maximum length of the results that the reply itself carries, without the short ones: the listings, and the unlimited
+    /// results. `reply` is the maximum length of a reply in the session of the call ([`ChannelLimits::reply`]). It is the only
+    /// limit of an unlimited result in a session; in none, as in NFSv4.0 and NFSACL, [`UNLIMITED`](Self::UNLIMITED) is.
+    ///
+    /// A responder needs no such estimate: the reply fits or not into the memory that its call provides.
+    #[must_use]
+    pub fn in_reply(&self, reply: Option<u32>) -> u32 {
+        let unlimited = match reply {
+            Some(reply) if self.unlimited > 0 => reply,
+            _ => self.unlimited.saturating_mul(Self::UNLIMITED),
+        };
+        u32::try_from(self.listings).unwrap_or(u32::MAX).saturating_add(unlimited)
+    }
 }
 
 /// Name of a session (`sessionid4`, RFC 8881 section 3.2).

@@ -362,7 +362,8 @@ impl<'a> Walker<'a> {
         match mark {
             Mark::Offset | Mark::Count => self.last_piece_is(PieceKind::Structure),
             Mark::Stateid => self.last_piece_is(PieceKind::Stateid),
-            Mark::Handle | Mark::Name | Mark::Listing | Mark::Channel | Mark::Session => {}
+            Mark::Handle | Mark::Name | Mark::Listing => {}
+            Mark::Attributes | Mark::Unlimited | Mark::Channel | Mark::Session => {}
         }
         let operation = self.walk.operations.len().saturating_sub(1);
         if let Some(marked) = &mut self.marked {
