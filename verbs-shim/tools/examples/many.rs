@@ -1,7 +1,7 @@
-//! Keeps many connections to a server, of which one in a hundred makes NULL calls, and prints what that costs.
+//! Keeps many connections to a server, of which some make NULL calls, and prints what that costs.
 //!
 //! ```sh
-//! many 192.0.2.1:20049 1000 20 connected      # 1,000 connections, calls for 20 seconds; makes the file `connected` before these
+//! many 192.0.2.1:20049 1000 10 20 connected   # 1,000 connections, 10 call for 20 seconds; makes the file `connected` before these
 //! ```
 
 use std::net::SocketAddr;
@@ -15,14 +15,12 @@ use rpcrdma_verbs::{Call, Client, Settings};
 
 /// NFSv3, whose NULL every server of ours answers.
 const PROGRAM: (u32, u32) = (100_003, 3);
-/// One connection of this many makes calls.
-const BUSY: usize = 100;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match &*arguments {
-        [address, count, seconds, connected] => run(address, count, seconds, connected),
-        _ => Err("usage: many ADDRESS:PORT CONNECTIONS SECONDS FILE".to_owned()),
+        [address, numbers @ .., connected] if numbers.len() == 3 => run(address, numbers, connected),
+        _ => Err("usage: many ADDRESS:PORT CONNECTIONS BUSY SECONDS FILE".to_owned()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -37,8 +35,10 @@ fn parse<T: FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error| format!("{text}: {error}"))
 }
 
-fn run(address: &str, count: &str, seconds: &str, connected: &str) -> Result<(), String> {
-    let (address, count, seconds): (SocketAddr, usize, u64) = (parse(address)?, parse(count)?, parse(seconds)?);
+fn run(address: &str, numbers: &[String], connected: &str) -> Result<(), String> {
+    let address: SocketAddr = parse(address)?;
+    let numbers = numbers.iter().map(|number| parse(number)).collect::<Result<Vec<usize>, _>>()?;
+    let [count, busy, seconds] = *numbers else { return Err("three numbers".to_owned()) };
     let failed = |error: rpcrdma_verbs::Error| error.to_string();
     raise_descriptor_limit(count).map_err(failed)?;
     let device = Device::towards(address).map_err(failed)?;
@@ -54,9 +54,9 @@ fn run(address: &str, count: &str, seconds: &str, connected: &str) -> Result<(),
     let descriptors = fs::read_dir("/proc/self/fd").map_err(|error| error.to_string())?.count();
     println!("{count} connections in {:.0?}: {each} KiB each, {descriptors} descriptors", began.elapsed());
     fs::write(connected, "").map_err(|error| format!("{connected}: {error}"))?;
-    let busy: Vec<_> = clients.iter().step_by(BUSY).collect();
+    let busy: Vec<_> = clients.iter().step_by((count / busy.max(1)).max(1)).collect();
     let made = thread::scope(|scope| {
-        let calling = |client| scope.spawn(move || calls(client, Duration::from_secs(seconds)));
+        let calling = |client| scope.spawn(move || calls(client, Duration::from_secs(seconds as u64)));
         let threads: Vec<_> = busy.iter().map(|client| calling(*client)).collect();
         threads
             .into_iter()
@@ -66,7 +66,12 @@ fn run(address: &str, count: &str, seconds: &str, connected: &str) -> Result<(),
     let mut times: Vec<_> = made.concat();
     times.sort_unstable();
     let median = times.get(times.len() / 2).ok_or("no call was answered")?;
-    println!("{} connections of them made {} calls in {seconds} s, median {median:.0?}", busy.len(), times.len());
+    println!(
+        "{} connections of them made {} calls in {seconds} s, median {} µs",
+        busy.len(),
+        times.len(),
+        median.as_micros()
+    );
     Ok(())
 }
 
