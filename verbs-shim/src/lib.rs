@@ -79,20 +79,26 @@
 //! With the feature `tracing`, events report connections, calls and their outcomes, with XIDs.
 //!
 //! # Waits, limits and cancellation
-//! No wait is without a limit, except one that a program asks for.
+//! No wait is without a limit, except one that a program asks for, and the end of a connection whose peer is gone without a
+//! word: that needs a [`keep_alive`], or a server's [idle limit](Server::with_idle_limit).
 //!
 //! | wait | limit |
 //! |---|---|
 //! | [`Client::connect`] | 8 seconds to find the way to the address, then [`connect_timeout`] for the answer and again for version 2; both once more if it falls back to version 1 |
 //! | [`Client::connecting`] | the same, once one of its eight threads is free, or [`connect_timeout`] in line for one |
 //! | [`Client::call`], [`Pending::wait`] | [`Call::with_timeout`], or else [`timeout`]: with the wait for a free slot |
-//! | [`Pending`] as a future | [`Call::with_timeout`]; without it, the end of the connection |
+//! | [`Pending`] as a future | [`Call::with_timeout`]; without it, the end of the connection, so the runtime or a [`keep_alive`] should have a limit |
 //! | [`Reconnecting::call`] | [`Call::with_timeout`], or else [`Reconnecting::with_timeout`]: with all connections |
 //! | [`Reconnecting::start`] | [`Call::with_timeout`], and an attempt to connect that is under way then; without it, none |
 //! | the reply to a call that was given up | [`grace`]; then the connection ends |
 //! | the end of a connection whose peer is gone | three times [`keep_alive`]; without it, the next Send |
-//! | [`Connection::request`], [`Server::accept`] | their arguments |
-//! | [`Connection::disconnect`], dropping a connection | as long as the adapter takes to end it and to deregister memory |
+//! | the end of a server's connection that is not used | [`Server::with_idle_limit`], even if its answers are not taken; without it, none |
+//! | a Send to a server whose [shared Receives](SettingsBuilder::shared_receives) are used up | that of its call; the adapter repeats it until then |
+//! | [`Connection::request`], [`Server::accept`], [`Waiter::wait`], all of [`Verbs`] that have a timeout | their arguments |
+//! | [`Request::answer`] | it does not wait for the other side |
+//! | [`Server::serve`] | after [`Stopper::stop`], as long as the running [`Service::call`]s and the ends of its connections take |
+//! | `rdma::Device::towards` | 4 seconds |
+//! | [`Connection::disconnect`], dropping a connection, a server or a region; registering memory in any of the above; [`Server::bind`] and all that finds or opens an adapter | as long as the adapter and the operating system take: they cannot be interrupted |
 //!
 //! A call is cancelled by dropping its [`Pending`], or when its time is over. That harms no other call. A call that was
 //! not sent is never sent. A call that was sent may still be carried out; until its reply comes, or [`grace`] is over,

@@ -92,7 +92,7 @@ impl Device {
         Ok(Self { source: Some(address), ..device })
     }
 
-    /// The adapter that leads to this address.
+    /// The adapter that leads to this address. Takes at most 4 seconds.
     ///
     /// # Errors
     /// [`Error::Unreachable`], [`Error::NoHost`], [`Error::NoAdapter`]. [`Error::PortDown`] if no port of any adapter

@@ -66,7 +66,7 @@ struct Arguments {
     #[arg(short, long, value_name = "OCTETS")]
     size: Option<u32>,
     /// Wait this many seconds for the reply to a call, or for the answer to a request for a connection. Finding the way to
-    /// the server may take 8 seconds more
+    /// the server may take 12 seconds more
     #[arg(short = 'W', long, default_value = "10", value_name = "SECONDS", value_parser = seconds)]
     timeout: Duration,
     #[command(flatten)]

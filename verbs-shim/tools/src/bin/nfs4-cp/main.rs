@@ -42,7 +42,7 @@ const INTERRUPTED: u8 = 130;
                   a temporary file beside TARGET, .nfs4-cp- and 16 digits, which replaces TARGET when it is complete. If the \
                   copy fails, TARGET is as it was, and the temporary file is removed, unless a server that holds it no longer \
                   answers.\n\nNothing waits longer than --timeout \
-                  for a reply, 8 s for the way to the server, and 10 s for its answer to each request for a connection. While the server asks to try again later, calls are \
+                  for a reply, 12 s for the way to the server, and 10 s for its answer to each request for a connection. While the server asks to try again later, calls are \
                   repeated for up to 2 minutes. On a terminal, standard error shows the progress.",
     styles = STYLES,
     override_usage = "nfs4-cp [--depth N] [--timeout TIME] [--keep-alive TIME] SOURCE TARGET\n       nfs4-cp --list nfs://HOST[:PORT]/DIRECTORY",
