@@ -1,14 +1,16 @@
-# Latency, throughput and processor time of our programs against perftest, the Linux client and a mount without our gateway.
-programs="rpcrdma-ping rpcrdma-serve nfs4-cp gateway" profile=dist peer="192.0.2.1 192.0.2.2" fio=1 seconds=900
+# Latency, throughput and processor time of our programs against perftest, the Linux client, a mount without our gateway, and a server without idle connections.
+programs="many rpcrdma-ping rpcrdma-serve nfs4-cp gateway" profile=dist peer="192.0.2.1 192.0.2.2" fio=1 seconds=1500
 
 # A NULL call of NFSv4 is a Send of 28 octets of header and 40 of RPC.
-readonly null_call=68 large=67108864 echo=262144
+readonly null_call=68 large=67108864 echo=262144 busy=10
 
 server() {
     server_nfsd
     octets "$large" >/srv/export/large
     rpcrdma-serve --spin 1000000 0.0.0.0:20050 >/host/serve.txt 2>&1 &
     rpcrdma-serve 0.0.0.0:20051 >/host/serve-asleep.txt 2>&1 &
+    rpcrdma-serve --connections 1000 0.0.0.0:20053 >/host/serve-many.txt 2>&1 &
+    echo $! >/host/serve-many.process
     gateway from-rdma "$server:20052" 127.0.0.1:2049 >/host/gateway.txt 2>&1 &
 }
 
@@ -67,6 +69,15 @@ our_processor() {
     for count in 100 3100; do
         processor rpcrdma-ping -q -c "$count" -i 0 --spin 0 "$server:20051"
     done
+}
+
+# among CONNECTIONS: ten of as many connections make NULL calls for 10 s. Median of a call, and processor time of the server for it, both in
+# microseconds, are added to files.
+among() {
+    local memory calls median each
+    calls_of_many "$(cat /host/serve-many.process)" 10 "$1" "$busy" 20053
+    echo "$median" >>"latency-among-$1"
+    echo "$each" >>"processor-among-$1"
 }
 
 # The median that rpcrdma-ping gives in milliseconds, in microseconds.
@@ -164,5 +175,15 @@ client() {
     tail -n +1 fio-*
     ratio "reads of 256 KiB" "$(largest fio-read-gateway)" "$(largest fio-read)" least 0.3 || status=1
     ratio "random reads of 4 KiB" "$(largest fio-randread-gateway)" "$(largest fio-randread)" least 0.3 || status=1
+
+    step "1,000 connections, of which ten make NULL calls, and these ten alone: three times 10 s, in microseconds"
+    for turn in 1 2 3; do
+        among "$busy"
+        among 1000
+    done
+    tail -n +1 ./*-among-*
+    ratio "latency among 1,000 connections" "$(smallest latency-among-1000)" "$(smallest "latency-among-$busy")" most 1.3 || status=1
+    ratio "processor time among 1,000 connections" "$(smallest processor-among-1000)" "$(smallest "processor-among-$busy")" most 1.3 ||
+        status=1
     return $status
 }

@@ -8,27 +8,20 @@ server() {
     server_ours --connections "$count"
 }
 
+# meanwhile PROCESS: what rpcrdma-serve has while the connections are there.
+meanwhile() {
+    echo "$(on_server 'rdma resource show mr | grep -c rpcrdma-serve') registrations," \
+        "$(on_server "ls /proc/$1/fd | wc -l") descriptors, $(on_server "ls /proc/$1/task | wc -l") threads"
+}
+
 # connected NAME OCTETS: connects the clients. Each connection may take so many octets of the server's memory.
 connected() {
-    local process before after from to calls
-    process=$(on_server 'pidof rpcrdma-serve')
+    local memory calls median each before after
+    step "$1, $count connections"
     limit 60 rpcrdma-ping -c 1 "$server:$port"
-    before=$(memory_of "$process")
-    rm -f /tmp/connected
-    limit 1300 many "$server:$port" "$count" $((count / 100)) 30 /tmp/connected >/tmp/many.txt 2>&1 &
-    local many=$!
-    wait_for 1200 test -e /tmp/connected
-    from=$(processor_of "$process")
-    after=$(memory_of "$process")
-    step "$1, $count connections: $(((after - before) / count)) octets each," \
-        "$(on_server 'rdma resource show mr | grep -c rpcrdma-serve') registrations," \
-        "$(on_server "ls /proc/$process/fd | wc -l") descriptors," \
-        "$(on_server "ls /proc/$process/task | wc -l") threads"
-    wait "$many" || { cat /tmp/many.txt; fail "the connections do not stay"; }
-    cat /tmp/many.txt
-    to=$(processor_of "$process")
-    calls=$(sed -n 's/.* made \([0-9]*\) calls .*/\1/p' /tmp/many.txt)
-    step "processor time of rpcrdma-serve: $(((to - from) * 1000 / calls)) microseconds for each of $calls calls"
+    calls_of_many "$(on_server 'pidof rpcrdma-serve')" 30 "$count" $((count / 100)) "$port"
+    read -r before after <<<"$memory"
+    echo "$(((after - before) / count)) octets each; processor time of rpcrdma-serve: $each microseconds for each of $calls calls"
     [ $((after - before)) -lt $(($2 * count)) ] || fail "$before octets before, $after after"
 }
 

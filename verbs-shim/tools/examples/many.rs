@@ -1,8 +1,10 @@
 //! Keeps many connections to a server, of which some make NULL calls, and prints what that costs.
 //!
 //! ```sh
-//! many 192.0.2.1:20049 1000 10 20 connected   # 1,000 connections, 10 call for 20 seconds; makes the file `connected` before these
+//! many 192.0.2.1:20049 1000 10 20 connected   # 1,000 connections, 10 call for 20 seconds
 //! ```
+//! It makes the file `connected` before the calls, and writes their number and median to it afterwards. The connections stay until
+//! the file is removed, so that their end is not measured.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -13,6 +15,8 @@ use std::{fs, thread};
 use rpcrdma_verbs::rdma::{Device, raise_descriptor_limit};
 use rpcrdma_verbs::{Call, Client, Settings};
 
+/// Maximum time for which the connections stay after the calls.
+const STAY: Duration = Duration::from_secs(120);
 /// NFSv3, whose NULL every server of ours answers.
 const PROGRAM: (u32, u32) = (100_003, 3);
 
@@ -66,12 +70,13 @@ fn run(address: &str, numbers: &[String], connected: &str) -> Result<(), String>
     let mut times: Vec<_> = made.concat();
     times.sort_unstable();
     let median = times.get(times.len() / 2).ok_or("no call was answered")?;
-    println!(
-        "{} connections of them made {} calls in {seconds} s, median {} µs",
-        busy.len(),
-        times.len(),
-        median.as_micros()
-    );
+    let (calls, median) = (times.len(), median.as_micros());
+    println!("{} connections of them made {calls} calls in {seconds} s, median {median} µs", busy.len());
+    fs::write(connected, format!("{calls} {median}\n")).map_err(|error| format!("{connected}: {error}"))?;
+    let called = Instant::now();
+    while fs::exists(connected).is_ok_and(|exists| exists) && called.elapsed() < STAY {
+        thread::sleep(Duration::from_millis(50));
+    }
     Ok(())
 }
 
