@@ -209,6 +209,21 @@ fn a_server_finds_a_dead_client() {
     });
 }
 
+/// Without keep-alive, its connections are as they were until then.
+#[test]
+fn a_server_ends_when_it_is_stopped_although_its_clients_are_gone() {
+    let mut gone = None;
+    with_server_of(Settings::server(), |fabric, _, ended| {
+        let here = fabric.adapter([192, 0, 2, 1].into()).unwrap();
+        let client = connect(&here, &Settings::client()).unwrap();
+        client.call(&mut null()).unwrap();
+        here.set_port(PortState::Down);
+        assert_eq!(ended.recv_timeout(NO_ANSWER / 5).ok(), None);
+        gone = Some((client, Instant::now()));
+    });
+    assert!(gone.is_some_and(|(_, stopped)| stopped.elapsed() < LONG));
+}
+
 #[test]
 fn a_keep_alive_harms_no_connection_that_is_idle_and_sends_nothing_on_a_busy_one() {
     const INTERVAL: Duration = Duration::from_millis(20);
