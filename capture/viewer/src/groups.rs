@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use dissector::output::format::number::{duration, grouped, size};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use crate::filter::Filter;
+use crate::query::{self, Query, Value};
 use crate::row::Row;
 use crate::table::Table;
 
@@ -24,33 +24,34 @@ pub(crate) enum GroupBy {
     Status,
 }
 
-/// Headings of the numbers of a group.
-const HEADINGS: [&str; 11] = [
-    "RPCs",
-    "no reply",
-    "failed",
-    "sent again",
-    "RDMA Read",
-    "RDMA Write",
-    "time",
-    "share",
-    "median",
-    "99 %",
-    "slowest",
-];
-
-/// A table of groups: those with the most time first.
-#[derive(Debug, Serialize)]
-pub(crate) struct Groups {
-    headings: [&'static str; HEADINGS.len()],
-    /// The name of each group, and its numbers as the page shows them.
-    rows: Vec<(String, [String; HEADINGS.len()])>,
+/// Column to sort groups by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum GroupColumn {
+    Name,
+    Rpcs,
+    Waiting,
+    Failed,
+    Resent,
+    Read,
+    Written,
+    #[default]
+    Time,
+    Share,
+    Median,
+    P99,
+    Slowest,
 }
+
+/// The name of a group, and its numbers as the page shows them, in the order of [`GroupColumn`].
+pub(crate) type ShownGroup = (String, [String; 11]);
 
 /// Counts of the RPCs of a group.
 #[derive(Debug, Default)]
 struct Group {
     name: String,
+    /// Of a group that is one.
+    connection: Option<u32>,
     calls: u64,
     without_reply: u64,
     failed: u64,
@@ -65,19 +66,23 @@ struct Group {
     latencies: Vec<u64>,
 }
 
-/// The groups of the rows that pass a filter.
-pub(crate) fn groups(table: &Table, filter: &Filter, by: GroupBy) -> Groups {
+/// The groups of the rows that a query selects, in its order.
+pub(crate) fn groups(table: &Table, query: &Query<GroupColumn>, by: GroupBy) -> Result<Vec<ShownGroup>, String> {
     let mut groups: HashMap<u32, Group> = HashMap::new();
-    for (_, row) in table.matching(filter) {
+    for (_, row) in table.matching(&table.filter(&query.filter)?) {
         let (key, name) = key(table, &row, by);
-        let group = groups.entry(key).or_insert_with(|| Group { name: name(), ..Group::default() });
+        let connection = matches!(by, GroupBy::Connection).then_some(key);
+        let group = groups.entry(key).or_insert_with(|| Group { name: name(), connection, ..Group::default() });
         group.take(&row);
     }
-    let mut groups: Vec<Group> = groups.into_values().map(Group::finished).collect();
-    groups.sort_by(|a, b| b.time_ns.cmp(&a.time_ns).then_with(|| a.name.cmp(&b.name)));
-    let time: u64 = groups.iter().map(|group| group.time_ns).sum();
-    groups.truncate(GROUPS);
-    Groups { headings: HEADINGS, rows: groups.into_iter().map(|group| group.shown(time)).collect() }
+    let groups: Vec<Group> = groups.into_values().map(Group::finished).collect();
+    let time = groups.iter().map(|group| group.time_ns).sum();
+    let mut sorted: Vec<&Group> = groups.iter().collect();
+    // Groups with the same value are in the order of their names.
+    for (column, descending) in [(GroupColumn::Name, false), (query.sort, query.descending)] {
+        query::sort(&mut sorted, descending, |group| group.value(column));
+    }
+    Ok(sorted.into_iter().take(GROUPS).map(|group| group.shown(time)).collect())
 }
 
 /// The number of a row's group, and its name.
@@ -115,8 +120,31 @@ impl Group {
         Self { p50_ns: percentile(50), p99_ns: percentile(99), max_ns: latencies.last().copied(), ..self }
     }
 
+    /// The value in a column, if it has one.
+    fn value(&self, column: GroupColumn) -> Option<Value<'_>> {
+        let name = match self.connection {
+            Some(connection) => Value::Number(connection.into()),
+            None => Value::Text(&self.name),
+        };
+        let number = match column {
+            GroupColumn::Name => return (!self.name.is_empty()).then_some(name),
+            GroupColumn::Rpcs => Some(self.calls),
+            GroupColumn::Waiting => Some(self.without_reply),
+            GroupColumn::Failed => Some(self.failed),
+            GroupColumn::Resent => Some(self.resent_packets),
+            GroupColumn::Read => Some(self.read_octets),
+            GroupColumn::Written => Some(self.write_octets),
+            // A share is one of the time of all groups.
+            GroupColumn::Time | GroupColumn::Share => Some(self.time_ns),
+            GroupColumn::Median => self.p50_ns,
+            GroupColumn::P99 => self.p99_ns,
+            GroupColumn::Slowest => self.max_ns,
+        };
+        number.map(Value::Number)
+    }
+
     /// Name and numbers, if all groups took `all` nanoseconds.
-    fn shown(self, all: u64) -> (String, [String; HEADINGS.len()]) {
+    fn shown(&self, all: u64) -> ShownGroup {
         let latency = |latency: Option<u64>| latency.map_or_else(|| "–".to_owned(), duration);
         let numbers = [
             grouped(self.calls),
@@ -131,6 +159,6 @@ impl Group {
             latency(self.p99_ns),
             latency(self.max_ns),
         ];
-        (self.name, numbers)
+        (self.name.clone(), numbers)
     }
 }

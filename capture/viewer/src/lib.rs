@@ -4,7 +4,7 @@
 //! files of the page ── capture_files ──→ source ─┬→ reading      rows (table), diagnosis, findings
 //!                                                ├→ explaining   one RPC
 //!                                                └→ saving       CSV, pcapng
-//! questions ── filter ──→ table, groups, timeline ──→ JSON
+//! questions ── filter ──→ table, groups, findings, timeline ──→ JSON
 //! ```
 //! Every pass is made of steps, between which the page can ask, show and cancel. Rows are made of the same `Transaction`s as the records
 //! that the program prints, and `tests/records.rs` compares the two.
@@ -14,10 +14,12 @@ mod capture_files;
 mod explaining;
 mod fields;
 mod filter;
+mod findings;
 mod groups;
 mod names;
 mod notable;
 mod packed;
+mod query;
 mod reading;
 mod row;
 mod saving;
@@ -37,11 +39,11 @@ use wasm_bindgen::prelude::*;
 
 use explaining::Explaining;
 use filter::{FLAGS, KEYS};
+use query::Query;
 use reading::Reading;
 use saving::{Format, Saving};
 use shown::ShownDiagnosis;
 use source::Source;
-use table::Query;
 
 /// Opens a capture again, for another pass.
 type Open = Box<dyn Fn() -> Capture>;
@@ -104,7 +106,7 @@ impl Viewer {
     /// # Errors
     /// The word of the filter that is wrong.
     pub fn select(&mut self, query: &str) -> Result<usize, String> {
-        self.selected = self.reading.table.select(&parse::<Query>(query)?)?;
+        self.selected = self.reading.table.select(&parse::<Query<_>>(query)?)?;
         Ok(self.selected.len())
     }
 
@@ -175,22 +177,21 @@ impl Viewer {
         json(&notable::next(&self.reading.table, from, kind, backwards))
     }
 
-    /// Groups of the rows that pass a filter.
+    /// Groups of the rows that a [`Query`] selects, in its order.
     ///
     /// # Errors
     /// The word of the filter that is wrong.
-    pub fn groups(&self, filter: &str, by: &str) -> Result<String, String> {
+    pub fn groups(&self, query: &str, by: &str) -> Result<String, String> {
         let by = parse(&format!("\"{by}\""))?;
-        let table = &self.reading.table;
-        json(&groups::groups(table, &table.filter(filter)?, by))
+        json(&groups::groups(&self.reading.table, &parse(query)?, by)?)
     }
 
-    /// The findings.
+    /// The findings in the order of a [`Query`].
     ///
     /// # Errors
     /// None that can happen.
-    pub fn findings(&self) -> Result<String, String> {
-        json(&self.reading.findings)
+    pub fn findings(&self, query: &str) -> Result<String, String> {
+        json(&self.reading.findings.records(&parse(query)?))
     }
 
     /// The rows that pass a filter over time.

@@ -4,19 +4,15 @@ use std::io;
 
 use dissector::output::diagnosis::{Diagnoser, Diagnosis};
 use dissector::output::file_names::FileNames;
-use dissector::output::findings::Findings;
 use dissector::output::format::number::{self, counted};
 use dissector::output::report::TimeSeries;
 use dissector::{Checker, Config, Event, StepsWanted, Transaction};
 use serde::Serialize;
-use serde_json::value::RawValue;
 
-use crate::row::{Row, record};
+use crate::findings::Findings;
+use crate::row::Row;
 use crate::source::Source;
 use crate::table::Table;
-
-/// The most findings that are kept.
-const FINDINGS: usize = 10_000;
 
 /// Reads a capture into a table.
 pub(crate) struct Reading {
@@ -26,9 +22,7 @@ pub(crate) struct Reading {
     pub(crate) series: TimeSeries,
     diagnoser: Diagnoser,
     checker: Checker,
-    /// Records of findings.
-    pub(crate) findings: Vec<Box<RawValue>>,
-    pub(crate) findings_left_out: u64,
+    pub(crate) findings: Findings,
     names: FileNames,
     is_ended: bool,
     is_stopped: bool,
@@ -58,8 +52,7 @@ impl Reading {
             series: TimeSeries::default(),
             diagnoser: Diagnoser::new(name).with_files(command_files),
             checker: Checker::default(),
-            findings: Vec::new(),
-            findings_left_out: 0,
+            findings: Findings::default(),
             names: FileNames::default(),
             is_ended: false,
             is_stopped: false,
@@ -75,7 +68,7 @@ impl Reading {
 
     /// Reads at most `frames` frames; `false` at the end.
     pub(crate) fn step(&mut self, frames: usize) -> io::Result<bool> {
-        let Self { source, table, series, diagnoser, checker, findings, findings_left_out, names, is_ended, .. } = self;
+        let Self { source, table, series, diagnoser, checker, findings, names, is_ended, .. } = self;
         let mut errors = source.errors().len();
         let is_more = source.step(frames, |event, files| {
             match event {
@@ -85,10 +78,7 @@ impl Reading {
             checker.event(event);
             while let Some(found) = checker.finding() {
                 diagnoser.finding(&found);
-                match findings.len() < FINDINGS {
-                    true => findings.push(record(|line| Findings::json().finding(line, &found, files))?),
-                    false => *findings_left_out += 1,
-                }
+                findings.push(found, files)?;
             }
             series.event(event);
             Ok(())
@@ -156,7 +146,7 @@ impl Reading {
     fn notes(&self) -> Vec<String> {
         let left_out = [
             (self.table.left_out, "more RPC", ": choose a part of the capture"),
-            (self.findings_left_out, "more finding", ""),
+            (self.findings.left_out, "more finding", ""),
         ];
         let left_out = left_out.into_iter().filter(|(count, ..)| *count > 0);
         let left_out = left_out.map(|(count, name, advice)| format!("Not shown: {}{advice}", counted(count, name)));

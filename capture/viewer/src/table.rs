@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::filter::{Filter, spans};
 use crate::names::{Name, Names};
 use crate::packed::{self, Block};
+use crate::query::Query;
 use crate::row::{Kind, Phases, Row};
 
 /// The most octets of rows and texts: about four million RPCs. To sort them takes a third more.
@@ -51,18 +52,11 @@ pub(crate) enum Column {
     Read,
     Written,
     Latency,
+    /// The phase that took longest, and the time in it.
+    Phases,
     Status,
     Recovery,
     Frame,
-}
-
-/// Rows to show, and their order.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Query {
-    pub(crate) filter: String,
-    pub(crate) sort: Column,
-    pub(crate) descending: bool,
 }
 
 /// A row for the page: numbers as the record has them, and their text. Times are since the first frame: the page's numbers hold 53 bits.
@@ -190,7 +184,7 @@ impl Table {
     }
 
     /// The places of the rows that a query selects, in its order.
-    pub(crate) fn select(&self, query: &Query) -> Result<Vec<u32>, String> {
+    pub(crate) fn select(&self, query: &Query<Column>) -> Result<Vec<u32>, String> {
         let filter = self.filter(&query.filter)?;
         let ranks = self.names.ranks();
         let rank = |name: Name| u64::from(Names::rank(name, &ranks));
@@ -224,6 +218,7 @@ impl Table {
             Column::Read => Some(row.read),
             Column::Written => Some(row.written),
             Column::Latency => row.latency.or_else(age),
+            Column::Phases => row.phases.map(Phases::rank),
             Column::Recovery => Some(row.recovery.total()),
             Column::Frame => Some(row.call.or(row.reply).unwrap_or_default()),
         }

@@ -1,4 +1,6 @@
 // The page in a browser that knows nothing of this project, and the program that it has to agree with.
+import assert from "node:assert/strict";
+import { test } from "node:test";
 import { chromium } from "playwright-core";
 import { execFileSync } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -59,6 +61,22 @@ export const rows = async (tab) => {
   await tab.waitForFunction(() => [...document.querySelectorAll(".spacer .row")].every((row) => row.children[0].textContent !== ""));
   return tab.$$eval(".spacer .row", (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
 };
+
+/** A test with a tab of its own, in which nothing may go wrong. `context` gives the window. */
+export const tabbedIn = (context) => (name, act) => {
+  test(name, async (t) => {
+    const tab = await visit(context());
+    try {
+      await act(tab, t);
+      assert.deepEqual(tab.problems, []);
+    } finally {
+      await tab.close();
+    }
+  });
+};
+
+/** The texts of the cells of a table of groups. */
+export const cells = (tab) => tab.$$eval("#groups tbody tr", (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
 
 export async function filter(tab, text) {
   await tab.fill("#filter", text);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import axe from "axe-core";
-import { browser, captures, choose, filter, page, records, rows, run, shown, visit } from "./page.mjs";
+import { browser, captures, choose, filter, page, records, rows, run, shown, tabbedIn, visit } from "./page.mjs";
 
 const lossy = join(captures, "nfs41_lossy.pcap");
 const hangs = join(captures, "hangs.pcap");
@@ -23,19 +23,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A test with a tab of its own, in which nothing may go wrong. */
-function tabbed(name, act) {
-  test(name, async () => {
-    const tab = await visit(context);
-    try {
-      await act(tab);
-      assert.deepEqual(tab.problems, []);
-    } finally {
-      await tab.close();
-    }
-  });
-}
-
+const tabbed = tabbedIn(() => context);
 const count = (tab) => tab.textContent("#count");
 
 tabbed("all captures give the numbers that the program gives", async (tab) => {
@@ -141,17 +129,6 @@ tabbed("a filter is completed by its words and the names in the capture", async 
   assert.deepEqual(await suggested("slo"), ["slower="]);
   assert.deepEqual(await suggested("failed client=1"), ["failed client=192.0.2.2"]);
   assert.ok((await suggested("op=")).includes('op="NFSv4 READ"'));
-});
-
-tabbed("rows are sorted by any column, both ways", async (tab) => {
-  await choose(tab, lossy);
-  const expected = records("transactions", "--json", lossy).map(({ latency_ns }) => latency_ns).sort((a, b) => b - a);
-  const [slowest] = await rows(tab);
-  assert.equal(slowest[7], `${(expected[0] / 1e9).toFixed(2)} s`);
-  await tab.click("[data-column=latency] button");
-  await tab.waitForSelector("[data-column=latency][aria-sort=ascending]");
-  await tab.waitForTimeout(100);
-  assert.notEqual((await rows(tab))[0][7], slowest[7]);
 });
 
 tabbed("a brush over a chart selects a time for everything, and the address keeps it", async (tab) => {

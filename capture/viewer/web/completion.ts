@@ -1,8 +1,8 @@
 // Completion of the last word of the filter.
 import type { Client } from "./client";
 import { element } from "./dom";
-import { VIEWS } from "./groups";
 import { lastWord, quoted } from "./state";
+import { TABLES } from "./tables";
 
 /** The most names of a kind that are suggested, and the most suggestions at once. */
 const NAMES = 500;
@@ -23,11 +23,11 @@ export class Completion {
   async learn(client: Client): Promise<void> {
     const [keys, flags] = await client.ask("words");
     const words: Word[] = [...keys.map(([key, option]) => [`${key}=`, option] as const), ...flags];
-    for (const [view, , key] of VIEWS) {
+    for (const { view, key, first } of TABLES) {
       if (key === "") continue;
-      const { headings, rows } = await client.ask("groups", "", view);
-      const named = rows.filter(([name]) => name !== "").slice(0, NAMES);
-      words.push(...named.map(([name, numbers]) => [`${key}=${quoted(name)}`, `${numbers[0]} ${headings[0]}`] as const));
+      const groups = await client.ask("groups", { filter: "", ...first }, view);
+      const named = groups.filter(([name]) => name !== "").slice(0, NAMES);
+      words.push(...named.map(([name, numbers]) => [`${key}=${quoted(name)}`, `${numbers[0]} RPCs`] as const));
     }
     this.words = words;
     this.suggest();

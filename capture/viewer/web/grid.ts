@@ -2,6 +2,7 @@
 // less than a million rows need; beyond HEIGHT, the rows pass by faster than the scroll bar moves.
 import { drawing, element } from "./dom";
 import type { Row } from "./protocol";
+import { heading, RPCS, showOrder, type Column, type Order } from "./tables";
 
 const ROW = 28;
 const HEIGHT = 15_000_000;
@@ -12,37 +13,25 @@ const PRINTED = 2 * PAGE;
 
 export interface GridHandlers {
   rows(from: number, count: number): Promise<Row[]>;
-  sort(column: string): void;
+  sort(column: Column): void;
   open(row: Row): void;
 }
 
-interface Column {
-  readonly name: string;
-  readonly title: string;
-  readonly isNumber: boolean;
-  cell(row: Row, isClock: boolean): string;
-}
-
-const text = (name: string, title: string, cell: (row: Row) => string): Column => ({ name, title, isNumber: false, cell });
-const number = (name: string, title: string, cell: (row: Row, isClock: boolean) => string): Column => ({ name, title, isNumber: true, cell });
-
-const COLUMNS: readonly Column[] = [
-  number("time", "time (UTC)", ({ text }, isClock) => isClock ? text.clock : text.time),
-  text("client", "client", (row) => row.client),
-  text("server", "server", (row) => row.server),
-  text("operation", "operation", (row) => row.operation),
-  text("file", "file", (row) => row.file),
-  number("read", "RDMA Read", ({ text }) => text.read),
-  number("written", "RDMA Write", ({ text }) => text.written),
-  number("latency", "latency", ({ text }) => text.latency),
-  text("phases", "phases", ({ text }) => text.phases),
-  text("status", "status", (row) => row.status),
-  number("recovery", "recovery", ({ text }) => text.recovery),
-  number("frame", "frame", (row) => String(row.call_frame ?? row.reply_frame ?? "")),
-];
-
-/** Columns to sort by. */
-export const SORTED = COLUMNS.map(({ name }) => name).filter((name) => name !== "phases");
+/** Content of the cells of each column. That of the phases is a drawing. */
+const CELLS: Readonly<Record<string, (row: Row, isClock: boolean) => string>> = {
+  time: ({ text }, isClock) => isClock ? text.clock : text.time,
+  client: (row) => row.client,
+  server: (row) => row.server,
+  operation: (row) => row.operation,
+  file: (row) => row.file,
+  read: ({ text }) => text.read,
+  written: ({ text }) => text.written,
+  latency: ({ text }) => text.latency,
+  phases: ({ text }) => text.phases,
+  status: (row) => row.status,
+  recovery: ({ text }) => text.recovery,
+  frame: (row) => String(row.call_frame ?? row.reply_frame ?? ""),
+};
 
 export class Grid {
   private readonly viewport = element("div", { class: "viewport", role: "grid", tabindex: "0", "aria-label": "RPCs" });
@@ -58,7 +47,7 @@ export class Grid {
   private readonly printed = element("p", { class: "note printed" });
 
   constructor(parent: HTMLElement, private readonly handlers: GridHandlers) {
-    for (const column of COLUMNS) this.head.append(this.heading(column));
+    for (const column of RPCS.columns) this.head.append(heading(element("div", { role: "columnheader" }), column, handlers.sort));
     const heads = element("div", { role: "rowgroup", class: "heads" }, this.head);
     this.viewport.append(heads, this.spacer);
     parent.append(this.viewport, this.printed);
@@ -79,18 +68,15 @@ export class Grid {
     }
     this.active = Math.min(this.active, Math.max(0, count - 1));
     this.viewport.setAttribute("aria-rowcount", String(count + 1));
-    this.viewport.setAttribute("aria-colcount", String(COLUMNS.length));
+    this.viewport.setAttribute("aria-colcount", String(RPCS.columns.length));
     this.spacer.style.height = `${this.spacerHeight()}px`;
     this.printed.textContent = count > PRINTED ? `The first ${PRINTED} of them.` : "";
     this.draw();
     for (let place = 0; place < Math.min(count, PRINTED); place += PAGE) this.rowAt(place);
   }
 
-  sorted(name: string, descending: boolean): void {
-    for (const heading of this.head.children as Iterable<Element> & HTMLCollection) {
-      if ((heading as HTMLElement).dataset["column"] === name) heading.setAttribute("aria-sort", descending ? "descending" : "ascending");
-      else heading.removeAttribute("aria-sort");
-    }
+  sorted(order: Order): void {
+    showOrder(this.head.children, order);
   }
 
   clock(isClock: boolean): void {
@@ -109,18 +95,6 @@ export class Grid {
 
   focus(): void {
     this.viewport.focus({ preventScroll: true });
-  }
-
-  private heading(column: Column): HTMLElement {
-    const heading = element("div", { role: "columnheader", class: column.isNumber ? "number" : "", "data-column": column.name });
-    if (column.name === "phases") {
-      heading.append(column.title);
-      return heading;
-    }
-    const press = element("button", { type: "button", tabindex: "-1" }, column.title);
-    press.addEventListener("click", () => this.handlers.sort(column.name));
-    heading.append(press);
-    return heading;
   }
 
   /** The first row in view, and the number of them. */
@@ -157,8 +131,8 @@ export class Grid {
     const row = this.rowAt(place);
     const made = element("div", { class: "row", role: "row", id: `row-${place}`, "aria-rowindex": String(place + 2) });
     made.style.top = `${this.viewport.scrollTop + line * ROW}px`;
-    for (const column of COLUMNS) {
-      const content = row === undefined ? "" : column.cell(row, this.isClock);
+    for (const column of RPCS.columns) {
+      const content = row === undefined ? "" : CELLS[column.name]!(row, this.isClock);
       const cell = element("div", { role: "gridcell", class: column.isNumber ? "number" : "" });
       if (column.name === "phases") drawing(cell, content);
       else cell.textContent = cell.title = content;
@@ -191,6 +165,8 @@ export class Grid {
   }
 
   private key(event: KeyboardEvent): void {
+    // A heading has keys of its own.
+    if (event.target !== this.viewport) return;
     const [, visible] = this.range();
     const steps: Readonly<Record<string, number>> = {
       ArrowDown: 1, ArrowUp: -1, PageDown: visible - 2, PageUp: 2 - visible, Home: -this.count, End: this.count,
@@ -199,7 +175,7 @@ export class Grid {
     if (step !== undefined) {
       event.preventDefault();
       this.activate(this.active + step);
-    } else if (event.key === "Enter" && event.target === this.viewport) {
+    } else if (event.key === "Enter") {
       const row = this.rowAt(this.active);
       if (row !== undefined) this.handlers.open(row);
     }

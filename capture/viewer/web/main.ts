@@ -4,12 +4,13 @@ import { Completion } from "./completion";
 import { showDiagnosis } from "./diagnosis";
 import { button, by, copyText, download, drawing } from "./dom";
 import { captures, dissector } from "./embedded";
-import { Grid, SORTED } from "./grid";
-import { findingTable, groupTable, VIEWS } from "./groups";
+import { Grid } from "./grid";
+import { findingTable, groupTable } from "./groups";
 import { picture } from "./picture";
 import type { Notable, Progress, Row, SaveFormat, Timeline } from "./protocol";
 import { showReading, showRpc } from "./rpc";
 import { format, formatRpc, narrowed, parse, parseRpc, START, type Parsed, type RpcName, type State } from "./state";
+import { FINDINGS, pressed, RPCS, TABLES, tableOf, type Column, type Order } from "./tables";
 import { TimelineView } from "./timeline";
 
 /** Milliseconds between two refreshes while a capture is read, and those without a key until a filter is applied. */
@@ -21,8 +22,6 @@ const SAID = 6000;
 /** An RPC in the address. */
 const rpcOf = ({ connection, xid, call_frame, reply_frame }: Row): string =>
   formatRpc({ connection, xid, frame: call_frame ?? reply_frame ?? 0 });
-
-const addressed = (): Parsed => parse(location.hash, SORTED, VIEWS.map(([view]) => view));
 
 /** Words for the RPCs that keys step through. */
 const STEPPED: Readonly<Record<Notable, string>> = { slow: "Slowest RPCs", failed: "Failed RPCs", waiting: "Calls without a reply" };
@@ -46,13 +45,15 @@ class Page {
   private refusal: string | null = null;
   /** Counts applications of the field, so that an earlier answer changes nothing. */
   private attempt = 0;
+  /** The last order of each table that is not in view. */
+  private readonly orders = new Map<string, Order>();
   /** Where the page was scrolled to when an RPC was opened. */
   private scrolled = 0;
   private readonly filter = by<HTMLInputElement>("filter");
   private readonly completion = new Completion(this.filter, by("words"));
   private readonly grid = new Grid(by("grid"), {
     rows: (from, count) => this.ask().ask("rows", from, count),
-    sort: (column) => this.set({ sort: column, descending: this.state.sort === column ? !this.state.descending : true }),
+    sort: (column) => this.sort(column),
     open: (row) => this.set({ rpc: rpcOf(row) }),
   });
   private readonly timeline = new TimelineView(by("charts"), (from, until) => this.narrow([`since=+${from.toFixed(6)}`, `until=+${until.toFixed(6)}`]));
@@ -61,13 +62,13 @@ class Page {
     this.listenForFiles();
     this.listenForFilters();
     this.listenForKeys();
-    for (const [view, title] of VIEWS) {
-      by("tabs").append(button(title, () => this.set({ view }), { role: "tab", "data-view": view, "aria-controls": "panel" }));
+    for (const { view, title } of TABLES) {
+      by("tabs").append(button(title, () => this.view(view), { role: "tab", "data-view": view, "aria-controls": "panel" }));
     }
-    this.state = this.read(addressed());
+    this.state = this.read(parse(location.hash));
     addEventListener("hashchange", () => {
       this.refusal = null;
-      this.shown(this.read(addressed()));
+      this.shown(this.read(parse(location.hash)));
     });
     by("picture").addEventListener("click", () => void this.savePicture());
     by("cancel").addEventListener("click", () => void this.client?.ask("cancel"));
@@ -163,8 +164,29 @@ class Page {
     this.set({ ...change, filter: narrowed(this.state.filter, words) });
   }
 
+  /** Shows another table, in the order that it had. */
+  private view(view: string): void {
+    this.set({ view, ...this.order(view) });
+  }
+
+  /** The change of state that shows the table of RPCs. */
+  private rpcs(): Partial<State> {
+    return { view: RPCS.view, ...this.order(RPCS.view) };
+  }
+
+  private order(view: string): Order {
+    if (view === this.state.view) return this.state;
+    return this.orders.get(view) ?? tableOf(view).first;
+  }
+
+  /** Sorts the table in view. */
+  private sort(column: Column): void {
+    this.set(pressed(this.state, column));
+  }
+
   private shown(state: State): void {
     const before = this.state;
+    this.orders.set(before.view, { sort: before.sort, descending: before.descending });
     this.state = state;
     if (this.client === undefined) return;
     const isSame = before.filter === state.filter && before.sort === state.sort && before.descending === state.descending && before.view === state.view;
@@ -184,7 +206,8 @@ class Page {
     const turn = ++this.turn;
     const isOvertaken = (): boolean => turn !== this.turn;
     const isWhole = this.progress?.ended === true;
-    const { filter, sort, descending, view } = this.state;
+    const { filter, view } = this.state;
+    const { sort, descending } = this.order(RPCS.view);
     if (document.activeElement !== this.filter && this.refusal === null) this.filter.value = filter;
     try {
       const { selected: [count, words], timeline, diagnosis } = await this.ask().ask("look", { filter, sort, descending });
@@ -193,16 +216,16 @@ class Page {
       by("count").textContent = words;
       this.showRefusal();
       this.grid.show(count, isSame);
-      this.grid.sorted(sort, descending);
+      this.grid.sorted({ sort, descending });
       this.timeline.show(timeline, this.brush(timeline));
       by("timeline").hidden = by("query").hidden = isWhole && this.progress?.rpcs === 0;
       showDiagnosis(by("diagnosis"), diagnosis, {
         select: (words) => {
-          this.narrow(words, { view: "rpcs" });
+          this.narrow(words, this.rpcs());
           by("query").scrollIntoView({ block: "start" });
         },
         findings: () => {
-          this.set({ view: "findings" });
+          this.view(FINDINGS.view);
           by("query").scrollIntoView({ block: "start" });
         },
         open: (frame) => void this.openFrame(frame),
@@ -218,15 +241,21 @@ class Page {
 
   private async showView(view: string): Promise<void> {
     for (const tab of by("tabs").children) tab.setAttribute("aria-selected", String((tab as HTMLElement).dataset["view"] === view));
-    by("grid").hidden = view !== "rpcs";
-    by("groups").hidden = view === "rpcs";
-    by("phase-legend").hidden = view !== "rpcs";
-    if (view === "rpcs") return;
-    const select = (words: readonly string[]): void => this.narrow(words, { view: "rpcs" });
-    const table = view === "findings"
-      ? findingTable(await this.ask().ask("findings"), { select, open: (frame) => void this.openFrame(frame) })
-      : groupTable(view, await this.ask().ask("groups", this.state.filter, view), select);
-    by("groups").replaceChildren(table);
+    const isGroups = view !== RPCS.view;
+    by("grid").hidden = by("phase-legend").hidden = isGroups;
+    by("groups").hidden = !isGroups;
+    if (!isGroups) return;
+    const select = (words: readonly string[]): void => this.narrow(words, this.rpcs());
+    const { filter, sort, descending } = this.state;
+    const query = { filter, sort, descending };
+    const sorted = { order: query, press: (column: Column) => this.sort(column) };
+    const made = view === FINDINGS.view
+      ? findingTable(await this.ask().ask("findings", query), sorted, { select, open: (frame) => void this.openFrame(frame) })
+      : groupTable(tableOf(view), await this.ask().ask("groups", query, view), sorted, select);
+    // A heading that was pressed keeps the keyboard.
+    const focused = document.activeElement?.closest<HTMLElement>("#groups th")?.dataset["column"];
+    by("groups").replaceChildren(made);
+    if (focused !== undefined) made.querySelector<HTMLElement>(`[data-column=${focused}] button`)?.focus();
   }
 
   /** The selected time in seconds; null for all of it. */

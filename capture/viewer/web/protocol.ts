@@ -1,6 +1,7 @@
 // What the page and its worker say to each other, and the records of the dissector that the page reads.
 
 import type { SizedFile } from "./capture-files";
+import type { Order } from "./tables";
 
 /** A question to the worker. Answers carry its number. */
 export interface Question { readonly id: number; readonly call: keyof Answers; readonly arguments: readonly unknown[] }
@@ -40,8 +41,8 @@ export interface Answers {
   place(index: number): number | null;
   find(connection: number, xid: number, frame: number): number | null;
   next(from: number, kind: Notable, backwards: boolean): Stepped | null;
-  groups(filter: string, by: string): Groups;
-  findings(): Finding[];
+  groups(query: Query, by: string): Group[];
+  findings(query: Query): Finding[];
   explain(index: number): Explained | null;
   save(format: SaveFormat): Blob;
 }
@@ -59,7 +60,7 @@ export type Notable = "slow" | "failed" | "waiting";
 export type SaveFormat = "csv" | "tcp" | "annotated";
 export type FilterWords = readonly [readonly (readonly [string, string])[], readonly (readonly [string, string])[]];
 
-export interface Query { readonly filter: string; readonly sort: string; readonly descending: boolean }
+export interface Query extends Order { readonly filter: string }
 
 export interface Progress {
   readonly rpcs: number;
@@ -126,10 +127,8 @@ export interface Row {
   };
 }
 
-export interface Groups {
-  readonly headings: readonly string[];
-  readonly rows: readonly (readonly [name: string, numbers: readonly string[]])[];
-}
+/** The first number is that of its RPCs. */
+export type Group = readonly [name: string, numbers: readonly string[]];
 
 export interface Finding {
   readonly rule: string;

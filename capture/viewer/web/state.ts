@@ -1,37 +1,39 @@
 // What is shown: the filter, the order, the grouping and the open RPC. The address after # holds it.
 
-export interface State {
+import { RPCS, TABLES, tableOf, type Order } from "./tables";
+
+/** The order is that of the table in view. */
+export interface State extends Order {
   readonly filter: string;
-  readonly sort: string;
-  readonly descending: boolean;
   /** `rpcs`, `findings`, or the property to group by. */
   readonly view: string;
   /** `connection-xid-frame` of the open RPC; empty without one. */
   readonly rpc: string;
 }
 
-export const START: State = { filter: "", sort: "latency", descending: true, view: "rpcs", rpc: "" };
+export const START: State = { filter: "", ...RPCS.first, view: RPCS.view, rpc: "" };
 
 /** A state, and the parts of its address that are not known here, such as `sort=colour`. */
 export interface Parsed { readonly state: State; readonly unknown: readonly string[] }
 
-/** Reads an address. Columns and views are those of the page; what a filter may be, the dissector knows. */
-export function parse(hash: string, columns: readonly string[], views: readonly string[]): Parsed {
+/** Reads an address. What a filter may be, the dissector knows. */
+export function parse(hash: string): Parsed {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const { view, columns, first } = tableOf(given.get("view") ?? START.view);
   const isKnown: Readonly<Record<string, (value: string) => boolean>> = {
     filter: () => true,
-    sort: (value) => columns.includes(value),
+    sort: (value) => columns.some(({ name }) => name === value),
     order: (value) => value === "ascending" || value === "descending",
-    view: (value) => views.includes(value),
+    view: (value) => TABLES.some(({ view }) => view === value),
     rpc: (value) => parseRpc(value) !== null,
   };
   const unknown = [...given].filter(([key, value]) => !(Object.hasOwn(isKnown, key) && isKnown[key]!(value)));
   for (const [key] of unknown) given.delete(key);
   const state = {
     filter: given.get("filter") ?? START.filter,
-    sort: given.get("sort") ?? START.sort,
-    descending: given.get("order") !== "ascending",
-    view: given.get("view") ?? START.view,
+    sort: given.get("sort") ?? first.sort,
+    descending: given.has("order") ? given.get("order") === "descending" : first.descending,
+    view,
     rpc: given.get("rpc") ?? START.rpc,
   };
   return { state, unknown: unknown.map(([key, value]) => `${key}=${value}`) };
@@ -51,9 +53,10 @@ export function parseRpc(text: string): RpcName | null {
 
 export function format(state: State): string {
   const kept = new URLSearchParams();
+  const { first } = tableOf(state.view);
   if (state.filter !== START.filter) kept.set("filter", state.filter);
-  if (state.sort !== START.sort) kept.set("sort", state.sort);
-  if (state.descending !== START.descending) kept.set("order", "ascending");
+  if (state.sort !== first.sort) kept.set("sort", state.sort);
+  if (state.descending !== first.descending) kept.set("order", state.descending ? "descending" : "ascending");
   if (state.view !== START.view) kept.set("view", state.view);
   if (state.rpc !== START.rpc) kept.set("rpc", state.rpc);
   return String(kept);

@@ -105,8 +105,8 @@ const handlers: Handlers = {
   place: (index) => opened().place(index) ?? null,
   find: (connection, xid, frame) => opened().find(connection, xid, frame) ?? null,
   next: (from, kind, backwards) => json(opened().next(from, kind, backwards)),
-  groups: (filter, by) => json(opened().groups(filter, by)),
-  findings: () => json(opened().findings()),
+  groups: (query, by) => json(opened().groups(JSON.stringify(query), by)),
+  findings: (query) => json(opened().findings(JSON.stringify(query))),
   async explain(index) {
     const pass = opened().explain(index);
     try {

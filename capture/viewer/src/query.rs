@@ -1,0 +1,28 @@
+//! Rows to show, and their order.
+
+use serde::Deserialize;
+
+/// Rows that pass a filter, sorted by a column.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Query<Column> {
+    pub(crate) filter: String,
+    pub(crate) sort: Column,
+    pub(crate) descending: bool,
+}
+
+/// Value to sort by. A column has values of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Value<'a> {
+    Number(u64),
+    Text(&'a str),
+}
+
+/// Sorts rows by their values. Rows with the same value stay in their order, and rows without one come last, either way.
+pub(crate) fn sort<'a, Row>(rows: &mut [&'a Row], descending: bool, value: impl Fn(&'a Row) -> Option<Value<'a>>) {
+    rows.sort_by(|a, b| match (value(a), value(b)) {
+        (Some(a), Some(b)) if descending => b.cmp(&a),
+        (Some(a), Some(b)) => a.cmp(&b),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    });
+}
