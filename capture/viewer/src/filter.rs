@@ -6,7 +6,8 @@ use dissector::Time;
 use dissector::output::diagnosis::Cause;
 use dissector::values::{Moment, duration, xid};
 
-use crate::names::Names;
+use crate::names::{Name, Names};
+use crate::parts::{Ends, Part};
 use crate::row::Row;
 
 /// Words without a value, with what they select.
@@ -34,7 +35,7 @@ pub(crate) const KEYS: [(&str, &str); 12] = [
 ];
 
 /// Condition that a row meets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
     op: Vec<String>,
     client: Vec<String>,
@@ -51,6 +52,15 @@ pub(crate) struct Filter {
     is_failed: bool,
     is_waiting: bool,
     is_resent: bool,
+}
+
+/// Verdict on a part of an RPC or of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Wanted,
+    Unwanted,
+    /// The filter asks for properties of RPCs, and the part belongs to none in the table.
+    OfNoRpc,
 }
 
 impl Filter {
@@ -124,11 +134,50 @@ impl Filter {
         Self { since: None, until: None, ..self.clone() }
     }
 
+    /// True if it takes the RPC of a part to judge the part.
+    pub(crate) fn needs_rpcs(&self) -> bool {
+        self.asks_for_rpcs() || !self.client.is_empty() || !self.server.is_empty()
+    }
+
+    /// True if it asks for a property that only RPCs have.
+    fn asks_for_rpcs(&self) -> bool {
+        let Self { op, status, file, frame, cause, slower, is_failed, is_waiting, is_resent, .. } = self;
+        let is_any = !(op.is_empty() && status.is_empty() && file.is_empty() && frame.is_empty() && cause.is_empty());
+        is_any || slower.is_some() || *is_failed || *is_waiting || *is_resent
+    }
+
+    /// Judges a part of an RPC, which may be in the table, or of a connection.
+    pub(crate) fn judge(&self, part: &Part, row: Option<&Row>, names: &Names, first: u64) -> Verdict {
+        let is_of_xid = self.xid.is_empty() || part.xid.is_some_and(|xid| self.xid.contains(&xid));
+        let is_wanted = match row {
+            _ if !(is_of_xid && is_any(&self.connection, &part.connection) && self.is_at(part.time, first)) => false,
+            _ if !self.needs_rpcs() => true,
+            Some(row) => self.matches(row, names, first),
+            None if !self.wants_ends(part.ends, names) => false,
+            None if self.asks_for_rpcs() => return Verdict::OfNoRpc,
+            None => true,
+        };
+        if is_wanted { Verdict::Wanted } else { Verdict::Unwanted }
+    }
+
+    fn wants_ends(&self, ends: Ends, names: &Names) -> bool {
+        let is_any = |wanted: &[String], ends: &[Name]| {
+            wanted.is_empty() || ends.iter().any(|end| wanted.iter().any(|name| name == names.text(*end)))
+        };
+        match ends {
+            Ends::Known { client, server } => is_any(&self.client, &[client]) && is_any(&self.server, &[server]),
+            Ends::Either(ends) => is_any(&self.client, &ends) && is_any(&self.server, &ends),
+        }
+    }
+
+    fn is_at(&self, time: u64, first: u64) -> bool {
+        let (first, time) = (Time(first), Time(time));
+        self.since.is_none_or(|since| time >= since.at(first)) && self.until.is_none_or(|until| time <= until.at(first))
+    }
+
     /// True if a row passes. `first` is the time of the first frame.
     pub(crate) fn matches(&self, row: &Row, names: &Names, first: u64) -> bool {
-        let (first, time) = (Time(first), Time(row.time));
-        self.since.is_none_or(|since| time >= since.at(first))
-            && self.until.is_none_or(|until| time <= until.at(first))
+        self.is_at(row.time, first)
             && self.slower.is_none_or(|least| row.latency.is_some_and(|latency| latency >= least))
             && is_any(&self.connection, &row.kind.connection)
             && is_any(&self.xid, &row.xid)

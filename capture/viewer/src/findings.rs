@@ -5,11 +5,16 @@ use std::io;
 use dissector::Files;
 use dissector::check::Found;
 use dissector::output::findings;
-use serde::Deserialize;
+use dissector::output::format::number::{counted, grouped};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::filter::Verdict;
+use crate::names::Names;
+use crate::parts::{Ends, Part, Parts};
 use crate::query::{self, Query, Value};
 use crate::row::record;
+use crate::table::Table;
 
 /// The most findings that are kept.
 const KEPT: usize = 10_000;
@@ -18,8 +23,17 @@ const KEPT: usize = 10_000;
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     kept: Vec<Kept>,
+    parts: Parts,
     /// Findings beyond [`KEPT`].
     pub(crate) left_out: u64,
+}
+
+/// Findings for the page.
+#[derive(Debug, Serialize)]
+pub(crate) struct ShownFindings<'a> {
+    /// Their number in words, with those that the filter cannot judge.
+    count: String,
+    records: Vec<&'a RawValue>,
 }
 
 #[derive(Debug)]
@@ -45,22 +59,42 @@ pub(crate) enum FindingColumn {
 }
 
 impl Findings {
-    pub(crate) fn push(&mut self, found: Found, files: &Files) -> io::Result<()> {
+    pub(crate) fn push(&mut self, found: Found, files: &Files, names: &mut Names) -> io::Result<()> {
         if self.kept.len() >= KEPT {
             self.left_out += 1;
             return Ok(());
         }
         let record = record(|line| findings::Findings::json().finding(line, &found, files))?;
         let sender = found.from.to_string();
+        let Found { connection, xid, stamp, from, to, .. } = found;
+        let ends = Ends::Either([from, to].map(|address| names.insert(&address.to_string())));
+        self.parts.push(Part { connection, xid, frame: stamp.frame, time: stamp.time.0, ends });
         self.kept.push(Kept { found, record, sender });
         Ok(())
     }
 
-    /// Records of the findings in the order of a query.
-    pub(crate) fn records(&self, query: &Query<FindingColumn>) -> Vec<&RawValue> {
-        let mut sorted: Vec<&Kept> = self.kept.iter().collect();
-        query::sort(&mut sorted, query.descending, |kept| kept.value(query.sort));
-        sorted.into_iter().map(|kept| kept.record.as_ref()).collect()
+    /// The findings that a query selects, in its order.
+    pub(crate) fn selected(
+        &mut self,
+        query: &Query<FindingColumn>,
+        table: &Table,
+    ) -> Result<ShownFindings<'_>, String> {
+        let filter = table.filter(&query.filter)?;
+        let (mut selected, mut of_no_rpc) = (Vec::new(), 0);
+        for (kept, (_, verdict)) in self.kept.iter().zip(self.parts.judge(&filter, table)) {
+            match verdict {
+                Verdict::Wanted => selected.push(kept),
+                Verdict::OfNoRpc => of_no_rpc += 1,
+                Verdict::Unwanted => {}
+            }
+        }
+        query::sort(&mut selected, query.descending, |kept| kept.value(query.sort));
+        let [count, all] = [selected.len(), self.kept.len()].map(|count| grouped(count as u64));
+        let of_no_rpc = (of_no_rpc > 0).then(|| format!("; without {} of no known RPC", counted(of_no_rpc, "finding")));
+        Ok(ShownFindings {
+            count: format!("{count} of {all} findings{}", of_no_rpc.unwrap_or_default()),
+            records: selected.into_iter().map(|kept| kept.record.as_ref()).collect(),
+        })
     }
 }
 

@@ -4,12 +4,13 @@
 //! files of the page ── capture_files ──→ source ─┬→ reading      rows (table), diagnosis, findings
 //!                                                ├→ explaining   one RPC
 //!                                                └→ saving       CSV, pcapng
-//! questions ── filter ──→ table, groups, findings, timeline ──→ JSON
+//! questions ── filter ──→ table, groups, findings (parts), timeline (besides) ──→ JSON
 //! ```
 //! Every pass is made of steps, between which the page can ask, show and cancel. Rows are made of the same `Transaction`s as the records
 //! that the program prints, and `tests/records.rs` compares the two.
 #![forbid(unsafe_code)]
 
+mod besides;
 mod capture_files;
 mod explaining;
 mod fields;
@@ -19,6 +20,7 @@ mod groups;
 mod names;
 mod notable;
 mod packed;
+mod parts;
 mod query;
 mod reading;
 mod row;
@@ -186,21 +188,22 @@ impl Viewer {
         json(&groups::groups(&self.reading.table, &parse(query)?, by)?)
     }
 
-    /// The findings in the order of a [`Query`].
+    /// The findings that a [`Query`] selects, in its order.
     ///
     /// # Errors
-    /// None that can happen.
-    pub fn findings(&self, query: &str) -> Result<String, String> {
-        json(&self.reading.findings.records(&parse(query)?))
+    /// The word of the filter that is wrong.
+    pub fn findings(&mut self, query: &str) -> Result<String, String> {
+        let Reading { findings, table, .. } = &mut self.reading;
+        json(&findings.selected(&parse(query)?, table)?)
     }
 
     /// The rows that pass a filter over time.
     ///
     /// # Errors
     /// The word of the filter that is wrong.
-    pub fn timeline(&self, filter: &str) -> Result<String, String> {
-        let filter = self.reading.table.filter(filter)?;
-        json(&timeline::timeline(&self.reading.table, &self.reading.series, &filter))
+    pub fn timeline(&mut self, filter: &str) -> Result<String, String> {
+        let Reading { table, besides, .. } = &mut self.reading;
+        json(&timeline::timeline(table, besides, &table.filter(filter)?))
     }
 
     /// Begins a pass for the RPC in a row.

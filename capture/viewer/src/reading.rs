@@ -5,10 +5,10 @@ use std::io;
 use dissector::output::diagnosis::{Diagnoser, Diagnosis};
 use dissector::output::file_names::FileNames;
 use dissector::output::format::number::{self, counted};
-use dissector::output::report::TimeSeries;
 use dissector::{Checker, Config, Event, StepsWanted, Transaction};
 use serde::Serialize;
 
+use crate::besides::Besides;
 use crate::findings::Findings;
 use crate::row::Row;
 use crate::source::Source;
@@ -18,8 +18,7 @@ use crate::table::Table;
 pub(crate) struct Reading {
     source: Source,
     pub(crate) table: Table,
-    /// Credits, and packets that were sent again: what belongs to no row.
-    pub(crate) series: TimeSeries,
+    pub(crate) besides: Besides,
     diagnoser: Diagnoser,
     checker: Checker,
     pub(crate) findings: Findings,
@@ -49,7 +48,7 @@ impl Reading {
         Self {
             source,
             table: Table::default(),
-            series: TimeSeries::default(),
+            besides: Besides::default(),
             diagnoser: Diagnoser::new(name).with_files(command_files),
             checker: Checker::default(),
             findings: Findings::default(),
@@ -68,7 +67,7 @@ impl Reading {
 
     /// Reads at most `frames` frames; `false` at the end.
     pub(crate) fn step(&mut self, frames: usize) -> io::Result<bool> {
-        let Self { source, table, series, diagnoser, checker, findings, names, is_ended, .. } = self;
+        let Self { source, table, besides, diagnoser, checker, findings, names, is_ended, .. } = self;
         let mut errors = source.errors().len();
         let is_more = source.step(frames, |event, files| {
             match event {
@@ -78,9 +77,9 @@ impl Reading {
             checker.event(event);
             while let Some(found) = checker.finding() {
                 diagnoser.finding(&found);
-                findings.push(found, files)?;
+                findings.push(found, files, &mut table.names)?;
             }
-            series.event(event);
+            besides.event(event, &mut table.names);
             Ok(())
         })?;
         while errors < self.source.errors().len() {

@@ -1,8 +1,11 @@
 //! The selected RPCs over time, in the charts of the report.
 
+use std::collections::HashSet;
+
 use dissector::output::report::{self, AnsweredRpc, TimeSeries};
 use serde::Serialize;
 
+use crate::besides::Besides;
 use crate::filter::Filter;
 use crate::row::Row;
 use crate::table::Table;
@@ -12,6 +15,8 @@ use crate::table::Table;
 pub(crate) struct Timeline {
     /// HTML of the report.
     charts: String,
+    /// What the charts do not show of the selection.
+    notes: Vec<String>,
     /// The time that the charts show.
     start_ns: u64,
     width_ns: u64,
@@ -20,16 +25,22 @@ pub(crate) struct Timeline {
     until_ns: Option<u64>,
 }
 
-/// Draws the rows that pass a filter, of which its times do not count. `of_no_rpc` holds what belongs to no row.
-pub(crate) fn timeline(table: &Table, of_no_rpc: &TimeSeries, filter: &Filter) -> Timeline {
-    let mut series = of_no_rpc.clone();
-    for (_, row) in table.matching(&filter.of_any_time()) {
+/// Draws the rows that pass a filter, of which its times do not count, and what belongs to them and is no row.
+pub(crate) fn timeline(table: &Table, besides: &mut Besides, filter: &Filter) -> Timeline {
+    let of_any_time = filter.of_any_time();
+    let is_all = of_any_time == Filter::default();
+    let mut series = if is_all { besides.all().clone() } else { besides.all().emptied() };
+    let mut connections = HashSet::new();
+    for (_, row) in table.matching(&of_any_time) {
+        connections.insert(row.kind.connection);
         take(&mut series, &row, table.last);
     }
+    let notes = if is_all { Vec::new() } else { besides.select(&mut series, &of_any_time, table, &connections) };
     series.end(table.last);
     let [since_ns, until_ns] = filter.times(table.first);
     Timeline {
         charts: report::timeline(&series, table.first),
+        notes,
         start_ns: series.start().saturating_sub(table.first),
         width_ns: series.width(),
         since_ns,

@@ -1,49 +1,14 @@
-// The dissector of the page, taken out of it and asked without a browser: every number and text of every row, group and total against
-// what the program prints of all captures in testdata.
+// Every number and text of every row, group and total that the page shows, against what the program prints of all captures in testdata.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { before, test } from "node:test";
-import { gunzipSync } from "node:zlib";
-import { build } from "esbuild";
-import { captures, page, run, viewer } from "./page.mjs";
+import { test } from "node:test";
+import { opened as read, printed, withText } from "./module.mjs";
+import { captures } from "./page.mjs";
 
 const testdata = join(captures, "..");
 const names = readdirSync(testdata, { recursive: true }).filter((name) => /\.(pcap|pcapng|erf)$/.test(name));
-let dissector;
 
-before(async () => {
-  // The files are here instead of in a worker.
-  const files = { contents: "export const readCapture = (file, offset, into) => globalThis.readCapture(file, offset, into);", loader: "js" };
-  const plugin = {
-    name: "files",
-    setup(build) {
-      build.onResolve({ filter: /^capture-files$/ }, () => ({ path: "capture-files", namespace: "test" }));
-      build.onLoad({ filter: /.*/, namespace: "test" }, () => files);
-    },
-  };
-  const { outputFiles } = await build({ entryPoints: [join(viewer, "bound/rpcrdma_viewer.js")], bundle: true, write: false, format: "esm", plugins: [plugin], logOverride: { "empty-import-meta": "silent" } });
-  dissector = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
-  const [, packed] = /<script type="application\/octet-stream" id="module">([^<]*)</.exec(readFileSync(page, "latin1"));
-  dissector.initSync({ module: gunzipSync(Buffer.from(packed, "base64")) });
-});
-
-/** Reads a capture as the worker of the page does. */
-function read(path) {
-  const content = readFileSync(path);
-  globalThis.readCapture = (_, offset, into) => {
-    const part = content.subarray(offset, offset + into.length);
-    into.set(part);
-    return part.length;
-  };
-  const opened = new dissector.Viewer([path]);
-  while (opened.step(10_000));
-  return opened;
-}
-
-/** Times since 1970 have more digits than a number of JavaScript holds. */
-const parse = (line) => JSON.parse(line.replaceAll(/"(\w*_ns)":(\d{16,})/g, '"$1":"$2"'));
-const printed = (...given) => run(...given).trim().split("\n").filter(Boolean).map(parse).filter(({ type }) => type !== "summary");
 const query = (sort, descending = false) => JSON.stringify({ filter: "", sort, descending });
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
@@ -149,19 +114,19 @@ function compareTotals(opened, name, records, stats) {
   return procedures.length;
 }
 
-test("all rows and totals of all captures are those that the program prints", (t) => {
+test("all rows and totals of all captures are those that the program prints", async (t) => {
   const totals = { rows: 0, operations: 0, findings: 0, causes: 0 };
   for (const name of names) {
     const path = join(testdata, name);
-    const opened = read(path);
+    const opened = await read(path);
     const records = printed("transactions", "--json", path);
     const [stats] = printed("stats", "--json", path);
     totals.rows += compareRows(opened, name, records, BigInt(stats.capture.first_ns ?? 0));
     totals.operations += compareTotals(opened, name, records, stats);
     const findings = printed("check", "--json", path).filter(({ type }) => type === "finding");
-    assert.deepEqual(JSON.parse(opened.findings(query("frame"))).map(({ rule, frame, message }) => [rule, frame, message]), findings.map(({ rule, frame, message }) => [rule, frame, message]).sort(([, a], [, b]) => a - b), name);
+    assert.deepEqual(JSON.parse(opened.findings(query("frame"))).records.map(({ rule, frame, message }) => [rule, frame, message]), findings.map(({ rule, frame, message }) => [rule, frame, message]).sort(([, a], [, b]) => a - b), name);
     totals.findings += findings.length;
-    const { record } = JSON.parse(opened.diagnosis().replaceAll(/"(\w*_ns)":(\d{16,})/g, '"$1":"$2"'));
+    const { record } = withText(opened.diagnosis());
     const [diagnosis] = printed("diagnose", "--json", path);
     // The page has no folder for its commands, and tells which RPCs each cause counts for.
     assert.deepEqual(record, diagnosis, name);

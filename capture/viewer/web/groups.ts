@@ -1,7 +1,7 @@
 // Groups of RPCs, and findings, as tables that filter.
 import { button, element } from "./dom";
 import { linkFrames } from "./frames";
-import type { Finding, Group } from "./protocol";
+import type { Findings, Group } from "./protocol";
 import { quoted } from "./state";
 import { FINDINGS, heading, showOrder, type Column, type Order, type Table } from "./tables";
 
@@ -29,13 +29,13 @@ export function groupTable(kind: Table, groups: readonly Group[], sorted: Sorted
   return table(`${kind.title} of the selected RPCs`, kind, sorted, groups.map(([name, numbers]) => [named(name), ...numbers]));
 }
 
-export function findingTable(findings: readonly Finding[], sorted: Sorted, { select, open }: FindingHandlers): HTMLElement {
-  const rows = findings.map(({ rule, severity, sender, section, message, connection, rdma_xid, frame }) => [
+export function findingTable({ count, records }: Findings, sorted: Sorted, { select, open }: FindingHandlers): HTMLElement {
+  const rows = records.map(({ rule, severity, sender, section, message, connection, rdma_xid, frame }) => [
     rule, severity, sender, section, message,
     rdma_xid === null ? "" : button(rdma_xid, () => select([`connection=${connection}`, `xid=${rdma_xid}`]), { class: "link" }),
     button(String(frame), () => open(frame), { class: "link" }),
   ]);
-  const made = table("Rules that were broken, of all RPCs", FINDINGS, sorted, rows);
+  const made = table(`Rules that were broken: ${count}`, FINDINGS, sorted, rows);
   linkFrames(made, open);
   return made;
 }

@@ -42,7 +42,7 @@ export interface Answers {
   find(connection: number, xid: number, frame: number): number | null;
   next(from: number, kind: Notable, backwards: boolean): Stepped | null;
   groups(query: Query, by: string): Group[];
-  findings(query: Query): Finding[];
+  findings(query: Query): Findings;
   explain(index: number): Explained | null;
   save(format: SaveFormat): Blob;
 }
@@ -130,6 +130,9 @@ export interface Row {
 /** The first number is that of its RPCs. */
 export type Group = readonly [name: string, numbers: readonly string[]];
 
+/** The selected findings, and their number in words. */
+export interface Findings { readonly count: string; readonly records: readonly Finding[] }
+
 export interface Finding {
   readonly rule: string;
   readonly severity: string;
@@ -144,6 +147,8 @@ export interface Finding {
 export interface Timeline {
   /** Figures of the report. */
   readonly charts: string;
+  /** What they do not show of the selection. */
+  readonly notes: readonly string[];
   /** The time that they show, since the first frame. */
   readonly start_ns: number;
   readonly width_ns: number;

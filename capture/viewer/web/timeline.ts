@@ -26,6 +26,7 @@ export class TimelineView {
     if (this.parent.querySelector(".brushing") !== null) return;
     [this.timeline, this.brush] = [timeline, brush];
     drawing(this.parent, timeline.charts);
+    by("left-out").textContent = timeline.notes.join(" ");
     for (const plot of this.parent.querySelectorAll(".plot")) plot.append(element("div", { class: "brush" }));
     this.mark(brush);
   }

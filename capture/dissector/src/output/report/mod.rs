@@ -28,7 +28,7 @@ use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
 use findings::FindingsByPeer;
 use ladders::Ladders;
-pub use series::{AnsweredRpc, TimeSeries};
+pub use series::{AnsweredRpc, TimeSeries, granted};
 
 /// Draws an RPC as a ladder: an HTML element `details` with a drawing in SVG, in the classes of the
 /// report's style sheet. All text of the capture is escaped. Returns `None` if the capture holds no packet of the RPC.

@@ -3,9 +3,9 @@
 //! The length of the capture is not known until its end. So the intervals begin with a millisecond, and whenever the capture
 //! outgrows them, each two become one of twice the length. Everything that is counted can be added, so nothing is lost.
 
-use crate::carrier::recovery::RecoveryKind;
 use crate::event::Event;
 use crate::rpc::known::Direction;
+use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
 
 /// The most intervals. There are at least half as many, unless the capture is short.
@@ -69,6 +69,13 @@ pub(super) struct Interval {
     pub(super) granted: Option<u32>,
 }
 
+/// Returns the credits that a message grants, if it is a reply.
+#[must_use]
+pub fn granted(message: &Message) -> Option<u32> {
+    let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply);
+    message.credits().filter(|_| is_reply && message.is_malformed().is_none())
+}
+
 impl Default for TimeSeries {
     fn default() -> Self {
         Self { start: None, length: FIRST_LENGTH, intervals: Vec::new() }
@@ -83,22 +90,21 @@ impl TimeSeries {
             Event::Message(message) => {
                 let time = message.stamp.time.0;
                 self.begin(time);
-                let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply);
-                if let Some(credits) = message.credits().filter(|_| is_reply && message.is_malformed().is_none()) {
-                    self.grant(time, credits);
-                }
+                granted(message).into_iter().for_each(|credits| self.grant(time, credits));
             }
             Event::Transaction(transaction) => {
                 let reply = transaction.reply.as_ref().map(|reply| reply.stamp);
                 reply.iter().for_each(|reply| self.begin(transaction.began.unwrap_or(*reply).time.0));
             }
-            Event::Recovery(recovered)
-                if matches!(recovered.kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) =>
-            {
-                self.sent_again(recovered.stamp.time.0);
-            }
+            Event::Recovery(recovered) if recovered.kind.is_sent_again() => self.sent_again(recovered.stamp.time.0),
             _ => {}
         }
+    }
+
+    /// The same time without any count.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self { intervals: vec![Interval::default(); self.intervals.len()], ..*self }
     }
 
     /// The capture begins at this time, or there is something at this time.
@@ -132,14 +138,14 @@ impl TimeSeries {
     }
 
     /// Takes the credits that a reply granted.
-    pub(super) fn grant(&mut self, time: u64, credits: u32) {
+    pub fn grant(&mut self, time: u64, credits: u32) {
         if let Some(interval) = self.at(time) {
             interval.granted = interval.granted.max(Some(credits));
         }
     }
 
     /// A packet was sent again.
-    pub(super) fn sent_again(&mut self, time: u64) {
+    pub fn sent_again(&mut self, time: u64) {
         if let Some(interval) = self.at(time) {
             interval.sent_again += 1;
         }
@@ -151,8 +157,9 @@ impl TimeSeries {
         self.start.unwrap_or_default()
     }
 
-    /// Nanoseconds of an interval.
-    pub(super) const fn length(&self) -> u64 {
+    /// Nanoseconds of an interval. Whenever the capture outgrows the intervals, it doubles.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
         self.length
     }
 

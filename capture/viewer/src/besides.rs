@@ -1,0 +1,135 @@
+//! Credits and packets sent again, which the charts show besides the rows.
+
+use std::collections::{HashMap, HashSet};
+
+use dissector::output::format::number::{counted, grouped};
+use dissector::output::report::{TimeSeries, granted};
+use dissector::{Event, Recovered};
+
+use crate::filter::{Filter, Verdict};
+use crate::names::Names;
+use crate::parts::{Ends, Part, Parts};
+use crate::table::Table;
+
+/// The most packets that a filter can select: 5 MB.
+const PACKETS: usize = 100_000;
+/// The most intervals of connections whose credits a filter can select: 3 MB.
+const CELLS: usize = 100_000;
+
+/// Counts over time of what belongs to no row.
+#[derive(Debug, Default)]
+pub(crate) struct Besides {
+    /// All of it.
+    series: TimeSeries,
+    /// Packets sent again.
+    packets: Parts,
+    /// Packets beyond [`PACKETS`].
+    packets_left_out: u64,
+    /// The most credits that a connection was granted in an interval.
+    grants: HashMap<(u32, u64), u32>,
+    /// Nanoseconds of the intervals of `grants`.
+    length: u64,
+    /// Replies whose credits are beyond [`CELLS`].
+    grants_left_out: u64,
+}
+
+impl Besides {
+    pub(crate) fn event(&mut self, event: &Event, names: &mut Names) {
+        self.series.event(event);
+        match event {
+            Event::Message(message) => {
+                if let Some(credits) = granted(message) {
+                    self.grant(message.connection, message.stamp.time.0, credits);
+                }
+            }
+            Event::Recovery(recovered) if recovered.kind.is_sent_again() => match self.packets.len() < PACKETS {
+                true => self.packets.push(part(recovered, names)),
+                false => self.packets_left_out += 1,
+            },
+            _ => {}
+        }
+    }
+
+    fn grant(&mut self, connection: u32, time: u64, credits: u32) {
+        if self.length != self.series.length() {
+            self.join(self.series.length());
+        }
+        let interval = time.saturating_sub(self.series.start()) / self.length;
+        let has_room = self.grants.len() < CELLS;
+        match self.grants.get_mut(&(connection, interval)) {
+            Some(most) => *most = credits.max(*most),
+            None if has_room => _ = self.grants.insert((connection, interval), credits),
+            None => self.grants_left_out += 1,
+        }
+    }
+
+    /// Makes intervals of this length, which is a multiple of the one before.
+    fn join(&mut self, length: u64) {
+        let factor = length / self.length.max(1);
+        let mut joined = HashMap::with_capacity(self.grants.len());
+        for ((connection, interval), credits) in self.grants.drain() {
+            let most = joined.entry((connection, interval / factor.max(1))).or_insert(credits);
+            *most = credits.max(*most);
+        }
+        (self.grants, self.length) = (joined, length);
+    }
+
+    /// Counts of everything.
+    pub(crate) const fn all(&self) -> &TimeSeries {
+        &self.series
+    }
+
+    /// Counts what a filter selects: packets by their RPCs, and credits by the connections of the selected RPCs. Returns sentences about
+    /// what cannot follow the filter.
+    pub(crate) fn select(
+        &mut self,
+        series: &mut TimeSeries,
+        filter: &Filter,
+        table: &Table,
+        connections: &HashSet<u32>,
+    ) -> Vec<String> {
+        let start = series.start();
+        for ((connection, interval), credits) in &self.grants {
+            if connections.contains(connection) {
+                series.grant(start + interval * self.length, *credits);
+            }
+        }
+        let mut of_no_rpc = 0;
+        for (packet, verdict) in self.packets.judge(filter, table) {
+            match verdict {
+                Verdict::Wanted => series.sent_again(packet.time),
+                Verdict::OfNoRpc => of_no_rpc += 1,
+                Verdict::Unwanted => {}
+            }
+        }
+        self.notes(of_no_rpc)
+    }
+
+    fn notes(&self, of_no_rpc: u64) -> Vec<String> {
+        let packets = |count: u64| counted(count, "packet");
+        let notes = [
+            (of_no_rpc, format!("Without {} sent again for no known RPC.", packets(of_no_rpc))),
+            (
+                self.packets_left_out,
+                format!(
+                    "Without {} sent again: the filter knows the first {}.",
+                    packets(self.packets_left_out),
+                    grouped(PACKETS as u64)
+                ),
+            ),
+            (self.grants_left_out, format!("Without the credits of {}.", counted(self.grants_left_out, "reply"))),
+        ];
+        notes.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note).collect()
+    }
+}
+
+fn part(recovered: &Recovered, names: &mut Names) -> Part {
+    let Recovered { stamp, connection, from, to, xid, client, .. } = *recovered;
+    let [from_name, to_name] = [from, to].map(|address| names.insert(&address.to_string()));
+    let ends = match client {
+        Some(client) if client == from => Ends::Known { client: from_name, server: to_name },
+        Some(_) => Ends::Known { client: to_name, server: from_name },
+        None => Ends::Either([from_name, to_name]),
+    };
+    Part { connection, xid, frame: stamp.frame, time: stamp.time.0, ends }
+}

@@ -1,0 +1,114 @@
+//! What belongs to an RPC or to a connection, and is no row: findings, and packets sent again. A filter selects it as the command line
+//! does: by its own connection, XID and time, and otherwise by its RPC.
+
+use std::collections::HashMap;
+
+use crate::filter::{Filter, Verdict};
+use crate::names::Name;
+use crate::table::Table;
+
+/// Something of an RPC or of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) connection: u32,
+    pub(crate) xid: Option<u32>,
+    pub(crate) frame: u64,
+    pub(crate) time: u64,
+    pub(crate) ends: Ends,
+}
+
+/// Both ends of a connection, as far as a part says which of them is the client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    Known { client: Name, server: Name },
+    Either([Name; 2]),
+}
+
+/// Parts with the rows of their RPCs, which are found when a filter asks for them.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    parts: Vec<Part>,
+    owners: Vec<Option<u32>>,
+    /// Number of rows in which the owners were sought.
+    sought_in: usize,
+}
+
+impl Parts {
+    pub(crate) const fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    pub(crate) fn push(&mut self, part: Part) {
+        self.parts.push(part);
+    }
+
+    /// The verdict of a filter on each part.
+    pub(crate) fn judge<'a>(
+        &'a mut self,
+        filter: &'a Filter,
+        table: &'a Table,
+    ) -> impl Iterator<Item = (&'a Part, Verdict)> {
+        if filter.needs_rpcs() {
+            self.seek(table);
+        }
+        let owners = self.owners.iter().copied().chain(std::iter::repeat(None));
+        self.parts.iter().zip(owners).map(|(part, owner)| {
+            let row = owner.and_then(|owner| table.row(owner));
+            (part, filter.judge(part, row.as_ref(), &table.names, table.first))
+        })
+    }
+
+    /// Finds the rows of the parts, unless they are known.
+    fn seek(&mut self, table: &Table) {
+        if self.owners.len() != self.parts.len() || self.sought_in != table.len() {
+            self.owners = owners(&self.parts, table);
+            self.sought_in = table.len();
+        }
+    }
+}
+
+/// Parts of an XID on a connection, in the order of their frames, from which those before `next` have an owner.
+struct Run {
+    next: usize,
+    end: usize,
+    /// The last row with the XID.
+    last: Option<u32>,
+}
+
+/// The row of each part: with its connection and XID, and from the call to the reply over its frame. A part that is between two such
+/// rows belongs to the earlier one: its RPC has ended, and it comes late.
+fn owners(parts: &[Part], table: &Table) -> Vec<Option<u32>> {
+    let mut owners = vec![None; parts.len()];
+    let of = |place: usize| parts.get(place).and_then(|part| Some(((part.connection, part.xid?), part.frame)));
+    let mut order: Vec<usize> = (0..parts.len()).filter(|place| of(*place).is_some()).collect();
+    order.sort_unstable_by_key(|place| of(*place));
+    let mut runs: HashMap<(u32, u32), Run> = HashMap::new();
+    for (place, (key, _)) in order.iter().filter_map(|place| of(*place)).enumerate() {
+        runs.entry(key).or_insert(Run { next: place, end: place, last: None }).end = place + 1;
+    }
+    if runs.is_empty() {
+        return owners;
+    }
+    for (index, row) in table.rows() {
+        let Some(run) = runs.get_mut(&(row.kind.connection, row.xid)) else { continue };
+        let begin = row.call.or(row.reply).unwrap_or_default();
+        let end = if row.is_waiting() { u64::MAX } else { row.reply.unwrap_or(begin) };
+        while let Some((place, (_, frame))) = order.get(run.next).and_then(|place| Some((*place, of(*place)?)))
+            && run.next < run.end
+            && frame <= end
+        {
+            let is_late = frame < begin && run.last.is_some();
+            if let Some(owner) = owners.get_mut(place) {
+                *owner = if is_late { run.last } else { Some(index) };
+            }
+            run.next += 1;
+        }
+        run.last = Some(index);
+    }
+    for run in runs.values() {
+        for place in order.get(run.next..run.end).into_iter().flatten() {
+            owners.get_mut(*place).into_iter().for_each(|owner| *owner = run.last);
+        }
+    }
+    owners
+}
