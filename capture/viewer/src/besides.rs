@@ -133,3 +133,25 @@ fn part(recovered: &Recovered, names: &mut Names) -> Part {
     };
     Part { connection, xid, frame: stamp.frame, time: stamp.time.0, ends }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credits_of_a_connection_stay_in_their_intervals_when_these_are_joined() {
+        let mut besides = Besides::default();
+        let (millisecond, second) = (1_000_000, 1_000_000_000);
+        // Two connections in the same interval, and one at a time that needs intervals of 32 ms.
+        for (connection, time, credits) in
+            [(1, 0, 5), (1, millisecond, 9), (2, millisecond, 3), (1, 40 * millisecond, 7), (2, 4 * second, 4)]
+        {
+            besides.series.grant(time, credits);
+            besides.grant(connection, time, credits);
+        }
+        assert_eq!((besides.length, besides.series.length()), (32 * millisecond, 32 * millisecond));
+        let mut grants: Vec<_> = besides.grants.into_iter().collect();
+        grants.sort_unstable();
+        assert_eq!(grants, [((1, 0), 9), ((1, 1), 7), ((2, 0), 3), ((2, 125), 4)]);
+    }
+}

@@ -112,3 +112,48 @@ fn owners(parts: &[Part], table: &Table) -> Vec<Option<u32>> {
     }
     owners
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::{Kind, Row};
+
+    /// A row with the XID 7 on a connection.
+    fn row(connection: u32, call: Option<u64>, reply: Option<u64>) -> Row {
+        Row { kind: Kind { connection, ..Kind::default() }, xid: 7, call, reply, ..Row::default() }
+    }
+
+    fn part(connection: u32, xid: Option<u32>, frame: u64) -> Part {
+        Part { connection, xid, frame, time: frame, ends: Ends::Either([Name::default(); 2]) }
+    }
+
+    #[test]
+    fn a_part_belongs_to_the_rpc_with_its_xid_at_its_frame() {
+        let mut table = Table::default();
+        // An XID that is used three times on a connection: the last call has no reply. Another connection has it, too.
+        for row in [
+            row(1, Some(10), Some(20)),
+            row(2, Some(12), Some(14)),
+            row(1, Some(30), Some(40)),
+            row(1, None, Some(45)),
+            row(1, Some(50), None),
+        ] {
+            table.push(&row);
+        }
+        let parts = [
+            (part(1, Some(7), 35), Some(2)),
+            (part(1, Some(7), 10), Some(0)),
+            (part(1, Some(7), 20), Some(0)),
+            (part(1, Some(7), 25), Some(0)),
+            (part(1, Some(7), 9), Some(0)),
+            (part(2, Some(7), 35), Some(1)),
+            (part(1, Some(7), 45), Some(3)),
+            (part(1, Some(7), 99), Some(4)),
+            (part(1, Some(8), 35), None),
+            (part(1, None, 35), None),
+            (part(3, Some(7), 35), None),
+        ];
+        let (given, expected): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+        assert_eq!(owners(&given, &table), expected);
+    }
+}

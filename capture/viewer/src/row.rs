@@ -41,7 +41,7 @@ pub(crate) fn record(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::
 }
 
 /// An RPC in the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) kind: Kind,
     pub(crate) xid: u32,
@@ -67,7 +67,7 @@ pub(crate) struct Row {
 }
 
 /// Properties that many RPCs have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Kind {
     pub(crate) connection: u32,
     pub(crate) client: Name,
