@@ -777,6 +777,31 @@ for (const width of [360, 2560]) {
   });
 }
 
+tabbed("in a window of 360 pixels, times, operations and latencies are in view, and no label covers another", async (tab) => {
+  await tab.setViewportSize({ width: 360, height: 800 });
+  const errors = join(captures, "errors.pcap");
+  for (const file of [lossy, errors]) {
+    await choose(tab, file);
+    await rows(tab);
+    const cut = await tab.$$eval(".row > :is(:nth-child(1), :nth-child(4), :nth-child(8))", (cells) => {
+      const { right } = document.querySelector(".viewport").getBoundingClientRect();
+      return cells.filter((cell) => cell.getBoundingClientRect().right > right || (cell.matches(".number") && cell.scrollWidth > cell.clientWidth)).map((cell) => cell.textContent);
+    });
+    assert.deepEqual(cut, []);
+    const gaps = await tab.$$eval(".times", (axes) => axes.flatMap((axis) => {
+      const labels = [...axis.querySelectorAll("text")].filter((label) => label.checkVisibility()).map((label) => label.getBoundingClientRect());
+      return labels.slice(1).map(({ left }, place) => left - labels[place].right);
+    }));
+    assert.ok(gaps.length >= 4 && gaps.every((gap) => gap > 5), `${gaps}`);
+  }
+  await tab.click("[data-view=findings]");
+  await tab.waitForSelector("#groups tbody tr");
+  assert.equal(await tab.isVisible("#clock"), false);
+  const heights = await tab.$$eval("#groups tbody tr", (rows) => rows.map((row) => row.offsetHeight));
+  assert.ok(Math.max(...heights) < 120, `${heights}`);
+  assert.ok(await tab.locator("#groups caption").evaluate((caption) => caption.getBoundingClientRect().right <= innerWidth));
+});
+
 tabbed("on paper, everything can be read: all that the screen scrolls, in the colours of paper", async (tab) => {
   const drawn = async (colorScheme) => {
     await tab.emulateMedia({ media: "screen", colorScheme });

@@ -16,12 +16,12 @@ type Cell = Node | string;
 
 export interface Sorted { readonly order: Order; press(column: Column): void }
 
-function table(caption: string, { columns }: Table, { order, press }: Sorted, rows: readonly (readonly Cell[])[]): HTMLElement {
+function table(caption: string, { view, columns }: Table, { order, press }: Sorted, rows: readonly (readonly Cell[])[]): HTMLElement {
   const head = element("tr", {}, ...columns.map((column) => heading(element("th", { scope: "col" }), column, press)));
   showOrder(head.children, order);
   const body = rows.map((cells) => element("tr", {}, ...cells.map((cell, place) =>
     place === 0 ? element("th", { scope: "row" }, cell) : element("td", columns[place]!.isNumber ? { class: "number" } : {}, cell))));
-  return element("table", {}, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body));
+  return element("table", { "data-table": view }, element("caption", {}, caption), element("thead", {}, head), element("tbody", {}, ...body));
 }
 
 export function groupTable(kind: Table, groups: readonly Group[], sorted: Sorted, select: (words: readonly string[]) => void): HTMLElement {

@@ -242,7 +242,7 @@ class Page {
   private async showView(view: string): Promise<void> {
     for (const tab of by("tabs").children) tab.setAttribute("aria-selected", String((tab as HTMLElement).dataset["view"] === view));
     const isGroups = view !== RPCS.view;
-    by("grid").hidden = by("phase-legend").hidden = isGroups;
+    by("grid").hidden = by("phase-legend").hidden = by("clock").hidden = isGroups;
     by("groups").hidden = !isGroups;
     if (!isGroups) return;
     const select = (words: readonly string[]): void => this.narrow(words, this.rpcs());
