@@ -28,11 +28,11 @@ pub(crate) struct InputArguments {
     /// capture, in the order of their first frames
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Show only this connection; may be repeated
-    #[arg(long, value_name = "N", value_parser = connection)]
+    /// Show only this connection, or these (1,2); may be repeated
+    #[arg(long, value_name = "N", value_parser = connection, value_delimiter = ',')]
     pub(crate) connection: Vec<u32>,
-    /// Show only this rdma_xid (0x5a7a4583, or decimal); may be repeated
-    #[arg(long, value_name = "X", value_parser = xid)]
+    /// Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated
+    #[arg(long, value_name = "X", value_parser = xid, value_delimiter = ',')]
     pub(crate) xid: Vec<u32>,
     /// Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first
     /// frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it
@@ -43,19 +43,19 @@ pub(crate) struct InputArguments {
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<Moment>,
     /// Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from
-    /// server, either end matches. May be repeated
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    /// server, either end matches. Several are separated by commas; may be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = address, value_delimiter = ',')]
     pub(crate) client: Vec<Address>,
-    /// Show only RPCs of this server; may be repeated
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    /// Show only RPCs of this server. Several are separated by commas; may be repeated
+    #[arg(long, value_name = "ADDRESS", value_parser = address, value_delimiter = ',')]
     pub(crate) server: Vec<Address>,
-    /// Show only this procedure, or COMPOUNDs with this operation (READ); may be repeated. Messages whose
-    /// procedure is unknown are omitted
-    #[arg(long, value_name = "NAME")]
+    /// Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated.
+    /// Messages whose procedure is unknown are omitted
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) op: Vec<String>,
     /// Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or
-    /// RPC-over-RDMA (ERR_CHUNK), or SUCCESS; may be repeated
-    #[arg(long, value_name = "STATUS")]
+    /// RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated
+    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     pub(crate) status: Vec<String>,
     /// Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)
     #[arg(long, value_name = "TIME", value_parser = duration)]

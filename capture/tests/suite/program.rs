@@ -801,6 +801,7 @@ fn messages_and_rpcs_are_selected_by_their_ends_and_what_became_of_them() {
     for (command, name, options, count) in [
         ("transactions", "nfs41", &["--op", "READ"][..], 11),
         ("transactions", "nfs41", &["--op", "read", "--op", "WRITE"], 17),
+        ("transactions", "nfs41", &["--op", "read,WRITE"], 17),
         ("slow", "nfs41", &["--op", "DESTROY_CLIENTID"], 1),
         ("decode", "nfs41", &["--op", "READ"], 22),
         ("transactions", "nfs3_ipv6", &["--op", "NULL"], 2),

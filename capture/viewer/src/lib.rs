@@ -81,8 +81,11 @@ impl Viewer {
     }
 
     /// Ends reading; what was read stays.
-    pub fn cancel(&mut self) {
-        self.reading.cancel();
+    ///
+    /// # Errors
+    /// A text for the user.
+    pub fn cancel(&mut self) -> Result<(), String> {
+        self.reading.cancel().map_err(text)
     }
 
     /// Progress, when the page has read `read` of `size` octets.

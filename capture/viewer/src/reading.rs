@@ -93,10 +93,12 @@ impl Reading {
         Ok(is_more)
     }
 
-    /// Stops reading here, unless all was read.
-    pub(crate) const fn cancel(&mut self) {
-        self.is_stopped = !self.is_ended;
-        self.is_ended = true;
+    /// Stops reading here, unless all was read: calls that wait have no reply.
+    pub(crate) fn cancel(&mut self) -> io::Result<()> {
+        self.is_stopped |= !self.is_ended;
+        self.source.stop();
+        while self.step(1)? {}
+        Ok(())
     }
 
     /// Frames that were read before the user stopped reading; `None` if reading was not stopped.

@@ -27,6 +27,11 @@ impl Source {
         Self { left: frames, ..self }
     }
 
+    /// Ends after the frames that were read. What waits for later frames comes with the next step.
+    pub(crate) const fn stop(&mut self) {
+        self.left = Some(0);
+    }
+
     /// Reads at most `frames` frames, and gives what they show to `take`; `false` at the end.
     pub(crate) fn step(
         &mut self,

@@ -115,6 +115,43 @@ fn names_of_files(record: &Value) -> Vec<&str> {
     names.flatten().collect()
 }
 
+/// The first frames of a pcap.
+fn beginning(path: &str, frames: usize) -> Vec<u8> {
+    let content = std::fs::read(path).unwrap();
+    let mut end = 24;
+    for _ in 0..frames {
+        let length = u32::from_le_bytes(content[end + 8..end + 12].try_into().unwrap());
+        end += 16 + length as usize;
+    }
+    content[..end].to_vec()
+}
+
+#[test]
+fn what_was_read_until_the_user_stopped_it_is_what_a_capture_of_these_frames_shows() {
+    let path = format!("{CAPTURES}hangs.pcap");
+    let cut = std::env::temp_dir().join(format!("rpcrdma-viewer-cut-{}.pcap", std::process::id()));
+    let mut waited = 0;
+    for frames in [1, 40, 163, 200, 300, 350] {
+        let mut viewer = Viewer::of_paths(vec![path.clone()]);
+        assert!(viewer.step(frames).unwrap());
+        viewer.cancel().unwrap();
+        assert!(!viewer.step(1000).unwrap());
+        let progress: Value = serde_json::from_str(&viewer.progress(0.0, 0.0).unwrap()).unwrap();
+        assert_eq!((&progress["stopped_after"], &progress["ended"]), (&json!(frames), &json!(true)));
+        std::fs::write(&cut, beginning(&path, frames)).unwrap();
+        let (mut rows, records) = (rows(&mut viewer, "{}"), records(cut.to_str().unwrap()));
+        rows.sort_by_key(|row| row["index"].as_u64());
+        assert_eq!(rows.len(), records.len(), "{frames}");
+        let first = progress["first_ns"].as_str().unwrap().parse().unwrap();
+        for (row, record) in rows.iter().zip(&records) {
+            compare(row, record, first, &format!("{frames} frames"));
+        }
+        waited += rows.iter().filter(|row| row["waiting"] == true).count();
+    }
+    std::fs::remove_file(&cut).unwrap();
+    assert!(waited > 3, "{waited}");
+}
+
 #[test]
 fn the_charts_are_those_of_the_report() {
     let mut config = Config::default();

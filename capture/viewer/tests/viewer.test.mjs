@@ -62,7 +62,7 @@ tabbed("groups add up to what top says", async (tab) => {
 tabbed("a filter selects what the command line selects", async (tab) => {
   await choose(tab, lossy);
   for (const [words, options] of [
-    ["op=READ", ["--op", "READ"]], ["slower=50ms", ["--slower-than", "50ms"]], ["op=READ slower=1s", ["--op", "READ", "--slower-than", "1s"]],
+    ["op=READ", ["--op", "READ"]], ["op=READ,WRITE", ["--op", "READ,WRITE"]], ["op=READ op=WRITE", ["--op", "READ", "--op", "WRITE"]], ["connection=1,2 xid=0xad3d34c3,0xc73d34c3", ["--connection", "1,2", "--xid", "0xad3d34c3,0xc73d34c3"]], ["slower=50ms", ["--slower-than", "50ms"]], ["op=READ slower=1s", ["--op", "READ", "--slower-than", "1s"]],
     ["status=NFS4_OK", ["--status", "NFS4_OK"]], ["client=192.0.2.9", ["--client", "192.0.2.9"]], ["since=+10 until=+15", ["--since", "+10", "--until", "+15"]],
   ]) {
     await filter(tab, words);

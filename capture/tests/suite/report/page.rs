@@ -49,6 +49,19 @@ fn sentences(page: &str) -> Vec<String> {
 }
 
 #[test]
+fn tables_that_scroll_are_reached_by_the_keyboard_and_have_names() {
+    let page = report(&capture("errors.pcap"));
+    let tables: Vec<&str> = page.split("<div class=\"scroll\"").filter(|part| part.contains("<table")).collect();
+    let names: Vec<_> = page.match_indices("<caption>").collect();
+    assert!(names.len() > 5 && page.matches("<table").count() == names.len(), "{names:?}");
+    for (place, _) in names {
+        let caption = page[place..].strip_prefix("<caption>").and_then(|rest| rest.split("</caption>").next());
+        let region = format!(" tabindex=\"0\" role=\"region\" aria-label=\"{}\">", caption.unwrap());
+        assert!(tables.iter().any(|table| table.starts_with(&region)), "{region}");
+    }
+}
+
+#[test]
 fn numbers_of_operations_are_those_of_stats() {
     for name in CAPTURES {
         let statistics = &json(&["stats", "--quiet", "--json", &capture(name)])[0];

@@ -157,7 +157,7 @@ fn section(id: &str, title: &str, content: Markup) -> Markup {
 /// A table with headings; those of numbers are `#`-prefixed, and the script sorts by any of them.
 fn table(caption: &str, headings: &[&str], rows: Markup) -> Markup {
     html! {
-        div.scroll {
+        div.scroll tabindex="0" role="region" aria-label=(caption) {
             table.sortable {
                 caption { (caption) }
                 thead { tr {
