@@ -50,7 +50,7 @@ fn sentences(page: &str) -> Vec<String> {
 
 #[test]
 fn tables_that_scroll_are_reached_by_the_keyboard_and_have_names() {
-    let page = report(&capture("errors.pcap"));
+    let page = report(&capture("errors"));
     let tables: Vec<&str> = page.split("<div class=\"scroll\"").filter(|part| part.contains("<table")).collect();
     let names: Vec<_> = page.match_indices("<caption>").collect();
     assert!(names.len() > 5 && page.matches("<table").count() == names.len(), "{names:?}");
