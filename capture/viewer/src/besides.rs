@@ -1,4 +1,4 @@
-//! Credits and packets sent again, which the charts show besides the rows.
+//! Credits and packets sent again: the charts show them besides the rows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,21 +11,21 @@ use crate::names::Names;
 use crate::parts::{Ends, Part, Parts};
 use crate::table::Table;
 
-/// The most packets that a filter can select: 5 MB.
+/// Maximum number of packets that a filter can select: 5 MB.
 const PACKETS: usize = 100_000;
-/// The most intervals of connections whose credits a filter can select: 3 MB.
+/// Maximum number of intervals of connections whose credits a filter can select: 3 MB.
 const CELLS: usize = 100_000;
 
-/// Counts over time of what belongs to no row.
+/// Credits and packets sent again over time.
 #[derive(Debug, Default)]
 pub(crate) struct Besides {
-    /// All of it.
+    /// Counts for a filter that selects everything.
     series: TimeSeries,
     /// Packets sent again.
     packets: Parts,
     /// Packets beyond [`PACKETS`].
     packets_left_out: u64,
-    /// The most credits that a connection was granted in an interval.
+    /// Maximum of the credits granted on a connection in an interval.
     grants: HashMap<(u32, u64), u32>,
     /// Nanoseconds of the intervals of `grants`.
     length: u64,
@@ -74,13 +74,13 @@ impl Besides {
         (self.grants, self.length) = (joined, length);
     }
 
-    /// Counts of everything.
+    /// Counts for a filter that selects everything.
     pub(crate) const fn all(&self) -> &TimeSeries {
         &self.series
     }
 
-    /// Counts what a filter selects: packets by their RPCs, and credits by the connections of the selected RPCs. Returns sentences about
-    /// what cannot follow the filter.
+    /// Adds the selected packets, and the credits of the connections of the selected RPCs. Returns a sentence for each kind of packet and
+    /// credit that cannot follow the filter.
     pub(crate) fn select(
         &mut self,
         series: &mut TimeSeries,

@@ -134,19 +134,19 @@ impl Filter {
         Self { since: None, until: None, ..self.clone() }
     }
 
-    /// True if it takes the RPC of a part to judge the part.
+    /// True if the filter needs the RPC of a part to judge the part.
     pub(crate) fn needs_rpcs(&self) -> bool {
         self.asks_for_rpcs() || !self.client.is_empty() || !self.server.is_empty()
     }
 
-    /// True if it asks for a property that only RPCs have.
+    /// True if the filter asks for a property that only RPCs have.
     fn asks_for_rpcs(&self) -> bool {
         let Self { op, status, file, frame, cause, slower, is_failed, is_waiting, is_resent, .. } = self;
         let is_any = !(op.is_empty() && status.is_empty() && file.is_empty() && frame.is_empty() && cause.is_empty());
         is_any || slower.is_some() || *is_failed || *is_waiting || *is_resent
     }
 
-    /// Judges a part of an RPC, which may be in the table, or of a connection.
+    /// Judges a part. `row` is the RPC of the part, if the table has it.
     pub(crate) fn judge(&self, part: &Part, row: Option<&Row>, names: &Names, first: u64) -> Verdict {
         let is_of_xid = self.xid.is_empty() || part.xid.is_some_and(|xid| self.xid.contains(&xid));
         let is_wanted = match row {

@@ -31,7 +31,7 @@ pub(crate) struct Findings {
 /// Findings for the page.
 #[derive(Debug, Serialize)]
 pub(crate) struct ShownFindings<'a> {
-    /// Their number in words, with those that the filter cannot judge.
+    /// Number of selected findings in words, and of findings that the filter cannot judge.
     count: String,
     records: Vec<&'a RawValue>,
 }

@@ -1,5 +1,5 @@
-//! What belongs to an RPC or to a connection, and is no row: findings, and packets sent again. A filter selects it as the command line
-//! does: by its own connection, XID and time, and otherwise by its RPC.
+//! Parts of RPCs and of connections that have no row: findings and packets sent again. A filter selects a part as the command line does:
+//! by the part's own connection, XID and time, and otherwise by its RPC.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use crate::filter::{Filter, Verdict};
 use crate::names::Name;
 use crate::table::Table;
 
-/// Something of an RPC or of a connection.
+/// A part of an RPC or of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) connection: u32,
@@ -17,14 +17,14 @@ pub(crate) struct Part {
     pub(crate) ends: Ends,
 }
 
-/// Both ends of a connection, as far as a part says which of them is the client.
+/// The ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
     Known { client: Name, server: Name },
     Either([Name; 2]),
 }
 
-/// Parts with the rows of their RPCs, which are found when a filter asks for them.
+/// Parts, and the rows of their RPCs. The rows are sought when a filter needs them.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     parts: Vec<Part>,
@@ -67,7 +67,7 @@ impl Parts {
     }
 }
 
-/// Parts of an XID on a connection, in the order of their frames, from which those before `next` have an owner.
+/// Parts with the same connection and XID, sorted by frame. Parts before `next` have an owner.
 struct Run {
     next: usize,
     end: usize,
@@ -75,8 +75,8 @@ struct Run {
     last: Option<u32>,
 }
 
-/// The row of each part: with its connection and XID, and from the call to the reply over its frame. A part that is between two such
-/// rows belongs to the earlier one: its RPC has ended, and it comes late.
+/// Returns the row of each part: a row with the same connection and XID whose frames, from call to reply, include the frame of the part. A
+/// part between two such rows belongs to the earlier one: the RPC has ended, and the packet is late.
 fn owners(parts: &[Part], table: &Table) -> Vec<Option<u32>> {
     let mut owners = vec![None; parts.len()];
     let of = |place: usize| parts.get(place).and_then(|part| Some(((part.connection, part.xid?), part.frame)));

@@ -15,7 +15,7 @@ use crate::table::Table;
 pub(crate) struct Timeline {
     /// HTML of the report.
     charts: String,
-    /// What the charts do not show of the selection.
+    /// Sentences about parts of the selection that are missing from the charts.
     notes: Vec<String>,
     /// The time that the charts show.
     start_ns: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Timeline {
     until_ns: Option<u64>,
 }
 
-/// Draws the rows that pass a filter, of which its times do not count, and what belongs to them and is no row.
+/// Draws the rows that pass a filter, at any time, with their credits and packets sent again.
 pub(crate) fn timeline(table: &Table, besides: &mut Besides, filter: &Filter) -> Timeline {
     let of_any_time = filter.of_any_time();
     let is_all = of_any_time == Filter::default();

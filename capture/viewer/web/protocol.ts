@@ -147,7 +147,7 @@ export interface Finding {
 export interface Timeline {
   /** Figures of the report. */
   readonly charts: string;
-  /** What they do not show of the selection. */
+  /** Sentences about parts of the selection that are missing from the charts. */
   readonly notes: readonly string[];
   /** The time that they show, since the first frame. */
   readonly start_ns: number;

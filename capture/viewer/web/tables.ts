@@ -8,7 +8,7 @@ export interface Column {
   readonly isNumber: boolean;
   /** True if the largest comes first. */
   readonly isDescending: boolean;
-  /** What an order by the column means, if its title does not say it. */
+  /** Meaning of an order by the column, if the title does not say it. */
   readonly meaning: string;
 }
 
