@@ -106,7 +106,7 @@ impl Viewer {
         json(&shown)
     }
 
-    /// Selects rows by a [`Query`], and returns their number.
+    /// Selects rows by a `Query`, and returns their number.
     ///
     /// # Errors
     /// The word of the filter that is wrong.
@@ -182,7 +182,7 @@ impl Viewer {
         json(&notable::next(&self.reading.table, from, kind, backwards))
     }
 
-    /// Groups of the rows that a [`Query`] selects, in its order.
+    /// Groups of the rows that a `Query` selects, in its order.
     ///
     /// # Errors
     /// The word of the filter that is wrong.
@@ -191,7 +191,7 @@ impl Viewer {
         json(&groups::groups(&self.reading.table, &parse(query)?, by)?)
     }
 
-    /// The findings that a [`Query`] selects, in its order.
+    /// The findings that a `Query` selects, in its order.
     ///
     /// # Errors
     /// The word of the filter that is wrong.
