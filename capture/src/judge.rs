@@ -38,8 +38,19 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Gives `show` what is left and wanted.
-    pub(crate) fn rest(&mut self, first: Time, mut show: impl FnMut(&Found) -> io::Result<()>) -> io::Result<()> {
+    /// Gives `show` what is left at the end and wanted. A message that belongs to no RPC, and so does not show which end is the client, is
+    /// selected by either address.
+    pub(crate) fn finish(&mut self, first: Time, mut show: impl FnMut(&Found) -> io::Result<()>) -> io::Result<()> {
+        self.rest(first, &mut show)?;
+        let mut of_no_rpc = self.undecided.take_waiting();
+        if self.filters.ask_for_rpcs() {
+            return Ok(());
+        }
+        of_no_rpc.sort_by_key(|found| found.stamp.frame);
+        of_no_rpc.iter().try_for_each(show)
+    }
+
+    fn rest(&mut self, first: Time, mut show: impl FnMut(&Found) -> io::Result<()>) -> io::Result<()> {
         while let Some(found) = self.checker.finding() {
             let shown = match self.filters.judge_finding(&found, first) {
                 Verdict::Wanted => Some(found),

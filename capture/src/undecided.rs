@@ -79,6 +79,12 @@ impl<T> Undecided<T> {
         }
     }
 
+    /// Returns what still waits, in no order: its RPCs never ended.
+    pub(crate) fn take_waiting(&mut self) -> Vec<T> {
+        (self.items, self.octets) = (0, 0);
+        std::mem::take(&mut self.waiting).into_values().flatten().collect()
+    }
+
     fn note(&mut self, rpc: RpcKey, is_wanted: bool) {
         self.ended.insert(rpc, is_wanted);
         self.order.push_back(rpc);

@@ -142,7 +142,7 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
     findings.lacking(done.notices.gap());
     let mut out = Vec::new();
     let first = done.summary.first.unwrap_or_default();
-    judge.rest(first, |found| arguments.show(found, &mut findings, &mut out, first, &done.files))?;
+    judge.finish(first, |found| arguments.show(found, &mut findings, &mut out, first, &done.files))?;
     findings.summary(&mut out, judge.counts().filter(|count| arguments.wants_rule(count.rule.slug)))?;
     output::write(&out)?;
     let mut conclusion = Conclusion::new("check", arguments.json, quiet);
@@ -179,7 +179,7 @@ fn write_table(
     let show = Show { all: true, ..Show::report(quiet) };
     let done =
         source.read_all(config, show, |event, _, known| judge.event(event, known, |found| take(found, known.files)))?;
-    judge.rest(done.summary.first.unwrap_or_default(), |found| take(found, &done.files))?;
+    judge.finish(done.summary.first.unwrap_or_default(), |found| take(found, &done.files))?;
     judge.say_left_out();
     if findings.errors() > 0 && !quiet {
         say(&found_errors(&findings));

@@ -1,6 +1,7 @@
 //! The program as its users run it: what it writes, where, and how it ends.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -364,6 +365,21 @@ fn only_rpcs_that_took_so_long_are_slow() {
     assert!(stderr(&slow("1000s")).ends_with("rpcrdma: nothing selected: none of 62 RPCs matches --slower-than\n"));
     let output = run(&["slow", &capture("withdrawn")]);
     assert!(stderr(&output).contains("2 calls without a reply in the capture left out"), "{}", stderr(&output));
+}
+
+/// All captures here are of one client and one server; some of their findings are of messages that belong to no RPC.
+#[test]
+fn a_filter_for_the_only_client_leaves_no_finding_out() {
+    for name in ["errors", "same_xid", "client_deviations", "nfs41"] {
+        let found = |filter: &[&str]| {
+            let output = run(&[&["check", "--json", "-q", &capture(name)], filter].concat());
+            let of_finding = |line: &&str| line.contains("\"type\":\"finding\"");
+            stdout(&output).lines().filter(of_finding).map(str::to_owned).collect::<BTreeSet<_>>()
+        };
+        let (all, of_client) = (found(&[]), found(&["--client", "192.0.2.2"]));
+        assert_eq!(of_client.symmetric_difference(&all).next(), None, "{name}");
+        assert!(!all.is_empty(), "{name}");
+    }
 }
 
 /// What a section of `explain` says, by its first word.

@@ -193,7 +193,7 @@ fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let busiest = series.intervals().iter().map(calls).fold(0.0, f64::max);
     let granted = series.intervals().iter().filter_map(|interval| interval.granted).max().unwrap_or_default();
     if busiest == 0.0 {
-        return Err("No call was captured.");
+        return Err("No call has a known duration.");
     }
     // A grant that is many times larger would leave no room for the calls.
     let shows_grant = f64::from(granted) <= 4.0 * busiest;
@@ -622,7 +622,7 @@ mod tests {
             [
                 "No RPC has a known latency.",
                 "No RDMA Read or RDMA Write for an RPC was captured.",
-                "No call was captured.",
+                "No call has a known duration.",
                 "Nothing captured shows that a packet was sent again.",
             ]
         );
