@@ -4,13 +4,12 @@
 //! files of the page ── capture_files ──→ source ─┬→ reading      rows (table), diagnosis, findings
 //!                                                ├→ explaining   one RPC
 //!                                                └→ saving       CSV, pcapng
-//! questions ── filter ──→ table, groups, findings (parts), timeline (besides) ──→ JSON
+//! questions ── filter ──→ table, groups, findings (parts), timeline (traffic) ──→ JSON
 //! ```
 //! Every pass is made of steps, between which the page can ask, show and cancel. Rows are made of the same `Transaction`s as the records
 //! that the program prints, and `tests/records.rs` compares the two.
 #![forbid(unsafe_code)]
 
-mod besides;
 mod capture_files;
 mod explaining;
 mod fields;
@@ -29,6 +28,7 @@ mod shown;
 mod source;
 mod table;
 mod timeline;
+mod traffic;
 
 use std::io;
 
@@ -205,8 +205,8 @@ impl Viewer {
     /// # Errors
     /// The word of the filter that is wrong.
     pub fn timeline(&mut self, filter: &str) -> Result<String, String> {
-        let Reading { table, besides, .. } = &mut self.reading;
-        json(&timeline::timeline(table, besides, &table.filter(filter)?))
+        let Reading { table, traffic, .. } = &mut self.reading;
+        json(&timeline::timeline(table, traffic, &table.filter(filter)?))
     }
 
     /// Begins a pass for the RPC in a row.

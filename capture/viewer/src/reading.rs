@@ -8,17 +8,17 @@ use dissector::output::format::number::{self, counted};
 use dissector::{Checker, Config, Event, StepsWanted, Transaction};
 use serde::Serialize;
 
-use crate::besides::Besides;
 use crate::findings::Findings;
 use crate::row::Row;
 use crate::source::Source;
 use crate::table::Table;
+use crate::traffic::Traffic;
 
 /// Reads a capture into a table.
 pub(crate) struct Reading {
     source: Source,
     pub(crate) table: Table,
-    pub(crate) besides: Besides,
+    pub(crate) traffic: Traffic,
     diagnoser: Diagnoser,
     checker: Checker,
     pub(crate) findings: Findings,
@@ -48,7 +48,7 @@ impl Reading {
         Self {
             source,
             table: Table::default(),
-            besides: Besides::default(),
+            traffic: Traffic::default(),
             diagnoser: Diagnoser::new(name).with_files(command_files),
             checker: Checker::default(),
             findings: Findings::default(),
@@ -67,7 +67,7 @@ impl Reading {
 
     /// Reads at most `frames` frames; `false` at the end.
     pub(crate) fn step(&mut self, frames: usize) -> io::Result<bool> {
-        let Self { source, table, besides, diagnoser, checker, findings, names, is_ended, .. } = self;
+        let Self { source, table, traffic, diagnoser, checker, findings, names, is_ended, .. } = self;
         let mut errors = source.errors().len();
         let is_more = source.step(frames, |event, files| {
             match event {
@@ -79,7 +79,7 @@ impl Reading {
                 diagnoser.finding(&found);
                 findings.push(found, files, &mut table.names)?;
             }
-            besides.event(event, &mut table.names);
+            traffic.event(event, &mut table.names);
             Ok(())
         })?;
         while errors < self.source.errors().len() {

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use dissector::output::report::{self, AnsweredRpc, TimeSeries};
 use serde::Serialize;
 
-use crate::besides::Besides;
 use crate::filter::Filter;
 use crate::row::Row;
 use crate::table::Table;
+use crate::traffic::Traffic;
 
 /// Charts, and the times that the page needs for a selection in them. Times are nanoseconds since the first frame.
 #[derive(Debug, Serialize)]
@@ -26,16 +26,16 @@ pub(crate) struct Timeline {
 }
 
 /// Draws the rows that pass a filter, at any time, with their credits and packets sent again.
-pub(crate) fn timeline(table: &Table, besides: &mut Besides, filter: &Filter) -> Timeline {
+pub(crate) fn timeline(table: &Table, traffic: &mut Traffic, filter: &Filter) -> Timeline {
     let of_any_time = filter.of_any_time();
     let is_all = of_any_time == Filter::default();
-    let mut series = if is_all { besides.all().clone() } else { besides.all().emptied() };
+    let mut series = if is_all { traffic.all().clone() } else { traffic.all().emptied() };
     let mut connections = HashSet::new();
     for (_, row) in table.matching(&of_any_time) {
         connections.insert(row.kind.connection);
         take(&mut series, &row, table.last);
     }
-    let notes = if is_all { Vec::new() } else { besides.select(&mut series, &of_any_time, table, &connections) };
+    let notes = if is_all { Vec::new() } else { traffic.select(&mut series, &of_any_time, table, &connections) };
     series.end(table.last);
     let [since_ns, until_ns] = filter.times(table.first);
     Timeline {

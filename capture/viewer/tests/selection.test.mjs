@@ -21,7 +21,7 @@ const tabbed = tabbedIn(() => context);
 const sum = (values) => values.reduce((sum, value) => sum + value, 0);
 
 /** The packets sent again that the charts show, and the most credits. */
-function besides(charts) {
+function traffic(charts) {
   const [drawn] = /<figcaption>Packets sent again.*$/s.exec(charts);
   const packets = sum([...drawn.matchAll(/: ([\d,]+) packets sent again</g)].map(([, count]) => Number(count.replaceAll(",", ""))));
   const [, credits] = /At most ([\d,]+) credits? /.exec(charts) ?? [];
@@ -67,7 +67,7 @@ test("findings, packets sent again and credits of a selection are those that the
       // The charts show all times.
       const rest = options.some((option) => /since|until/.test(option)) ? options.filter((_, at) => !/since|until/.test(options[at - at % 2])) : options;
       const again = packets === 0 ? 0 : printed("events", "--json", ...rest, path).filter(isAgain).length;
-      const drawn = besides(JSON.parse(viewer.timeline(words)).charts);
+      const drawn = traffic(JSON.parse(viewer.timeline(words)).charts);
       const selected = viewer.select(JSON.stringify({ filter: words.replaceAll(/(since|until)=\S+/g, "") }));
       const connections = new Set(JSON.parse(viewer.rows(0, selected)).map(({ connection }) => connection));
       const credits = Math.max(0, ...replies.filter(({ connection }) => connections.has(connection)).map(({ rdma_credit }) => rdma_credit));
@@ -88,7 +88,7 @@ test("findings, packets sent again and credits of a selection are those that the
 });
 
 tabbed("charts and findings follow the filter in the page, and it says what cannot", async (tab) => {
-  const drawn = async () => besides(await tab.innerHTML("#charts"));
+  const drawn = async () => traffic(await tab.innerHTML("#charts"));
   const selected = (text) => tab.waitForFunction((text) => document.getElementById("count").textContent.startsWith(text), text);
   await choose(tab, lossy);
   const all = await drawn();

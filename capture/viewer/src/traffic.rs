@@ -1,4 +1,4 @@
-//! Credits and packets sent again: the charts show them besides the rows.
+//! Credits and packets sent again, which belong to no row: the charts show them with the rows.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ const CELLS: usize = 100_000;
 
 /// Credits and packets sent again over time.
 #[derive(Debug, Default)]
-pub(crate) struct Besides {
+pub(crate) struct Traffic {
     /// Counts for a filter that selects everything.
     series: TimeSeries,
     /// Packets sent again.
@@ -33,7 +33,7 @@ pub(crate) struct Besides {
     grants_left_out: u64,
 }
 
-impl Besides {
+impl Traffic {
     pub(crate) fn event(&mut self, event: &Event, names: &mut Names) {
         self.series.event(event);
         match event {
@@ -140,17 +140,17 @@ mod tests {
 
     #[test]
     fn credits_of_a_connection_stay_in_their_intervals_when_these_are_joined() {
-        let mut besides = Besides::default();
+        let mut traffic = Traffic::default();
         let (millisecond, second) = (1_000_000, 1_000_000_000);
         // Two connections in the same interval, and one at a time that needs intervals of 32 ms.
         for (connection, time, credits) in
             [(1, 0, 5), (1, millisecond, 9), (2, millisecond, 3), (1, 40 * millisecond, 7), (2, 4 * second, 4)]
         {
-            besides.series.grant(time, credits);
-            besides.grant(connection, time, credits);
+            traffic.series.grant(time, credits);
+            traffic.grant(connection, time, credits);
         }
-        assert_eq!((besides.length, besides.series.length()), (32 * millisecond, 32 * millisecond));
-        let mut grants: Vec<_> = besides.grants.into_iter().collect();
+        assert_eq!((traffic.length, traffic.series.length()), (32 * millisecond, 32 * millisecond));
+        let mut grants: Vec<_> = traffic.grants.into_iter().collect();
         grants.sort_unstable();
         assert_eq!(grants, [((1, 0), 9), ((1, 1), 7), ((2, 0), 3), ((2, 125), 4)]);
     }
