@@ -79,6 +79,10 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
             Ok(())
         })
     })?;
+    judge.finish(done.summary.first.unwrap_or_default(), |found| {
+        annotator.finding(found);
+        Ok(())
+    })?;
     judge.say_left_out();
     let annotated = annotator.finish().map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;

@@ -123,6 +123,10 @@ fn read(
             Ok(())
         })
     })?;
+    judge.finish(done.summary.first.unwrap_or_default(), |found| {
+        comparand.finding(found);
+        Ok(())
+    })?;
     comparand.end(done.summary.last.unwrap_or_default());
     conclusion.capture(&source, &done);
     conclusion.judge(&judge);

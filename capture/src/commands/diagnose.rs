@@ -84,6 +84,10 @@ pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> R
         }
         Ok(())
     })?;
+    judge.finish(done.summary.first.unwrap_or_default(), |found| {
+        diagnoser.finding(found);
+        Ok(())
+    })?;
     judge.say_left_out();
     done.notices.unread.iter().for_each(|_| diagnoser.unread());
     if !quiet {

@@ -52,19 +52,21 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     let mut config = Config::default();
     (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::All);
     let show = Show { all: true, between: true, ..Show::report(quiet) };
+    let take = |report: &mut CaptureReport, found: &Found| {
+        if !is_excused(found) {
+            report.finding(found);
+        }
+        Ok(())
+    };
     let done = source.read_given(config, show, |given, _, known| match given {
         Given::Event(event) => {
-            judge.event(event, known, |found| {
-                if !is_excused(found) {
-                    report.finding(found);
-                }
-                Ok(())
-            })?;
+            judge.event(event, known, |found| take(&mut report, found))?;
             if known.is_wanted { report.event(event, known.files) } else { Ok(()) }
         }
         Given::Late(event) => report.event(event, known.files),
         Given::Frame(_) | Given::Idle => Ok(()),
     })?;
+    judge.finish(done.summary.first.unwrap_or_default(), |found| take(&mut report, found))?;
     judge.say_left_out();
     done.notices.unread.iter().for_each(|_| report.unread());
     let mut notes: Vec<String> = done.notices.unread.iter().map(unread).collect();

@@ -379,6 +379,20 @@ fn a_filter_for_the_only_client_leaves_no_finding_out() {
         let (all, of_client) = (found(&[]), found(&["--client", "192.0.2.2"]));
         assert_eq!(of_client.symmetric_difference(&all).next(), None, "{name}");
         assert!(!all.is_empty(), "{name}");
+        // The others list these findings, too.
+        let client = ["--client", "192.0.2.2"];
+        let compared = |filter: &[&str]| {
+            let (path, arguments) = (capture(name), ["compare", "--json", "-q"]);
+            let output = run(&[&arguments[..], filter, &[path.as_str(), path.as_str()]].concat());
+            stdout(&output).lines().filter(|line| line.contains("\"rule\"")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(compared(&client), compared(&[]), "{name}");
+        let annotated = |filter: &[&str]| {
+            let octets = run(&[&["annotate", "-q", "-o", "-", &capture(name)], filter].concat()).stdout;
+            let text = String::from_utf8_lossy(&octets);
+            text.matches("error ").count() + text.matches("hazard ").count() + text.matches("warning ").count()
+        };
+        assert_eq!(annotated(&client), annotated(&[]), "{name}");
     }
 }
 
