@@ -78,6 +78,19 @@ export const tabbedIn = (context) => (name, act) => {
 /** The texts of the cells of a table of groups. */
 export const cells = (tab) => tab.$$eval("#groups tbody tr", (rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
 
+/** Drags over the first chart, between two parts of its width. Returns where the chart is. */
+export async function brush(tab, from, to) {
+  const chart = tab.locator(".drawing").first();
+  await chart.scrollIntoViewIfNeeded();
+  const box = await chart.boundingBox();
+  await tab.mouse.move(box.x + box.width * from, box.y + 20);
+  await tab.mouse.down();
+  await tab.mouse.move(box.x + box.width * to, box.y + 30, { steps: 5 });
+  await tab.mouse.up();
+  await tab.waitForFunction(() => /since=/.test(decodeURIComponent(location.hash)));
+  return box;
+}
+
 export async function filter(tab, text) {
   await tab.fill("#filter", text);
   await tab.press("#filter", "Enter");

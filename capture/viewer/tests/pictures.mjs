@@ -2,7 +2,7 @@
 // README: into build-output/pictures.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { browser, captures, choose, filter, rows, viewer, visit } from "./page.mjs";
+import { browser, brush, captures, choose, filter, rows, viewer, visit } from "./page.mjs";
 
 const folder = join(viewer, "build-output/pictures");
 const lossy = join(captures, "nfs41_lossy.pcap");
@@ -18,12 +18,7 @@ const STATES = {
   start: null,
   diagnosis: async () => {},
   brushed: async (tab) => {
-    await tab.locator(".drawing").first().scrollIntoViewIfNeeded();
-    const { x, y, width } = await tab.locator(".drawing").first().boundingBox();
-    await tab.mouse.move(x + width * 0.3, y + 20);
-    await tab.mouse.down();
-    await tab.mouse.move(x + width * 0.7, y + 30, { steps: 4 });
-    await tab.mouse.up();
+    await brush(tab, 0.3, 0.7);
     await tab.waitForFunction(() => document.querySelector(".brush:not([hidden])") !== null);
   },
   sorted: async (tab) => press(tab, "phases"),

@@ -4,7 +4,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { opened, printed } from "./module.mjs";
-import { browser, captures, cells, choose, filter, records, tabbedIn } from "./page.mjs";
+import { browser, brush, captures, cells, choose, filter, records, tabbedIn } from "./page.mjs";
 
 const names = readdirSync(captures, { recursive: true }).filter((name) => name.endsWith(".pcap"));
 const lossy = join(captures, "nfs41_lossy.pcap");
@@ -126,13 +126,7 @@ tabbed("a brush selects the findings of its time", async (tab) => {
   await choose(tab, deviations);
   await tab.click("[data-view=findings]");
   await tab.waitForSelector("#groups tbody tr");
-  await tab.locator(".drawing").first().scrollIntoViewIfNeeded();
-  const box = await tab.locator(".drawing").first().boundingBox();
-  await tab.mouse.move(box.x + box.width * 0.2, box.y + 50);
-  await tab.mouse.down();
-  await tab.mouse.move(box.x + box.width * 0.6, box.y + 60, { steps: 5 });
-  await tab.mouse.up();
-  await tab.waitForFunction(() => /since=/.test(decodeURIComponent(location.hash)));
+  await brush(tab, 0.2, 0.6);
   const [, since, until] = /since=(\S+) until=(\S+)/.exec(await tab.inputValue("#filter"));
   const found = (...options) => records("check", "--json", ...options, deviations).filter(({ type }) => type === "finding").length;
   const [some, all] = [found("--since", since, "--until", until), found()];

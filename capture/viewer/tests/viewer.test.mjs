@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
 import axe from "axe-core";
-import { browser, captures, choose, filter, page, records, rows, run, shown, tabbedIn, visit } from "./page.mjs";
+import { browser, brush, captures, choose, filter, page, records, rows, run, shown, tabbedIn, visit } from "./page.mjs";
 
 const lossy = join(captures, "nfs41_lossy.pcap");
 const hangs = join(captures, "hangs.pcap");
@@ -133,12 +133,7 @@ tabbed("a filter is completed by its words and the names in the capture", async 
 
 tabbed("a brush over a chart selects a time for everything, and the address keeps it", async (tab) => {
   await choose(tab, lossy);
-  const box = await tab.locator(".drawing").first().boundingBox();
-  await tab.mouse.move(box.x + box.width * 0.5, box.y + 50);
-  await tab.mouse.down();
-  await tab.mouse.move(box.x + box.width * 0.9, box.y + 60, { steps: 5 });
-  await tab.mouse.up();
-  await tab.waitForFunction(() => /since=/.test(decodeURIComponent(location.hash)));
+  const box = await brush(tab, 0.5, 0.9);
   const words = new URLSearchParams(new URL(tab.url()).hash.slice(1)).get("filter");
   const [, since, until] = /since=(\S+) until=(\S+)/.exec(words);
   const expected = records("transactions", "--json", "--since", since, "--until", until, lossy).length;

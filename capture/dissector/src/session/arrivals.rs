@@ -398,13 +398,12 @@ impl Arrivals {
             self.holes.iter_mut().for_each(|holes| holes.unasked = None);
             return;
         }
-        let holes = self.holes.get_or_insert_default();
-        let new = Unasked { places: Places { first: place, end: place }, next: place, since: frame, refused: None };
+        let unasked = &mut self.holes.get_or_insert_default().unasked;
         // A refusal may still be of the copies before it went back for the first time.
-        let before = holes.unasked.filter(|run| place < run.places.end);
-        let mut run = before.unwrap_or(new);
+        unasked.take_if(|run| place >= run.places.end);
+        let places = Places { first: place, end: place };
+        let run = unasked.get_or_insert(Unasked { places, next: place, since: frame, refused: None });
         (run.places.first, run.next) = (run.places.first.min(place), place);
-        holes.unasked = Some(run);
     }
 
     /// Packets are sent again, and their receiver keeps nothing that follows a hole.
@@ -433,10 +432,9 @@ impl Arrivals {
     fn run_on(&mut self, places: Places) {
         let Some(holes) = &mut self.holes else { return };
         holes.unasked.take_if(|run| places.first < run.next && run.refused != Some(places.first));
-        holes
-            .unasked
-            .iter_mut()
-            .for_each(|run| (run.next, run.places.end) = (places.end, run.places.end.max(places.end)));
+        if let Some(run) = &mut holes.unasked {
+            (run.next, run.places.end) = (places.end, run.places.end.max(places.end));
+        }
     }
 
     /// Returns true if the other end has acknowledged all of these places.

@@ -756,11 +756,9 @@ impl Ordering {
         }
         stream.repetitions = 0;
         stream.refused_from.take_if(|refused| *refused <= number);
-        // What waited for a packet that is sent again does not show that its sender goes on with new ones.
-        if arrival.first_sent.is_none() && arrival.stamp.time >= stream.went_back {
-            stream.run = None;
-        }
         if arrival.first_sent.is_none() {
+            // What waited for a packet that is sent again does not show that its sender goes on with new ones.
+            stream.run.take_if(|_| arrival.stamp.time >= stream.went_back);
             stream.start_timer(arrival.stamp.time);
         }
         stream.next = Some(number + stream.span(number, &arrival.packet, mtu));
