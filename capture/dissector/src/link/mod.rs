@@ -102,8 +102,8 @@ pub fn decode<'a>(frame: &Frame<'a>) -> Content<'a> {
 pub(crate) fn sighted<'a>(frame: &Frame<'a>) -> Sighted<'a> {
     let network = network(frame);
     match content(network) {
-        Content::Other(_) => inside(network, frame.data.len()),
-        content => Sighted { content, sighting: Sighting::of(&network, frame.data.len()), session: None },
+        Content::Other(_) => inside(network, frame.data),
+        content => Sighted { content, sighting: Sighting::of(&network, frame.data), session: None },
     }
 }
 
@@ -121,14 +121,14 @@ fn content(network: Network<'_>) -> Content<'_> {
     }
 }
 
-/// Looks for a packet in the encapsulations of a frame of `octets` octets.
+/// Looks for a packet in the encapsulations of a frame of these octets.
 #[cold]
 #[inline(never)]
-fn inside(network: Network<'_>, octets: usize) -> Sighted<'_> {
+fn inside<'a>(network: Network<'a>, frame: &[u8]) -> Sighted<'a> {
     let innermost = innermost(network);
     let content = match content(innermost.network) {
         Content::Other(other::FRAGMENT) if innermost.is_inside => Content::Other(other::INNER_FRAGMENT),
         content => content,
     };
-    Sighted { content, sighting: Sighting::of(&innermost.network, octets), session: innermost.session }
+    Sighted { content, sighting: Sighting::of(&innermost.network, frame), session: innermost.session }
 }

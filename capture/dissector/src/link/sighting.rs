@@ -12,14 +12,14 @@ use super::network::Network;
 pub(crate) struct Sighting {
     /// IPv4 identification; 0 if there is none.
     pub(crate) identification: u16,
-    /// Names the place of the capture: the hop limit and the octets of the link header.
+    /// Names the place of the capture: the hop limit and the octets before the network layer.
     pub(crate) point: u32,
 }
 
 impl Sighting {
-    /// Returns the sighting of a packet that has this network layer, in a frame of `octets` octets.
+    /// Returns the sighting of a packet that has this network layer, in a frame of these octets.
     #[inline]
-    pub(super) fn of(network: &Network<'_>, octets: usize) -> Self {
+    pub(super) fn of(network: &Network<'_>, frame: &[u8]) -> Self {
         let (header, identification, hop_limit) = match *network {
             Network::Ipv4(header) => match *header {
                 [_, _, _, _, i0, i1, _, _, hop_limit, ..] => (header, u16::from_be_bytes([i0, i1]), hop_limit),
@@ -29,7 +29,8 @@ impl Sighting {
             Network::Lrh(header) => (header, 0, 0),
             Network::Ethertype(..) | Network::Link(..) | Network::Other(_) => return Self::default(),
         };
-        let link = octets.saturating_sub(header.len()).min(0xffff) as u32;
+        // Not the difference of the lengths: an encapsulation may have octets behind the packet, which a snaplen cuts first.
+        let link = header.as_ptr().addr().saturating_sub(frame.as_ptr().addr()).min(0xffff) as u32;
         Self { identification, point: link << 8 | u32::from(hop_limit) }
     }
 }
@@ -42,17 +43,28 @@ mod tests {
     fn another_hop_limit_or_a_tag_is_another_place() {
         let mut header = [0; 40];
         (header[4], header[5], header[8]) = (0x12, 0x34, 64);
-        let seen = |header: &[u8], octets| Sighting::of(&Network::Ipv4(header), octets);
-        let here = seen(&header, 54);
+        let seen = |header: &[u8], link: usize| {
+            let frame = [&vec![0; link], header].concat();
+            Sighting::of(&Network::Ipv4(&frame[link..]), &frame)
+        };
+        let here = seen(&header, 14);
         assert_eq!(here.identification, 0x1234);
-        assert_ne!(seen(&header, 58).point, here.point, "tagged");
+        assert_ne!(seen(&header, 18).point, here.point, "tagged");
         header[8] = 63;
-        assert_ne!(seen(&header, 54).point, here.point, "behind a router");
+        assert_ne!(seen(&header, 14).point, here.point, "behind a router");
         header[4..6].fill(0);
-        assert_eq!(seen(&header, 54).identification, 0);
+        assert_eq!(seen(&header, 14).identification, 0);
+        assert_eq!(seen(&header[..3], 0), Sighting::default());
         header[7] = 63;
-        let six = Sighting::of(&Network::Ipv6(&header), 54);
+        let frame = [&[0; 14][..], &header].concat();
+        let six = Sighting::of(&Network::Ipv6(&frame[14..]), &frame);
         assert_eq!((six.identification, six.point), (0, 14 << 8 | 63));
-        assert_eq!(seen(&header[..3], 3), Sighting::default());
+    }
+
+    #[test]
+    fn octets_behind_the_packet_do_not_name_the_place() {
+        let frame = [0; 58];
+        let seen = |end: usize, frame: &[u8]| Sighting::of(&Network::Ipv4(&frame[14..end]), frame);
+        assert_eq!(seen(54, &frame[..]), seen(54, &frame[..54]));
     }
 }
