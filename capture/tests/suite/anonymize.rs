@@ -762,6 +762,21 @@ fn of_erf_records_the_infiniband_packet_is_copied() {
     }
 }
 
+/// Each packet is there twice, and a snaplen cut one of the two.
+#[test]
+fn the_commands_say_the_same_of_packets_of_which_one_copy_is_cut() {
+    for which in [0, 1] {
+        let mut doubled = Vec::new();
+        for record in transcode::capture("nfs41_callback") {
+            let mut pair = [record.clone(), record];
+            pair[1].time_ns += 400;
+            pair[which].data.truncate(130);
+            doubled.extend(pair);
+        }
+        assert_same(&doubled, &format!("doubled-and-cut-{which}"));
+    }
+}
+
 #[test]
 fn the_commands_say_the_same_of_packets_from_other_layers() {
     for name in ["nfs41_callback", "iwarp_nfs41"] {

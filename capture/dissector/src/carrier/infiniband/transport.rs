@@ -15,7 +15,7 @@ use rpcrdma::reader::{EndOfInput, Reader};
 use crate::carrier::operation::OperationType;
 
 /// Operation of a packet of a reliable connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PacketKind {
     /// Part of a Send.
     Send,

@@ -195,18 +195,6 @@ impl Replacer {
         }
     }
 
-    /// A name for octets, for looking them up.
-    pub(super) fn digest(&self, parts: &[&[u8]]) -> [u8; 16] {
-        let mut mac = self.mac.clone();
-        for part in parts {
-            mac.update(&(part.len() as u64).to_be_bytes());
-            mac.update(part);
-        }
-        let mut digest = [0; 16];
-        digest.iter_mut().zip(mac.finalize().into_bytes()).for_each(|(to, from)| *to = from);
-        digest
-    }
-
     fn fill(&self, domain: &str, value: &[u8], to: &mut [u8]) {
         for (counter, block) in (0_u32..).zip(to.chunks_mut(32)) {
             let mut mac = self.mac.clone();

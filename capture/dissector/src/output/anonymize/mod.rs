@@ -91,9 +91,9 @@ pub struct Anonymizer<W: Write> {
     ends: HashSet<(Address, u32)>,
     /// The addresses of the ends of RPC-over-RDMA connections, and of requests for them that were refused.
     pairs: HashSet<[Address; 2]>,
-    /// Replaced data of recent packets, by digest: the copies of a retransmitted packet stay equal.
-    packets: HashMap<[u8; 16], Vec<u8>>,
-    /// Octets of that data.
+    /// Recent packets with replaced data: the copies of a packet that is there twice stay equal, as far as they were captured.
+    packets: HashMap<PacketName, ReplacedData>,
+    /// Octets of their data, as it was and replaced.
     packet_octets: usize,
     /// The FPDUs of iWARP.
     streams: Streams,
@@ -128,6 +128,16 @@ struct UnreadFrame {
     layout: Result<FrameLayout, NotUnderstood>,
     /// Replacement for its data. `None` for zeros.
     data: Option<Vec<u8>>,
+}
+
+/// What all copies of a packet have in common, apart from its data: destination, queue pair, sequence number, operation, and length.
+type PacketName = (Address, u32, u32, PacketKind, usize);
+
+/// The data of a packet.
+#[derive(Debug)]
+struct ReplacedData {
+    original: Vec<u8>,
+    data: Vec<u8>,
 }
 
 /// Content of a frame whose headers are not all understood.
@@ -359,8 +369,8 @@ impl<W: Write> Anonymizer<W> {
                 self.packets.clear();
                 self.packet_octets = 0;
             }
-            self.packets.insert(digest(&self.replacer, layout, original), data.clone());
-            self.packet_octets += data.len();
+            self.packet_octets += original.len() + data.len();
+            self.packets.insert(layout.name(), ReplacedData { original: original.to_vec(), data: data.clone() });
             held.data = Some(data);
         }
     }
@@ -415,7 +425,12 @@ impl<W: Write> Anonymizer<W> {
             return None;
         }
         let original = held.data().unwrap_or_default();
-        let known = || self.packets.get(&digest(&self.replacer, layout, original)).map(Vec::as_slice);
+        let known = || {
+            let known = self.packets.get(&layout.name())?;
+            // The capture may have cut either.
+            let is_same = known.original.starts_with(original) || original.starts_with(&known.original);
+            is_same.then_some(known.data.as_slice())
+        };
         let data = held.data.as_deref().or_else(known).unwrap_or_default().to_vec();
         layout.rewrite(&held.frame(), &data, &mut self.replacer)
     }
@@ -463,13 +478,6 @@ impl<W: Write> WrittenFile<W> {
     }
 }
 
-/// Names the data of a packet.
-fn digest(replacer: &Replacer, layout: &PacketLayout, data: &[u8]) -> [u8; 16] {
-    let PacketLayout { queue_pair, sequence, destination, operation, .. } = layout;
-    let header = format!("{destination} {queue_pair} {sequence} {operation:?}");
-    replacer.digest(&[header.as_bytes(), data])
-}
-
 impl UnreadFrame {
     fn frame(&self) -> Frame<'_> {
         let Self { number, time, link, ref octets, length, .. } = *self;
@@ -495,6 +503,10 @@ impl FrameLayout {
 }
 
 impl PacketLayout {
+    const fn name(&self) -> PacketName {
+        (self.destination, self.queue_pair, self.sequence, self.operation, self.transport_length)
+    }
+
     /// Returns `true` if a packet of this kind can carry that part of an RPC.
     const fn carries(&self, part: PlacedPart) -> bool {
         matches!(

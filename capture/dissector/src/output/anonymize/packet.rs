@@ -22,7 +22,7 @@ pub(super) struct PacketLayout {
     network: NetworkLayout,
     transport: usize,
     /// From the beginning of the transport header to the ICRC, on the wire.
-    transport_length: usize,
+    pub(super) transport_length: usize,
     /// The data after the transport headers, as far as it was captured.
     pub(super) data: Range<usize>,
     /// `true` if the last transport header is immediate data, which may be anything.
