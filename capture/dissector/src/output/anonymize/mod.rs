@@ -130,7 +130,7 @@ struct UnreadFrame {
     data: Option<Vec<u8>>,
 }
 
-/// What all copies of a packet have in common, apart from its data: destination, queue pair, sequence number, operation, and length.
+/// The common properties of all copies of a packet, apart from its data: destination, queue pair, sequence number, operation, and length.
 type PacketName = (Address, u32, u32, PacketKind, usize);
 
 /// The data of a packet.
