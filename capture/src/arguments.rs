@@ -10,7 +10,7 @@ use rpcrdma_dissector::link::Address;
 use rpcrdma_dissector::output::format::time::{ShownTimes, TimeForm};
 use rpcrdma_dissector::values::{Moment, duration, xid, zone_alone};
 
-/// When text is coloured.
+/// Use of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
     /// If the output is a terminal and NO_COLOR is not set
@@ -63,7 +63,7 @@ pub(crate) struct InputArguments {
     /// Also treat this port as RPC-over-RDMA, besides 20049; may be repeated
     #[arg(long, value_name = "P", value_parser = port)]
     pub(crate) port: Vec<u16>,
-    /// Where the packets were captured: that says which phases of an RPC contain time in the network. By default, it is
+    /// Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is
     /// inferred for each connection, if one of its ends takes much longer to acknowledge than the other
     #[arg(long, value_name = "PLACE")]
     pub(crate) captured_at: Option<CaptureSide>,
@@ -139,7 +139,7 @@ impl InputArguments {
     }
 }
 
-/// Where packets were captured.
+/// Place of the capture.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum CaptureSide {
     /// At the end that calls (for callbacks, the end that is called)

@@ -18,7 +18,7 @@ pub(crate) struct Conclusion {
 }
 
 impl Conclusion {
-    /// That of a command, with a record if it prints JSON.
+    /// Returns the conclusion of a command, with a record if it prints JSON.
     pub(crate) fn new(command: &'static str, json: bool, quiet: bool) -> Self {
         let mut summary = CommandSummary::default();
         summary.command = command;

@@ -13,7 +13,7 @@ use crate::arguments::InputArguments;
 #[cfg(feature = "parquet")]
 use crate::failure::{Failure, UNUSABLE, say};
 
-/// Where a table is written.
+/// Destination of a table.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct DatasetArguments {
     /// Print nothing, and write a table of the dataset in DIR: zstd-compressed Parquet files, by capture and hour, with the

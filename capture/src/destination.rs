@@ -15,7 +15,7 @@ const GATHERED: usize = 1 << 18;
 /// Octets that become one Zstandard frame. A file may consist of several.
 const ZSTANDARD_FRAME: usize = 4 << 20;
 
-/// Where to write, and in what format.
+/// Destination and format of the output.
 pub(crate) struct Destination<'a> {
     path: &'a Path,
     /// True if pcapng is written, and not pcap.

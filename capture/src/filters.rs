@@ -1,4 +1,4 @@
-//! Which messages and RPCs are shown.
+//! Filters: the messages and RPCs to show.
 
 use rpcrdma_dissector::check::Found;
 use rpcrdma_dissector::link::Address;
@@ -236,7 +236,7 @@ struct Filtered<'a> {
     status: Option<Status>,
 }
 
-/// Which end is the client, and which the server.
+/// The client and the server of a connection.
 enum Ends {
     Known { client: [Address; 1], server: [Address; 1] },
     Either([Address; 2]),

@@ -168,7 +168,7 @@ impl Notices {
         }
     }
 
-    /// Where the capture was taken, as far as that is known, and so where the network is in the phases of RPCs.
+    /// Places of the capture, as far as they are known, and so the place of the network in the phases of RPCs.
     pub(crate) fn places(&self) -> Vec<String> {
         let line = |(&(place, known), &count): (&(CapturedAt, PlaceKnown), &u64)| match known {
             PlaceKnown::Given => place.to_string(),
@@ -365,7 +365,7 @@ impl Notices {
         text
     }
 
-    /// Why there may be no message, and what to try.
+    /// Returns possible reasons for a capture without messages, and advice.
     fn nothing(&self, summary: &Summary) -> String {
         let hint = Gaps::why_empty(summary, self.other_connections);
         format!("no RPC-over-RDMA message found: {hint}")

@@ -26,7 +26,7 @@ pub(crate) enum ReadingStep {
     Unread(FileError),
     /// One of several files begins: which frames so far are in which.
     Begun(Files),
-    /// That file begins before the one before it ends.
+    /// The file begins before the one before it ends.
     Overlaps,
 }
 
@@ -50,7 +50,7 @@ struct Gathered {
 }
 
 impl Batches {
-    /// Where steps are gathered, and where they come out.
+    /// Returns the two ends: steps are gathered in one, and come out of the other.
     pub(crate) fn new() -> (Self, Receiver<Batch>) {
         let (sender, receiver) = sync_channel(WAITING);
         let batch = Batch { first: Time::default(), steps: Vec::new(), octets: Vec::new() };

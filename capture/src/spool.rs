@@ -16,7 +16,7 @@ thread_local! {
     static PLACE: RefCell<Option<SpoolPlace>> = const { RefCell::new(None) };
 }
 
-/// Where what this thread prints belongs. When it is dropped, the capture is finished.
+/// Place of this thread's output. When it is dropped, the capture is finished.
 struct SpoolPlace {
     spool: Arc<Spool>,
     label: CaptureLabel,
@@ -98,7 +98,7 @@ struct SpoolState {
     captures: BTreeMap<usize, SpooledCapture>,
     /// Octets of all of them.
     octets: usize,
-    /// Why nothing can be printed any more.
+    /// Reason why nothing can be printed any more.
     failed: Option<io::ErrorKind>,
 }
 
@@ -117,7 +117,7 @@ impl Spool {
         done
     }
 
-    /// Why nothing can be printed any more.
+    /// Returns why nothing can be printed any more.
     pub(crate) fn failure(&self) -> Option<io::Error> {
         self.lock().failed.map(io::Error::from)
     }

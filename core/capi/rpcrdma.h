@@ -1138,7 +1138,7 @@ typedef struct rpcrdma_message {
 } rpcrdma_message;
 
 /**
- * Why a Send is not a transport header, and where.
+ * Reason why a Send is not a transport header, and its offset.
  */
 typedef struct rpcrdma_decode_error {
   /**
@@ -1290,7 +1290,7 @@ typedef struct rpcrdma_finding {
    */
   struct rpcrdma_text slug;
   /**
-   * Where the rule comes from.
+   * Origin of the rule.
    */
   struct rpcrdma_text section;
   /**
@@ -1453,7 +1453,7 @@ typedef struct rpcrdma_input {
    */
   size_t length;
   /**
-   * Which region of the call, from the output.
+   * Number of the region of the call, from the output.
    */
   uint32_t region;
   /**
@@ -1491,7 +1491,7 @@ typedef struct rpcrdma_segment {
    */
   uint32_t length;
   /**
-   * Where it begins: an address or an offset, as the handle was registered.
+   * Its beginning: an address or an offset, as the handle was registered.
    */
   uint64_t offset;
 } rpcrdma_segment;
@@ -1501,7 +1501,7 @@ typedef struct rpcrdma_segment {
  */
 typedef struct rpcrdma_range {
   /**
-   * Where they begin.
+   * Index of the first.
    */
   uint32_t from;
   /**
@@ -1529,7 +1529,7 @@ typedef struct rpcrdma_output {
    */
   uint64_t call;
   /**
-   * Which region of the call, or which result.
+   * Number of the region of the call, or of the result.
    */
   uint32_t region;
   /**
@@ -1537,7 +1537,7 @@ typedef struct rpcrdma_output {
    */
   uint32_t handle;
   /**
-   * Where in the Receive.
+   * Offset in the Receive.
    */
   size_t from;
   /**
@@ -1545,7 +1545,7 @@ typedef struct rpcrdma_output {
    */
   uint64_t length;
   /**
-   * Where in the memory of the call.
+   * Offset in the memory of the call.
    */
   uint32_t at;
   /**
@@ -1768,7 +1768,7 @@ typedef struct rpcrdma_read_segment {
    */
   uint32_t position;
   /**
-   * Where the piece is.
+   * Memory of the piece.
    */
   struct rpcrdma_segment target;
 } rpcrdma_read_segment;

@@ -56,7 +56,7 @@ fn add(version: u8, send: &[u8], all: &mut Vec<u8>) {
     all.extend(send);
 }
 
-/// Where the linker finds the memory of the board, and who begins.
+/// Tells the linker the memory of the board, and the entry point.
 fn link(output: &Path) {
     let target = env::var("TARGET").expect("Cargo sets it");
     let (memory, script) = match target.as_str() {

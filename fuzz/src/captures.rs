@@ -33,7 +33,7 @@ pub(crate) const NAMES: [&str; 21] = [
     "nfsd_reverse",
 ];
 
-/// Where the captures are: beside the program, if it runs where there is no repository.
+/// Returns the folder of the captures: beside the program, if it runs where there is no repository.
 fn folder() -> PathBuf {
     let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("captures")));
     let in_repository = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures");

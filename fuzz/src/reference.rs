@@ -12,7 +12,7 @@ use nom::number::complete::{be_u32, be_u64};
 use nom::sequence::{preceded, terminated};
 use nom::{Err, IResult, Parser, branch::alt};
 
-/// Why octets were refused.
+/// Reason why octets were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The name of the error's kind.

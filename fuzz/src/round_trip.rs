@@ -75,7 +75,7 @@ fn rpc(octets: &[u8]) {
     }
 }
 
-/// Where the padding of a body is that begins at `start`.
+/// Returns the place of the padding of a body that begins at `start`.
 fn padding_after(start: usize, body: &[u8]) -> Range<usize> {
     let end = start + body.len();
     end..end + padding(body.len())

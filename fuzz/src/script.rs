@@ -34,7 +34,7 @@ const MANY: usize = 1 << 13;
 const SHORT: usize = 64;
 /// The most copies of a frame that a step makes, unless bit 5 of its kind allows more.
 const COPIES: usize = 256;
-/// Where headers are, and where most changes go.
+/// Extent of the headers, where most changes go.
 const HEADERS: usize = 128;
 /// The index of the word that ends with the packet number in RoCEv2 over IPv4 and Ethernet.
 const PACKET_NUMBER: usize = 14 + 20 + 8 + 8;

@@ -63,7 +63,7 @@ pub struct Config {
     /// The wire format of version 2. Without this, the first message of a connection that can be of only one format
     /// decides.
     pub v2_family: Option<Family>,
-    /// Where the packets were captured. Without this, it is inferred for each connection, if acknowledgements show it.
+    /// Place of the capture. Without this, it is inferred for each connection, if acknowledgements show it.
     pub captured_at: Option<CapturedAt>,
     /// Check the ICRC and VCRC of every InfiniBand packet, and leave out packets with a wrong one, as a receiver does;
     /// likewise the CRC of every iWARP FPDU, if CRCs are in force.

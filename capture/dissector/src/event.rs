@@ -179,7 +179,7 @@ pub enum MemoryUseKind {
     Outside {
         /// It was an RDMA Write.
         write: bool,
-        /// Where it began, or continued after the previous packet.
+        /// Its offset, or the one at which it continued after the previous packet.
         offset: u64,
         /// Octets from there, as far as one packet shows.
         length: u64,
@@ -192,7 +192,7 @@ pub enum MemoryUseKind {
     Refused {
         /// It was an RDMA Write.
         write: bool,
-        /// Where it began.
+        /// Its offset.
         offset: u64,
         /// XID of the call.
         xid: u32,
@@ -234,9 +234,9 @@ pub struct Report {
     pub counts: Sides<Counts>,
     /// RDMA Writes and Reads that aimed at memory that no call in the capture advertised.
     pub unclaimed: u64,
-    /// When its end was captured; if that is not known, the time of the last frame of the capture by then.
+    /// Time of its end; if that is not known, the time of the last frame of the capture by then.
     pub until: Time,
-    /// Where its packets were captured, and how that is known; `None` if it is not.
+    /// Place of the capture of its packets, and the evidence; `None` if it is not known.
     pub captured_at: Option<(CapturedAt, PlaceKnown)>,
     /// For how long each end had no credit for another call.
     pub credit_times: Sides<CreditTimes>,

@@ -56,7 +56,7 @@ pub(super) enum SeparateForm {
 }
 
 impl SeparateForm {
-    /// That of a command that prints text, if it does not print JSON.
+    /// Returns the form for a command that prints text, if it does not print JSON.
     pub(super) const fn printed(json: bool) -> Self {
         if json { Self::Json } else { Self::Text }
     }

@@ -110,7 +110,7 @@ impl Explaining {
     }
 }
 
-/// Where the time of an RPC went, if that is known.
+/// Returns the parts of the time of an RPC, if they are known.
 fn phases(transaction: &Transaction) -> Option<String> {
     let recovery = transaction.recovery.as_ref().map(|recovery| recovery.phases).unwrap_or_default();
     transaction.phases.as_ref().ok().map(|phases| report::phases(phases, &recovery))

@@ -62,7 +62,7 @@ impl ShownMessage {
     }
 }
 
-/// Where the octets of a line that begin at an offset end.
+/// Returns the end of the octets of a line that begin at an offset.
 fn after(at: usize, extent: TreeExtent, begins: &[usize]) -> usize {
     match extent {
         TreeExtent::Octets(length) => at.saturating_add(length),

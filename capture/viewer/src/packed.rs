@@ -15,7 +15,7 @@ pub(crate) const ROWS: usize = 1 << 12;
 #[derive(Debug, Default)]
 pub(crate) struct Block {
     octets: Vec<u8>,
-    /// Where each row begins.
+    /// Beginning of each row.
     starts: Vec<u32>,
     /// The time of the first row. The others are near to it.
     time: u64,

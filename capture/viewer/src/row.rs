@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::names::{Name, Names};
 
-/// Where the time of an RPC went.
+/// The parts of the time of an RPC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Phases {
     pub(crate) call_ns: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Row {
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     pub(crate) time: u64,
     pub(crate) latency: Option<u64>,
-    /// When the reply came, or the wait for it ended; `None` if the wait lasts to the end of the capture.
+    /// Time of the reply, or of the end of the wait for it; `None` if the wait lasts to the end of the capture.
     pub(crate) ended: Option<u64>,
     /// They add up to the latency.
     pub(crate) phases: Option<Phases>,

@@ -82,7 +82,7 @@ impl Source {
         self.dissector.summary()
     }
 
-    /// Why files could not be read to their end.
+    /// Returns why files could not be read to their end.
     pub(crate) fn errors(&self) -> &[String] {
         &self.errors
     }

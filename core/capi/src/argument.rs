@@ -19,7 +19,7 @@ pub(crate) struct Extent {
 impl Extent {
     pub(crate) const NONE: Self = Self { start: 0, length: 0 };
 
-    /// That of `count` values of a type at `start`.
+    /// Returns the argument of `count` values of a type at `start`.
     #[inline(always)]
     pub(crate) fn of<T>(start: *const T, count: usize) -> Result<Self, rpcrdma_status> {
         match count.checked_mul(size_of::<T>()) {
@@ -30,7 +30,7 @@ impl Extent {
         }
     }
 
-    /// That of values that there are.
+    /// Returns the argument of values that there are.
     #[inline(always)]
     fn of_slice<T>(values: &[T]) -> Self {
         Self { start: values.as_ptr().addr(), length: size_of_val(values) }

@@ -1,4 +1,4 @@
-//! Which endpoint a Send is for.
+//! The endpoint that a Send is for.
 
 use rpcrdma::endpoint::Direction;
 

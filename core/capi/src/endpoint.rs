@@ -76,7 +76,7 @@ pub struct rpcrdma_item {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_range {
-    /// Where they begin.
+    /// Index of the first.
     pub from: u32,
     /// Number of entries.
     pub length: u32,
@@ -96,7 +96,7 @@ pub struct rpcrdma_input {
     pub octets: *const u8,
     /// Number of octets.
     pub length: usize,
-    /// Which region of the call, from the output.
+    /// Number of the region of the call, from the output.
     pub region: u32,
     /// The handle under which memory was registered, or that was invalidated.
     pub handle: u32,
@@ -151,15 +151,15 @@ pub struct rpcrdma_output {
     /// The call. Its low 16 bits are below RPCRDMA_CALLS, and no other call of this endpoint has the same ones at the same time:
     /// an index for what the driver keeps about it.
     pub call: u64,
-    /// Which region of the call, or which result.
+    /// Number of the region of the call, or of the result.
     pub region: u32,
     /// A handle.
     pub handle: u32,
-    /// Where in the Receive.
+    /// Offset in the Receive.
     pub from: usize,
     /// Number of octets.
     pub length: u64,
-    /// Where in the memory of the call.
+    /// Offset in the memory of the call.
     pub at: u32,
     /// RPCRDMA_DO_DONE: how the call ended, one of RPCRDMA_END_...
     pub end: u32,

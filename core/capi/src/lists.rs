@@ -18,7 +18,7 @@ pub struct rpcrdma_segment {
     pub handle: u32,
     /// Octets in the segment.
     pub length: u32,
-    /// Where it begins: an address or an offset, as the handle was registered.
+    /// Its beginning: an address or an offset, as the handle was registered.
     pub offset: u64,
 }
 
@@ -28,7 +28,7 @@ pub struct rpcrdma_segment {
 pub struct rpcrdma_read_segment {
     /// Octets from the start of the unreduced Payload stream to the item that this is a part of.
     pub position: u32,
-    /// Where the piece is.
+    /// Memory of the piece.
     pub target: rpcrdma_segment,
 }
 

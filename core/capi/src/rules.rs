@@ -28,7 +28,7 @@ pub struct rpcrdma_text {
 pub struct rpcrdma_finding {
     /// The name of the rule, which does not change.
     pub slug: rpcrdma_text,
-    /// Where the rule comes from.
+    /// Origin of the rule.
     pub section: rpcrdma_text,
     /// Text of the rule; empty in a library that was built with EXPLANATIONS=no.
     pub summary: rpcrdma_text,

@@ -45,7 +45,7 @@ pub enum rpcrdma_status {
     RPCRDMA_OTHER_BUILD = 16,
 }
 
-/// Why a Send is not a transport header, and where.
+/// Reason why a Send is not a transport header, and its offset.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct rpcrdma_decode_error {

@@ -1,4 +1,4 @@
-//! Where a program begins on the board virt: it gets a stack, and the registers of floating-point numbers, with which the
+//! Entry point of a program on the board virt: it sets up a stack, and the registers of floating-point numbers, with which the
 //! compiler also copies memory.
 
 core::arch::global_asm!(

@@ -1,4 +1,4 @@
-//! Where a board begins, and how it ends: semihosting hands what is printed, and the exit status, to QEMU.
+//! Start and end of a board: semihosting hands the output and the exit status to QEMU.
 
 use core::fmt;
 

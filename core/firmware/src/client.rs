@@ -32,7 +32,7 @@ pub(crate) struct Called {
     has_room: bool,
     /// Room for a Long Reply.
     reply: [u8; MOST],
-    /// Where a continued reply is put together.
+    /// The continued reply, as it is put together.
     placed: [u8; MOST],
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct Server {
     pub(crate) responder: Responder<CALLS, 1024, 2>,
     pub(crate) channel: Channel,
     pub(crate) receives: Receives,
-    /// Where calls are put together.
+    /// Calls, as they are put together.
     assembled: [[u8; MOST]; CALLS],
     pub(crate) replies: [Stream; CALLS],
     /// Calls that the upper layer has not answered.

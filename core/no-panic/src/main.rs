@@ -26,7 +26,7 @@ fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
     }
 }
 
-/// Where the program would begin.
+/// Entry point of the program, which never runs.
 #[unsafe(no_mangle)]
 pub extern "C" fn _start() -> ! {
     let mut input = [0_u8; 256];

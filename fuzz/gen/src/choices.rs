@@ -1,4 +1,4 @@
-//! Where choices come from: a seed, or the octets of a fuzzer.
+//! Source of choices: a seed, or the octets of a fuzzer.
 
 #[path = "../../../testdata/random.rs"]
 mod numbers;

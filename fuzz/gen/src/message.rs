@@ -9,14 +9,14 @@ pub struct Segment {
     pub handle: u32,
     /// Octets.
     pub length: u32,
-    /// Where they begin.
+    /// Their beginning.
     pub offset: u64,
 }
 
 /// A Read segment (RFC 8166 section 3.4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Read {
-    /// Where its chunk belongs in the Payload stream.
+    /// Position of its chunk in the Payload stream.
     pub position: u32,
     /// The memory.
     pub target: Segment,
@@ -68,7 +68,7 @@ impl Message {
         }
     }
 
-    /// Which entry of its list is a segment of `long`.
+    /// Returns the list of a segment of `long`, and its index there.
     #[must_use]
     pub const fn long_entry(&self, index: usize) -> (List, usize) {
         match self.format {
@@ -77,7 +77,7 @@ impl Message {
         }
     }
 
-    /// Which entry of the Read list is a segment of `reads`.
+    /// Returns the index of a segment of `reads` in the Read list.
     #[must_use]
     pub const fn read_entry(&self, index: usize) -> usize {
         match self.format {

@@ -70,7 +70,7 @@ impl AwaitedAcknowledgements {
         }
     }
 
-    /// When what is to be acknowledged was sent, if anything is.
+    /// Returns when the octets to be acknowledged were sent, if any are.
     pub(super) fn since(&self) -> Option<Time> {
         self.awaited.map(|(_, sent)| sent)
     }

@@ -38,7 +38,7 @@ pub struct Connection {
     pub set_up: bool,
     /// True if both ends of the connection are known.
     pub paired: bool,
-    /// Which end was the first to end the connection, and when, if that was seen.
+    /// The end that ended the connection first, and the time, if that was seen.
     pub disconnected: Option<(Side, Stamp)>,
 }
 

@@ -1,4 +1,4 @@
-//! Which packets the capture holds twice.
+//! Packets that the capture holds twice.
 //!
 //! A mirror of two ports, or a tap on both sides of a router, captures each packet twice, and a network may double some. Nobody
 //! sent such a copy again, so it is left out before anything is concluded from it. It is told from a retransmission by
@@ -44,12 +44,12 @@ struct RecentPacket {
     /// Digest of what all copies have in common; 0 if there is no packet.
     content: u64,
     time: Time,
-    /// Where it was captured first, and last.
+    /// The place of its first capture, and of the last.
     points: [u32; 2],
     /// Its number among the packets of its end.
     number: u32,
     copies: u32,
-    /// When it was sent before, without a copy since.
+    /// The same packet when it was sent before, without a copy since.
     earlier: Option<EarlierPacket>,
 }
 

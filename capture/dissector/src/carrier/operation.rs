@@ -36,7 +36,7 @@ pub struct Sides<T> {
 }
 
 impl<T> Sides<T> {
-    /// That of one end.
+    /// Returns the value of one end.
     pub const fn get(&self, side: Side) -> &T {
         match side {
             Side::Active => &self.active,
@@ -44,7 +44,7 @@ impl<T> Sides<T> {
         }
     }
 
-    /// That of one end, to change it.
+    /// Returns the value of one end, to change it.
     pub const fn get_mut(&mut self, side: Side) -> &mut T {
         match side {
             Side::Active => &mut self.active,
@@ -53,7 +53,7 @@ impl<T> Sides<T> {
     }
 }
 
-/// When and where in the capture something was seen.
+/// Time and frame of something in the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// Number of the frame, 1-based.
@@ -82,7 +82,7 @@ impl Progress {
     }
 }
 
-/// Where something is in everything that an end sends, in the carrier's own numbers.
+/// A part of everything that an end sends, in the carrier's own numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places {
     /// Its first place.
@@ -137,7 +137,7 @@ pub(crate) struct Operation<'a> {
     pub retransmitted: u32,
     /// If that frame is a copy that was sent later: when the content was first sent, or what follows it.
     pub first_sent: Option<Time>,
-    /// Where it is in what `from` sends; of an InfiniBand Read response, in what the other end sends. Of a packet that was sent
+    /// Its places in what `from` sends; of an InfiniBand Read response, in what the other end sends. Of a packet that was sent
     /// again, its places; of another sign, one place.
     pub places: Places,
     /// The operation.

@@ -25,7 +25,7 @@ pub(super) struct Table<Flow, Entry> {
 #[derive(Debug)]
 struct TableRow<Entry> {
     entry: Entry,
-    /// When its last packet came.
+    /// Time of its last packet.
     used: u64,
 }
 

@@ -1,8 +1,8 @@
-//! Why an end terminated an iWARP connection; `iwarp/terminate.rs` reads it.
+//! Reasons why an end terminated an iWARP connection; `iwarp/terminate.rs` reads them.
 
 use core::fmt;
 
-/// Why an end ended the connection.
+/// Reason why an end ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Terminate {

@@ -180,7 +180,7 @@ pub(super) struct Subject<'a> {
     /// For each segment of the call, what the responder read or wrote; `None` if that is not known.
     pub(super) moved: Option<&'a [Ranges]>,
     pub(super) walked: Option<&'a Walked>,
-    /// Which ends announced remote invalidation; `None` if that is not known, or was reported before.
+    /// The ends that announced remote invalidation; `None` if that is not known, or was reported before.
     pub(super) may_invalidate: Option<Sides<bool>>,
     /// True if the call that it answers is itself wrong, or may not be what it answers.
     pub(super) faulty: bool,
@@ -259,11 +259,11 @@ pub(super) fn judge_late(subject: &Subject<'_>, about: About, book: &mut Book) -
 
 /// A Read chunk of a call that is a data item.
 struct ReadItem {
-    /// Where it is among all Read chunks.
+    /// Its index among all Read chunks.
     index: usize,
     position: u32,
     length: u64,
-    /// Where its Position is in the Send.
+    /// Offset of its Position in the Send.
     at: usize,
 }
 
@@ -356,7 +356,7 @@ pub(super) fn returned(subject: &Subject<'_>) -> Vec<u64> {
     }
 }
 
-/// Where the first segment of a chunk of the reply is.
+/// Returns the offset of the first segment of a chunk of the reply.
 fn chunk_at(subject: &Subject<'_>, name: ChunkName) -> usize {
     let mut found = 0;
     if let Some(decoded) = &subject.decoded {

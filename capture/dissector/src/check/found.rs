@@ -33,7 +33,7 @@ impl Blame {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Found {
-    /// Which one.
+    /// The broken rule.
     pub rule: &'static Rule,
     /// Severity of the finding.
     pub severity: Severity,
@@ -45,7 +45,7 @@ pub struct Found {
     pub from: Address,
     /// Receiver of that frame.
     pub to: Address,
-    /// Which of the two broke the rule.
+    /// The end that broke the rule.
     pub blame: Blame,
     /// `rdma_xid`, if the finding is about an RPC.
     pub xid: Option<u32>,

@@ -27,7 +27,7 @@ impl Implementation {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Deviation {
-    /// Which one.
+    /// The implementation.
     pub implementation: Implementation,
     /// The versions in which it was seen.
     pub versions: &'static str,

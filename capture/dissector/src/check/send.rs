@@ -14,7 +14,7 @@ use crate::rpc::message::{Captured, Message};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Which rule.
+    /// The broken rule.
     pub rule: &'static Rule,
     /// Severity of the finding.
     pub severity: Severity,

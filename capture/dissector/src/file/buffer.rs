@@ -16,7 +16,7 @@ pub(super) struct Buffer<R> {
     /// The part of `octets` that is read but not used.
     start: usize,
     end: usize,
-    /// Where in the file `start` is.
+    /// Offset of `start` in the file.
     offset: u64,
 }
 

@@ -26,7 +26,7 @@ pub struct Capture {
     clock: Clock,
 }
 
-/// Which frames of a capture are in which of its files.
+/// The files of a capture, with the frames of each.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     /// The files that were begun: the number of the first frame, and the name.
@@ -189,7 +189,7 @@ impl Capture {
         self.current.as_ref().map_or(0, |(_, reader)| reader.offset())
     }
 
-    /// Which frames so far are in which file.
+    /// Returns the files so far, with the frames of each.
     #[must_use]
     #[inline]
     pub const fn files(&self) -> &Files {

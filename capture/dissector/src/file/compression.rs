@@ -19,7 +19,7 @@ const WINDOW: u64 = 128 << 20;
 /// A compressed input, with the octets that were already taken put back in front.
 type Rewound<R> = BufReader<Chain<Cursor<Vec<u8>>, Uninterrupted<R>>>;
 
-/// Where a file's octets come from.
+/// Source of a file's octets.
 pub(super) enum Decompressing<R> {
     Plain(R),
     Gzip(Box<Gzip<Rewound<R>>>),

@@ -21,7 +21,7 @@ pub struct LinkType(pub u16);
 pub struct Frame<'a> {
     /// Counted from 1, through all files of the capture.
     pub number: u64,
-    /// When it was captured.
+    /// Time of capture.
     pub time: Time,
     /// The header that `data` begins with.
     pub link: LinkType,

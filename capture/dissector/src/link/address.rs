@@ -1,9 +1,9 @@
-//! Where a packet comes from or goes to.
+//! Addresses of the sender and the receiver of a packet.
 
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-/// Where a packet comes from or goes to.
+/// Address of the sender or the receiver of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Address {
     /// An IPv4 address; a GID that maps one (`::ffff:a.b.c.d`) also becomes this.

@@ -81,7 +81,7 @@ impl<'a> TcpSegment<'a> {
         })
     }
 
-    /// Where the last of what its sender has received after [`acknowledges`](Self::acknowledges) begins, if the segment says so in
+    /// Beginning of the last octets that its sender has received after [`acknowledges`](Self::acknowledges), if the segment has it in
     /// a selective acknowledgement (RFC 2018 section 3). What is missing is in between.
     #[must_use]
     pub fn received_beyond(&self) -> Option<u32> {

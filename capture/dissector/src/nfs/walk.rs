@@ -18,15 +18,15 @@ pub enum Reduced<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DataItem {
-    /// Where the data begins in the rebuilt body, in octets.
+    /// Offset of the data in the rebuilt body, in octets.
     pub at: usize,
-    /// Where it begins, or has to be inserted, in the body that was walked.
+    /// Offset at which it begins, or has to be inserted, in the body that was walked.
     pub inline_at: usize,
     /// Octets of data, without XDR padding.
     pub length: u32,
-    /// Which chunk of [`Reduced`] holds it; `None` if it is inline.
+    /// Index of the chunk of [`Reduced`] that holds it; `None` if it is inline.
     pub chunk: Option<usize>,
-    /// Which of [`Walk::operations`] it belongs to; 0 if there are none.
+    /// Index of the one of [`Walk::operations`] that it belongs to; 0 if there are none.
     pub operation: usize,
 }
 
@@ -170,7 +170,7 @@ pub struct SessionLimits {
 /// An item that means something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MarkedItem<'a> {
-    /// Which of [`Walk::operations`] it belongs to; 0 if there are none.
+    /// Index of the one of [`Walk::operations`] that it belongs to; 0 if there are none.
     pub(crate) operation: usize,
     /// Meaning of the item.
     pub(crate) mark: Mark,
@@ -214,14 +214,14 @@ pub struct Walk {
     pub status: Option<u32>,
     /// The program number that the client announces for its callbacks.
     pub callback_program: Option<u32>,
-    /// Why stepping ended: `Ok` if everything was stepped over and every chunk found its place.
+    /// Reason why stepping ended: `Ok` if everything was stepped over and every chunk found its place.
     pub end: Result<(), WalkError>,
     /// Octets of the body that were stepped over. If `end` is `Ok` and this is not all, the procedure does not define
     /// the octets that follow.
     pub consumed: usize,
 }
 
-/// Why a body could not be stepped over.
+/// Reason why a body could not be stepped over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WalkError {

@@ -37,7 +37,7 @@ impl<'a> ReducedChunks<'a> {
         }
     }
 
-    /// Which chunk holds the data item of `length` octets at `position`, if one does.
+    /// Returns the index of the chunk that holds the data item of `length` octets at `position`, if one does.
     fn claim(&mut self, position: u64, length: u32) -> Result<Option<usize>, &'static str> {
         match self {
             Self::Read { chunks, order } => {

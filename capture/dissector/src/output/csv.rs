@@ -25,7 +25,7 @@ pub struct CsvTable {
     of_each: Option<Vec<Column>>,
 }
 
-/// Where the cells of a column are in a record.
+/// Path to the cells of a column in a record.
 #[derive(Debug)]
 struct Column {
     name: String,

@@ -87,7 +87,7 @@ fn serialize_joined<S: Serializer>(texts: [&str; 2], serializer: S) -> Result<S:
     serializer.serialize_str(joined.unwrap_or_default())
 }
 
-/// Which operation a COMPOUND is about: the first that does not merely lead up to another (OPEN, even if an ACCESS follows
+/// Returns the operation that a COMPOUND is about: the first that does not merely lead up to another (OPEN, even if an ACCESS follows
 /// it), failing that GETATTR if it has one, and failing that its last.
 pub(super) fn main_operation(operations: &[CompoundOperation]) -> Option<usize> {
     let main = operations.iter().position(|operation| !operation.leads());

@@ -1,4 +1,4 @@
-//! Why RPCs were not rebuilt, to count them by.
+//! Reasons why RPCs were not rebuilt, to count them by.
 
 use crate::rpc::not_rebuilt::{ChunkName, NotRebuilt};
 

@@ -119,9 +119,9 @@ pub struct CaptureSummary {
     pub frames: u64,
     /// Octets of them that were captured.
     pub octets: u64,
-    /// When the first frame was captured, in nanoseconds since 1970-01-01 00:00 UTC; null if there is none.
+    /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; null if there is none.
     pub first_ns: Option<u64>,
-    /// When the last frame was captured.
+    /// Time of the last frame.
     pub last_ns: Option<u64>,
     /// Messages of RPC-over-RDMA.
     pub messages: u64,
@@ -133,7 +133,7 @@ pub struct CaptureSummary {
     pub rpcs_selected: Option<u64>,
     /// The options that filtered.
     pub filters: Vec<&'static str>,
-    /// Where packets were captured, as far as that is known: it says in which phases of RPCs the network is.
+    /// Places of the capture, as far as they are known: they tell in which phases of RPCs the network is.
     pub captured_at: Vec<PlaceCount>,
     /// Data that the capture does not hold.
     pub missing: Missing,

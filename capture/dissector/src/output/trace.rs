@@ -52,7 +52,7 @@ pub struct Tracer<W: Write> {
     out: W,
     /// Time from which times count: a double cannot hold nanoseconds since 1970.
     start: Option<Time>,
-    /// When the last RPC of each lane ended, by connection and direction.
+    /// End of the last RPC of each lane, by connection and direction.
     lanes: BTreeMap<(u32, bool), Vec<u64>>,
     traced: Traced,
     is_first: bool,
@@ -327,7 +327,7 @@ fn arguments(transaction: &Transaction, end: SliceEnd) -> Value {
     arguments
 }
 
-/// Where the phases were, as far as that is known.
+/// Returns the stretches of the phases, as far as they are known.
 fn stretches(transaction: &Transaction) -> Vec<(Phase, Time, Time)> {
     let (Ok(Phases { call, reply, .. }), Some(began)) = (transaction.phases, transaction.began) else {
         return Vec::new();

@@ -23,7 +23,7 @@ pub struct OperationArguments<'a> {
     pub file_name: Option<&'a [u8]>,
     /// The name that RENAME gives to the file.
     pub new_file_name: Option<&'a [u8]>,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     pub offset: Option<u64>,
     /// Octets that are to be read, written or committed.
     pub count: Option<u32>,

@@ -38,7 +38,7 @@ pub struct CreditTimes {
     pub unknown: u64,
 }
 
-/// Why it is not known for how long a requester had no credit before a call.
+/// Reasons why it is not known for how long a requester had no credit before a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CreditWaitUnknown {

@@ -41,7 +41,7 @@ pub struct Decoded<'a> {
     pub payload: &'a [u8],
 }
 
-/// Where the Payload stream of a message is.
+/// Place of the Payload stream of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadPlace {
     /// After the header; in version 2, earlier messages may have brought parts of it.
@@ -209,7 +209,7 @@ impl<'a> Header<'a> {
         reads.chain(chunks.writes.iter().chain(chunks.reply).flat_map(|chunk| chunk.iter()))
     }
 
-    /// Where the Payload stream is.
+    /// Returns the place of the Payload stream.
     #[must_use]
     pub const fn place(&self) -> PayloadPlace {
         match self {

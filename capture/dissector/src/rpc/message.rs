@@ -30,11 +30,11 @@ pub struct Message {
     pub stamp: Stamp,
     /// Number of the connection, as in [`Report`](crate::event::Report).
     pub connection: u32,
-    /// Which end sent it.
+    /// The end that sent it.
     pub sender: Side,
-    /// Where it came from.
+    /// Address of its sender.
     pub from: Address,
-    /// Where it went.
+    /// Address of its receiver.
     pub to: Address,
     /// The session of the mirror that its last frame was captured through, if that tells. It is no part of the connection: copies
     /// in several sessions are one message.
@@ -59,7 +59,7 @@ pub struct Message {
     /// Octets of an RDMA_MSGP that only align data, as ranges of what follows its header (RFC 5666 section 3.9). `None`
     /// if there is padding and its place is not known.
     pub padding: Option<Vec<Range<usize>>>,
-    /// Why its receiver drops it, if it is of version 2 and does not fit the messages before it.
+    /// Reason why its receiver drops it, if it is of version 2 and does not fit the messages before it.
     pub dropped: Option<Dropped>,
     /// The RPC message, as far as it is known.
     pub rpc: Option<Rpc>,
@@ -77,7 +77,7 @@ pub struct Earlier {
     pub octets: Vec<u8>,
     /// Octets that were brought, not counting messages that the capture lacks.
     pub length: u64,
-    /// Why `octets` is not everything that was brought, if it is not.
+    /// Reason why `octets` is not everything that was brought, if it is not.
     pub missing: Option<NotRebuilt>,
 }
 
@@ -135,14 +135,14 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// That of a Payload stream, if there is at least an XID.
+    /// Reads the first words of a Payload stream, if there is at least an XID.
     pub(crate) fn of(payload: &[u8]) -> Option<Self> {
         let xid = payload.first_chunk().map(|word| u32::from_be_bytes(*word))?;
         Some(Self { xid, kind: MessageType::peek(payload).map(|(_, kind)| kind) })
     }
 }
 
-/// Why a version 2 message is dropped although it is correct by itself.
+/// Reasons why a version 2 message is dropped although it is correct by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Dropped {
@@ -229,13 +229,13 @@ impl Message {
         self.earlier.as_ref().map_or(0, |earlier| earlier.length)
     }
 
-    /// Why the Payload stream in messages before this one is not completely known, if it is not.
+    /// Returns why the Payload stream in messages before this one is not completely known, if it is not.
     #[must_use]
     pub fn earlier_missing(&self) -> Option<NotRebuilt> {
         self.earlier.as_ref()?.missing
     }
 
-    /// When it began or ended may not be known: packets of it, or messages with earlier parts, are not in the capture.
+    /// Returns true if its beginning or end may not be known: the capture lacks packets of it, or messages with earlier parts.
     pub(crate) fn is_broken(&self) -> bool {
         matches!(self.captured, Captured::Head | Captured::Tail) || self.earlier_missing().is_some()
     }

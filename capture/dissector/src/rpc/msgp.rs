@@ -1,4 +1,4 @@
-//! Where the padding of an RDMA_MSGP is (RFC 5666 section 3.9).
+//! The padding of an RDMA_MSGP (RFC 5666 section 3.9).
 //!
 //! RDMA_MSGP aligns data. The arguments or results are stepped through with the padding that its two words ask for, and
 //! the padding is believed if they then end exactly where the Send ends.
@@ -19,7 +19,7 @@ pub(crate) struct Msgp {
 }
 
 impl Msgp {
-    /// Where the padding in a call is, as ranges of its payload; `None` if that is not known.
+    /// Returns the padding in a call, as ranges of its payload; `None` if it is not known.
     pub(crate) fn padding_of_call(self, payload: &[u8], way: Way, reads: &[(u64, u64)]) -> Option<Paddings> {
         if self.pads_nothing(payload) {
             return Some(Vec::new());

@@ -1,11 +1,11 @@
-//! Why an RPC message could not be put back together.
+//! Reasons why an RPC message could not be put back together.
 
 use core::fmt;
 
 use super::header::AnyErrorBody;
 use crate::nfs::WalkError;
 
-/// Why an RPC message could not be put back together.
+/// Reason why an RPC message could not be put back together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotRebuilt {
@@ -17,7 +17,7 @@ pub enum NotRebuilt {
     Padding,
     /// The capture does not hold all of a chunk.
     Chunk {
-        /// Which one.
+        /// The chunk.
         chunk: ChunkName,
         /// Octets of it before the first missing one.
         captured: u64,
@@ -27,7 +27,7 @@ pub enum NotRebuilt {
     /// Octets of a Read chunk were not read, or octets that a reply returns in a Write chunk or the Reply chunk were
     /// not written, although the capture misses nothing. They are counted from the start of the chunk's content.
     NotMoved {
-        /// Which one.
+        /// The chunk.
         chunk: ChunkName,
         /// The first of them.
         first: u64,
@@ -37,7 +37,7 @@ pub enum NotRebuilt {
     /// Octets of a Read chunk are missing, and the requester's adapter refused the responder access to memory while data
     /// of the call was still to come: the requester withdrew the memory, or never registered it (RFC 8166 section 4.5.3).
     Refused {
-        /// Which one.
+        /// The chunk.
         chunk: ChunkName,
         /// The first octet of it that is missing, counted from 0.
         first: u64,

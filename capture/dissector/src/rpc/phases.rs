@@ -1,4 +1,4 @@
-//! Where the time of an RPC went.
+//! Phases: the parts of the time of an RPC.
 
 use core::fmt;
 
@@ -58,22 +58,22 @@ impl Phase {
 /// [`Phase::Responder`], not for [`Phase::Call`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {
-    /// That of [`Phase::Call`].
+    /// Nanoseconds in [`Phase::Call`].
     pub call: u64,
-    /// That of [`Phase::Responder`].
+    /// Nanoseconds in [`Phase::Responder`].
     pub responder: u64,
-    /// That of [`Phase::Pull`].
+    /// Nanoseconds in [`Phase::Pull`].
     pub pull: u64,
-    /// That of [`Phase::Push`].
+    /// Nanoseconds in [`Phase::Push`].
     pub push: u64,
-    /// That of [`Phase::Reply`].
+    /// Nanoseconds in [`Phase::Reply`].
     pub reply: u64,
-    /// That of [`Phase::Requester`].
+    /// Nanoseconds in [`Phase::Requester`].
     pub requester: u64,
 }
 
 impl Phases {
-    /// That of one phase.
+    /// Returns the nanoseconds in one phase.
     #[must_use]
     pub const fn of(&self, phase: Phase) -> u64 {
         match phase {
@@ -86,7 +86,7 @@ impl Phases {
         }
     }
 
-    /// That of one phase, to change it.
+    /// Returns the nanoseconds in one phase, to change them.
     pub const fn of_mut(&mut self, phase: Phase) -> &mut u64 {
         match phase {
             Phase::Call => &mut self.call,
@@ -105,7 +105,7 @@ impl Phases {
     }
 }
 
-/// Why the time of an RPC cannot be divided into phases.
+/// Reasons why the time of an RPC cannot be divided into phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotTimed {
     /// The capture does not hold the call.

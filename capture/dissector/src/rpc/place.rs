@@ -1,4 +1,4 @@
-//! Where in the network the packets were captured.
+//! Place of the capture in the network.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use super::phases::Phase;
 use crate::carrier::acknowledgement::Acknowledgements;
 use crate::carrier::operation::{Side, Sides};
 
-/// Where packets were captured, as seen from the calls of the client. For its callbacks it is the other way round.
+/// Place of the capture, as seen from the calls of the client. For its callbacks it is the other way round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CapturedAt {
     /// At the requester.
@@ -47,7 +47,7 @@ impl CapturedAt {
         }
     }
 
-    /// Where it must have been, if how long the ends took to acknowledge shows that.
+    /// Returns the only possible place, if the times that the ends took to acknowledge show it.
     pub(crate) fn infer(acknowledgements: Sides<Option<Acknowledgements>>, client: Side) -> Option<Self> {
         let (requester, responder) = (*acknowledgements.get(client), *acknowledgements.get(client.other()));
         match (requester?, responder?) {

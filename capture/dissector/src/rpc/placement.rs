@@ -5,7 +5,7 @@
 pub(crate) struct FramePlacement {
     /// Number of the frame.
     pub(crate) frame: u64,
-    /// Where the packet or FPDU is in what its sender sends, in the carrier's own numbers.
+    /// Place of the packet or FPDU in what its sender sends, in the carrier's own numbers.
     pub(crate) place: u64,
     /// The message that they belong to.
     pub(crate) part: PlacedPart,

@@ -1,4 +1,4 @@
-//! Which octets of a segment were moved, captured or not.
+//! Octets of a segment that were moved, captured or not.
 
 use core::ops::Range;
 

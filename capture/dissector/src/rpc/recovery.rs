@@ -52,7 +52,7 @@ pub struct Recovery {
     pub frames: Vec<u64>,
     /// Number of frames that leaves out.
     pub frames_left_out: u64,
-    /// When the time of `phases` was: from one time to another, in order, without overlap. Of more than four, the first.
+    /// Stretches of the time of `phases`: from one time to another, in order, without overlap. Of more than four, the first.
     pub stretches: Vec<(Time, Time)>,
     /// Nanoseconds of the stretches that leaves out.
     pub stretches_left_out: u64,
@@ -126,7 +126,7 @@ impl Recovery {
     }
 }
 
-/// Why it is not known what of the time of an RPC was spent on recovery.
+/// Reasons why it is not known how much of the time of an RPC was spent on recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecoveryUnknown {

@@ -149,9 +149,9 @@ pub struct StepsLeftOut {
 pub struct PhaseStretch {
     /// The phase.
     pub phase: Phase,
-    /// When it begins.
+    /// Its beginning.
     pub from: Time,
-    /// When it ends: where the next one begins, or the RPC ends.
+    /// Its end: the beginning of the next one, or the end of the RPC.
     pub until: Time,
 }
 
@@ -163,7 +163,7 @@ pub struct Steps {
     pub packets: Vec<PacketRun>,
     /// Packets from the middle that are not kept.
     pub left_out: Option<StepsLeftOut>,
-    /// Where each phase was, in order and without gaps; none if they alternated too often. They mean something only if the
+    /// Stretches of the phases, in order and without gaps; none if they alternated too often. They mean something only if the
     /// [phases](super::transaction::Transaction::phases) are known.
     pub stretches: Option<Vec<PhaseStretch>>,
 }

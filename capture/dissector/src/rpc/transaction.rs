@@ -23,7 +23,7 @@ use crate::nfs::{Callback, CompoundOperation, DataItem, Procedure};
 pub struct Transaction {
     /// Number of the connection.
     pub connection: u32,
-    /// Which end called.
+    /// The end that called.
     pub requester: Side,
     /// Address of the requester.
     pub from: Address,
@@ -58,7 +58,7 @@ pub struct Transaction {
     pub write_octets: u64,
     /// The frame that the call began with: that of its Send's first packet, or of the first of several Sends (version 2).
     pub began: Option<Stamp>,
-    /// Where its time went; they add up to [`latency`](Self::latency).
+    /// The parts of its time; they add up to [`latency`](Self::latency).
     pub phases: Result<Phases, NotTimed>,
     /// Part of that time that was spent on lost packets.
     pub recovery: Result<Recovery, RecoveryUnknown>,

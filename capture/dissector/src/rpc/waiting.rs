@@ -165,7 +165,7 @@ impl Owed {
     }
 }
 
-/// Why it is not known what is owed.
+/// Reasons why it is not known what is owed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OwedUnknown {

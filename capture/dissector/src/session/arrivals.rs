@@ -1,4 +1,4 @@
-//! Which calls and replies arrived, as far as acknowledgements show it.
+//! Arrival of calls and replies, as far as acknowledgements show it.
 //!
 //! A message that was sent has not always arrived: a call is the responder's only once it was accepted, and a reply
 //! ends its RPC with the copy that the requester accepted. So each of them waits here until it is acknowledged.

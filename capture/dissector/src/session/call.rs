@@ -83,7 +83,7 @@ pub(crate) struct Call {
     pub(super) shows_reply: bool,
     /// For how many nanoseconds its sender had had no credit for it.
     pub(super) credit_wait: Result<u64, CreditWaitUnknown>,
-    /// Where its time goes.
+    /// The parts of its time.
     pub(super) timeline: Timeline,
     /// Last step of its requester for it, and last step of its responder.
     pub(super) requester_last: (Step, Stamp),
@@ -421,7 +421,7 @@ impl MovedData<'_> {
         Ok(octets)
     }
 
-    /// Why a chunk is complete only up to its octet `captured`: the capture lacks the rest, or it was not moved, or the
+    /// Returns why a chunk is complete only up to its octet `captured`: the capture lacks the rest, or it was not moved, or the
     /// requester's adapter refused access.
     fn lacks(
         &self,

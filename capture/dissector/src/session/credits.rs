@@ -25,7 +25,7 @@ pub(super) struct CreditAccount {
     hidden: u32,
     /// Calls up to this one are counted as hidden, because replies to them may have been missed.
     doubtful: u64,
-    /// Why there may be hidden calls.
+    /// Reason why there may be hidden calls.
     hidden_by: CreditWaitUnknown,
     /// Since when the limit has been what it is, if anything was seen.
     since: Option<Time>,
@@ -48,7 +48,7 @@ enum Lately {
 }
 
 impl Default for CreditAccount {
-    /// That of an end whose calls may have begun before the capture.
+    /// Returns the credits of an end whose calls may have begun before the capture.
     fn default() -> Self {
         Self {
             granted: None,
@@ -66,7 +66,7 @@ impl Default for CreditAccount {
 }
 
 impl CreditAccount {
-    /// That of an end that has not called yet: it has one credit (section 3.3.3).
+    /// Returns the credits of an end that has not called yet: it has one (section 3.3.3).
     pub(super) fn whole() -> Self {
         Self { granted: Some(NonZeroU32::MIN), hidden: 0, lately: Lately::Below, ..Self::default() }
     }

@@ -21,7 +21,7 @@ pub(super) struct Owner {
     pub(super) call: Option<u64>,
     /// Its `rdma_xid`.
     pub(super) xid: Option<u32>,
-    /// Which end called, if the call is known.
+    /// The end that called, if the call is known.
     pub(super) requester: Option<Side>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct WaitingSign {
     pub(super) times: Option<u32>,
     /// `rdma_xid` of what it is about, once that is known or will not be.
     pub(super) xid: Option<Option<u32>>,
-    /// Which end called, if the call that it is about is known.
+    /// The end that called, if the call that it is about is known.
     pub(super) requester: Option<Side>,
 }
 

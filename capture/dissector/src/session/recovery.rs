@@ -1,4 +1,4 @@
-//! Which RPC a sign of loss is about.
+//! Signs of loss, and the RPC that each is about.
 //!
 //! Such a sign names a place in what an end sends. The session remembers with which place each message and each RDMA operation
 //! began, and which call that was for. A sign may come before the operation that it is about, because what the receiver

@@ -1,4 +1,4 @@
-//! When a reply returns its credit: with the copy that the requester accepted.
+//! Credits that replies return, with the copy that the requester accepted.
 //!
 //! The next call may be captured before the acknowledgement of the reply that let it go, so a credit counts as returned when its
 //! reply is captured. If a sign of loss shows that this copy was not accepted, or leaves open which one was, the account goes

@@ -26,7 +26,7 @@ pub(super) struct Sequence {
     parts: Vec<SendPart>,
     /// True if what the end sent before is known.
     follows: bool,
-    /// Why `octets` is not everything.
+    /// Reason why `octets` is not everything.
     missing: Option<NotRebuilt>,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Context<'a> {
     pub(crate) steps: &'a StepsWanted,
     /// `true` to record which frames carried each message.
     pub(crate) placements: bool,
-    /// Where the clock of the capture was set back.
+    /// The times at which the clock of the capture was set back.
     pub(crate) set_backs: &'a SetBacks,
     /// The number of the last connection that was recognised.
     pub(crate) last_number: &'a mut u32,
@@ -91,7 +91,7 @@ pub(crate) struct Session {
     /// 2): an error may refuse that one.
     pub(super) without_rpc: Sides<Option<u32>>,
     pub(super) assemblies: Sides<Assembly>,
-    /// Where the message that is looked at was captured; of a Payload stream in several Sends (version 2), all of those.
+    /// Frames of the current message; of a Payload stream in several Sends (version 2), of all of those.
     pub(super) span: Span,
     /// The packets that it was captured in, if they are kept.
     pub(super) parts: Vec<SendPart>,
@@ -127,7 +127,7 @@ pub(crate) struct Session {
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
     pub(crate) unclaimed: u64,
     pub(super) watch: Watch,
-    /// Where in what its sender sends the message is that is looked at.
+    /// Places of the current message in what its sender sends.
     pub(super) places: Places,
     pub(super) recoveries: Recoveries,
     /// Of the calls of each end.
@@ -160,7 +160,7 @@ impl Session {
         }
     }
 
-    /// Where the packets were captured, if the acknowledgements show it.
+    /// Returns the place of the capture, if the acknowledgements show it.
     pub(crate) fn infer_place(&self, counts: &Sides<Counts>) -> Option<CapturedAt> {
         let Sides { active, passive } = counts;
         let acknowledgements = Sides { active: active.acknowledgements, passive: passive.acknowledgements };

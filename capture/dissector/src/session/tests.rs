@@ -788,7 +788,7 @@ fn what_came_before_the_first_message_may_have_been_for_its_call() {
     assert_eq!(play.answered().moved, None);
 }
 
-/// Why a call with a Read chunk is not rebuilt whose requester's adapter refuses something after these steps of the two
+/// Returns why a call with a Read chunk is not rebuilt whose requester's adapter refuses something after these steps of the two
 /// ends.
 fn refused_after(set_up: bool, steps: &[(Side, OperationKind<'_>)]) -> NotRebuilt {
     let mut play = Play::new(set_up);

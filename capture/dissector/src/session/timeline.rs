@@ -1,4 +1,4 @@
-//! Where the time of a call that waits goes. Whatever happens for the call ends a stretch of time, which is added to one
+//! The parts of the time of a call that waits. Whatever happens for the call ends a stretch of time, which is added to one
 //! phase: so the phases add up to the latency.
 
 use rpcrdma::error::Role;
@@ -210,7 +210,7 @@ impl Timeline {
         size_of::<LostPackets>() + Recovery::HELD + steps
     }
 
-    /// Where the time went before something happens.
+    /// Returns the phase of the time before something happens.
     fn phase_before(&self, next: Activity) -> Phase {
         match (self.activity, next, self.turn) {
             (Activity::Pulling, ..) => Phase::Pull,

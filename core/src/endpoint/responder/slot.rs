@@ -74,7 +74,7 @@ pub(super) struct Slot<const HEADER: usize, const CHUNKS: usize> {
     moved: u64,
     /// Length of the piece that was output last, in octets.
     last: u32,
-    /// That piece must not be output yet.
+    /// True if that piece must not be output yet.
     pub(super) postponed: bool,
 }
 

@@ -8,7 +8,7 @@ use crate::case::{Base, Case};
 use crate::draft::{At, Draft, Field, Format, Label, List, Role};
 use crate::message::{Message, Read, Segment};
 
-/// Where the data items of a Call are: for each, the index of its first segment in `reads`.
+/// Returns the data items of a Call: for each, the index of its first segment in `reads`.
 fn items(message: &Message) -> Vec<(usize, Vec<Read>)> {
     let items = message.reads.chunk_by(|one, next| one.position == next.position);
     let mut index = 0;

@@ -1,4 +1,4 @@
-//! Which requests and responses were sent again, and why.
+//! Requests and responses that were sent again, and the cause of each.
 //!
 //! An adapter goes back to a number and sends everything from there on again: because a negative acknowledgement asked for
 //! it, because a response to a Read request is missing (an implied negative acknowledgement), or because no acknowledgement came in
@@ -33,7 +33,7 @@ impl RequestStream {
         Some([cause, Some(RecoveryKind::Replaced)])
     }
 
-    /// Why a request is sent again; `None` if something seen before says so.
+    /// Returns why a request is sent again; `None` if something seen before says so.
     fn cause(&self, number: u64, is_read: bool, silence: u64) -> Option<RecoveryKind> {
         let now = self.last_time;
         let since = |time: Time| now.0.saturating_sub(time.0);

@@ -32,7 +32,7 @@ static VCRC: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&Algorithm {
 /// Stands for the Local Route Header if it is not covered.
 const NO_LRH: [u8; 8] = [0xff; 8];
 
-/// Which checks of a packet are right.
+/// Results of the checks of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrcVerdict {
     /// True if the ICRC is right.

@@ -119,7 +119,7 @@ impl HeldPacket {
         Arrival { from, stamp, began, octets, length, retransmitted, first_sent, silence: 0, acknowledged, packet }
     }
 
-    /// When its content was first sent, as far as the capture shows.
+    /// Returns when its content was first sent, as far as the capture shows.
     pub(super) fn first_sent(&self) -> Time {
         self.first_sent.unwrap_or(self.stamp.time)
     }

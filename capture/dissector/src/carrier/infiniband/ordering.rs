@@ -48,7 +48,7 @@ const FAR: i64 = 1 << 20;
 /// The code of a negative acknowledgement that refuses access to memory (InfiniBand Architecture, volume 1, section 9.7.5).
 const REMOTE_ACCESS_ERROR: u8 = 2;
 
-/// Why a packet cannot be used yet.
+/// Reasons why a packet cannot be used yet.
 #[derive(Clone, Copy, Debug)]
 enum Early {
     /// An earlier request of this end is missing.

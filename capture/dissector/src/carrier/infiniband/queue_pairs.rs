@@ -1,4 +1,4 @@
-//! Which packets belong to one connection.
+//! Connections: the packets of each.
 //!
 //! A packet names only the queue pair that it goes to. Connection management ties the two queue pairs of a connection
 //! together. If the capture lacks that, no packet names both, and flows wait, within bounds, until an acknowledgement

@@ -36,7 +36,7 @@ pub(super) struct SetUpHalf {
     pub(super) announced: Announced,
 }
 
-/// Which of the two messages of a set-up was seen.
+/// The messages of a set-up that were seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     /// The request.

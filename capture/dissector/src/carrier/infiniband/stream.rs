@@ -64,18 +64,18 @@ pub(super) struct RequestStream {
     pub(super) ranges: usize,
     pub(super) write: Option<Write>,
     pub(super) repetitions: u32,
-    /// When its last request was captured, or the last response to one.
+    /// Time of its last request, or of the last response to one.
     pub(super) last_time: Time,
-    /// When the other end last acknowledged what it had not acknowledged before.
+    /// Time of the other end's last acknowledgement of something that it had not acknowledged before.
     pub(super) progress: Time,
-    /// When the other end last refused a request, or how long it asked to wait then.
+    /// Time of the other end's last refusal of a request, or the end of the pause for which it asked then.
     pub(super) refused_until: Time,
-    /// When a request was last sent again, and with which number the sender began.
+    /// Time of the last request that was sent again, and the number with which the sender began.
     pub(super) went_back: Time,
     pub(super) went_back_to: u64,
     /// For how many nanoseconds this end waits for an acknowledgement at least, if it said so.
     pub(super) ack_timeout: Option<u64>,
-    /// When its timer was started, if it is one that nothing but a request starts, and only if it is not running.
+    /// Start of its timer, if it is one that nothing but a request starts, and only if it is not running.
     pub(super) started: Time,
     /// The receiver asked for this number and what follows it again, and it has not come yet.
     pub(super) asked: Option<u64>,
@@ -248,7 +248,7 @@ impl RequestStream {
         }
     }
 
-    /// Where a part of the current RDMA Write belongs. Packet numbers show it, so a hole in the middle leaves just a
+    /// Returns the place of a part of the current RDMA Write. Packet numbers show it, so a hole in the middle leaves just a
     /// hole in the data.
     pub(super) fn place<'a>(&self, number: u64, packet: &Transport<'a>, mtu: Option<u32>) -> Option<OperationKind<'a>> {
         let Write { first: beginning, target } = self.write?;

@@ -1,4 +1,4 @@
-//! Which segments TCP sent again, and why.
+//! Segments that TCP sent again, and the cause of each.
 //!
 //! TCP sends a segment again because duplicate or selective acknowledgements say that it is missing (a fast retransmission: RFC
 //! 5681 section 3.2, RFC 6675 section 2), or because no acknowledgement came in time (RFC 6298).
@@ -15,13 +15,13 @@ const DUPLICATES: u8 = 3;
 pub(super) struct Again {
     /// The place after the last octet that it is known to have sent.
     sent: u64,
-    /// When its last segment was captured that had data, or shows that it has sent more.
+    /// Time of its last segment that had data, or shows that it has sent more.
     last_time: Time,
     /// The holes that the other end reported last.
     asked: Option<ReportedHoles>,
-    /// When the other end last reported a hole.
+    /// Time of the other end's last report of a hole.
     asked_at: Time,
-    /// When the other end last acknowledged what it had not acknowledged before, and up to which place.
+    /// Time of the other end's last acknowledgement of something new, and the place that it reached.
     progress: (u64, Time),
     /// The last segment was sent again, up to this place.
     run: Option<u64>,
@@ -36,7 +36,7 @@ pub(super) struct Again {
     duplicates: u8,
     /// The recovery of lost data that it began last.
     recovery: Option<LossRecovery>,
-    /// When it last sent something again.
+    /// Time of the last segment that it sent again.
     again_at: Option<Time>,
 }
 
@@ -46,7 +46,7 @@ struct ReportedHoles {
     /// The place of the first one, and the place after the last.
     first: u64,
     end: u64,
-    /// When they were reported first, and from which place on they were reported later.
+    /// Time of their first report, and the place from which on they were reported later.
     since: Time,
     newest: (u64, Time),
     /// The place after the last of them that the last report shows. Duplicate acknowledgements show none if they may answer what
@@ -77,7 +77,7 @@ pub(super) struct HoleReport {
 pub(super) struct TcpAcknowledgement {
     /// Everything before this place has arrived.
     pub(super) place: u64,
-    /// Where the last of what has arrived behind holes begins.
+    /// Beginning of the last octets that have arrived behind holes.
     pub(super) beyond: Option<u64>,
     pub(super) window: u16,
     /// True if the segment is nothing but an acknowledgement.
@@ -90,7 +90,7 @@ pub(super) struct TcpAcknowledgement {
 pub(super) struct Waited {
     /// Nanoseconds since it had sent anything.
     pub(super) silence: u64,
-    /// When what is to be acknowledged was sent, if that is known.
+    /// Time at which the octets to be acknowledged were sent, if that is known.
     pub(super) unacknowledged: Option<Time>,
     /// Nanoseconds after which it has reacted to something that the other end sent, at least, if that is known.
     pub(super) reaction: Option<u64>,
@@ -101,7 +101,7 @@ impl ReportedHoles {
         (self.first..self.end).contains(&place)
     }
 
-    /// When the hole at this place was reported first.
+    /// Returns when the hole at this place was reported first.
     fn since(&self, place: u64) -> Time {
         let (first, since) = self.newest;
         if place >= first { since } else { self.since }
@@ -200,7 +200,7 @@ impl Again {
         cause
     }
 
-    /// Why this is sent again; `None` if something seen before says so.
+    /// Returns why this is sent again; `None` if something seen before says so.
     fn cause(&self, place: u64, Waited { silence, unacknowledged, .. }: Waited) -> Option<RecoveryKind> {
         let since = |time: Time| self.last_time.0.saturating_sub(time.0);
         let (_, progress) = self.progress;

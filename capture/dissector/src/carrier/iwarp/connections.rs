@@ -1,4 +1,4 @@
-//! Which segments belong to one connection, and what is known about it.
+//! Connections: the segments of each, and its state.
 //!
 //! A TCP connection is followed if it begins with an MPA request or reply; one to or from a service port
 //! (`Config::ports`) is also followed from its middle. Nothing is kept of the others. A connection is over when another
@@ -43,7 +43,7 @@ pub(crate) struct Checked {
     pub foreign: u64,
 }
 
-/// Which connections to follow, and what to leave out.
+/// The connections to follow, and the operations to leave out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Choice {
     /// True if the segment goes to a service port: its connection is then also followed from its middle.
@@ -59,7 +59,7 @@ pub(crate) struct Choice {
 struct SetupTerms {
     markers: bool,
     crc: bool,
-    /// Where what follows it begins.
+    /// Offset of its end.
     end: u64,
 }
 
@@ -87,7 +87,7 @@ struct IwarpConnection<S> {
     counts: Sides<Counts>,
 }
 
-/// Where what is found goes.
+/// Receiver of the results.
 struct IwarpSink<'a, H> {
     handler: &'a mut H,
     checked: &'a mut Checked,

@@ -95,7 +95,7 @@ impl Opcode {
     }
 }
 
-/// Where a segment's data goes.
+/// Destination of a segment's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// Into memory that was advertised.
@@ -125,7 +125,7 @@ pub(crate) struct DdpSegment<'a> {
     pub opcode: Opcode,
     /// True if it is the last of its message.
     pub last: bool,
-    /// Where its data goes.
+    /// Destination of its data.
     pub placement: Placement,
     /// Its data, as far as it was captured.
     pub data: &'a [u8],

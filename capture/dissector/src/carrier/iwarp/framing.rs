@@ -33,7 +33,7 @@ pub(super) enum Framed<'a> {
         segment: DdpSegment<'a>,
         /// The frame in which the FPDU begins.
         began: Stamp,
-        /// Where the FPDU is.
+        /// Places of the FPDU.
         places: Places,
         /// True if a CRC is in force and wrong.
         is_wrong: bool,
@@ -114,12 +114,12 @@ enum FpduCrc {
 #[derive(Debug, Default)]
 pub(super) struct Framing {
     state: FramingState,
-    /// Where the markers are, if that is known.
+    /// Positions of the markers, if they are known.
     markers: Option<Markers>,
     crc: CrcUse,
     /// True if the current FPDU was found by its looks and has not been confirmed.
     is_doubtful: bool,
-    /// Where the current frame begins.
+    /// Beginning of the current frame.
     start: u64,
     /// The captured frame in which it begins.
     began: Stamp,
@@ -331,7 +331,7 @@ impl Framing {
         self.crc = self.crc.after(crc);
     }
 
-    /// Where in a piece, at `from` or after it, an FPDU may begin.
+    /// Returns the offset in a piece, at `from` or after it, at which an FPDU may begin.
     fn find(&mut self, piece: &Piece<'_>, from: usize) -> Option<usize> {
         if from == 0 && piece.begins {
             if self.markers.is_none() {
@@ -350,7 +350,7 @@ impl Framing {
         })
     }
 
-    /// Where the markers are, if a segment begins with a complete FPDU that has them in exactly one place.
+    /// Returns the positions of the markers, if a segment begins with a complete FPDU that has them in exactly one place.
     fn marked(&self, piece: &Piece<'_>) -> Option<Markers> {
         if self.fits(piece, Markers::None) {
             return None; // this FPDU may be too short to hold one

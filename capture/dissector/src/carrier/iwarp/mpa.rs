@@ -103,7 +103,7 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// Where the markers of a stream are.
+/// Positions of the markers of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Markers {
     /// It has none.

@@ -29,7 +29,7 @@ pub(super) struct Received<'a> {
     /// The frame in which its FPDU begins.
     pub(super) began: Stamp,
     pub(super) segment: DdpSegment<'a>,
-    /// Where its FPDU is.
+    /// Places of its FPDU.
     pub(super) places: Places,
     /// If it came with a copy that was sent later: when it was first sent, or what follows it.
     pub(super) first_sent: Option<Time>,
@@ -53,7 +53,7 @@ struct ReadState {
     handle: u32,
     offset: u64,
     length: u32,
-    /// Where its FPDU ends in the requester's stream.
+    /// End of its FPDU in the requester's stream.
     end: u64,
     /// True if octets of the requester were lost since.
     requester_lost: bool,

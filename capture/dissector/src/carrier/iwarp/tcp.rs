@@ -85,7 +85,7 @@ pub(super) enum StreamStep<'a> {
 pub(super) struct TcpSign {
     /// Whose octets it is about.
     pub(super) of: Side,
-    /// Where they are.
+    /// Their places.
     pub(super) places: Places,
     pub(super) kind: RecoveryKind,
 }
@@ -136,7 +136,7 @@ impl SendOrder {
 struct TcpStream {
     /// The place of the next octet; `None` before the first segment.
     next: Option<u64>,
-    /// Where it began, or where the capture began.
+    /// Its beginning, or the beginning of the capture.
     first: u64,
     /// The place of the FIN, which is acknowledged like an octet.
     end: Option<u64>,

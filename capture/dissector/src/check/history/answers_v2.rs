@@ -29,7 +29,7 @@ use crate::rpc::message::{Dropped, Message};
 
 /// The shortest Send that a receiver may answer.
 const SHORTEST: usize = 20;
-/// Where an error is in a message: `rdma_htype`.
+/// Offset of an error in a message: `rdma_htype`.
 const HEADER_TYPE: usize = 12;
 
 /// Answer that a responder owes to a message, by the rules that the message breaks.

@@ -15,6 +15,6 @@ pub(super) struct Pulled {
     /// Octets of its Read chunks.
     pub(super) length: u64,
     pub(super) asked: u64,
-    /// When it was sent, or last read from.
+    /// Time at which it was sent, or last read from.
     pub(super) pulled: Time,
 }

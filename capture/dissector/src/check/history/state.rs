@@ -28,7 +28,7 @@ pub(crate) struct History {
     /// The end that is the client, once known.
     pub(super) client: Option<Side>,
     pub(super) agreement: Option<Agreement>,
-    /// Which ends announced remote invalidation.
+    /// The ends that announced remote invalidation.
     pub(super) invalidation: Option<Sides<bool>>,
     /// By the end that calls.
     pub(super) credits: Sides<Credits>,
@@ -65,7 +65,7 @@ pub(crate) struct History {
     pub(super) pending: Vec<PendingFinding>,
 }
 
-/// Which ends announced remote invalidation (RFC 8797 section 4.1); `None` if the capture does not show it.
+/// Returns the ends that announced remote invalidation (RFC 8797 section 4.1); `None` if the capture does not show it.
 pub(super) fn invalidation(connection: &Connection) -> Option<Sides<bool>> {
     let said = |side| connection.said(side).map(|said| said.flags.contains(Flags::REMOTE_INVALIDATION));
     Some(Sides { active: said(Side::Active)?, passive: said(Side::Passive)? })

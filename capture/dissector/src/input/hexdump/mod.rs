@@ -368,7 +368,7 @@ struct DumpOctets<'a> {
     half: Option<(u8, DumpText<'a>)>,
     /// Octets in a word written with `0x`.
     size: usize,
-    /// Where the last line with data begins.
+    /// Beginning of the last line with data.
     last_line: usize,
     /// The first offset.
     base: Option<DumpText<'a>>,

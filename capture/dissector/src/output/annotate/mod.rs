@@ -91,7 +91,7 @@ struct HeldFrame {
     rpcs: usize,
 }
 
-/// Which packets of an RDMA Read or RDMA Write begin in a frame.
+/// The packets of an RDMA Read or RDMA Write that begin in a frame.
 #[derive(Debug)]
 struct PacketComment {
     step: Step,

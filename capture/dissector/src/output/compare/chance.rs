@@ -10,12 +10,12 @@ pub(super) struct Chance(Option<f64>);
 impl Chance {
     pub(super) const TOO_FEW: Self = Self(None);
 
-    /// That of a two-sided probability.
+    /// Returns the chance for a two-sided probability.
     pub(super) const fn of_probability(probability: f64) -> Self {
         Self(Some(probability))
     }
 
-    /// That of so many standard deviations of a normal distribution.
+    /// Returns the chance for so many standard deviations of a normal distribution.
     pub(super) fn of_deviation(deviation: f64) -> Self {
         Self::of_probability(beyond(deviation.abs()))
     }

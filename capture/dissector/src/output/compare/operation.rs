@@ -23,7 +23,7 @@ pub(super) struct PerOperation {
     rpcs: u64,
     /// Calls by whether they were answered.
     unanswered: FaultCount,
-    /// When those that waited at the end of the capture were sent.
+    /// Times of the calls that waited at the end of the capture.
     waiting: Vec<Time>,
     failed: FaultCount,
     retransmitted: FaultCount,
@@ -183,11 +183,11 @@ impl FaultsObject {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct FaultChanges {
-    /// That of calls without a reply.
+    /// Change of the calls without a reply.
     pub(super) unanswered: FaultChange,
-    /// That of RPCs that failed.
+    /// Change of the RPCs that failed.
     pub(super) failed: FaultChange,
-    /// That of RPCs of which packets were sent again.
+    /// Change of the RPCs of which packets were sent again.
     pub(super) retransmitted: FaultChange,
 }
 

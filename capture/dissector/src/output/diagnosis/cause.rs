@@ -77,7 +77,7 @@ pub struct CauseRule {
     pub name: &'static str,
     /// The heading above its evidence.
     pub title: &'static str,
-    /// When it is given as a cause.
+    /// Condition under which it is given as a cause.
     pub condition: &'static str,
 }
 

@@ -22,11 +22,11 @@ pub struct Diagnosis {
     pub name: String,
     /// Frames in the capture.
     pub frames: u64,
-    /// When the first frame was captured, in nanoseconds since 1970-01-01 00:00 UTC; null if there is none.
+    /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; null if there is none.
     pub first_ns: Option<u64>,
-    /// When the last frame was captured.
+    /// Time of the last frame.
     pub last_ns: Option<u64>,
-    /// Where packets were captured, as far as that is known: at the `requester`, at the `responder`, or `between` them.
+    /// Places of the capture, as far as they are known: at the `requester`, at the `responder`, or `between` them.
     pub captured_at: Vec<&'static str>,
     /// Number of clients.
     pub clients: usize,
@@ -104,7 +104,7 @@ pub struct DiagnosedCause {
     pub operation: Option<String>,
     /// The name of the file that four fifths or more of it fall on.
     pub file: Option<String>,
-    /// When the first RPC began that it fell on, in nanoseconds since 1970-01-01 00:00 UTC; null if it fell on none.
+    /// Beginning of the first RPC that it fell on, in nanoseconds since 1970-01-01 00:00 UTC; null if it fell on none.
     pub since_ns: Option<u64>,
     /// RPCs that it fell on; null if they are not counted.
     pub rpcs: Option<u64>,

@@ -19,7 +19,7 @@ pub(super) struct RpcSubject {
     pub(super) is_reverse: bool,
     /// The file that it is about, if that is known.
     pub(super) file: Option<String>,
-    /// When it began, in nanoseconds since 1970.
+    /// Its beginning, in nanoseconds since 1970.
     pub(super) began: u64,
     /// The frame that shows it.
     pub(super) frame: u64,
@@ -69,7 +69,7 @@ pub(super) struct Tally {
     /// Nanoseconds of waiting; a number of RPCs where no time is known.
     pub(super) amount: u64,
     pub(super) rpcs: u64,
-    /// When the first of them began.
+    /// Beginning of the first of them.
     pub(super) since: Option<u64>,
     /// RPCs in the reverse direction.
     pub(super) reverse: u64,

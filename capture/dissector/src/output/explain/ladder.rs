@@ -14,7 +14,7 @@ const DISCARDED: &str = "discarded";
 /// Label of the first transmission of packets that were sent again, if the capture does not hold that transmission.
 const LOST_BEFORE: &str = "lost before";
 
-/// Which way a line of a ladder goes.
+/// Direction of a line of a ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::output) enum Arrow {
     /// To the responder.

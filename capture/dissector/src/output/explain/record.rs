@@ -44,7 +44,7 @@ pub(in crate::output) struct ExplainedObject {
     steps: Vec<PacketRunObject>,
     /// Packets that are in no step, because there were too many.
     packets_left_out: u64,
-    /// Where the phases were; null if they are not known, or alternated too often.
+    /// Stretches of the phases; null if they are not known, or alternated too often.
     stretches: Option<Vec<StretchObject>>,
     /// The RPC.
     #[cfg_attr(feature = "schema", schemars(with = "RecordObject<'static, TransactionObject<'static>>"))]
@@ -102,9 +102,9 @@ struct PacketRunObject {
     first_frame: u64,
     /// The number of the frame of the last of them.
     last_frame: u64,
-    /// When the first of them was captured, in nanoseconds since 1970-01-01 00:00 UTC.
+    /// Time of the first of them, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
-    /// When the last of them was captured.
+    /// Time of the last of them.
     last_time_ns: u64,
     /// Nanoseconds since the first packet of the RPC.
     since_first_ns: u64,
@@ -175,7 +175,7 @@ impl PacketRunObject {
 struct StretchObject {
     /// `call`, `responder`, `pull`, `push`, `reply` or `requester`.
     phase: &'static str,
-    /// When it begins, in nanoseconds since 1970-01-01 00:00 UTC.
+    /// Its beginning, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
     /// Nanoseconds that it takes.
     duration_ns: u64,

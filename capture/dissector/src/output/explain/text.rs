@@ -52,7 +52,7 @@ pub fn lines(
     sections.messages(rpc)
 }
 
-/// Where the sections of an RPC go.
+/// Destination of the sections of an RPC.
 struct Sections<'a, W> {
     out: &'a mut W,
     files: &'a Files,

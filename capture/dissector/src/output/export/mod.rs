@@ -236,7 +236,7 @@ impl<W: Write> Exporter<W> {
     }
 }
 
-/// When an RPC was over, if its latency is known.
+/// Returns when an RPC was over, if its latency is known.
 fn ended(transaction: &Transaction) -> Option<Time> {
     let began = transaction.began?.time;
     Some(Time(began.0.saturating_add(transaction.latency()?)))
@@ -267,7 +267,7 @@ impl<W: Write> ExportFile<W> {
     }
 }
 
-/// Where a message is from.
+/// Origin of a message.
 #[derive(Clone, Copy, Debug)]
 struct HeldComment {
     xid: u32,

@@ -41,7 +41,7 @@ const SEGMENT_OCTETS: [u8; 2] = (SEGMENT as u16).to_be_bytes();
 /// Maximum segment size; window scale by 14, so that the window holds any message (RFC 7323 section 2.2); padding.
 const SYN_OPTIONS: [u8; 8] = [2, 4, SEGMENT_OCTETS[0], SEGMENT_OCTETS[1], 3, 3, 14, 0];
 const WINDOW: u16 = 0xffff;
-/// Where the sequence numbers begin: any number will do, and these are easily told apart.
+/// First sequence numbers: any number will do, and these are easily told apart.
 const FIRST: Sides<u32> = Sides { active: 0x1000_0000, passive: 0x2000_0000 };
 
 impl ExportedStream {

@@ -21,7 +21,7 @@ const KEPT: usize = 100_000;
 #[derive(Debug, Default)]
 pub struct Baseline(HashSet<(&'static str, Severity, String)>);
 
-/// Why a file is not a baseline.
+/// Reasons why a file is not a baseline.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BaselineError {
@@ -29,7 +29,7 @@ pub enum BaselineError {
     Io(io::Error),
     /// A line is not one that `check --json` prints.
     Line {
-        /// Which one, from 1.
+        /// Its number, from 1.
         number: usize,
         /// Description of the problem.
         reason: &'static str,

@@ -39,13 +39,13 @@ pub(in crate::output) struct FindingObject<'a> {
     sender: EndObject,
     /// The address of the end that it was sent to.
     receiver: EndObject,
-    /// Which of the two broke the rule: `sender`, `receiver`, or `either` if the capture does not show that.
+    /// The end that broke the rule: `sender`, `receiver`, or `either` if the capture does not show that.
     blame: &'static str,
     /// `rdma_xid` (RFC 8166 section 4.2.1), if the finding is about an RPC.
     rdma_xid: Option<Hex32>,
     /// Octets from the start of the Send to what is wrong, if it is in a Send.
     offset_octets: Option<usize>,
-    /// Where the rule stands.
+    /// The section that states the rule.
     section: &'static str,
     /// Description of the problem, with the values.
     message: &'a str,

@@ -77,7 +77,7 @@ struct SegmentObject {
     handle: Hex32,
     /// Its length in octets.
     length: u32,
-    /// Where it begins in the memory of that handle.
+    /// Its offset in the memory of that handle.
     offset: Hex64,
 }
 

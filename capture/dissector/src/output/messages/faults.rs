@@ -40,7 +40,7 @@ pub(in crate::output) struct SendFindingObject {
     severity: &'static str,
     /// Octets from the start of the Send to what is wrong.
     offset_octets: usize,
-    /// Where the rule stands.
+    /// The section that states the rule.
     section: &'static str,
     /// Description of the error, with the values.
     message: String,

@@ -29,7 +29,7 @@ const WIDTH: usize = 120;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TreeLine<'a> {
-    /// Where it is in the Send, if it is in the Send.
+    /// Its offset in the Send, if it is in the Send.
     pub offset: Option<usize>,
     /// Its extent; `Next` without an offset.
     pub extent: TreeExtent,

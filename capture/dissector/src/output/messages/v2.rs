@@ -32,7 +32,7 @@ pub(in crate::output) struct VersionTwoObject<'a> {
     properties: Option<Properties<'a>>,
     /// Octets of the Payload stream in the messages before this one.
     earlier_octets: u64,
-    /// Why the octets of the Payload stream before this message were dropped, if they were.
+    /// Reason why the octets of the Payload stream before this message were dropped, if they were.
     dropped: Option<ShownObject<Dropped>>,
 }
 

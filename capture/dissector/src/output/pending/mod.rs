@@ -48,7 +48,7 @@ pub struct PendingCall {
     pub connection: u32,
     /// `rdma_xid`.
     pub xid: u32,
-    /// Which end called.
+    /// The end that called.
     pub requester: Side,
     /// Address of the requester.
     pub from: Address,

@@ -31,7 +31,7 @@ pub(in crate::output) struct PendingObject<'a> {
     call_file: Option<&'a str>,
     /// The number of the frame in that file.
     call_file_frame: Option<u64>,
-    /// When the call was complete, in nanoseconds since 1970-01-01 00:00 UTC.
+    /// Time at which the call was complete, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
     /// Nanoseconds from then to the last frame of the capture. Null if the clock was set back meanwhile.
     age_ns: Option<u64>,
@@ -53,7 +53,7 @@ pub(in crate::output) struct PendingObject<'a> {
     refused_frame: Option<u64>,
     /// Octets of RDMA Read responses that are owed.
     owed_octets: Option<u64>,
-    /// Why it is not known what is owed.
+    /// Reason why it is not known what is owed.
     owed_unknown: Option<String>,
     /// True if a credit is owed with it: the calls of the requester that wait have all of them. Null if that is not
     /// known.
@@ -128,7 +128,7 @@ struct StepObject {
     step: &'static str,
     /// The number of the frame that shows it.
     frame: u64,
-    /// When that was captured, in nanoseconds since 1970-01-01 00:00 UTC.
+    /// Time of that frame, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
 }
 

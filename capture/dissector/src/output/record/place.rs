@@ -1,4 +1,4 @@
-//! Where and when something was seen.
+//! Frame and time of something.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub(in crate::output) struct PlaceObject<'a> {
     file: Option<&'a str>,
     /// The number of the frame in its file, from 1.
     file_frame: Option<u64>,
-    /// When the frame was captured, in nanoseconds since 1970-01-01 00:00 UTC.
+    /// Time of the frame, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
     /// The number of the connection, from 1.
     connection: u32,

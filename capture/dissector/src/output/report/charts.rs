@@ -249,7 +249,7 @@ pub(super) fn spread(latency: &Latency, (least, most): (u64, u64)) -> Markup {
 /// The class, and the name, of time that was spent on lost packets.
 const RECOVERY: &str = "recovery";
 
-/// Where the time of an RPC went: a part of the bar for each phase, and for the recovery in it.
+/// The phases of an RPC: a part of the bar for each, and for the recovery in it.
 pub(super) fn phase_bar(phases: &Phases, recovery: &Phases) -> Markup {
     let share = |time: u64| 100.0 * time as f64 / phases.total().max(1) as f64;
     let words = phase_words(phases, recovery);

@@ -1,4 +1,4 @@
-//! Which rules were broken, and by whom.
+//! Broken rules, and the ends that broke them.
 
 use std::collections::BTreeMap;
 

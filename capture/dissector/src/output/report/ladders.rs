@@ -28,7 +28,7 @@ const LAST: usize = 12;
 /// Columns for what an RPC calls.
 const CALLED: usize = 60;
 
-/// Where the columns end, and the two ends of the connection are.
+/// Right edges of the columns, and the positions of the connection's two ends.
 const FRAMES: u32 = 112;
 const AT: u32 = 190;
 const SINCE: u32 = 268;

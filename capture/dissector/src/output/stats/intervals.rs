@@ -40,7 +40,7 @@ pub struct Intervals {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct IntervalStatistics {
-    /// When it begins, in nanoseconds since 1970-01-01 00:00 UTC.
+    /// Its beginning, in nanoseconds since 1970-01-01 00:00 UTC.
     pub time_ns: u64,
     /// Nanoseconds from the first frame to its beginning.
     pub start_ns: u64,

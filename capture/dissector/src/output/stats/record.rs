@@ -65,9 +65,9 @@ pub struct CaptureStatistics {
     pub frames: u64,
     /// Octets of them that were captured.
     pub octets: u64,
-    /// When the first frame was captured, in nanoseconds since 1970-01-01 00:00 UTC; `None` if there is none.
+    /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; `None` if there is none.
     pub first_ns: Option<u64>,
-    /// When the last frame was captured.
+    /// Time of the last frame.
     pub last_ns: Option<u64>,
     /// Nanoseconds between them.
     pub duration_ns: u64,
@@ -145,7 +145,7 @@ pub struct ConnectionStatistics {
     pub port: Option<u16>,
     /// True if the capture holds the set-up; otherwise it begins in the middle of the connection.
     pub set_up: bool,
-    /// Where its packets were captured: at the `requester`, at the `responder`, or `between` them, if that is known.
+    /// Place of the capture of its packets: at the `requester`, at the `responder`, or `between` them, if that is known.
     pub captured_at: Option<&'static str>,
     /// Source of that place: `given`, or `inferred` from the acknowledgements of both ends.
     pub captured_at_known: Option<&'static str>,

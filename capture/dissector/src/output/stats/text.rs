@@ -267,7 +267,7 @@ impl Statistics {
     }
 }
 
-/// Why an end sent packets again.
+/// Writes why an end sent packets again.
 fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io::Result<()> {
     let address = &end.address;
     for (count, name, why) in [

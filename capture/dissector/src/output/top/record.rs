@@ -40,7 +40,7 @@ pub(in crate::output) struct TopObject<'a> {
     share: f64,
 }
 
-/// Which value of it they have.
+/// The value of it that they have.
 #[derive(Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct KeyObject<'a> {

@@ -22,7 +22,7 @@ pub(in crate::output) struct ArgumentsObject<'a> {
     file_name: Option<Cow<'a, str>>,
     /// The name that RENAME gives to the file.
     new_file_name: Option<Cow<'a, str>>,
-    /// Where in the file it begins, in octets.
+    /// Its offset in the file, in octets.
     offset: Option<u64>,
     /// Octets to be read, written or committed.
     count: Option<u32>,

@@ -41,23 +41,23 @@ pub(in crate::output) struct TransactionObject<'a> {
     reply_file: Option<&'a str>,
     /// The number of the frame in that file.
     reply_file_frame: Option<u64>,
-    /// When the call was complete, in nanoseconds since 1970-01-01 00:00 UTC; without the call, when the reply was.
+    /// Time at which the call was complete, in nanoseconds since 1970-01-01 00:00 UTC; without the call, that of the reply.
     time_ns: Option<u64>,
     /// Nanoseconds from the first packet of the call to the last packet of the reply, in the copy that the requester accepted;
     /// null if the capture does not show that (`phases_missing` says why), or without a reply.
     latency_ns: Option<u64>,
-    /// Where that time went: the phases add up to it.
+    /// The parts of that time: the phases add up to it.
     phases: Option<PhasesObject>,
-    /// Why the phases are not known.
+    /// Reason why the phases are not known.
     phases_missing: Option<ShownObject<NotTimed>>,
     /// Part of the time that was spent on lost packets.
     recovery: Option<RecoveryObject<'a>>,
-    /// Why that is not known.
+    /// Reason why that is not known.
     recovery_missing: Option<ShownObject<RecoveryUnknown>>,
     /// For how many nanoseconds before the call no credit was free, up to the reply that let it go: as many calls of the requester
     /// waited as it had been granted.
     credit_wait_ns: Option<u64>,
-    /// Why that is not known.
+    /// Reason why that is not known.
     credit_wait_missing: Option<ShownObject<CreditWaitUnknown>>,
     #[serde(flatten)]
     called: CalledObject<'a>,
@@ -118,7 +118,7 @@ impl<'a> TransactionObject<'a> {
     }
 }
 
-/// Where the time of an RPC went, in nanoseconds.
+/// The parts of the time of an RPC, in nanoseconds.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct PhasesObject {
@@ -207,7 +207,7 @@ struct HalfObject {
     rebuilt: bool,
     /// Octets of the whole RPC message; null if it was not rebuilt.
     length_octets: Option<usize>,
-    /// Why it was not rebuilt.
+    /// Reason why it was not rebuilt.
     reason: Option<ShownObject<NotRebuilt>>,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// Write this many random messages, of which about a third is valid, instead of all that have a name
     #[arg(long, value_name = "N")]
     pub(crate) count: Option<u32>,
-    /// Where the choices for random messages begin
+    /// Seed of the random choices
     #[arg(long, value_name = "S", default_value_t = 0, requires = "count")]
     pub(crate) seed: u64,
     /// call for messages to a responder, reply for messages to a requester

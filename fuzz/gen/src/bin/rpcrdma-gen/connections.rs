@@ -10,7 +10,7 @@ use rpcrdma_gen::{Case, Role};
 use rpcrdma_verbs::loopback::{Adapter, Fabric, PathMtu};
 use rpcrdma_verbs::{Access, Depths, Local, Operation, Verbs, Work};
 
-/// Where the requesters and the responder are: addresses for documentation.
+/// Addresses of the requesters and the responder, from the blocks for documentation.
 pub(crate) const REQUESTER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 1);
 pub(crate) const RESPONDER: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 /// The port of NFS over RDMA.
