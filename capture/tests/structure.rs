@@ -127,11 +127,11 @@ const LAYERS: [(&str, &[&str]); 8] = [
 type Module = Vec<String>;
 
 struct Package {
-    /// What each file imports, as paths from the crate's root.
+    /// The imports of each file, as paths from the crate's root.
     imports: BTreeMap<Module, Vec<Module>>,
-    /// What `pub use` calls by another name.
+    /// Paths that `pub use` gives another name.
     names: BTreeMap<Module, Module>,
-    /// What each file consists of, without comments and tests.
+    /// The code of each file, without comments and tests.
     code: BTreeMap<Module, String>,
 }
 
@@ -179,7 +179,7 @@ impl Package {
         }
     }
 
-    /// Which files each file imports.
+    /// Returns the files that each file imports.
     fn arrows(&self) -> BTreeMap<&Module, BTreeSet<Module>> {
         let arrow = |(from, paths): (_, &Vec<Module>)| {
             let to = paths.iter().filter_map(|path| self.file_of(path)).filter(|to| to != from && !to.is_empty());
@@ -213,7 +213,7 @@ fn all_sources() -> Vec<PathBuf> {
     packages.iter().flat_map(|package| sources(&repository().join(package))).collect()
 }
 
-/// What is in a file, without comments.
+/// Returns a file's code, without comments.
 fn without_comments(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,5 @@
-//! What is generated in this repository is as its sources say: the C header, and the schemas of the JSON that the program prints.
+//! Compares generated files in this repository with their sources: the C header, and the schemas of the JSON that the
+//! program prints.
 //!
 //! These tests change nothing that `cargo test` could notice, and the two packages they need take a minute to compile. So they
 //! are apart, and `.ci/run` runs them.

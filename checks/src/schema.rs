@@ -203,7 +203,7 @@ fn beginning(capture: &[u8], frames: usize) -> &[u8] {
     &capture[..(0..frames).fold(24, |at, _| at + 16 + length(at))]
 }
 
-/// What the other commands print, and what a damaged file, several files and a filter add.
+/// Returns the output of the other commands, and the records that a damaged file, several files and a filter add.
 fn others() -> Vec<Value> {
     let (nfs41, nfs3, errors) = (shipped("nfs41"), shipped("nfs3"), shipped("errors"));
     let folder = env::temp_dir().join(format!("rpcrdma-schema-{}", process::id()));

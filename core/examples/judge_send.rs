@@ -8,10 +8,10 @@
 use rpcrdma::rules::{self, Sent};
 use rpcrdma::{ErrorReply, Role};
 
-/// What this Responder grants.
+/// Credits that this Responder grants.
 const CREDIT: u32 = 32;
 
-/// What to do with a Send.
+/// The action to take for a Send.
 pub(crate) enum Verdict<'a> {
     /// It is correct: process it.
     Accept,

@@ -28,7 +28,7 @@ fn family(format: Format) -> Family {
     if format == Format::V2a { Family::A } else { Family::B }
 }
 
-/// What the rules of `core` find.
+/// Returns the findings of `core`'s rules.
 fn judged(case: &Case) -> Found {
     let mut found = Found::new();
     match case.format {
@@ -50,7 +50,7 @@ fn judged(case: &Case) -> Found {
     found
 }
 
-/// What `core` has a receiver do.
+/// Returns a receiver's reaction according to `core`.
 fn reaction(case: &Case, receiver: error::Role) -> Option<String> {
     let broken = || case.broken.iter().map(|broken| broken.rule);
     match case.format {
@@ -70,7 +70,7 @@ fn reaction(case: &Case, receiver: error::Role) -> Option<String> {
     }
 }
 
-/// What the reference decoder refuses the message for.
+/// Returns the reference decoder's reason to refuse the message.
 fn refused(case: &Case) -> Option<Refusal> {
     match case.format {
         Format::V1 => match (reference::header(&case.octets), reference::error_reply(&case.octets)) {

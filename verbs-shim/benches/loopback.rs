@@ -22,7 +22,7 @@ use support::echo::{Caller, Kind, alone, with_server};
 const ROUNDS: u32 = 50;
 const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
 
-/// How long an operation takes, if each round does it this many times.
+/// Returns the time of an operation in the best round; each round does it this many times.
 fn time(times: u32, mut operation: impl FnMut()) -> Duration {
     let mut round = || {
         let start = Instant::now();

@@ -1,4 +1,4 @@
-//! What calls such as those of NFS need in each version: Sends, RDMA operations, registrations, octets on the wire, time.
+//! Cost of calls such as those of NFS in each version: Sends, RDMA operations, registrations, octets on the wire, time.
 //!
 //! ```sh
 //! cargo bench -p rpcrdma-verbs --bench versions                        # the table in BENCHMARKS.md
@@ -64,7 +64,7 @@ const SHAPES: [Shape; 12] = [
     shape("WRITE, 32 KiB, krb5i", 33 << 10, 200, 400, Data::None),
 ];
 
-/// What it is called; what the ends speak; and up to how many octets the client continues messages in several Sends.
+/// A name, the versions that the ends speak, and the length up to which the client continues messages in several Sends.
 type Kind = (&'static str, Versions, u32);
 
 const KINDS: [Kind; 5] = [
@@ -154,7 +154,7 @@ impl Write for Length {
     }
 }
 
-/// What so many calls and the set-up of their connection take: counts, and octets of Ethernet frames.
+/// Returns the cost of this many calls and the set-up of their connection: counts, and octets of Ethernet frames.
 fn cost(shape: &Shape, kind: Kind, calls: u32) -> (FabricCounts, u64) {
     const FILE_HEADER: u64 = 24;
     const RECORD_HEADER: u64 = 16;
@@ -170,8 +170,8 @@ fn cost(shape: &Shape, kind: Kind, calls: u32) -> (FabricCounts, u64) {
     (counts, length.0.load(Ordering::Relaxed) - FILE_HEADER - RECORD_HEADER * frames)
 }
 
-/// How long a call takes, in the best of many short rounds: other work on the machine can only make a round longer. Whether the
-/// threads of a connection find each other awake differs from one to the next, so there are several.
+/// Returns the time of a call in the best of many short rounds, because other work on the machine can only make a round
+/// longer. There are several connections, because on some the threads find each other awake, and on others they do not.
 fn time(shape: &Shape, kind: Kind) -> Duration {
     const CONNECTIONS: u32 = 8;
     const ROUNDS: u32 = 10;

@@ -19,8 +19,8 @@ use support::stopping::Stopping;
 /// One test runs at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// How many threads of this process have names that begin like this, and how often they have slept, according to the
-/// operating system.
+/// Returns the number of threads of this process with names that begin like this, and the number of times that they
+/// have slept, according to the operating system.
 fn threads(name: &str) -> (usize, u64) {
     let (mut count, mut slept) = (0, 0);
     for thread in std::fs::read_dir("/proc/self/task").unwrap() {

@@ -1,4 +1,4 @@
-//! What every provider does: one set of tests, for the loopback within this process and for two adapters.
+//! Tests that every provider has to pass: one set, for the loopback within this process and for two adapters.
 //!
 //! Two computers with an adapter each (soft RoCE will do), with the same build of this file, run it so:
 //!
@@ -29,7 +29,7 @@ const SHORT: Duration = Duration::from_millis(200);
 /// More than a path MTU, and not a multiple of one.
 const LARGE: usize = 100_003;
 
-/// Whether the adapters use iWARP: a Send or an RDMA Write is complete when TCP has taken it, and only the end of the
+/// True if the adapters use iWARP: a Send or an RDMA Write is complete when TCP has taken it, and only the end of the
 /// connection shows that the other side refused it (RFC 5040 section 5).
 static IWARP: AtomicBool = AtomicBool::new(false);
 
@@ -121,7 +121,7 @@ impl<'a, V: Verbs> End<'a, V> {
         }
     }
 
-    /// Whether a waiter sleeps while nothing comes. Setting up the connection may have woken it before.
+    /// Returns true if a waiter sleeps while nothing comes. Setting up the connection may have woken it before.
     fn is_quiet(&self, waiter: &Waiter) -> bool {
         (0..3).any(|_| {
             let armed = self.verbs.watch(&self.queue_pair, waiter, 7).unwrap();
@@ -129,7 +129,7 @@ impl<'a, V: Verbs> End<'a, V> {
         })
     }
 
-    /// What the next Send brings. Its receive is posted again.
+    /// Returns the next message, and posts its receive again.
     fn message(&mut self) -> Vec<u8> {
         let completion = self.next(|kind| kind == Kind::Receive);
         assert_eq!((completion.status, completion.invalidated), (Status::Success, None));
@@ -169,7 +169,7 @@ impl<'a, V: Verbs> End<'a, V> {
     }
 }
 
-/// Whether this is the private data that was given; all carriers except iWARP append zeros.
+/// Returns true if this is the private data that was given; all carriers except iWARP append zeros.
 fn is_private_data(octets: &[u8], given: &[u8]) -> bool {
     let padding = octets.strip_prefix(given);
     padding.is_some_and(|padding| padding.iter().all(|octet| *octet == 0) && padding.is_empty() == IWARP.load(Relaxed))
@@ -854,7 +854,7 @@ mod rdma {
         end.is_flushed(RECEIVES);
     }
 
-    /// What has to be refused so that there is never a slice of memory that an adapter may write.
+    /// Requests to be refused, so that there is never a slice of memory that an adapter may write.
     #[test]
     #[ignore = "needs an adapter: RPCRDMA_LISTEN or RPCRDMA_CONNECT says which"]
     fn memory_that_the_adapter_may_write_is_not_shown() {
@@ -892,7 +892,7 @@ mod rdma {
         drop(queue_pair);
     }
 
-    /// How an asynchronous runtime waits: for the descriptor, once the queue pair is armed and there was nothing to take.
+    /// An asynchronous runtime waits for the descriptor, once the queue pair is armed and there was nothing to take.
     #[test]
     #[ignore = "needs two computers with adapters: see the beginning of this file"]
     fn a_runtime_waits_for_the_descriptor() {
@@ -1003,7 +1003,7 @@ mod rdma {
         }
     }
 
-    /// What the end of a process does to the other side: one of the two is killed while it waits.
+    /// Effect of the end of a process on the other side: one of the two is killed while it waits.
     #[test]
     #[ignore = "needs two computers with adapters: see the beginning of this file"]
     fn the_end_of_the_other_process_ends_the_connection() {

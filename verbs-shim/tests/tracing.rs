@@ -1,4 +1,4 @@
-//! What a subscriber of `tracing` is told about connections and calls: in which order, and with which XIDs.
+//! Events of `tracing` about connections and calls: their order, and their XIDs.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 #[path = "suite/support/mod.rs"]
@@ -136,7 +136,7 @@ fn connections_and_calls_are_told_with_their_xids() {
     }
 }
 
-/// How often the end of a connection to this peer was reported, with this reason.
+/// Returns the number of times that the end of a connection to this peer was reported with this reason.
 fn ended(peer: SocketAddr, reason: &str) -> usize {
     let end = format!("DEBUG ended peer={peer} reason={reason}");
     events().iter().filter(|line| **line == end).count()

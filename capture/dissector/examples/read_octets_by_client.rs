@@ -16,7 +16,7 @@ fn main() -> Result<(), FileError> {
     Ok(())
 }
 
-/// What each requester has read.
+/// Returns the number of octets that each requester has read.
 ///
 /// # Errors
 /// The first damage of the capture.

@@ -207,7 +207,8 @@ fn events(name: &str) -> Vec<Recovered> {
         .collect()
 }
 
-/// What is printed of these fields of the frames that a filter selects in an annotated file; none if tshark is not installed.
+/// Returns tshark's values of these fields, for the frames of an annotated file that a filter selects; `None` if tshark
+/// is not installed.
 fn tshark(file: &[u8], test: &str, filter: &str, fields: &[&str]) -> Option<String> {
     let path = std::env::temp_dir().join(format!("rpcrdma-annotate-{test}-{}.pcapng", std::process::id()));
     std::fs::write(&path, file).unwrap();

@@ -297,8 +297,8 @@ fn the_commands_say_the_same_of_iwarp_with_markers_and_crcs() {
     assert_same(&transcode::over_ipv6(&marked(1448)), "iwarp_nfs41");
 }
 
-/// Where confidential data may begin: after the Base Transport Header of InfiniBand, or of RoCE over IPv4, IPv6 or with a GRH, or
-/// after TCP's header.
+/// Returns the offset from which data may be confidential: after the Base Transport Header of InfiniBand, or of RoCE
+/// over IPv4, IPv6 or with a GRH, or after TCP's header.
 fn after_headers(link: u16, frame: &[u8]) -> usize {
     if link == INFINIBAND {
         return LRH + if frame[1] & 3 == 3 { 40 } else { 0 } + 12;

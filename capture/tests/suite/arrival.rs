@@ -1,5 +1,5 @@
-//! When an RPC is over, and who owes the next step, if packets were lost after they were captured: hand-made captures with known
-//! times, in microseconds.
+//! The end of an RPC, and the end that owes the next step, if packets were lost after they were captured: hand-made
+//! captures with known times, in microseconds.
 
 use rpcrdma_dissector::{
     Config, CreditWaitUnknown, Delivery, Dissector, Event, Frame, LinkType, NotTimed, Owed, PacketRun, Reader,
@@ -315,9 +315,9 @@ fn a_reply_that_the_responder_provides_is_no_answer_until_it_was_read() {
     }
 }
 
-/// What README.md of the captures says: in connection 2, two replies were lost as they reached the client, and only a time-out
-/// shows it; in connection 3, the client's NAK in frame 162 names a Write before the reply in frame 161, which came again in
-/// frame 165.
+/// The captures' README.md describes these losses: in connection 2, two replies were lost as they reached the client,
+/// and only a time-out shows it; in connection 3, the client's NAK in frame 162 names a Write before the reply in frame
+/// 161, which came again in frame 165.
 #[test]
 fn replies_that_were_lost_behind_the_capture_end_no_rpc() {
     let transactions = of_capture("lost");
@@ -500,7 +500,7 @@ mod iwarp_replies {
             (transactions, counts)
         }
 
-        /// When each RPC ended.
+        /// Returns the end of each RPC.
         fn ends(&self) -> Vec<Option<u64>> {
             self.found().0.iter().map(|rpc| microseconds(rpc).map(|latency| latency + 100)).collect()
         }

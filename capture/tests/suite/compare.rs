@@ -272,7 +272,7 @@ fn calls_without_a_reply_are_a_regression() {
     assert_eq!((status, &read["outcome"]), (Some(0), &json!("better")));
 }
 
-/// When a capture ends, some calls have just been sent.
+/// Some calls have just been sent when a capture ends.
 #[test]
 fn calls_that_still_wait_are_not_unanswered() {
     let [before, mut after] = [usual(70, 1000), usual(70, 0)];

@@ -44,7 +44,7 @@ fn dissect(file: &[u8]) -> Found {
     found.finish(dissector)
 }
 
-/// When a call began and was complete, and its reply was.
+/// The time at which a call began, and the times at which the call and its reply were complete.
 struct Wait {
     began: u64,
     call: u64,
@@ -58,7 +58,7 @@ impl Wait {
     }
 }
 
-/// When as many calls waited as there were credits: from when to when. Before the first reply there is one.
+/// Returns the intervals in which as many calls waited as there were credits. Before the first reply there is one.
 fn stretches(waits: &[Wait], granted: usize) -> Vec<(u64, u64)> {
     let first = waits.iter().map(|wait| wait.reply).min().unwrap();
     let mut times: Vec<u64> = waits.iter().flat_map(|wait| [wait.call, wait.reply]).collect();

@@ -60,7 +60,8 @@ fn u32_at(octets: &[u8], at: usize) -> u32 {
 /// Source address and port, destination address and port.
 type Flow = (Vec<u8>, [u8; 2], Vec<u8>, [u8; 2]);
 
-/// What each end of each connection sent; checks sequence and acknowledgement numbers, and the order of times.
+/// Returns the octets that each end of each connection sent; checks sequence and acknowledgement numbers, and the order
+/// of times.
 fn streams(file: &[u8]) -> BTreeMap<Flow, Vec<u8>> {
     assert_eq!(file[..24], [0xa1, 0xb2, 0x3c, 0x4d, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 1]);
     let mut flows: BTreeMap<Flow, Sender> = BTreeMap::new();

@@ -224,7 +224,7 @@ fn signals_between_compressed_streams_do_not_end_the_file() {
     }
 }
 
-/// What is wrong with a compressed file is said in our words, whichever package found it.
+/// Errors about damaged compressed files are in our words, whichever package detects the damage.
 #[test]
 fn damage_of_compression_is_said_in_plain_words() {
     // Blocks of the types that are reserved (RFC 1951 section 3.2.3, RFC 8878 section 3.1.1.2).
@@ -462,7 +462,7 @@ fn several_files_are_one_capture_and_damage_in_one_is_passed() {
     );
 }
 
-/// What a live capture writes into a pipe, of which nothing more may ever come.
+/// A pipe with the output of a live capture, which may never get any more.
 struct Pipe(mpsc::Receiver<Vec<u8>>);
 
 impl Read for Pipe {
@@ -495,7 +495,8 @@ fn a_frame_is_given_before_the_next_arrives() {
     }
 }
 
-/// What is left of `rest`, which follows the octets of a packet, after the end of its block: padding, options and length.
+/// Returns the length of `rest`, which follows the octets of a packet, after the end of its block: padding, options and
+/// length.
 fn after_block(rest: &[u8]) -> usize {
     let padding = rest.iter().position(|octet| *octet != 0).unwrap();
     rest.len() - padding - 8 - 4 - 4

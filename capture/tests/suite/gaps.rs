@@ -1,5 +1,5 @@
-//! What a capture lacks is said first, and nothing is inferred from its absence: one direction, all of RPC-over-RDMA, packets
-//! that no connection carries, and a clock that goes on.
+//! Gaps of a capture are reported first, and nothing is inferred from an absence: one direction, all of RPC-over-RDMA,
+//! packets that no connection carries, and a clock that goes on.
 
 use std::path::Path;
 
@@ -60,7 +60,7 @@ pub(crate) fn sent_by(name: &str, end: u8) -> Vec<Record> {
     frames.filter(|frame| frame.data.get(12..14) == Some(&[8, 0]) && frame.data.get(29) == Some(&end)).collect()
 }
 
-/// What a command prints and says of a capture, and its exit status.
+/// Returns what a command prints about a capture, its messages on standard error, and its exit status.
 fn told(command: &[&str], path: &str) -> (String, String, Option<i32>) {
     let out = format!("{path}.out");
     let mut arguments: Vec<&str> = command.to_vec();

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
 
-/// What the program prints with these arguments.
+/// Returns the program's output with these arguments.
 fn printed(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_rpcrdma")).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}");

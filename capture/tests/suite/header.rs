@@ -38,7 +38,7 @@ fn a_reply_is_shown_with_its_status() {
     assert!(findings(&message).is_empty());
 }
 
-/// What is found in a Send, each as it is said on one line.
+/// Returns the findings in a Send, one line each.
 fn said(send: &str, family: Option<Family>) -> Vec<String> {
     let found = findings(&lone_message(octets(send), family));
     found.iter().map(ToString::to_string).collect()

@@ -119,7 +119,7 @@ fn dissect(packets: &[Vec<u8>]) -> Found {
     Found::of_packets(packets.iter().map(|packet| (packet.as_slice(), packet.len() as u32)), Config::default())
 }
 
-/// What the calls were, by XID.
+/// Returns the octets of the calls, by XID.
 fn calls(found: &Found) -> Vec<(u32, Option<Vec<u8>>)> {
     let octets = |transaction: &Transaction| match &transaction.call.as_ref()?.message {
         Ok(message) => Some(message.octets().to_vec()),

@@ -26,7 +26,7 @@ fn packets(records: &[Record]) -> Vec<Packet<'_>> {
     records.iter().filter_map(packet).collect()
 }
 
-/// How often what else is in `records`.
+/// Counts the other contents of `records`, by name.
 fn others(records: &[Record]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for record in records {
@@ -41,7 +41,7 @@ fn others(records: &[Record]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// What is the same however a packet is carried.
+/// Returns the parts of a packet that are the same in every encapsulation.
 fn same<'a>(packet: &Packet<'a>) -> (Address, Address, &'a [u8], usize) {
     (packet.source, packet.destination, packet.octets, packet.length)
 }

@@ -1,7 +1,7 @@
-//! What a capture lacks takes findings away and adds none: the checker's word about every shipped capture, after frames were
-//! cut, missed, captured twice or out of order, and after a capture that began late or ended early. A capture of one direction,
-//! without packets that were not acknowledged, or from a file that was cut, adds neither a finding, nor a retransmission, nor an
-//! all-clear.
+//! Packets that a capture lacks hide findings and cause none: the checker's word about every shipped capture, after
+//! frames were cut, missed, captured twice or out of order, and after a capture that began late or ended early. A
+//! capture of one direction, without packets that were not acknowledged, or from a file that was cut, adds neither a
+//! finding, nor a retransmission, nor an all-clear.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ struct Numbered {
 /// A rule that is broken; the frame that breaks it, by its number in the shipped capture; the two ends.
 type Finding = (&'static str, u64, [String; 2]);
 
-/// What the checker says of frames.
+/// The checker's findings about frames.
 #[derive(Default)]
 struct Judged {
     found: BTreeSet<Finding>,
@@ -77,7 +77,7 @@ impl Judged {
     }
 }
 
-/// What a frame holds after the headers that may differ in a copy of it, and before its checksum.
+/// Returns the octets of a frame between the headers, which may differ in a copy of it, and its checksum.
 fn content(record: &Record) -> &[u8] {
     let tag = if record.data.get(12..14) == Some(&[0x81, 0]) { 4 } else { 0 };
     record.data.get(66 + tag..record.data.len() - 4).unwrap_or_default()
@@ -187,7 +187,7 @@ fn a_capture_that_begins_late_or_ends_early() {
     });
 }
 
-/// What is told of a capture, beside its findings.
+/// Output about a capture, except its findings.
 #[derive(Default)]
 struct Told {
     gaps: Gaps,
@@ -200,7 +200,7 @@ struct Told {
 }
 
 impl Told {
-    /// What is told of a file of these octets.
+    /// Dissects a file of these octets.
     fn of_file(octets: Vec<u8>) -> Self {
         let mut config = Config::default();
         (config.operations, config.recovery) = (true, true);

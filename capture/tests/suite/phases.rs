@@ -1,4 +1,4 @@
-//! Where the time of an RPC goes, measured against the times of the frames.
+//! Phases of RPCs, measured against the times of the frames.
 
 use rpcrdma_dissector::{Config, NotTimed, Phase, Phases, Transaction};
 

@@ -1,4 +1,4 @@
-//! Where a capture was taken: as the user says, or as acknowledgements show.
+//! Place of a capture: given by the user, or derived from acknowledgements.
 
 use rpcrdma_dissector::{CapturedAt, Config, Dissector, Frame, LinkType, Phase, PlaceKnown, Reader, Sides, Time};
 
@@ -7,7 +7,7 @@ use crate::synthetic::rpc::{Lists, MSG, message, null, reply};
 use crate::synthetic::{Found, Packet, Wire};
 use crate::transcode;
 
-/// What is in the capture of that name.
+/// Dissects the shipped capture of that name.
 fn shipped(name: &str) -> Found {
     let octets = std::fs::read(transcode::path(name)).unwrap();
     let (mut reader, mut dissector) = (Reader::new(octets.as_slice()).unwrap(), Dissector::new(Config::default()));

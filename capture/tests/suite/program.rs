@@ -396,7 +396,7 @@ fn a_filter_for_the_only_client_leaves_no_finding_out() {
     }
 }
 
-/// What a section of `explain` says, by its first word.
+/// Returns the text of a section of `explain`, found by its first word.
 fn section<'a>(text: &'a str, title: &str) -> &'a str {
     let after = text.split_once(&format!("\n\n{title}")).unwrap_or_else(|| panic!("no {title}")).1;
     after.split_once('\n').unwrap().1.split("\n\n").next().unwrap()
@@ -560,7 +560,7 @@ fn events_are_selected_as_messages_are() {
     assert!(stderr(&output).ends_with("rpcrdma: nothing shows that a packet was lost and sent again\n"));
 }
 
-/// What `pending` says of a capture that holds only these frames of another.
+/// Returns the output of `pending` for a capture that holds only these frames of another.
 fn pending(name: &str, holds: impl Fn(usize) -> bool) -> Vec<Value> {
     let (header, records) = records(name);
     let held = records.into_iter().zip(1..).filter(|(_, frame)| holds(*frame)).map(|(record, _)| record);
@@ -1621,7 +1621,7 @@ fn export_of_nothing_says_so() {
     assert_eq!(output.status.code(), Some(1));
 }
 
-/// What the program prints on a terminal, according to `script`; none if that is not installed.
+/// Returns the program's output on a terminal, according to `script`; `None` if that is not installed.
 fn on_a_terminal(command: &str, input: &[u8]) -> Option<(String, Option<i32>)> {
     let line = format!("{} {command}", env!("CARGO_BIN_EXE_rpcrdma"));
     let mut script = Command::new("script");
@@ -1716,7 +1716,7 @@ fn known_deviations_are_marked_and_can_be_left_out() {
     assert_eq!(run(&["check", "-q", "--known", "linux", &capture("errors")]).status.code(), Some(1), "the client's");
 }
 
-/// What Linux 6.1 writes wrong of results: nothing else is found in these captures, so nothing is left to fail on.
+/// Linux 6.1 writes these results wrong. Nothing else is found in these captures, so with `--known` the check passes.
 #[test]
 fn known_deviations_of_reduced_results_are_marked() {
     for (name, frames) in [("reduced_reply", &[25, 37][..]), ("krb5i_reduced", &[40])] {

@@ -1,4 +1,4 @@
-//! What was sent again, and which RPC it was for, measured against the numbers in the packets.
+//! Retransmissions, and the RPC of each, measured against the numbers in the packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::synthetic::rpc::{Lists, MSG, message, null, reply};
 use crate::synthetic::{Packet, Wire};
 use crate::transcode::{self, Mirror, MirrorKind, Pcap, Record};
 
-/// What a dissector gives.
+/// A dissector's output about loss.
 #[derive(Default)]
 struct Lossy {
     transactions: Vec<Transaction>,
@@ -365,7 +365,7 @@ const MIRRORS: [Mirror; 5] = [
     Mirror { delay: 50_000, kind: MirrorKind::Routed },
 ];
 
-/// What is known of packets that were lost, without the numbers of frames, which copies change.
+/// A sign of loss without the numbers of frames, which copies change.
 type TimedSign = (u64, &'static str, Option<u32>, String);
 
 /// A capture whose frames are there twice says what it says without the copies: of what was lost, and in every count.
@@ -506,7 +506,7 @@ fn a_time_out_is_a_silence_of_what_the_connection_announced() {
     }
 }
 
-/// What was asked for, and is lost once more on its way, is sent again after a time-out.
+/// Packets that were asked for, and are lost once more, are sent again after a time-out.
 #[test]
 fn a_silence_after_a_negative_acknowledgement_is_a_time_out_too() {
     let mut wire = Wire { ack_timeout: 17, ..Wire::default() };

@@ -24,7 +24,7 @@ fn capture(name: &str) -> String {
     captures().into_iter().find(|path| path.ends_with(&format!("/{name}.pcap"))).unwrap()
 }
 
-/// What the command prints for each of the captures, read at the same time.
+/// Returns the command's output for the captures, read at the same time.
 fn separately(arguments: &[&str], jobs: &str, captures: &[String]) -> Output {
     let captures = captures.iter().map(String::as_str);
     let options = ["--separate", "-j", jobs].into_iter();

@@ -259,7 +259,7 @@ fn first_frame(name: &str) -> Time {
     events.summary().first.unwrap()
 }
 
-/// When each call and each reply was complete, in nanoseconds.
+/// Returns when each call and each reply was complete, in nanoseconds.
 fn waits(transactions: &[Transaction]) -> Vec<(u64, u64)> {
     let wait = |transaction: &Transaction| {
         let (call, reply) = (transaction.call.as_ref().unwrap(), transaction.reply.as_ref().unwrap());

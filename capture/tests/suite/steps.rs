@@ -1,4 +1,4 @@
-//! What both ends did for an RPC, packet by packet, against what tshark makes of the same frames.
+//! Steps of both ends for an RPC, packet by packet, compared with tshark's dissection of the same frames.
 //!
 //! Where tshark is not installed, the tests that need it say so and pass.
 
@@ -73,7 +73,7 @@ fn tshark(name: &str, filter: &str, fields: &[&str]) -> Option<BTreeMap<u64, Vec
     Some(lines.lines().map(frame).collect())
 }
 
-/// What a packet with this opcode does (InfiniBand Architecture, volume 1, table 38).
+/// Returns the operation of this opcode (InfiniBand Architecture, volume 1, table 38).
 fn operation(opcode: u32) -> &'static str {
     match opcode {
         0..=5 | 22 | 23 => "Send",
@@ -129,7 +129,7 @@ fn over_roce_every_packet_is_the_step_that_tshark_says_it_is() {
     }
 }
 
-/// What is in the segments, by what tshark finds in each: the opcodes of RDMAP, of which one segment may have several.
+/// Compares the steps of segments with the RDMAP opcodes that tshark finds in each; a segment may have several.
 #[test]
 fn over_iwarp_every_segment_is_the_step_that_tshark_says_it_is() {
     let name = "iwarp_nfs3_lossy";

@@ -47,7 +47,7 @@ fn each_rpc_is_a_slice_as_long_as_it_took() {
     }
 }
 
-/// What viewers ask for: of two slices on a thread, one is before the other or within it; and each thread has a name.
+/// Viewers require this: of two slices on a thread, one is before the other or within it; and each thread has a name.
 #[test]
 fn slices_on_a_lane_do_not_overlap() {
     for name in ["nfs3", "nfs41_callback", "nfs41_lossy", "nfs42_mtu9000"] {

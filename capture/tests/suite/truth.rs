@@ -8,7 +8,7 @@ use rpcrdma_dissector::{Captured, ChunkName, Config, Half, Message, NotRebuilt, 
 use crate::common::{Found, dissect, rebuilt, sends, sha256};
 use crate::transcode::{self, ENCAPSULATIONS, Erf, Mpa, Padding, Pcap, Pcapng, Record};
 
-/// What is in a capture, according to `testdata/captures/README.md`.
+/// Contents of a capture, according to `testdata/captures/README.md`.
 struct Truth {
     name: &'static str,
     messages: usize,
@@ -16,7 +16,7 @@ struct Truth {
     invalidating: usize,
     /// Of the octets read.
     read: Option<&'static str>,
-    /// Whether all of the file was written.
+    /// True if all of the file was written.
     written: bool,
 }
 
@@ -401,7 +401,7 @@ fn a_capture_that_missed_frames_gives_no_wrong_octet() {
     }
 }
 
-/// Where the first frame after the set-up of an iWARP connection is.
+/// Returns the index of the first frame after the set-up of an iWARP connection.
 fn behind_set_up(records: &[Record]) -> usize {
     1 + records.iter().position(|record| record.data.get(66..82) == Some(b"MPA ID Rep Frame")).unwrap()
 }

@@ -526,7 +526,7 @@ fn transport_properties_after_the_last_are_dropped() {
     }
 }
 
-/// What a grant says: credits, or one of two readings.
+/// Returns the text of a grant: credits, or one of two readings.
 const fn granted(family: Family) -> &'static str {
     match family {
         Family::A => "grants 32",

@@ -45,7 +45,7 @@ export class Firefox {
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
 
-  /** What a function returns in the page; it knows nothing but its arguments. */
+  /** Returns a function's result in the page; the function knows nothing but its arguments. */
   async run(act, ...given) {
     const { value } = await this.ask("WebDriver:ExecuteScript", { script: `return (${act})(...arguments);`, args: given });
     return value;

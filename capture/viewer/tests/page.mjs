@@ -11,7 +11,7 @@ export const captures = join(viewer, "../../testdata/captures");
 export const page = join(viewer, "dist/rpcrdma.html");
 export const program = process.env.RPCRDMA ?? join(viewer, "../../target/debug/rpcrdma");
 
-/** What the program prints; that a capture is damaged is an exit status, and no failure here. */
+/** Returns the program's output, also if it ends with status 1, as for a damaged capture. */
 export function run(...given) {
   try {
     return execFileSync(program, given, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] });

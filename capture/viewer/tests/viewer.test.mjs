@@ -542,7 +542,7 @@ tabbed("an RPC in several files has a display filter for each, with the numbers 
 
 const range = (first, last) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
-/** Where a frame of a pcap begins. */
+/** Returns the offset of a frame in a pcap. */
 function offsetOf(capture, frame) {
   let at = 24;
   for (let number = 1; number < frame; number++) at += 16 + capture.readUInt32LE(at + 8);
@@ -626,7 +626,7 @@ tabbed("files are one capture in the order of their first frames, compressed or 
   await tab.waitForFunction((first) => document.querySelector(".spacer .row").lastElementChild.textContent === first, String(Math.min(...frames)));
 });
 
-/** Where the first frame after an offset of a pcap begins. */
+/** Returns the offset of the first frame that begins at an offset of a pcap, or after it. */
 function frameAfter(capture, offset) {
   let at = 24;
   while (at < offset) at += 16 + capture.readUInt32LE(at + 8);

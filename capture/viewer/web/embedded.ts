@@ -1,4 +1,4 @@
-// What the page carries: the dissector, and the captures that `rpcrdma view` put into it.
+// Contents of the page: the dissector, and the captures that `rpcrdma view` put into it.
 import { by } from "./dom";
 
 function octets(base64: string): Uint8Array<ArrayBuffer> {

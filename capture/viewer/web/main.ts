@@ -47,7 +47,7 @@ class Page {
   private attempt = 0;
   /** The last order of each table that is not in view. */
   private readonly orders = new Map<string, Order>();
-  /** Where the page was scrolled to when an RPC was opened. */
+  /** The page's scroll position when an RPC was opened. */
   private scrolled = 0;
   private readonly filter = by<HTMLInputElement>("filter");
   private readonly completion = new Completion(this.filter, by("words"));

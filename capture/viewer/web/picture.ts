@@ -3,7 +3,7 @@ import { element } from "./dom";
 
 /** Room around the charts. */
 const MARGIN = 12;
-/** What a drawing takes from the style sheet, which an image does not know. */
+/** Style properties to copy into each drawing, because an image is drawn without the page's style sheet. */
 const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "vector-effect", "font-size", "font-family", "text-anchor", "dominant-baseline", "transform", "display"];
 
 /** Height of the caption. */

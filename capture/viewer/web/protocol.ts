@@ -1,4 +1,4 @@
-// What the page and its worker say to each other, and the records of the dissector that the page reads.
+// Messages between the page and its worker, and the records of the dissector that the page reads.
 
 import type { SizedFile } from "./capture-files";
 import type { Order } from "./tables";

@@ -1,4 +1,4 @@
-// What is shown: the filter, the order, the grouping and the open RPC. The address after # holds it.
+// State of the view: the filter, the order, the grouping and the open RPC. The address after # holds it.
 
 import { RPCS, TABLES, tableOf, type Order } from "./tables";
 

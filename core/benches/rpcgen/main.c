@@ -1,5 +1,5 @@
 /*
- * What rpcgen and libtirpc make of the same headers.
+ * The same headers, decoded and encoded by rpcgen and libtirpc.
  *
  *   main FILE...            nanoseconds to decode (visit every segment, free) and to encode each vector
  *   main --check FILE...    decodes each vector and encodes it again: the same octets?

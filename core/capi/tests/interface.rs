@@ -228,7 +228,7 @@ fn channel(side: u32, versions: u32) -> Vec<u64> {
     memory
 }
 
-/// What the other end has to say, if it has something, in memory of its length.
+/// Returns the channel's next message to the other end, if there is one, in memory of its length.
 fn polled(channel: *mut rpcrdma_channel) -> Option<Vec<u8>> {
     let mut length = 0;
     match unsafe { rpcrdma_channel_poll(channel, 8, std::ptr::null_mut(), 0, &mut length) } {

@@ -1,4 +1,4 @@
-//! What endpoints ask for, and what they answer, in the numbers of `rpcrdma.h`.
+//! Outputs and answers of the endpoints, in the numbers of `rpcrdma.h`.
 
 use core::ops::Range;
 
@@ -176,7 +176,7 @@ fn ranges(digest: &mut Digest, ranges: impl Iterator<Item = Range<u32>> + Clone)
     }
 }
 
-/// What becomes of a reply.
+/// Returns the number of a reply's form; 0 for a fault.
 pub(crate) fn form(answer: Result<Form, ReplyFault>) -> u32 {
     match answer {
         Err(_) => 0,

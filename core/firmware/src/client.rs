@@ -18,7 +18,7 @@ pub(crate) const CALLS: usize = 4;
 /// The most octets of a memory region, so that most calls need several.
 const REGION: u32 = 700;
 
-/// What either end of version 2 announces.
+/// Properties that either end of version 2 announces.
 pub(crate) const PROPERTIES: Properties<'static> =
     Properties { maximum_send_size: OCTETS as u32, receive_buffer_size: OCTETS as u32, ..Properties::DEFAULT };
 
@@ -46,7 +46,7 @@ pub(crate) struct Client {
     last_handle: u32,
 }
 
-/// What a call has come to.
+/// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// It has its reply, which is the right one.
@@ -113,7 +113,7 @@ impl Client {
         Some((self.last_handle, base(self.last_handle)))
     }
 
-    /// Whether the memory of this handle was exposed until now.
+    /// Hides the memory of this handle. Returns true if it was exposed until now.
     pub(crate) fn hide(&mut self, handle: u32) -> bool {
         let before = self.exposed.len();
         self.exposed.retain(|(exposed, ..)| *exposed != handle);

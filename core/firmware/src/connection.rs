@@ -16,10 +16,10 @@ use crate::receives::OCTETS;
 use crate::server::Server;
 use crate::stream::assemble;
 
-/// How many things happen on a connection that is not lost before.
+/// Number of events on a connection, unless it is lost before.
 const TURNS: u32 = 8000;
 
-/// What has become of calls.
+/// Number of calls with each outcome.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub(crate) calls: u32,
@@ -28,12 +28,12 @@ pub(crate) struct Counts {
     cancelled: u32,
     lost: u32,
     damaged: u32,
-    /// What should never be.
+    /// Events that must never happen.
     wrong: u32,
 }
 
 impl Counts {
-    /// Whether nothing was wrong, and faults did not prevent most calls from being answered.
+    /// Returns true if nothing was wrong, and most calls were answered in spite of faults.
     pub(crate) fn is_right(&self) -> bool {
         self.wrong == 0 && self.answered > self.calls / 2
     }
@@ -57,7 +57,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// What an adapter has begun, and not reported.
+/// Work that an adapter has begun, and not reported.
 enum Work {
     Register { call: CallId, region: u16, memory: Memory },
     Invalidate { call: CallId, region: u16, handle: u32 },

@@ -170,7 +170,7 @@ fn properties(digest: &mut Digest, set: &PropertySet<'_>) {
     }
 }
 
-/// What follows a header.
+/// Decodes the RPC message behind a header.
 fn rpc(digest: &mut Digest, payload: &[u8]) {
     digest.size(payload.len());
     match RpcCall::decode(payload) {

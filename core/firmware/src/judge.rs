@@ -12,7 +12,7 @@ use crate::decode::{answer, answer_v2};
 use crate::digest::Digest;
 use crate::recorded;
 
-/// What a receiver does about a rule for which nothing is said.
+/// Reaction and answer for a rule that requires neither.
 const NOT_SAID: (u32, u32) = (0, 0);
 
 struct Judge {

@@ -1,6 +1,6 @@
-//! What firmware does with `rpcrdma`, as one function that needs nothing of the machine: it decodes and judges Sends in
-//! read-only memory, answers them, and lets a Requester and a Responder call each other. Whatever either does goes into a
-//! digest, which has to be the same on every machine.
+//! Firmware that uses `rpcrdma`, as one function that needs nothing of the machine: it decodes and judges Sends in
+//! read-only memory, answers them, and lets a Requester and a Responder call each other. All results go into a digest,
+//! which has to be the same on every machine.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -27,7 +27,7 @@ use digest::Digest;
 
 pub use recorded::RECORDED;
 
-/// How many calls are made in each version, over as many connections as that takes.
+/// Number of calls in each version, over as many connections as they take.
 const CALLS: u32 = 2000;
 
 /// Does everything, and says what came of it. The text is the same wherever this is run.

@@ -5,7 +5,7 @@ use heapless::Deque;
 /// Octets of a Receive: the inline threshold.
 pub(crate) const OCTETS: usize = 1024;
 
-/// How many there are.
+/// Number of Receives.
 const RECEIVES: usize = 12;
 
 struct Receive {
@@ -17,7 +17,7 @@ struct Receive {
 
 pub(crate) struct Receives {
     all: [Receive; RECEIVES],
-    /// Those with a Send that the end has not looked at, the oldest first.
+    /// Receives with a Send that the end has not looked at, the oldest first.
     arrived: Deque<u32, RECEIVES>,
 }
 
@@ -27,7 +27,7 @@ impl Receives {
         Self { all: core::array::from_fn(|_| receive()), arrived: Deque::new() }
     }
 
-    /// How many are posted.
+    /// Returns the number of posted Receives.
     pub(crate) fn posted(&self) -> u32 {
         self.all.iter().filter(|receive| receive.is_posted).count() as u32
     }

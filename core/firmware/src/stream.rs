@@ -87,7 +87,7 @@ impl Stream {
         self.part(self.item.position..self.item.position + self.item.length)
     }
 
-    /// Whether these octets are what is left if the item is reduced.
+    /// Returns true if these octets are the reduced stream: all but the item.
     pub(crate) fn is_reduced(&self, octets: &[u8]) -> bool {
         let (before, after) = (self.item.position as usize, self.item.position + self.item.length);
         let after = &self.octets()[(after as usize).next_multiple_of(4)..];

@@ -37,7 +37,7 @@ struct Peer {
     posted: u32,
     /// Messages that were received, or copied.
     named: u32,
-    /// What the other end has sent, and has not arrived.
+    /// Messages from the other end that have not arrived.
     wire: VecDeque<Vec<u8>>,
     /// Messages that wait for a place, each with its name.
     waiting: VecDeque<(u32, Vec<u8>)>,
@@ -168,7 +168,7 @@ impl Peer {
         self.posted += u32::from(receive < COPIES);
     }
 
-    /// How many messages can be received besides one asynchronous grant.
+    /// Returns the number of messages that can be received besides one asynchronous grant.
     fn room(&self) -> u32 {
         self.posted.saturating_sub(1 + self.responder.occupied())
     }
@@ -245,7 +245,7 @@ impl Peer {
     }
 }
 
-/// What each end can do, until neither can do anything. Two ends must not go on for ever with grants either.
+/// Lets both ends work until neither has anything to do. Fails if they exchange grants forever.
 fn settle(here: &mut Peer, there: &mut Peer) {
     for _ in 0..10_000 {
         here.work(&mut there.wire);
@@ -290,7 +290,7 @@ fn ends_that_use_up_their_credits_with_calls_answer_them_all() {
     }
 }
 
-/// How many times, unless the environment says so: a connection takes minutes under Miri.
+/// Number of seeds, unless the environment sets it: a connection takes minutes under Miri.
 const SEEDS: u64 = if cfg!(miri) { 1 } else { 1000 };
 
 #[test]

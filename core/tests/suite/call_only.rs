@@ -37,7 +37,7 @@ fn headers(version: Version) -> (&'static [u32], &'static [u32]) {
     }
 }
 
-/// What a Requester asks for: the words of its Sends, and how its calls end.
+/// Returns the Requester's outputs: the words of its Sends, and the ends of its calls.
 fn asked(requester: &mut Caller) -> (Vec<Vec<u32>>, Vec<End>) {
     let (mut sends, mut ends, mut buffer) = (Vec::new(), Vec::new(), [0xa5; 256]);
     while let Some(output) = requester.poll(&mut buffer).unwrap() {

@@ -44,7 +44,7 @@ fn properties_with(version: Version, credit: u32, send_size: u32, receive_size: 
     [start, &numbers].concat()
 }
 
-/// That of `OWN`.
+/// Returns the message with the properties of `OWN`.
 fn properties(version: Version, credit: u32) -> Vec<u32> {
     properties_with(version, credit, 2048, 8192)
 }

@@ -61,7 +61,7 @@ fn make(requester: &mut Caller, message: &[u32], reply: u32) -> CallId {
     requester.call(&call).unwrap()
 }
 
-/// What a Requester asks for: its Sends as words, everything else as text.
+/// Returns the Requester's outputs: its Sends as words, everything else as text.
 fn asked(requester: &mut Caller, message: &[u32]) -> (Vec<Vec<u32>>, Vec<String>) {
     let (mut sends, mut others, mut buffer, stream) = (Vec::new(), Vec::new(), [0xa5; 256], octets(message));
     while let Some(output) = requester.poll(&mut buffer).unwrap() {

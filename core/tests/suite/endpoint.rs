@@ -36,7 +36,7 @@ impl Pair {
         self.requester_outputs(call.head)
     }
 
-    /// What the Requester does after an input; `head` is the beginning of its Payload stream.
+    /// Returns the Requester's outputs after an input; `head` is the beginning of its Payload stream.
     fn requester_outputs(&mut self, head: &[u8]) -> Vec<String> {
         let (mut shown, mut buffer) = (Vec::new(), [0xa5; 512]);
         while let Some(output) = self.requester.poll(&mut buffer).unwrap() {

@@ -69,11 +69,11 @@ struct Called {
     results: Vec<Vec<u8>>,
     room: Vec<u8>,
     wire: Vec<u8>,
-    /// What the Responder's upper layer has replied.
+    /// The reply of the Responder's upper layer.
     reply: Stream,
 }
 
-/// What is in flight from one side, or queued in an adapter.
+/// Work that is in flight from one side, or queued in an adapter.
 enum Work {
     Provided { call: CallId },
     Withdrawn { call: CallId, handle: u32 },
@@ -104,7 +104,7 @@ struct World {
     provide: bool,
     /// Replies that can be pulled, by handle.
     provided: HashMap<u32, (CallId, Stream)>,
-    /// How many more RDMA Reads may be in flight.
+    /// Number of RDMA Reads that may still be posted.
     reads: u32,
     threshold: u32,
     /// The most octets of an RDMA Read or Write.
@@ -112,7 +112,7 @@ struct World {
     credits: Credits,
     calls: HashMap<CallId, Called>,
     by_xid: HashMap<u32, CallId>,
-    /// What each handle reaches.
+    /// Memory that each handle reaches.
     exposed: HashMap<u32, (CallId, Memory)>,
     handle: u32,
     work: Vec<Work>,

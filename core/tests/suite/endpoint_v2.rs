@@ -45,7 +45,7 @@ struct Exchange {
     largest_room: u32,
     call: &'static [u32],
     reply: (u32, &'static [Item]),
-    /// What the Responder does before it answers, and how it answers.
+    /// RDMA operations of the Responder before its answer.
     moved: &'static str,
     answer: &'static [u32],
     invalidates: Option<u32>,
@@ -276,7 +276,7 @@ fn serve_within(
     }
 }
 
-/// How the call ends after this answer. All memory is fenced before.
+/// Returns the end of the call after this answer. All memory is fenced before.
 fn ends(mut requester: Requester<4, 8>, octets: &[u8], invalidated: Option<u32>) -> Option<End> {
     requester.handle(requester::Input::Received { receive: 9, octets, invalidated }).unwrap();
     let mut buffer = [0xa5; 256];
@@ -470,7 +470,7 @@ fn a_call_chunk_is_where_family_b_wants_it() {
     }
 }
 
-/// What a Requester makes of what comes while it waits: a Reply, the end of the call, or nothing.
+/// Messages that come while a Requester waits: each ends the call, or is ignored.
 #[test]
 fn what_is_no_reply_ends_the_call_or_is_ignored() {
     let reply = words(&reply_head());
@@ -531,8 +531,9 @@ fn error_with(version: Version, body: &[u32]) -> Vec<u8> {
     octets(&[if version == A { &[XID, 2, 9, 4, 1][..] } else { &[XID, 2, 9, 4] }, body].concat())
 }
 
-/// What a Requester does after this answer: the header of the Send of the Call that is made again, or the end. The memory of
-/// the first Call is fenced before either. The regions of the second have the handles 0xb0, 0xb1, and so on.
+/// Returns the Requester's reaction to this answer: the header of the Send of the Call that is made again, or the end.
+/// The memory of the first Call is fenced before either. The regions of the second have the handles 0xb0, 0xb1, and so
+/// on.
 fn goes_on(requester: &mut Requester<4, 8>, octets: &[u8]) -> Result<Vec<u32>, End> {
     requester.handle(requester::Input::Received { receive: 9, octets, invalidated: None }).unwrap();
     let mut buffer = [0xa5; 256];

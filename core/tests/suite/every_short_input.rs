@@ -17,7 +17,7 @@ const VALUES: [u32; 3] = [0, 1, u32::MAX];
 /// Octets of the fixed words of every version.
 const FIXED: usize = 16;
 
-/// How many inputs were headers, and how many were not.
+/// Number of inputs that were headers, and number of the others.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     decoded: u64,
@@ -41,7 +41,7 @@ fn for_each(fixed: [u32; 4], mut check: impl FnMut(&[u8])) {
     }
 }
 
-/// What holds for every decoder.
+/// Checks the properties that hold for every decoder.
 fn judge<H>(
     octets: &[u8],
     decoded: Result<(H, &[u8]), DecodeError>,

@@ -1,4 +1,4 @@
-//! What a Responder does with a bad Call is what the rules say about it: there is one judge.
+//! A Responder treats a bad Call as the rules require: there is one judge.
 
 use rpcrdma::endpoint::responder::{Input, Output};
 use rpcrdma::endpoint::{Limits, Responder, Terms};
@@ -11,7 +11,7 @@ use crate::support::{ONE_OF, names, vector};
 /// A NULL call of NFSv3, as far as a transport looks at it.
 const NULL: [u32; 10] = [0, 0, 2, 100_003, 3, 0, 0, 0, 0, 0];
 
-/// What the rules require of a Responder for a Call; `None` if nothing.
+/// Returns the reaction that the rules require of a Responder to a Call; `None` if they require none.
 fn judged(octets: &[u8]) -> Option<(&'static str, Reaction)> {
     let sent = Sent::new(octets, Some(Role::Requester));
     let mut found = None;
@@ -22,7 +22,7 @@ fn judged(octets: &[u8]) -> Option<(&'static str, Reaction)> {
     found
 }
 
-/// What a Responder does with a Call; `None` if it goes on with it.
+/// Returns a Responder's reaction to a Call; `None` if it goes on with the Call.
 fn done(octets: &[u8]) -> Option<Reaction> {
     let mut responder: Responder<4, 2048, 16> = Responder::new(Terms::default(), Limits::default());
     responder.handle(Input::Received { receive: 0, octets }).unwrap();

@@ -163,7 +163,8 @@ fn a_server_calls_no_client_before_it_says_that_it_answers() {
     }
 }
 
-/// What a client answers to NULL with a reply of 300 octets, if it supports this level, whatever the server says.
+/// Returns a client's answer to NULL with a reply of 300 octets, if it supports this level, whatever the server
+/// announces.
 fn answered(version: Version, level: ReverseDirection) -> (Form, Vec<Vec<u32>>) {
     let own = Properties { maximum_send_size: 256, reverse_direction: level, ..Properties::DEFAULT };
     let mut channel = Channel::client(Versions::from(version), own);

@@ -1,4 +1,4 @@
-//! What holds between the messages of a version 2 connection: sequences, properties, which wire format it is.
+//! Rules between the messages of a version 2 connection: sequences, properties, the wire format.
 
 use rpcrdma::error::Role;
 use rpcrdma::lists::{Chunks, WriteChunk};
@@ -285,7 +285,7 @@ fn what_a_responder_answers_to_a_broken_sequence() {
     }
 }
 
-/// What each vector tells of its wire format; the exceptions could be of both.
+/// Every vector shows its wire format, with exceptions that could be of both.
 #[test]
 fn a_vector_is_of_its_family_or_of_both() {
     for (family, folder, of_both) in [

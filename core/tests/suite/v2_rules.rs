@@ -108,7 +108,7 @@ fn made(terms: Terms, head: &[u32], asked: Asked, first: u32) -> (Caller, Vec<u3
     }
 }
 
-/// How a call ends when these words come; none if it does not.
+/// Returns the end of a call after these words; `None` if it goes on.
 fn ends(mut requester: Caller, words: &[u32]) -> Option<End> {
     let octets = &octets(words);
     requester.handle(requester::Input::Received { receive: 9, octets, invalidated: None }).unwrap();
@@ -258,8 +258,8 @@ fn what_grants_credits() {
     }
 }
 
-/// What is wrong with a message of the peer, and the error. The client has sent its properties with 8 Receives, of which it has
-/// granted 4 in family A; this is the second message that it has received.
+/// Messages of the peer that are wrong, and the error for each. The client has sent its properties with 8 Receives, of
+/// which it has granted 4 in family A; this is the second message that it has received.
 #[test]
 fn an_error_has_the_xid_and_version_of_what_it_answers_and_the_credits_of_its_sender() {
     for (version, first, message, error) in [
@@ -328,7 +328,7 @@ fn a_responder_that_can_return_no_write_chunk_and_not_continue_says_so() {
     }
 }
 
-/// Where `rdma_inv_handle` is in the header of a Call.
+/// Returns the index of `rdma_inv_handle` among the words of a Call's header.
 const fn place(version: Version) -> usize {
     if matches!(version, A) { 5 } else { 4 }
 }

@@ -165,7 +165,7 @@ refused!(
     ]
 );
 
-/// What a vector of family A with lists says: xid, granted, maximum, flags, header length, `rdma_inv_handle`; its lists.
+/// Checks a vector of family A with lists: xid, granted, maximum, flags, header length, `rdma_inv_handle`; its lists.
 fn check_a(name: &str, fixed: (u32, u16, u16, u32, usize, u32), expected: Lists<'_>) {
     let octets = vector_of(A, name);
     let family_a::Message { header, header_length, .. } = family_a::Message::decode(&octets).unwrap();
@@ -209,7 +209,7 @@ fn family_a_grants() {
     assert_eq!((header.body, header.credit.granted(), rest), (family_a::Body::Grant, 16, &[][..]));
 }
 
-/// What the vectors of a family with `RDMA2_ERROR` say.
+/// Returns the expected contents of a family's vectors with `RDMA2_ERROR`.
 fn errors(max_read_chunks: u32, write_resource: (u32, u32)) -> Vec<(&'static str, u32, ErrorBodyV2)> {
     let void = |code| ErrorBodyV2::Void(code);
     let (chunk_index, length_needed) = write_resource;
@@ -391,7 +391,7 @@ fn family_b_properties() {
     }
 }
 
-/// What a vector of family B with lists says: xid, header type, header length, `rdma_inv_handle`; its lists.
+/// Checks a vector of family B with lists: xid, header type, header length, `rdma_inv_handle`; its lists.
 fn check_b(name: &str, fixed: (u32, u32, usize, Option<u32>), expected: Lists<'_>) {
     let octets = vector_of(B, name);
     let family_b::Message { header, header_length, .. } = family_b::Message::decode(&octets).unwrap();

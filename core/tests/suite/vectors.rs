@@ -27,7 +27,7 @@ fn reply(chunks: &Chunks<'_>) -> Option<Vec<(u32, u32, u64)>> {
     chunks.reply.map(|chunk| chunk.iter().map(tuple).collect())
 }
 
-/// What the vector `name` says: xid, credit, procedure, header length, and its chunks.
+/// Checks the vector `name`: xid, credit, procedure, header length, and its chunks.
 #[allow(clippy::type_complexity)]
 fn check(
     name: &str,

@@ -23,7 +23,7 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_rpcrdma-gen")).args(arguments).output().unwrap()
 }
 
-/// What the program prints.
+/// Returns the program's output.
 fn said(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -99,7 +99,7 @@ fn main() {
 }
 ";
 
-/// What these programs have to print.
+/// Returns the output that these programs have to print.
 fn sum() -> String {
     let mut choices = Choices::of_seed(0);
     let cases: Vec<_> = (0..200).map(|_| rpcrdma_gen::random(&mut choices, Format::V2b, Role::Call)).collect();

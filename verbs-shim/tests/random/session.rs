@@ -106,7 +106,7 @@ impl Plan {
     }
 }
 
-/// How the calls of a session ended.
+/// Numbers of calls of a session, by their end.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) answered: u64,
@@ -144,7 +144,7 @@ impl Tally {
 /// Time after which a future gives up its call, if calls are given up anyway.
 const UNHEARD: Duration = Duration::from_secs(1);
 
-/// What all threads of a session share.
+/// State that all threads of a session share.
 struct Session {
     plan: Plan,
     xid: AtomicU32,
@@ -354,17 +354,17 @@ impl Session {
         true
     }
 
-    /// Whether the called side may have limits that the call exceeds.
+    /// Returns true if the called side may have limits that the call exceeds.
     fn may_be_too_much(&self, shape: &Shape) -> bool {
         self.plan.tight && shape.xid & REVERSE == 0
     }
 
-    /// Whether the call may be one that was made again: in version 2, one that is too much is.
+    /// Returns true if the call may be one that was made again: in version 2, a call that exceeds limits is.
     fn may_have_fewer_chunks(&self, shape: &Shape) -> bool {
         self.may_be_too_much(shape) && self.plan.client.versions() != Versions::ONE
     }
 
-    /// Whether the called side has said so; it does shortly after answering.
+    /// Returns true if the called side reports that it refused the call; it does shortly after answering.
     fn was_refused(&self, xid: u32) -> bool {
         let until = Instant::now() + Duration::from_secs(10);
         while !self.refused.lock().unwrap().remove(&xid) {

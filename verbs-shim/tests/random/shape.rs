@@ -24,7 +24,7 @@ impl Random {
 /// Address and length of each buffer of a call.
 pub(crate) type Places = Vec<(usize, usize)>;
 
-/// What the called side does.
+/// Behaviour of the called side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Does {
     Answer,
@@ -215,19 +215,19 @@ impl Shape {
         octets
     }
 
-    /// What the called side answers.
+    /// Writes the answer of the called side.
     pub(crate) fn reply(&self, stream: &mut Stream) {
         self.fill(stream, 8, &self.results);
     }
 
-    /// Whether there may be no room for the reply.
+    /// Returns true if there may be no room for the reply.
     pub(crate) fn may_be_refused(&self) -> bool {
         let rooms = self.rooms_of(&self.results);
         let small = |(data, room): (&Data, &Option<usize>)| room.is_some_and(|room| self.rooms[room] < data.length);
         self.stingy || self.results.iter().zip(&rooms).any(small)
     }
 
-    /// Whether there is certainly none.
+    /// Returns true if there is certainly no room.
     pub(crate) fn has_to_be_refused(&self) -> bool {
         self.does != Does::Drop && Self { stingy: false, ..self.clone() }.may_be_refused()
     }

@@ -1,5 +1,4 @@
-//! What the loopback writes to a capture file, read by two dissectors: this project's, and tshark, which knows nothing
-//! of it.
+//! The loopback's capture file, read by two dissectors: this project's, and tshark, which knows nothing of it.
 //!
 //! If tshark is not installed, the test that needs it says so and passes.
 

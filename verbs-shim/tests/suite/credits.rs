@@ -1,5 +1,5 @@
-//! How long calls waited for a credit, as the dissector tells from a capture, against a server that takes a known time for each. The
-//! time is that of a clock which the test sets: a busy machine changes nothing.
+//! Time that calls waited for a credit, as the dissector tells from a capture, against a server that takes a known time
+//! for each. A test sets the clock, so a busy machine changes nothing.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -19,11 +19,12 @@ use crate::support::header::header;
 const LONG: Duration = Duration::from_secs(60);
 
 const CALLS: usize = 6;
-/// When which call is answered, and how many more calls come then. The first reply shows that there are two credits.
+/// Time of each answer, the call that it is for, and the number of calls that come then. The first reply shows that
+/// there are two credits.
 const ANSWERS: [(u32, usize, usize); CALLS] =
     [(5, 0, 2), (45, 1, 1), (75, 3, 1), (105, 2, 1), (115, 5, 0), (125, 4, 0)];
-/// So there is no credit until 5, and then until 115, when the last call but one is answered. The second call waits for the first
-/// reply; the fourth waits from 5 to 45, and those after it until each next reply.
+/// Wait of each call. No credit is free until 5, nor after that until 115, when the last call but one is answered. The
+/// second call waits for the first reply, the fourth from 5 to 45, and each later call until the next reply.
 const WAITS: [u64; CALLS] = [0, 5, 0, 40, 30, 30];
 const AT_LIMIT: u64 = 115;
 

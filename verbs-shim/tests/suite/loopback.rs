@@ -1,4 +1,4 @@
-//! What the loopback does, does not do, and refuses: each test's name is the sentence it proves.
+//! Behaviour of the loopback, and requests that it refuses: each test's name is the sentence it proves.
 
 use std::hint::spin_loop;
 use std::net::SocketAddr;
@@ -232,8 +232,8 @@ fn a_write_and_a_read_move_exactly_the_octets_that_are_asked_for() {
     assert_eq!((fabric.copies().moved, fabric.copies().copied), (5, 5), "one copy an octet");
 }
 
-/// Whether an RDMA Write and an RDMA Read of `length` octets, each on a connection of its own, are done; if not, the
-/// connection has to be broken and the memory as before.
+/// Returns true for an RDMA Write, and for an RDMA Read, of `length` octets if it is done, each on a connection of its
+/// own. If it is not, checks that the connection is broken and the memory is as before.
 fn allowed(access: Access, aim: impl Fn(&End, &Region) -> Remote, length: usize) -> (bool, bool) {
     let try_it = |operation: fn(Remote) -> Operation| {
         let (_, client, server) = connection();

@@ -1,4 +1,4 @@
-//! What takes an adapter long, registering memory and ending a connection, delays nobody else.
+//! An adapter that takes long to register memory or to end a connection delays nobody else.
 
 use std::future::Future;
 use std::pin::pin;

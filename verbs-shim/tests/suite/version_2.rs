@@ -67,7 +67,7 @@ fn captured(server: SettingsBuilder, accepts: Versions, run: impl FnOnce(&Adapte
     dissect(&file.octets())
 }
 
-/// How the octets of an echo travel.
+/// The way of an echo's octets.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Inline,
@@ -319,7 +319,7 @@ fn version_1_has_no_calls_without_a_reply() {
     });
 }
 
-/// What an old server may do with a message of version 2: it ends the connection, or says nothing.
+/// An old server ends the connection after a message of version 2, or says nothing.
 #[test]
 fn a_client_begins_again_with_version_1_if_it_hears_nothing_of_version_2() {
     for (ends, versions, outcome) in [
@@ -362,7 +362,7 @@ fn echoed(client: &Client<Adapter>, room: usize, largest: u32) -> Result<&'stati
     Ok("in its room")
 }
 
-/// What a server refuses, and how the same call comes through all the same.
+/// The server refuses a call for each of these reasons, and the call is made again without it.
 #[test]
 fn a_call_recovers_from_what_the_server_cannot_take() {
     let limits = |reads, writes, segments| Limits::new().with_chunks(reads, writes).with_segments(segments);
@@ -492,8 +492,8 @@ fn called_back(client: &Settings, calls: impl FnOnce(&Connection<Adapter>) + Sen
     dissect(&file.octets())
 }
 
-/// What the client accepts, and how calls of the server end: a short one, a long one, one with a long reply; and whether anything
-/// goes by RDMA.
+/// Calls of the server end as the client's settings say: a short one, a long one, and one with a long reply. Only some
+/// settings let data go by RDMA.
 #[test]
 fn a_server_calls_a_client_as_that_announces_it() {
     let refused = |why: CallRefusal| Err(CallError::Refused(why));

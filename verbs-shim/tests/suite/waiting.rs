@@ -1,4 +1,4 @@
-//! Who waits, and what wakes them.
+//! Waiting threads and tasks, and the events that wake them.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -145,7 +145,7 @@ fn a_thread_and_futures_wait_in_one_line() {
     });
 }
 
-/// How often the threads of this process with that name have slept.
+/// Returns the number of times that the threads of this process with that name have slept.
 #[cfg(target_os = "linux")]
 fn sleeps(name: &str) -> u64 {
     let statuses = std::fs::read_dir("/proc/self/task").unwrap().map(|thread| thread.unwrap().path().join("status"));

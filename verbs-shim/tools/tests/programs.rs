@@ -1,4 +1,4 @@
-//! What the programs print before anything goes over the network.
+//! Output of the programs before anything goes over the network.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::path::Path;

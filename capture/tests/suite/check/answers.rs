@@ -1,4 +1,4 @@
-//! How a responder answers what is wrong.
+//! A responder's answers to invalid messages.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,8 @@ fn a_request_that_is_to_be_refused_is_not_to_be_replied_to_or_refused_otherwise(
     }
 }
 
-/// What is `RDMA_DONE` in version 1 may be anything in another, and so may what cannot be read as an error.
+/// `RDMA_DONE` of version 1 may be anything in another version, and so may a message that cannot be decoded as an
+/// error.
 #[test]
 fn a_send_of_another_version_may_be_refused_whatever_its_procedure() {
     for procedure in [0, 3, ERROR] {
@@ -71,7 +72,7 @@ fn two_damaged_calls_of_the_server_may_both_be_refused() {
     assert!(!slugs(&trace.packets).contains("error-from-requester"));
 }
 
-/// Which of several Sends of one XID is answered is not known.
+/// An answer does not tell which of several Sends of one XID it is for.
 #[test]
 fn an_answer_that_may_be_for_one_send_or_another_is_not_judged() {
     let answer = || message(MSG, XID, &Lists::default(), &reply(XID, &[]));
@@ -257,7 +258,7 @@ fn who_sent_the_frame_that_breaks_a_rule_is_named() {
     }
 }
 
-/// What may be the answer is missing from the capture, though no Send is.
+/// The answer may be among the missing packets, although every Send is there.
 #[test]
 fn where_packets_are_missing_or_stray_nobody_is_said_not_to_have_answered() {
     let spoils: [(Make, bool); 5] = [

@@ -1,15 +1,15 @@
-//! What breaks one rule.
+//! Captures that break one rule.
 
 use crate::check::trace::*;
 
-/// What makes a capture.
+/// Makes a capture.
 pub(crate) type Make = fn(&mut Trace);
 
 pub(crate) struct Case {
     pub(crate) slug: &'static str,
-    /// What both the broken one and its twin break besides.
+    /// Rules that both the broken capture and its twin break besides.
     pub(crate) besides: &'static [&'static str],
-    /// What the broken one does not let be judged; its twin at most that.
+    /// Rules that cannot be judged in the broken capture; its twin has no others.
     pub(crate) not_judged: &'static [&'static str],
     pub(crate) make: fn(&mut Trace, bool),
 }

@@ -115,8 +115,8 @@ fn the_reply_to_a_call_that_was_given_up_frees_its_credit() {
     }
 }
 
-/// Where the reply to the first of two calls does not follow an acknowledgement of the second, the second may have been sent
-/// when that reply was there, and captured before it: so much is said, and no more.
+/// If the reply to the first of two calls does not follow an acknowledgement of the second, the client may have sent
+/// the second after that reply, although it was captured before it. Then the rules are not judged.
 #[test]
 fn calls_are_in_flight_together_where_the_server_says_so() {
     let rules = ["credit-initial", "handle-shared"];

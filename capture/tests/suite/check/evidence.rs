@@ -19,17 +19,17 @@ struct Deviation {
     severity: Severity,
     case: String,
     rule: String,
-    /// What it did, without what else was wrong with that.
+    /// Linux's reaction; further defects of it are left out.
     observed: String,
 }
 
-/// Where a capture shows it.
+/// A capture that shows a case.
 struct Evidence {
     case: String,
     capture: String,
     /// The frame that Linux has reacted to.
     sent: u64,
-    /// What it reacted with, if that was not silence.
+    /// The frame of Linux's reaction, unless it was silence.
     came: Option<u64>,
     /// The rule that is broken, if `rpcrdma check` can tell.
     rule: Option<String>,
@@ -66,7 +66,7 @@ fn evidence(table: &str) -> Vec<Evidence> {
     of_table.map(evidence).collect()
 }
 
-/// What is in a capture.
+/// The events of a capture.
 #[derive(Default)]
 struct Shown {
     messages: BTreeMap<u64, Message>,
@@ -100,7 +100,7 @@ impl Shown {
         disconnected.filter(|(by, _)| *by == Side::Active).map(|(_, stamp)| stamp.frame)
     }
 
-    /// Whether a message of the server answers one of the client.
+    /// Returns true if a message of the server answers one of the client.
     fn answers(&self, answer: &Message, sent: &Message) -> bool {
         answer.from == SERVER
             && answer.connection == sent.connection
@@ -108,7 +108,7 @@ impl Shown {
             && answer.rdma_xid() == sent.rdma_xid()
     }
 
-    /// Whether the server did that.
+    /// Returns true if the server reacted in this way.
     fn server_did(&self, what: &str, sent: &Message, came: Option<u64>) -> bool {
         let answer = came.map(|frame| &self.messages[&frame]);
         if answer.is_some_and(|answer| !self.answers(answer, sent)) {
@@ -127,8 +127,8 @@ impl Shown {
         }
     }
 
-    /// Whether a call has an empty Write chunk and nothing else that is a case, no rule says that the server is wrong to answer as it does, and the
-    /// answer is none the less another than in the specification.
+    /// Returns true if a call has one Write chunk, which is empty, the answer is not the specification's, and yet no rule
+    /// accuses the server.
     fn shows_unnamed(&self, call: &Message, answer: &Message) -> bool {
         let by_server = |found: &Found| (found.from == SERVER) == (found.blame == Blame::Sender);
         let accused = self.found.iter().any(|found| found.connection == call.connection && by_server(found));
@@ -141,7 +141,7 @@ impl Shown {
         !accused && !is_done && has_empty_chunk()
     }
 
-    /// Whether the client did that about a message.
+    /// Returns true if the client reacted to a message in this way.
     fn client_did(&self, what: &str, bad: &Message, came: u64) -> bool {
         // What the bad message answers, though it may be too bad to say so.
         let mut before = self.messages.range(..bad.stamp.frame).rev().map(|(_, message)| message);

@@ -1,4 +1,4 @@
-//! How a message is framed, and whom an RDMA_ERROR is for.
+//! The framing of messages, and the end that an RDMA_ERROR is for.
 
 use std::collections::BTreeSet;
 

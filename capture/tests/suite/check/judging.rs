@@ -1,4 +1,4 @@
-//! What the checker says of packets.
+//! The checker's findings about packets.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ fn judge_frames<'a>(config: Config, frames: impl Iterator<Item = Frame<'a>>) -> 
     (found, checker.counts().collect())
 }
 
-/// What was broken, how badly, and by whom.
+/// Returns each broken rule, the severity, and the end to blame.
 pub(crate) fn blamed(packets: &[Packet]) -> Vec<(&'static str, Severity, Blame)> {
     judge(packets).0.iter().map(|found| (found.rule.slug, found.severity, found.blame)).collect()
 }
@@ -72,7 +72,7 @@ pub(crate) fn said(packets: &[Packet]) -> Vec<Said> {
     judge(packets).0.into_iter().map(|found| (found.rule.slug, found.offset, found.message)).collect()
 }
 
-/// How often a rule was not judged.
+/// Returns the number of times that a rule was not judged.
 pub(crate) fn not_judged(packets: &[Packet], slug: &str) -> u64 {
     judge(packets).1.iter().find(|count| count.rule.slug == slug).unwrap().not_judged
 }

@@ -1,4 +1,4 @@
-//! What the capture lacks takes findings away, and makes none.
+//! Packets that the capture lacks hide findings, and cause none.
 
 use std::collections::BTreeSet;
 
@@ -284,7 +284,7 @@ fn what_more_waits_for_its_proof_than_is_kept_is_counted() {
     assert_eq!((count.broken, count.not_judged), (256, 44));
 }
 
-/// What is wrong with a Send by itself, where the capture does not hold all of it.
+/// Findings about a single Send, if the capture does not hold all of it.
 #[test]
 fn what_a_capture_lacks_of_a_send_is_not_wrong_with_it() {
     let call = message(NOMSG, XID, &Lists::reads(&[(0, segment(40))]), &[0; 3000]);
@@ -332,7 +332,7 @@ fn data_that_was_captured_too_early_is_not_said_to_be_unwritten() {
     assert_eq!(counts.iter().find(|count| count.rule.slug == "write-unwritten").unwrap().not_judged, 1);
 }
 
-/// What the responder moves for a call was captured longer before the call than packets wait, or than there is room for.
+/// The responder's data for a call was captured longer before the call than packets wait, or than there is room for.
 #[test]
 fn data_that_was_captured_long_before_its_call_is_not_said_to_be_unmoved() {
     let of_data = ["write-roundup", "write-unwritten", "read-not-pulled"];

@@ -1,4 +1,4 @@
-//! What is found in the shipped captures.
+//! Findings in the shipped captures.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::transcode;
 /// A finding: frame, severity, slug, connection.
 type Line = (u64, Severity, &'static str, u32);
 
-/// What is found in a shipped capture, and what became of the rules.
+/// Returns the findings in a shipped capture, and the counts of each rule.
 fn shipped(name: &str) -> (Vec<Line>, Vec<Count>) {
     let path = format!("{}/../testdata/captures/{name}.pcap", env!("CARGO_MANIFEST_DIR"));
     let config = Config::for_checker();
@@ -118,7 +118,7 @@ fn what_the_ends_of_an_iwarp_connection_announce_is_judged() {
     }
 }
 
-/// What is wrong with each of the 27 connections of `errors`: the frames, and what breaks which rule there.
+/// Findings in each of the 27 connections of `errors`: the frames, and the rules that they break.
 #[rustfmt::skip]
 const ERRORS: [&[(u64, &str)]; 27] = [
     &[],

@@ -569,7 +569,7 @@ fn a_part_of_a_version_2_message_that_was_missed_makes_the_rest_of_it_no_other()
     }
 }
 
-/// Where it is not known that a Payload stream begins, its first word is no XID.
+/// A Send that may continue a Payload stream does not begin with an XID.
 #[test]
 fn a_later_part_of_a_version_2_message_has_no_xid_to_be_judged() {
     let whole = call(XID, [100_003, 3, 0], &[0; 60]);
@@ -687,7 +687,8 @@ fn an_error_or_a_call_of_version_2_returns_no_chunks() {
     }
 }
 
-/// What the checker says of the answer to a Send of the client, and how often it says nothing.
+/// Returns the findings of the rule `answer` about the answer to a Send of the client, and the number of times that the
+/// rule was not judged.
 fn answered(version: Version, sent: &[u8], answer: &[u8]) -> (Vec<String>, u64) {
     let mut trace = Trace::version_2(version);
     trace.send(Client, sent);

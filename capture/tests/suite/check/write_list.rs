@@ -245,7 +245,7 @@ pub(crate) const CASES: &[Case] = &[
     }),
 ];
 
-/// Which octets are wrong, and where the header names their chunk.
+/// Findings name the wrong octets, and the offset of their chunk in the header.
 #[test]
 fn a_finding_about_a_chunk_gives_its_place_and_the_octets_that_are_wrong() {
     let cases: [(Make, &str, usize, &str); 10] = [
@@ -529,7 +529,7 @@ fn where_a_write_chunk_may_have_an_item_that_was_not_reached_is_counted() {
     }
 }
 
-/// What is known of an implementation is one form of a finding, and not all findings of its rule.
+/// A known deviation is one form of a finding, not every finding of its rule.
 #[test]
 fn a_finding_in_another_form_than_the_known_one_is_not_known() {
     let mut trace = Trace::new();

@@ -1,4 +1,4 @@
-//! What the tests of captures share: dissecting, and the truth about the shipped captures.
+//! Shared by the tests of captures: dissecting, and the truth about the shipped captures.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ pub fn dissect(file: &[u8], config: Config) -> Found {
     found.finish(dissector)
 }
 
-/// What names an RPC message in a capture: connection, XID, and whether it is the reply.
+/// Name of an RPC message in a capture: connection, XID, and true for a reply.
 type Name = (u32, u32, bool);
 
 /// The RPC messages that were rebuilt, by name.

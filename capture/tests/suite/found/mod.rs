@@ -1,4 +1,4 @@
-//! What is found in frames, whoever made them.
+//! Results of dissecting frames, whoever made them.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use rpcrdma_dissector::{
@@ -50,7 +50,7 @@ impl Found {
         self
     }
 
-    /// What is in IP packets that were captured a microsecond apart; each with the length it had.
+    /// Dissects IP packets captured a microsecond apart, each with its original length.
     pub fn of_packets<'a>(packets: impl Iterator<Item = (&'a [u8], u32)>, config: Config) -> Self {
         let mut dissector = Dissector::new(config);
         let mut found = Self::default();

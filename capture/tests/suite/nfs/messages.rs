@@ -44,7 +44,7 @@ fn segments(octets: &[u8], at: &mut usize) -> Vec<Segment> {
 #[derive(Default)]
 struct Peers {
     sends: HashMap<[u8; 8], Vec<u8>>,
-    /// Where the next part of an RDMA Write goes.
+    /// Destination of the next part of an RDMA Write.
     cursor: HashMap<[u8; 8], (u32, u64)>,
     memory: HashMap<u32, (u64, Vec<u8>)>,
     /// By direction and XID, with whether RPCSEC_GSS wraps the body (RFC 2203 section 5.3.2.2).

@@ -16,7 +16,7 @@ struct Intervals {
     start: u64,
     end: u64,
     length: u64,
-    /// When each frame was captured.
+    /// Time of each frame.
     frames: Vec<u64>,
 }
 

@@ -67,7 +67,7 @@ struct End {
     /// Octets of the other end that came, first and end; the first that is due.
     received: BTreeMap<usize, usize>,
     due: usize,
-    /// When segments with octets that were missing were captured: the first of these octets, and the time.
+    /// Segments that filled holes: the first octet of each, and the time of its capture.
     brought: Vec<(usize, u64)>,
     /// FPDUs of the other end that were delivered.
     delivered: usize,

@@ -45,7 +45,7 @@ impl Chances {
     }
 }
 
-/// When a packet was captured, and when it arrives; `None` if it was lost before that.
+/// Time at which a packet was captured, and time of its arrival; `None` if it was lost before that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
     pub(super) captured: Option<u64>,
@@ -61,7 +61,7 @@ pub(super) struct Network<E> {
     pub(super) captured: Vec<(u64, Packet)>,
     queue: BinaryHeap<Reverse<(u64, u64, E)>>,
     order: u64,
-    /// When the link of each end is free.
+    /// Time from which on the link of each end is free.
     free: [u64; 2],
 }
 

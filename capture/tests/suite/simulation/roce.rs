@@ -41,7 +41,7 @@ struct Read {
     responses: Vec<Copies>,
 }
 
-/// How often a packet was sent and captured.
+/// Number of times that a packet was sent, and that it was captured.
 #[derive(Clone, Copy, Default)]
 struct Copies {
     sent: u64,

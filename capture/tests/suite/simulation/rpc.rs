@@ -63,17 +63,17 @@ pub(super) struct Rpc {
     slot: u32,
     /// RDMA Reads after which the server serves it no more.
     pub(super) hung: Option<usize>,
-    /// When the first packet of the call was captured.
+    /// Capture time of the first packet of the call.
     pub(super) began: Option<u64>,
-    /// When the copy of the last packet of the reply was captured that the client accepted.
+    /// Capture time of the last packet of the reply, in the copy that the client accepted.
     pub(super) ended: Option<u64>,
-    /// When the call arrived, by the capture of the packet that completed it.
+    /// Arrival of the call, by the capture of the packet that completed it.
     pub(super) called: Option<u64>,
-    /// When a copy of the last packet of the reply was captured for the first time, and for the second.
+    /// Capture times of the first and the second copy of the reply's last packet.
     pub(super) replied: [Option<u64>; 2],
     /// Copies of it that were captured.
     pub(super) replies: u64,
-    /// When each part was captured first.
+    /// Time of the first capture of each part.
     pub(super) parts: Vec<(u64, Part)>,
     /// True if a packet of it was sent more than once, or lost.
     pub(super) is_lossy: bool,

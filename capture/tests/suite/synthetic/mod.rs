@@ -45,7 +45,7 @@ pub struct Wire {
     pub ack_timeout: u8,
 }
 
-/// Who sends.
+/// The sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum By {
     Client,

@@ -101,7 +101,8 @@ pub fn read3(xid: u32, count: u32) -> Vec<u8> {
     call(xid, [NFS, 3, 6], &words(&[4, 0xfeed, 0, 0, count]))
 }
 
-/// What precedes the data in the results of an NFSv3 READ: status, no attributes, count, end of file, length.
+/// Returns the words before the data in the results of an NFSv3 READ: status, no attributes, count, end of file,
+/// length.
 pub fn read3_results(count: u32) -> Vec<u8> {
     words(&[0, 0, count, 1, count])
 }

@@ -134,7 +134,7 @@ pub fn dialects(messages: &[Message]) -> Vec<Dialect> {
     messages.iter().map(|message| message.dialect).collect()
 }
 
-/// What was rebuilt of an RPC: the call, the reply.
+/// Returns the rebuilt messages of an RPC: the call, the reply.
 pub fn rebuilt(transaction: &Transaction) -> [Option<&[u8]>; 2] {
     [&transaction.call, &transaction.reply]
         .map(|half| half.as_ref()?.message.as_ref().ok().map(|rebuilt| rebuilt.octets()))

@@ -3,7 +3,7 @@
 use super::crc::{crc16, crc32};
 use super::{INFINIBAND, Record};
 
-/// What a RoCEv2 frame is made of.
+/// The parts of a RoCEv2 frame.
 struct Transport<'a> {
     /// Ethernet destination and source.
     ethernet: &'a [u8],

@@ -1,4 +1,4 @@
-//! What captures suffer: cut frames, missing frames, frames twice, frames in another order.
+//! Disturbances of captures: cut frames, missing frames, frames twice, frames in another order.
 
 use super::Record;
 
@@ -37,7 +37,7 @@ pub fn duplicating<T: Clone>(records: &[T], seed: u64, per_mille: u64) -> Vec<T>
     records.iter().flat_map(|record| vec![record.clone(); if random.happens(per_mille) { 2 } else { 1 }]).collect()
 }
 
-/// How a mirror makes a copy of each frame.
+/// A mirror that copies each frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Mirror {
     /// Nanoseconds later.
@@ -72,7 +72,7 @@ pub fn doubling(records: &[Record], mirror: Mirror, is_doubled: impl Fn(&Record)
     all
 }
 
-/// What a router does to an Ethernet frame.
+/// Changes an Ethernet frame as a router does.
 fn route(frame: &mut [u8]) {
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 0x11, 2, 0, 0, 0, 0, 0x12]);
     match frame[12..14] {

@@ -33,7 +33,7 @@ fn u32_in(big_endian: bool, value: u32) -> [u8; 4] {
     if big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
 }
 
-/// How to write a pcap file; the default is as this machine writes them.
+/// Format of a pcap file; the default is that of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pcap {
     pub big_endian: bool,
@@ -72,15 +72,15 @@ pub fn write_kuznetzov(records: &[Record], big_endian: bool) -> Vec<u8> {
     file
 }
 
-/// How to write a pcapng file.
+/// Format of a pcapng file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pcapng {
     pub big_endian: bool,
 }
 
-/// What `if_tsresol` of the two interfaces of each link type is: nanoseconds, and 2^-32 seconds.
+/// `if_tsresol` of the two interfaces of each link type: nanoseconds, and 2^-32 seconds.
 const RESOLUTIONS: [u8; 2] = [9, 0x80 | 32];
-/// What `if_tsoffset` of them is, in seconds.
+/// `if_tsoffset` of the two interfaces, in seconds.
 const OFFSETS: [i64; 2] = [0, 1_000_000_000];
 
 /// A pcapng file of `records`, with two interfaces of different time units for each link type, used in turn.

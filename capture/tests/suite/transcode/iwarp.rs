@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use super::Record;
 use super::crc::crc32c;
 
-/// How to write MPA (RFC 5044).
+/// Options of MPA (RFC 5044).
 #[derive(Clone, Copy, Debug)]
 pub struct Mpa {
-    /// Who wants markers, the client and the server: the other one sends them.
+    /// True if the client, and the server, wants markers: the other end sends them.
     pub markers: [bool; 2],
     /// CRCs are in force.
     pub crc: bool,
@@ -57,13 +57,13 @@ fn segment(frame: &[u8]) -> Option<Segment> {
     })
 }
 
-/// What one end sent, and what it becomes. Places count from the number of the SYN.
+/// The octets that one end sent, before and after the change. Places count from the number of the SYN.
 #[derive(Default)]
 struct Stream {
     start: u32,
     old: Vec<u8>,
     new: Vec<u8>,
-    /// Where frames begin: old place to new.
+    /// Places of the frames, new by old.
     places: BTreeMap<usize, usize>,
 }
 

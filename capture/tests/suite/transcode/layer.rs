@@ -49,7 +49,7 @@ pub fn to_raw_ip(records: &[Record]) -> Vec<Record> {
     records.iter().filter(is_ip).map(|record| record.with(RAW_IP, record.data[14..].to_vec())).collect()
 }
 
-/// What happens to the end of an ERF record, which should be at a multiple of 8 octets.
+/// Padding of an ERF record, which should end at a multiple of 8 octets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
     /// Nothing.
@@ -60,7 +60,7 @@ pub enum Padding {
     Written,
 }
 
-/// How to write ERF records.
+/// Options of ERF records.
 #[derive(Clone, Copy, Debug)]
 pub struct Erf {
     pub extension_headers: usize,

@@ -87,7 +87,7 @@ pub fn shipped() -> Vec<String> {
     names
 }
 
-/// Where the capture of that name is.
+/// Returns the path of the capture of that name.
 pub fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures").join(name).with_extension("pcap")
 }

@@ -1,6 +1,6 @@
 /*
- * Where the program begins on two boards of QEMU: mps2-an386, a Cortex-M4, and virt, a RISC-V of 32 bits. Semihosting prints,
- * and ends it.
+ * The start of the program on two boards of QEMU: mps2-an386, a Cortex-M4, and virt, a RISC-V of 32 bits. Semihosting
+ * prints, and ends the program.
  */
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /*
- * What firmware does with the library, on a board without an operating system, or here: it decodes, judges, encodes again
- * and answers recorded Sends, and lets a Requester and a Responder call each other in memory, with faults. core/firmware
- * does the same in Rust, and prints the same.
+ * Firmware that uses the library, on a board without an operating system, or here: it decodes, judges, encodes again
+ * and answers recorded Sends, and lets a Requester and a Responder call each other in memory, with faults.
+ * core/firmware does the same in Rust, and prints the same.
  */
 #include <rpcrdma.h>
 

@@ -91,7 +91,7 @@ impl Entry {
         Some(())
     }
 
-    /// What a driver calls besides, so that it is in the program.
+    /// Calls the other functions that a driver uses, so that the program contains them.
     #[inline(never)]
     fn whatever(&mut self, buffer: &mut [u8]) {
         let call = black_box(None);

@@ -1,6 +1,6 @@
 //! The entries. Each has what it needs beforehand, for the header of a number, and takes a Send and room for another.
 
-/// What fails costs something else than what is measured.
+/// Stops the program: a failing entry would be measured at the wrong cost.
 #[allow(dead_code, reason = "not every entry can fail")]
 fn failed() -> ! {
     semihosting::process::abort()
@@ -88,7 +88,7 @@ mod judge {
             Self
         }
 
-        /// What a receiver needs to know: which rule is broken, how bad that is, and where.
+        /// Judges a Send and keeps what a receiver needs: the broken rule, its severity and the offset.
         #[inline(never)]
         pub(crate) fn run(&mut self, send: &[u8], _: &mut [u8]) {
             rules::send(&Sent::new(send, black_box(None)), &mut |finding: &Finding<'_>| {

@@ -16,7 +16,7 @@ use core::hint::black_box;
 
 use semihosting::sys::arm_compat::sys_writec;
 
-/// How often an entry is run to count its instructions.
+/// Number of runs of an entry, to count its instructions.
 const TIMES: u32 = 1000;
 
 #[panic_handler]

@@ -1,5 +1,5 @@
-//! What FIRMWARE.md says of the memory that the endpoints take, on a machine of 32 bits. If it is not true, this does not
-//! compile.
+//! Checks FIRMWARE.md's formulas for the memory that the endpoints take on a machine of 32 bits. If they are wrong,
+//! this does not compile.
 
 use rpcrdma::endpoint::{Requester, Responder};
 

@@ -1,11 +1,12 @@
-//! How much stack something takes: the stack below is painted first, and what is not painted afterwards was used.
+//! Measures the stack that a function takes: the stack below is painted first, and the words that have lost the paint
+//! were used.
 
 use core::ptr;
 
-/// What nobody writes.
+/// A word that no function writes.
 const PAINT: u32 = 0xa5c3_965a;
 
-/// How many words are painted: far more than anything here takes, and far less than there are.
+/// Number of words to paint: far more than anything here takes, and far less than there are.
 const WORDS: usize = 16_384;
 
 /// The octets that this takes at most, with the call to it.

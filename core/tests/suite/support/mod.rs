@@ -13,7 +13,7 @@ use rpcrdma::v2::{family_a, family_b};
 /// One of how many is done: Miri is some thousand times slower.
 pub const ONE_OF: usize = if cfg!(miri) { 100 } else { 1 };
 
-/// How often to do something.
+/// Returns the number of repetitions instead of `count`.
 pub const fn fewer(count: usize) -> usize {
     count.div_ceil(ONE_OF)
 }

@@ -1,4 +1,4 @@
-//! What files in `testdata` hold: vectors, and the Sends of a capture.
+//! Files of `testdata`: vectors, and the Sends of a capture.
 
 /// The octets of a vector: hexadecimal digits, spaces, and comments from `#` to the end of the line.
 pub fn hexadecimal(text: &str) -> Vec<u8> {

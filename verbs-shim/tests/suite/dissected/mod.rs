@@ -1,4 +1,4 @@
-//! What the dissector and the checker find in a capture of the loopback.
+//! Results of the dissector and the checker for a capture of the loopback.
 #![allow(dead_code, reason = "each test looks at something else")]
 
 use std::io::Write;
@@ -24,7 +24,7 @@ impl Write for File {
 }
 
 impl File {
-    /// What was written.
+    /// Returns the octets written.
     pub(crate) fn octets(&self) -> Vec<u8> {
         self.0.lock().unwrap().clone()
     }
@@ -35,12 +35,12 @@ impl File {
 pub(crate) struct Broken {
     pub(crate) slug: &'static str,
     pub(crate) xid: Option<u32>,
-    /// Who broke it; none if that may be either end.
+    /// The end that broke the rule; `None` if it may be either.
     pub(crate) by: Option<Address>,
     message: String,
 }
 
-/// What the dissector finds, with the ICRC of each packet checked.
+/// The dissector's events, with the ICRC of each packet checked.
 #[derive(Default)]
 pub(crate) struct Found {
     pub(crate) messages: Vec<Message>,

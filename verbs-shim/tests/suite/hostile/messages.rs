@@ -7,7 +7,7 @@ use rpcrdma_verbs::{Verbs, Version};
 
 use crate::hostile::peer::{Peer, QUEUE, Random, SIZE, Xids};
 
-/// What a peer may send, and what it grants. In version 1 nothing keeps it from sending.
+/// The messages that a peer may send, and the credits that it grants. In version 1 nothing keeps it from sending.
 pub(crate) struct Credits {
     pub(crate) version: Version,
     permitted: u32,
@@ -15,12 +15,12 @@ pub(crate) struct Credits {
 }
 
 impl Credits {
-    /// Those of a client.
+    /// Returns the credits of a client.
     pub(crate) fn client(version: Version) -> Self {
         Self { version, permitted: 1, received: 0 }
     }
 
-    /// Those of a server.
+    /// Returns the credits of a server.
     pub(crate) fn server(version: Version) -> Self {
         Self { version, permitted: u32::from(version == Version::Two(Family::B)), received: 0 }
     }
@@ -36,7 +36,7 @@ impl Credits {
         }
     }
 
-    /// Whether this many more messages are permitted.
+    /// Returns true if this many more messages are permitted.
     pub(crate) fn allow(&self, more: usize, peer: &Peer) -> bool {
         self.version == Version::One || peer.sent + more <= self.permitted as usize
     }
@@ -51,7 +51,7 @@ impl Credits {
     }
 }
 
-/// What an end of version 2 begins with: no properties, so that the defaults apply.
+/// Returns the first message of an end in version 2: no properties, so that the defaults apply.
 pub(crate) fn first(family: Family, credit: u32) -> Vec<u8> {
     let mut message = Vec::new();
     let words = if family == Family::A { vec![0, 2, credit, 5, 0, 0] } else { vec![0, 2, credit, 7, 0] };
@@ -182,7 +182,8 @@ pub(crate) fn error(random: &mut Random, version: Version, credit: u32, xid: u32
     message
 }
 
-/// What belongs to no call in version 2: properties, grants, errors, parts of messages, and messages of other versions.
+/// Returns a message that belongs to no call in version 2: properties, grants, errors, parts of messages, and messages
+/// of other versions.
 pub(crate) fn control(random: &mut Random, family: Family, credit: u32, peer: &Peer) -> Vec<u8> {
     let (xid, mut message) = (peer.xid(random), Vec::new());
     let flags = |flags: u32| if family == Family::A { vec![flags] } else { vec![] };

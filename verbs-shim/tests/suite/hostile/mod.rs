@@ -383,7 +383,7 @@ fn properties_of(family: Family, property: &[u32; 3]) -> Vec<u8> {
     message
 }
 
-/// What stands before each reply of a peer.
+/// A message that a peer sends before each reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     Nothing,

@@ -29,7 +29,7 @@ pub(crate) struct Peer {
     pub(crate) receives: Vec<Region>,
     sends: Vec<Region>,
     idle: Vec<usize>,
-    /// What is advertised.
+    /// The memory that is advertised.
     pub(crate) memory: Region,
     pub(crate) got: VecDeque<Vec<u8>>,
     pub(crate) over: bool,

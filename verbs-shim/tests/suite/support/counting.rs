@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// How often memory was allocated, by all threads.
+/// Number of allocations, by all threads.
 pub(crate) static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 /// Octets that are allocated.
 pub(crate) static OCTETS: AtomicI64 = AtomicI64::new(0);

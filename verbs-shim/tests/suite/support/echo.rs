@@ -10,7 +10,7 @@ use rpcrdma_verbs::{Call, Client, Connection, Request, Server, Settings, Stream}
 use super::header::header;
 use super::service::with_service;
 
-/// What a call carries.
+/// Contents of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// Nothing.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rpcrdma_verbs::loopback::{Adapter, ConnectionRequest, Domain, Listener, QueuePair, Region, SharedReceiveQueue};
 use rpcrdma_verbs::{Access, Armed, Completion, Depths, Error, Local, NotRegistered, Segment, Verbs, Waiter, Work};
 
-/// What takes an adapter long.
+/// Acts that take an adapter long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Act {
     Register,
@@ -36,7 +36,7 @@ struct State {
     question: Option<Question>,
     /// Acts during which the question was not answered.
     locked: Vec<Act>,
-    /// How many regions, after the next one, get that one's handle.
+    /// Number of regions, after the next one, that get that one's handle.
     same_handle: Option<usize>,
     handle: Option<u32>,
 }
@@ -67,7 +67,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// What was done since the last time, and by which thread.
+    /// Returns the acts since the last time, and the thread of each.
     pub(crate) fn passed(&self) -> Vec<(Act, ThreadId)> {
         std::mem::take(&mut self.lock().passed)
     }

@@ -17,7 +17,7 @@ const DELAY: Duration = Duration::from_millis(60);
 /// Far longer than a call takes otherwise, even on a busy computer.
 const LONG: Duration = Duration::from_secs(20);
 
-/// What a server waits for: each call, each RDMA Read, the RDMA Writes.
+/// Delays of a server: before each call, before each RDMA Read, before the RDMA Writes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Delays {
     call: Duration,
@@ -44,7 +44,7 @@ fn call(client: &Client<Adapter>, carry: Carry, length: u32) {
     Caller::echo(carry, length, &client.connection().terms()).unwrap().call(client).unwrap();
 }
 
-/// Where the time of each of these calls went, one after the other.
+/// Makes these calls, one after the other, and returns the phases of each.
 fn phases(delays: Delays, calls: &[(Carry, u32)]) -> Vec<Phases> {
     let file = File::default();
     let fabric = Fabric::captured(file.clone(), PathMtu::Octets4096).unwrap();

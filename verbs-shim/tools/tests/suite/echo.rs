@@ -47,7 +47,7 @@ fn captured(calls: impl FnOnce(Client<Adapter>)) -> Vec<Transaction> {
     found.transactions
 }
 
-/// How a call and its reply are to be sent, and the octets moved by RDMA Read and by RDMA Write; without fillers.
+/// Returns the forms in which a call and its reply are to be sent.
 fn expected(carry: Carry, length: u32) -> (Form, Form) {
     use Form::{Chunked, Long, Short};
     match (carry, length) {
@@ -172,7 +172,7 @@ fn the_buffers_of_a_caller_stay() {
     });
 }
 
-/// What comes back to a call with this header and these arguments.
+/// Returns the answer to a call with this header and these arguments.
 fn answer(client: &Client<Adapter>, header: &rpc::RpcCall<'_>, arguments: &[u8]) -> (AcceptStatus, Option<Mismatch>) {
     let mut octets = vec![0; 40];
     header.encode(&mut octets).unwrap();

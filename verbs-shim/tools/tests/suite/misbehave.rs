@@ -18,7 +18,8 @@ use rpcrdma_verbs::{Access, CallError, Client, Settings, Verbs};
 
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// What is written about these defects. `requester` is called until all of them had their turn, and is told when that is.
+/// Returns the report about these defects. `requester` is called until each of them had its turn, and is told when that
+/// is.
 fn served(names: &str, form: Form, mut requester: impl FnMut(&Adapter, SocketAddr, &AtomicBool)) -> String {
     let fabric = Fabric::new();
     let [here, there] = [1, 200].map(|end| fabric.adapter([192, 0, 2, end].into()).unwrap());
@@ -166,7 +167,7 @@ fn each_reply_breaks_the_rule_of_its_defect_and_no_other() {
     }
 }
 
-/// What is observed when a requester does `then` after the reply, or after a while without one.
+/// Returns the observation if a requester does `then` after the reply, or after a while without one.
 fn observed(name: &str, mut then: impl FnMut(&mut Raw<'_>, SocketAddr)) -> String {
     let done = Cell::new(false);
     let table = served(name, Form::Tabs, |here, address, _| {

@@ -1,4 +1,4 @@
-//! What a [`Folder`] keeps for its clients of NFSv4.1, over the loopback.
+//! State that a [`Folder`] keeps for each client of NFSv4.1, over the loopback.
 
 use std::sync::Arc;
 use std::thread;

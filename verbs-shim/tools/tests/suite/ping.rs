@@ -1,4 +1,4 @@
-//! What `rpcrdma-ping` does, over the loopback.
+//! Tests of `rpcrdma-ping`, over the loopback.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc;

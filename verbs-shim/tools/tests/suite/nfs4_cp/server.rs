@@ -20,7 +20,7 @@ const CONFIRM: u32 = 2;
 /// Parent of what was removed.
 const REMOVED: usize = usize::MAX;
 
-/// What is special about it.
+/// Peculiarities of the server.
 #[derive(Clone, Debug)]
 pub(crate) struct Whims {
     /// Octets that a READ or WRITE does at most, whatever `maxread` and `maxwrite` say.

@@ -78,7 +78,7 @@ impl Service<Adapter> for Ours {
     }
 }
 
-/// What our requester does in these cases.
+/// Returns the verdicts about our requester in these cases.
 fn ours(whims: Whims, only: &[&str]) -> Vec<String> {
     let fabric = Fabric::new();
     let there = fabric.adapter([192, 0, 2, 200].into()).unwrap();
@@ -114,7 +114,7 @@ fn a_server_that_calls_back_without_being_asked_is_found() {
     assert_eq!(ours(whims, &["reverse-unasked"]), ["reverse-unasked: violates: next call"]);
 }
 
-/// What a server of raw messages does wrong.
+/// Defect of a server of raw messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wrong {
     Nothing,
@@ -188,7 +188,7 @@ impl Peer<'_> {
         }
     }
 
-    /// Whether its Call is NULL, and has no reply.
+    /// Returns true if its Call is NULL, and has no reply.
     fn pings(&self) -> bool {
         self.waits.as_ref().is_some_and(|(_, call)| call[48..52] == [0; 4])
     }
@@ -254,7 +254,7 @@ fn serve(adapter: &Adapter, listener: &Listener, wrong: Wrong, stop: &AtomicBool
     assert!(!peers.iter().any(Peer::pings), "NULL is not answered");
 }
 
-/// What the probe says of such a server in one case.
+/// Returns the probe's verdicts about such a server in one case.
 fn raw(wrong: Wrong, case: &str) -> Vec<String> {
     /// Stops the server even if the test fails.
     struct Stop<'a>(&'a AtomicBool);

@@ -1,7 +1,7 @@
 //! A server of NFSv4.1 for tests, as far as it takes to delegate files and recall them (RFC 8881). It has its own code for XDR, so
 //! that it proves something about the client's. It says what to call back with, and leaves how to its user.
 
-/// What a COMPOUND makes the transport do.
+/// An act of the transport that a COMPOUND asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     None,
@@ -11,7 +11,7 @@ pub(crate) enum Event {
     Recall(usize, Vec<u8>),
 }
 
-/// What is special about it.
+/// Peculiarities of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Whims {
     /// It delegates and recalls files where nobody has asked to be called.
@@ -76,7 +76,7 @@ impl Nfsd {
         Self { whims, ..Self::default() }
     }
 
-    /// Whether there are no files.
+    /// Returns true if there are no files.
     pub(crate) fn is_empty(&self) -> bool {
         self.files.iter().all(Option::is_none)
     }
