@@ -59,7 +59,7 @@ class Storage:
         return path
 
     def captures(self):
-        """Those that the dataset has in all tables."""
+        """Returns the captures that the dataset has in all tables."""
         return set.intersection(*(self.listed(table) for table in COMMANDS))
 
     def listed(self, table):
@@ -67,7 +67,7 @@ class Storage:
         if not self.files.exists(table):
             return set()
         names = {status.getPath().getName() for status in self.files.listStatus(table)}
-        # What is still in its staging directory too was not renamed to the end.
+        # A name that is still in its staging directory too was not completely renamed.
         return {name for name in names if staging_of(name) not in names}
 
     def write(self, files):
@@ -156,7 +156,7 @@ def add(spark, program, directory, dataset, pattern):
     # One task per capture: a task has one file at least, and no more than this many octets.
     spark.conf.set("spark.sql.files.maxPartitionBytes", "1")
     chosen = spark.read.format("binaryFile").load([literal(path) for path in wanted]).select("path", "content").rdd
-    # What they make is kept on the disks of the executors, and goes through the driver one by one.
+    # The results stay on the disks of the executors, and go through the driver one by one.
     made = chosen.map(lambda row: convert(program, name_of(row.path, directory), bytes(row.content))).persist(StorageLevel.DISK_ONLY)
     made.count()
     failed = []

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Reads a capture to its end, however long it takes to come.
 ///
 /// # Errors
-/// Those of `input` and `out`, and the first damage of the capture.
+/// The errors of `input` and `out`, and the first damage of the capture.
 pub fn watch(input: impl Read, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut reader = Reader::new(input)?;
     let mut dissector = Dissector::new(Config::default());

@@ -553,10 +553,10 @@ fn grants_are_messages_and_nothing_more() {
     }
 }
 
-/// Every error there is: code, what it calls for, its name, and what of it is shown in JSON.
-/// What an error has besides its code, as JSON.
+/// Fields of an error besides its code, as JSON.
 type Rest = &'static [(&'static str, u32)];
 
+/// Every error: the words of its body, its name, and its other fields in JSON.
 const ERRORS: [(&[u32], &str, Rest); 13] = [
     (&[1, 1, 2], "RDMA2_ERR_VERS", &[("low", 1), ("high", 2)]),
     (&[2], "RDMA2_ERR_BAD_XDR", &[]),

@@ -10,11 +10,11 @@
 
 enum { ROOM = 4096, DATA = 3000, THRESHOLD = 1024 };
 
-/* What the client has: the call, the room for its result, the room for a long reply, and one Receive. */
+/* Memory of the client: the call, the room for its result, the room for a long reply, and one Receive. */
 static uint8_t call[40], result[ROOM], long_reply[ROOM], client_receive[THRESHOLD];
 static size_t client_received;
 
-/* What the server has: one Receive, and the reply: its header, a count, and the data. */
+/* Memory of the server: one Receive, and the reply: its header, a count, and the data. */
 static uint8_t server_receive[THRESHOLD], reply[28 + DATA];
 static size_t server_received;
 
@@ -64,7 +64,7 @@ static int is_data(const uint8_t *octets)
     return memcmp(octets, reply + 28, DATA) == 0;
 }
 
-/* What the call has come to. */
+/* Prints the outcome of the call. */
 static int done(const rpcrdma_output *output)
 {
     if (output->end == RPCRDMA_END_REPLY && output->results_count == 1)

@@ -24,11 +24,11 @@ client() {
     for dump in $(pgrep tcpdump); do kill -INT "$dump"; done
     sleep 2
     cat /host/short.txt /host/whole.txt /host/ring.txt
-    # What the adapter counts.
+    # Counters of the adapter.
     rdma statistic
 }
 
-# How many packets and messages there are in the files.
+# Prints the numbers of packets and of messages in the files.
 seen() {
     "$rpcrdma" -q stats --json "$@" | grep -o '"packets":[0-9]*\|"messages":{"total":[0-9]*' | sort -u
 }

@@ -15,7 +15,7 @@ are_connected() {
 connected() {
     local connections=64 process before after registrations descriptors number clients=()
     process=$(on_server 'pidof rpcrdma-serve')
-    # What is allocated once.
+    # The first connection allocates what the others share.
     limit 60 rpcrdma-ping -c 1 "$server:$port"
     before=$(memory_of "$process")
     for ((number = 0; number < connections; number++)); do

@@ -79,7 +79,7 @@ loses_no_more() {
     echo $((matched / $2))
 }
 
-# What the kernel has counted since it began: for RoCE retries, negative acknowledgements and requests that came twice; for TCP
+# Prints the kernel's counters: for RoCE retries, negative acknowledgements and requests that came twice; for TCP
 # retransmissions, the two kinds of time-outs, and data that came twice.
 counts() {
     local name
@@ -146,7 +146,7 @@ same() {
     [ "$2" = "$3" ] || fault "$1: $2 in the capture, and $3 were counted"
 }
 
-# What was lost is seen again, and what the kernels did about it is what the capture shows.
+# Compares the capture with the frames that were dropped and with the kernels' counters.
 verdict() {
     needs jq jq
     local connection=0 end direction number what carry from other lost each copies requests

@@ -5,7 +5,7 @@ readonly old_port=20050
 
 server() {
     server_ours
-    # Where only version 1 is spoken.
+    # A server of version 1 only.
     rpcrdma-serve "0.0.0.0:$old_port" --rpcrdma-version 1 >/host/serve-old.txt 2>&1 &
     sleep 1
     kill -0 "$!" || fail "the rpcrdma-serve of version 1 does not stay"

@@ -1,7 +1,7 @@
 # Latency of the same calls in version 1 and in both formats of version 2, measured in turns.
 programs="rpcrdma-ping rpcrdma-serve" profile=dist seconds=600
 
-# How the data of the echo program is carried, and its octets; NULL has none.
+# Ways of carrying the data of the echo program, and its octets; NULL has none.
 readonly calls=(
     "null 0" "inline 200" "inline 3000" "reply 32768" "continued 32768"
     "write 4096" "write 65536" "write 1048576" "read 4096" "read 65536" "read 1048576"

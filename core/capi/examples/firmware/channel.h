@@ -1,4 +1,4 @@
-/* What an end of version 2 has besides: its version, the credits, and the transport properties. */
+/* State that only version 2 needs: the version of the connection, the credits, and the transport properties. */
 #ifndef CHANNEL_H
 #define CHANNEL_H
 
@@ -13,7 +13,7 @@ int is_agreed(rpcrdma_channel *channel, uint32_t version);
 /* The next message that belongs to no RPC; returns 0 if there is none. */
 int poll_channel(rpcrdma_channel *channel, uint32_t room, uint8_t *buffer, size_t capacity, size_t *length);
 
-/* How many messages an end may send that can receive this many. */
+/* Returns the number of messages that an end may send if it can receive `room` messages. */
 uint32_t available(rpcrdma_channel *channel, uint32_t room);
 
 #endif

@@ -138,7 +138,7 @@ static int is_exposed(const client *client, uint64_t call)
     return 0;
 }
 
-/* Whether the reply, and the result if there is one in its own memory, are what the other end has sent. */
+/* Returns whether the reply is the one that the other end has sent, and so is the result, if it has memory of its own. */
 static int is_right(const called *called, const uint8_t *reply, const rpcrdma_output *done)
 {
     static stream sent;

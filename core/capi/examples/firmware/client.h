@@ -43,7 +43,7 @@ typedef struct client {
     uint32_t last_handle;
 } client;
 
-/* What a call has come to; OUTCOME_WRONG if the reply is not what the other end has sent. */
+/* Outcome of a call; OUTCOME_WRONG if the reply is not the one that the other end has sent. */
 enum { OUTCOME_ANSWERED, OUTCOME_WRONG, OUTCOME_ERROR, OUTCOME_CANCELLED, OUTCOME_LOST };
 
 /* Returns 0 if there is too little memory. */
@@ -66,7 +66,7 @@ int hide(client *client, uint32_t handle);
 /* The octets that a segment reaches, or NULL. */
 uint8_t *reach(client *client, const rpcrdma_segment *segment);
 
-/* What has come of the call that RPCRDMA_DO_DONE is about. */
+/* Returns the outcome of the call in RPCRDMA_DO_DONE. */
 uint32_t call_done(client *client, const rpcrdma_output *done);
 
 #endif

@@ -7,10 +7,10 @@
 #include "program.h"
 #include "server.h"
 
-/* TURNS: how many things happen on a connection that is not lost before. ALL_CALLS: how many calls are made. */
+/* TURNS: number of events on a connection, unless it is lost before. ALL_CALLS: number of calls. */
 enum { TURNS = 8000, ALL_CALLS = 2000, WORK = 64 };
 
-/* What an adapter has begun, and not reported; kind is that of what it will report. */
+/* Work that an adapter has begun, and not reported; kind is that of the input that will report it. */
 typedef struct work {
     uint32_t kind;
     uint64_t call;
@@ -22,7 +22,7 @@ typedef struct work {
 /* Nothing was changed on the way, and whatever comes has to be right; a Send was; the connection is over. */
 typedef enum state { SOUND, DAMAGED, FAILED } state;
 
-/* What has become of calls; wrong is what should never be. */
+/* Number of calls with each outcome; wrong must stay 0. */
 typedef struct counts_of_calls {
     uint32_t calls, answered, errors, cancelled, lost, damaged, wrong;
 } counts_of_calls;

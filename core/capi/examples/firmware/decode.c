@@ -93,7 +93,7 @@ static void add_rpc_reply(const rpcrdma_rpc_reply *reply)
     add_word(&digest, (uint32_t)reply->header_length);
 }
 
-/* What follows a header. */
+/* Decodes the RPC message behind a header. */
 static void decode_rpc(const uint8_t *payload, size_t length)
 {
     rpcrdma_rpc_call call;

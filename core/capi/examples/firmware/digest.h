@@ -7,7 +7,7 @@
 
 #include <rpcrdma.h>
 
-/* What a digest begins with. */
+/* Start value of a digest. */
 #define DIGEST_START 0xcbf29ce484222325
 
 void add_word(uint64_t *digest, uint32_t word);

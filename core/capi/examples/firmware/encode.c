@@ -12,7 +12,7 @@ static uint32_t encoded;
 static uint8_t buffer[4096];
 static size_t length;
 
-/* What has come of encoding something. */
+/* Adds the result of an encoding to the digest. */
 static void add_encoded(rpcrdma_status status)
 {
     switch (status) {

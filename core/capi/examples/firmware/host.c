@@ -1,4 +1,4 @@
-/* Where the program begins on a machine with an operating system. */
+/* The start of the program on a machine with an operating system. */
 #include <stdio.h>
 
 #include "program.h"

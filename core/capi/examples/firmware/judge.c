@@ -10,7 +10,7 @@ static uint64_t digest = DIGEST_START;
 static uint32_t judged, found;
 static rpcrdma_finding findings[FINDINGS];
 
-/* Those that were found, as far as there is room: the number says whether there was. */
+/* Adds the findings to the digest, as far as there was room for them; their number shows whether there was. */
 static void add_findings(size_t count)
 {
     for (size_t i = 0; i < count && i < FINDINGS; i++) {

@@ -22,7 +22,7 @@ void make_call(stream *call, uint32_t xid);
 void make_reply(stream *reply, uint32_t xid);
 int is_stream(const stream *sent, const uint8_t *octets, size_t length);
 
-/* Whether these octets are what is left if the item is reduced. */
+/* Returns whether these octets are the reduced stream: all but the item. */
 int is_reduced_stream(const stream *sent, const uint8_t *octets, size_t length);
 
 void copy(uint8_t *to, const uint8_t *from, size_t length);

@@ -1,6 +1,6 @@
 /*
- * One entry of rpcrdma.h as firmware calls it: how much larger the program is than one without an entry is what it costs. The
- * endpoints make a NULL call, as src/endpoints.rs does, and have what a driver calls besides.
+ * One entry of rpcrdma.h as firmware calls it: its cost is the size of the program, less that of one without an entry. The
+ * endpoints make a NULL call, as src/endpoints.rs does, and the program has the other functions that a driver calls.
  */
 #include <rpcrdma.h>
 
@@ -14,7 +14,7 @@ int memcmp(const void *one, const void *other, size_t length);
 
 enum { CALL = 40, REPLY = 24 };
 
-/* What the compiler must not know: 0. */
+/* A value that the compiler must not know: 0. */
 static volatile uint32_t zero;
 
 static uint8_t there[1024], back[1024];
@@ -113,7 +113,7 @@ static int serve(size_t length)
     return 0;
 }
 
-/* What a driver calls besides, so that it is in the program. */
+/* Calls the other functions that a driver uses, so that the program contains them. */
 static void whatever(void)
 {
     rpcrdma_input input = {0};
