@@ -114,7 +114,7 @@ impl<'a> Filters<'a> {
                     && input.wants_ends(&Ends::Either([terminated.from, terminated.to]))
                     && !self.ask_for_rpcs()
             }
-            // What the capture lacks and what uses memory belongs to no message: the checker needs all of it.
+            // Gaps of the capture and uses of memory belong to no message: the checker needs all of them.
             _ => true,
         };
         if is_wanted { Verdict::Wanted } else { Verdict::Unwanted }
@@ -304,7 +304,7 @@ impl<'a> Filtered<'a> {
 
     fn transaction(transaction: &'a Transaction) -> Self {
         let Transaction { from, to, reverse, procedure, callback, name, ref operations, status, .. } = *transaction;
-        // Which way a call went is not known of a reply alone, nor where nothing is known of what was called.
+        // A reply alone does not show the direction of its call, and neither does a call whose procedure is unknown.
         let ends = if procedure.is_some() { Ends::of(from, to, reverse) } else { Ends::Either([from, to]) };
         Self { ends, procedure, callback, name, operations, status }
     }

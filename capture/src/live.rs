@@ -182,7 +182,7 @@ mod threaded {
             let asked = std::cell::Cell::new(0);
             live.wait_unless(|| asked.replace(asked.get() + 1) == 2);
             assert_eq!(asked.get(), 3);
-            // What comes later is not lost.
+            // Octets that come later are not lost.
             sender.send(Ok(vec![7])).unwrap();
             live.wait_unless(|| false);
             let mut octets = [0; 2];

@@ -208,7 +208,7 @@ impl Notices {
     pub(crate) const fn selects_nothing(&self) -> bool {
         let passes = match self.select {
             Select::Messages => self.messages_selected > 0,
-            // Where there is no RPC to select, no filter is the reason.
+            // If there is no RPC to select, no filter is the reason.
             Select::Rpcs if self.rpcs > 0 => self.rpcs_selected > 0,
             Select::Rpcs | Select::Both => self.messages_selected + self.rpcs_selected > 0,
         };

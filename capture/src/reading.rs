@@ -125,7 +125,7 @@ impl Batches {
             }
         }
         dissector.take_clock_steps(capture.clock_steps());
-        // Where nobody wants it, nothing is lost.
+        // This fails only if nobody wants the rest, so nothing is lost.
         _ = self.hand_over();
         (dissector.summary().clone(), outside)
     }

@@ -174,7 +174,7 @@ impl SpoolState {
         let Some(kept) = self.captures.get_mut(&self.turn) else { return };
         for printed in core::mem::take(&mut kept.printed) {
             self.octets -= printed.len();
-            // Who prints next learns of it.
+            // The next caller of `print` gets the error.
             if self.failed.is_none() {
                 _ = self.print(&printed);
             }

@@ -226,7 +226,7 @@ mod tables {
         let path = directory("unusable.pcap");
         fs::write(&path, "not a capture at all, but long enough").unwrap();
         let given = ["decode", "--parquet", dataset.to_str().unwrap()];
-        // What is wrong with a pipe shows only when it is read.
+        // A pipe shows its faults only when it is read.
         let mut piped = Command::new(env!("CARGO_BIN_EXE_rpcrdma"));
         let piped = piped.args(given).arg("-").stdin(File::open(&path).unwrap()).output().unwrap();
         for output in [run(&[&given[..], &[path.to_str().unwrap()]].concat()), piped] {

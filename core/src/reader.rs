@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
     #[inline]
     #[must_use]
     pub const fn offset(&self) -> usize {
-        // What is left is never more than there was.
+        // The rest is never longer than the whole.
         self.length.wrapping_sub(self.rest.len())
     }
 

@@ -50,7 +50,7 @@ pub fn anonymize(octets: &[u8]) {
         let kept: Vec<Record> = one.frames.iter().filter_map(|(index, _)| records.get(*index).cloned()).collect();
         let copies: Vec<Record> =
             kept.iter().zip(one.frames).map(|(record, (_, copy))| Record { time: record.time, ..copy }).collect();
-        // What a dropped frame said may have explained the others.
+        // A dropped frame may have explained the others.
         let expected = [found(&records), found(&kept)];
         let found = found(&copies);
         assert!(expected.contains(&found), "messages and RPCs: {found:?} in the copy, {expected:?} in the original");

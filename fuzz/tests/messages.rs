@@ -102,7 +102,7 @@ fn agree(case: &Case) {
     let Case { name, format, role, octets, .. } = case;
     let shown = || format!("{name} ({}, {}): {octets:02x?}", format.name(), role.name());
     let expected: Found = case.broken.iter().map(|broken| (broken.rule.slug, broken.offset, broken.severity)).collect();
-    // Which rules apply depends on the version, so none of version 2 is about another.
+    // The version decides which rules apply, so no rule of version 2 is about another version.
     let is_of_other_version = *format != Format::V1 && expected.iter().any(|(slug, ..)| *slug == "version");
     if !is_of_other_version {
         assert_eq!(judged(case), expected, "the rules: {}", shown());

@@ -26,7 +26,7 @@ fn measured_null_call(caller: &mut Caller<'_>, server: &Connection<Adapter>) {
 fn main() {
     alone(|_, client, server| {
         let mut caller = Caller::new(client, Kind::Null);
-        // What is allocated once is not counted.
+        // Allocations that happen only once are not counted.
         (0..100).for_each(|_| caller.call_alone(server));
         (0..1000).for_each(|_| measured_null_call(&mut caller, server));
     });

@@ -77,7 +77,7 @@ fn a_connection_leaves_nothing_behind() {
                     with(&connect(&here, address));
                 }
             };
-            // What is allocated once for all of them.
+            // Lets the connections allocate what they share.
             connections(20);
             thread::sleep(Duration::from_millis(200));
             // A queue may grow once, when the machine is busy; a leak grows every time.

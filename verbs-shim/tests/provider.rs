@@ -313,7 +313,7 @@ where
                     verbs.interrupt(&end.queue_pair);
                     assert_eq!(waits.join().unwrap(), None);
                 });
-                // What has already come is taken first.
+                // A completion that is there already is taken first.
                 end.send(b"go");
                 assert_eq!(end.message(), b"reply");
                 thread::scope(|scope| {

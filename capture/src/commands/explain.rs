@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     let filters = Filters::new(input, Select::Both);
     let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
     let mut explanations = Explanations::default();
-    // What was looked up before the RPC names its files.
+    // Operations before the RPC give the names of its files.
     let mut names = FileNames::default();
     let mut config = Config::default();
     (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::Xids(input.xid.clone()));

@@ -72,10 +72,10 @@ impl Separable for SlowArguments {
 pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let screen = output::screen(color);
     let mut slowest = Slowest::new(arguments.top as usize, arguments.input.slower_than.unwrap_or(0));
-    // What was looked up before the RPCs that were asked for names their files.
+    // Operations before the selected RPCs give the names of their files.
     let mut names = FileNames::default();
     let show = Show { all: arguments.json, phases: true, ..Show::report(quiet) };
-    // Those that are not slow enough are counted here, apart from calls without a reply.
+    // RPCs that are not slow enough are counted here, apart from calls without a reply.
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs).of_any_latency())?;
     let done = source.read_all(Config::default(), show, |event, _, known| match event {
         Event::Transaction(transaction) => {

@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
     let table = table(arguments.csv, || CsvTable::of_records("top"))?;
     let mut top = Top::new(arguments.by);
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
-    // What was looked up before the RPCs that were asked for names their files.
+    // Operations before the selected RPCs give the names of their files.
     let show = Show { all: true, ..Show::report(quiet) };
     let done = source.read_all(Config::default(), show, |event, _, known| {
         match event {

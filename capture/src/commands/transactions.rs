@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
         return write_table(arguments, directory, quiet);
     }
     let mut text = HeadedLines::new(color, arguments.time);
-    // What was looked up before the RPCs that were asked for names their files.
+    // Operations before the selected RPCs give the names of their files.
     let mut names = FileNames::default();
     let table = table(arguments.csv, || CsvTable::of_records("transaction"))?;
     let is_record = arguments.json || arguments.csv;
@@ -84,7 +84,7 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
 #[cfg(feature = "parquet")]
 fn write_table(arguments: &TransactionsArguments, directory: &std::path::Path, quiet: bool) -> Result<u8, Failure> {
     let mut written = DatasetTable::create(directory, TableKind::Transactions, &arguments.input, quiet)?;
-    // What was looked up before the RPCs that were asked for names their files.
+    // Operations before the selected RPCs give the names of their files.
     let mut names = FileNames::default();
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
     let show = Show { all: true, ..Show::report(quiet) };

@@ -250,7 +250,7 @@ fn the_wireshark_profile_shows_comments_and_its_filters_select_frames() {
             (filter, frames.map(|output| output.stdout.split(|octet| *octet == b'\n').count() - 1))
         })
         .collect();
-    // What its user changed stays.
+    // A file that the user changed stays.
     std::fs::write(profiles.join("rpcrdma/colorfilters"), "# mine\n").unwrap();
     run();
     assert_eq!(read("colorfilters"), "# mine\n");
@@ -327,7 +327,7 @@ fn how_often_a_packet_was_sent_is_what_its_number_says() {
             assert_eq!(*times, 1, "frame {frame}");
             continue;
         };
-        // What the capture lacks was sent once more.
+        // The capture lacks one more transmission.
         *times += u32::from(comment.contains("lacks the first"));
         let ending = ["th", "st", "nd", "rd"].get(*times as usize).unwrap_or(&"th");
         assert!(comment.contains(&format!("sent again, {times}{ending} time")), "frame {frame}, {times}: {comment}");

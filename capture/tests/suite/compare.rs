@@ -325,7 +325,7 @@ fn failures_are_a_regression_though_they_are_fast() {
     assert_eq!((status, &read["outcome"]), (Some(1), &json!("worse")));
     assert_eq!(read["faults"]["failed"], json!({ "significance": "p ≤ 0.001", "outcome": "worse" }));
     assert!(text.contains("failed 0 → 40 (p ≤ 0.001) worse"), "{text}");
-    // When they succeed again, they take longer.
+    // Calls that succeed again take longer.
     let (lines, _, status) = compare_reads("mended", &failed, &usual(40, 1000), &[]);
     assert_eq!((status, &operation(&lines, "NFSv3 READ")["outcome"]), (Some(0), &json!("better")));
 }
@@ -491,7 +491,7 @@ fn a_rule_that_was_not_broken_before_is_a_regression() {
     let rule = lines.last().unwrap();
     assert_eq!((&rule["rule"], &rule["before"], &rule["after"]), (&json!("invalidate-foreign"), &json!(1), &json!(2)));
     assert_eq!(status, Some(0), "{text}");
-    // What was broken before, too, is none.
+    // A rule that was broken before, too, is no regression.
     let (_, _, status) = compare(&[errors.to_str().unwrap(), errors.to_str().unwrap()]);
     assert_eq!(status, Some(0));
 }

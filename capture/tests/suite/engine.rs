@@ -503,7 +503,7 @@ fn a_read_that_is_asked_for_again_from_its_middle_gives_the_same_data() {
             let found = dissect(&trace);
             assert_written(&found, 1, &data);
             assert_eq!(found.of(1).read_octets, 5001);
-            // What comes twice in a row at once, and nothing asked for, is a copy.
+            // Packets that come twice in a row at once, without having been asked for, are copies.
             let Counts { retransmitted, duplicates, .. } = found.reports[0].counts.passive;
             assert_eq!((retransmitted, duplicates), if seen || lost > 0 { (1, 0) } else { (0, 1) });
         }
@@ -1289,7 +1289,7 @@ fn unpaired_connections_of_the_same_hosts_are_paired_rightly() {
         let whole = reads.iter().filter_map(|read| read.reply.as_ref()?.message.as_ref().ok()).map(Rebuilt::octets);
         let whole: Vec<_> =
             whole.filter(|read| (0..3).any(|index| **read == read3_reply(1, &octets(index, 3000)))).collect();
-        // Where all numbers are the same nothing tells the first two apart until one of them has sent more.
+        // If all numbers are the same, nothing tells the first two apart until one of them has sent more.
         assert!(apart == 0 || whole.len() == 3, "{apart} apart: {whole:?}");
     }
 }
@@ -1365,7 +1365,7 @@ fn a_set_up_is_that_of_a_new_connection_where_the_one_before_is_not_young_or_tur
         let mut wire = Wire::default();
         let set_up = wire.connect();
         let mut trace = nulls(&mut wire, before);
-        // Where the server's packets come first, the connection is seen from the wrong end.
+        // If the server's packets come first, the connection is seen from the wrong end.
         trace.drain(..skipped);
         trace.extend(set_up);
         trace.extend(nulls(&mut wire, 30..33));
@@ -1723,7 +1723,7 @@ fn a_write_chunk_of_several_segments_may_be_filled_in_part() {
     let results = read3_results(1501);
     let found = answering(&read3(1, 3000), &offered, &writes, (MSG, &returned), &reply(1, &results));
     assert!(whole(&found.of(1).reply) == read3_reply(1, &data));
-    // What the reply says was returned and was not written is missing.
+    // Data that the reply returns, but that was not written, is missing.
     let found = answering(&read3(1, 3000), &offered, &writes[..1], (MSG, &returned), &reply(1, &results));
     assert_eq!(why(&found.of(1).reply), unmoved(ChunkName::Write(0), 1000, 1500));
 }

@@ -281,7 +281,7 @@ fn tshark(file: &Scratch, arguments: &[&str]) -> Option<Vec<String>> {
 
 #[test]
 fn tshark_sees_every_call_and_nothing_malformed() {
-    // What must not be there.
+    // Signs of faulty packets, which must not be there.
     let checksums = "tcp.checksum.status != 1 || (ip && ip.checksum.status != 1)";
     let wrong = &format!("_ws.malformed || _ws.short || tcp.analysis.flags || {checksums}");
     let filter = format!("rpc || {wrong}");

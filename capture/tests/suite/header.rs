@@ -129,7 +129,7 @@ fn what_is_wrong_is_said_with_what_to_do() {
         assert!(found.starts_with(says), "{send}: {found}");
         assert_eq!(found.split_once(')').unwrap().1, reaction, "{send}: {found}");
     }
-    // What an RDMA_ERROR says is no fault of its own, whatever version it carries.
+    // The code of an RDMA_ERROR is no fault of its own, whatever version it carries.
     assert_eq!(said("0x00000007 0x2 0x20 0x4 0x1 0x1 0x1", None), [""; 0]);
     assert_eq!(said("0x00000007 0x1 0x20 0x4 0x2", None), [""; 0]);
 }

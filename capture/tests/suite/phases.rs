@@ -172,7 +172,7 @@ fn frames_out_of_order_leave_phases_that_add_up() {
             let found = of(&transcode::reordering(&transcode::capture(name), seed, 50, 4));
             for transaction in &found.transactions {
                 let (Ok(phases), Some(between)) = (transaction.phases, between_frames(transaction)) else { continue };
-                // What was moved may be captured after the reply.
+                // Data that was moved may be captured after the reply.
                 assert!((between..between + 300_000_000).contains(&phases.total()), "{name} {seed}: {:?}", phases);
             }
             let timed = found.transactions.iter().filter(|transaction| transaction.phases.is_ok()).count();

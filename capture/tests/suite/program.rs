@@ -306,7 +306,7 @@ fn rpcs_are_counted_by_what_they_have_in_common() {
     let files = |arguments: &[&str]| -> Vec<Value> {
         records_of(&run(&[&["top", "--json", "--by", "name"], arguments, &[&capture("nfs41")]].concat())).0
     };
-    // Where only WRITEs are counted, the OPEN before them still gives the name.
+    // If only WRITEs are counted, the OPEN before them still gives the name.
     let written = files(&["--op", "WRITE"]);
     let octets = |rows: &[Value]| rows.iter().map(|row| row["octets_written"].as_u64().unwrap()).collect::<Vec<_>>();
     let names: Vec<_> = written.iter().map(|row| row["key"].as_str().unwrap()).collect();
@@ -1095,7 +1095,7 @@ fn a_call_that_waits_too_long_is_printed_while_the_capture_is_read() {
     assert_eq!((&early["call_frame"], &early["owed"]), (&json!(210), &json!("unknown")));
     assert_eq!(early["owed_unknown"], "the capture is still being read");
     assert!(early["age_ns"].as_u64().unwrap() >= 300_000_000, "{early}");
-    // What is answered in time is not printed: the rest of the capture ends the wait.
+    // Calls that are answered in time are not printed: the rest of the capture ends the wait.
     streamed.feed(&records[222..].concat());
     drop(streamed.child.stdin.take());
     assert_eq!(next(&streamed)["type"], "summary");
@@ -1748,7 +1748,7 @@ fn other_wrong_results_are_not_marked() {
     assert_eq!(broken("reduced_reply", &[(25, 114, 132)]), [unmarked("write-unwritten"), marked("write-roundup")]);
     // A length of the link that the Write chunk has room for: then the chunk may be at its place, and too short.
     assert_eq!(broken("reduced_reply", &[(37, 166, 28)]), [marked("write-unwritten"), unmarked("write-roundup")]);
-    // Where the link ends there is no padding.
+    // There is no padding at the end of the link.
     assert_eq!(
         broken("reduced_reply", &[(37, 166, 0x616c_6c61)]),
         [marked("write-unwritten"), unmarked("write-roundup")]

@@ -343,7 +343,7 @@ fn where_nothing_is_lost_nothing_is_recovered() {
 fn frames_that_were_captured_twice_were_not_sent_again() {
     for name in ["nfs41", "nfs42_mtu9000", "iwarp_nfs41"] {
         let mut records = transcode::capture(name);
-        // What sets the connection up belongs to no RPC.
+        // The packets of the set-up belong to no RPC.
         let rest = records.split_off(40);
         records.extend(transcode::duplicating(&rest, 1, 1000));
         let found = Lossy::of_records(&records);

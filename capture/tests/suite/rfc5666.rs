@@ -239,7 +239,7 @@ fn a_late_done_never_makes_a_wrong_reply() {
     let found = dissect(&trace);
     let [first, second] = &found.transactions[..] else { panic!("two") };
     assert_eq!(rebuilt(first)[1], Some(&replies[0][..]));
-    // Which of the two it ends cannot be known.
+    // RDMA_DONE may have ended either of the two.
     let error = second.reply.as_ref().unwrap().message.as_ref().unwrap_err();
     assert!(matches!(error, NotRebuilt::Chunk { captured: 0, .. }), "{error}");
 }
@@ -288,7 +288,7 @@ fn write_padded(words: (u32, u32), data: &[u8]) -> Found {
 fn the_padding_of_a_call_is_left_out() {
     for align in [64, 108, 128, 512, 4096] {
         for length in [1200, 1201, 1300] {
-            // What is as long as rdma_thresh is padded (section 3.9).
+            // Data as long as rdma_thresh is padded (section 3.9).
             let data = octets(20, length);
             let found = write_padded((align, 1200), &data);
             assert_rpc(&found, 1, &written(1, &data), &write3_reply(1, length as u32));
@@ -339,7 +339,7 @@ fn the_padding_of_a_reply_is_left_out() {
 
 #[test]
 fn where_padding_may_be_anywhere_nothing_is_guessed() {
-    // What is there is not what the words say; the procedure is unknown.
+    // In one message, the words give another place than that of the data; in the other, the procedure is unknown.
     let mut wrong = padded_message(1, (512, 64), &Lists::default(), &write3(1, 1300), &octets(24, 1300));
     wrong[16..20].copy_from_slice(&384_u32.to_be_bytes());
     let unknown = synthetic::rpc::call(1, [400_000, 1, 1], &octets(25, 200));

@@ -159,7 +159,7 @@ fn sends_without_four_words_are_too_short_if_the_capture_holds_them() {
     let statistics = statistics("nfsd_deviations");
     let of =
         |name| statistics.messages.by_type.iter().find(|counted| counted.name == name).map(|counted| counted.count);
-    // Those of 4 and 12 octets.
+    // The two Sends of 4 and 12 octets.
     assert_eq!((of("too short"), of("not captured")), (Some(2), None));
 }
 

@@ -98,7 +98,8 @@ fn retransmissions_are_counted_and_nothing_else() {
     assert_eq!(found.messages.len() + 10, 122 + 12);
     let [report] = &found.reports[..] else { panic!("one connection") };
     assert_eq!(report.counts.active.sequence_errors, 9, "the client's NAKs");
-    // What the client lost is not in a capture at the client; what it sent twice are responses the server asked for again.
+    // A capture at the client has no packets that the client lost. It sent responses twice that the server asked for
+    // again.
     assert_eq!(report.counts.active.retransmitted, 48);
     assert_eq!((report.counts.active.missed, report.counts.passive.missed), (0, 0));
 }
@@ -518,7 +519,7 @@ fn a_wrong_crc_is_counted_and_left_out_on_request() {
             let found = dissect(&file, with_verify_crc());
             assert_eq!((found.summary.bad_crc, rebuilt(&found).len()), (1, rebuilt(&before).len() - lost), "{mpa:?}");
             nothing_is_wrong(&before, &found, &format!("{mpa:?}"));
-            // Where no CRC is in force, the field means nothing.
+            // If no CRC is in force, the field means nothing.
             let file = pcap(&transcode::with_mpa(&records, Mpa { crc: false, ..mpa }));
             let found = dissect(&file, with_verify_crc());
             assert_eq!((found.summary.bad_crc, rebuilt(&found).len()), (0, rebuilt(&before).len()), "{mpa:?}");

@@ -148,7 +148,7 @@ fn a_long_call_with_a_data_item_beside_it() {
         assert_rpc(&found, 4, &written(4, &data), &write3_reply(4, 1999));
         assert_eq!(forms(found.of(4)), [Some(Form::Long), Some(Form::Short)]);
         assert_eq!(found.of(4).name, Some("NFSv3 WRITE"));
-        // What is called is known also where the data itself is not kept.
+        // The call's name is known even if its data is not kept.
         let found = dissect_with(&long_write(family, 4, &data), Config::for_messages());
         let names: Vec<_> =
             found.messages.iter().map(|message| message.rpc.as_ref().and_then(|rpc| rpc.name)).collect();
@@ -333,7 +333,7 @@ fn an_error_ends_a_call_in_the_middle_and_the_next_one_is_not_dropped() {
             let found = ended_by_error(family, &[next, std::slice::from_ref(&answer)].concat());
             assert!(found.messages.iter().all(|message| message.dropped.is_none()), "{family:?}");
             assert_rpc(&found, 50, &null(50), &rpc::reply(50, &[]));
-            // What the error ended holds nothing up: the last message is the answer to the next Call.
+            // The message that the error ended holds nothing up: the last message is the answer to the next Call.
             assert!(found.messages.iter().any(|message| message.error().is_some()));
             assert_eq!(found.messages.last().unwrap().prefix().unwrap().xid, 50);
         }

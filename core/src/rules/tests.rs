@@ -513,7 +513,7 @@ fn a_header_of_version_2_that_breaks_a_rule_breaks_no_other() {
         (B, 11, &[0, 1, 1, 9, 24, 0, 0, 7, 1], Some(("v2-trailing", Warning, 44))),
         (A, 4, &[1, 2, 0], Some(("v2-trailing", Warning, 24))),
         (A, 6, &[0, 0], Some(("v2-trailing", Warning, 20))),
-        // What refuses a version: drafts -00 to -02 have the flags before it.
+        // Refusals of a version: drafts -00 to -02 have the flags before it.
         (A, 4, &[1, 1, 3, 4], None),
         (A, 4, &[1, 1, 4, 3], Some(("error-range", Error, 24))),
         (B, 4, &[1, 4, 3], Some(("error-range", Error, 20))),

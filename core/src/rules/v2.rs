@@ -397,7 +397,7 @@ pub fn send_v2(sent: &SentV2<'_>, take: &mut dyn FnMut(&Finding<'_>)) {
     match &sent.decoded {
         Ok(message) => as_in_version_1(&message.header, take),
         Err(error) => {
-            // What version 1 would read as an error is not an error here.
+            // Octets that would be an error of version 1 are no error here.
             let malformed =
                 Sent { decoded: Err(*error), error: None, length: sent.length, ..Sent::new(sent.octets, None) };
             for row in framing::malformed() {

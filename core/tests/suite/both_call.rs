@@ -307,7 +307,7 @@ fn nobody_waits_for_ever() {
         assert_eq!(there.channel.negotiation(), Negotiation::Agreed(Version::Two(family)));
         here.agree();
         there.agree();
-        // How seldom calls are answered.
+        // Mean number of chances to answer a call until one is taken.
         let patience = 1 + random.below(30);
         for _ in 0..600 {
             let (end, other) = if random.below(2) == 0 { (&mut here, &mut there) } else { (&mut there, &mut here) };

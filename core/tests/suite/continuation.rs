@@ -159,7 +159,8 @@ fn sends_of_call(version: Version) -> Vec<Vec<u32>> {
             &message,
             &[12, 12, 6],
         ),
-        // What remains after each part. The last has room for 13 words, and is not empty.
+        // Each header but the last ends with the octets that remain after the part. The last part has room for 13
+        // words, and is not empty.
         _ => parts(&[&[7, 2, 0, 9, 56], &[7, 2, 0, 9, 4], &[7, 2, 0, 10, 0, 0, 0, 0]], &message, &[16, 13, 1]),
     }
 }

@@ -83,7 +83,7 @@ fn decode(octets: &[u8]) {
         found += 1;
         assert!(finding.offset <= octets.len(), "{finding}");
     });
-    // What the decoder refuses breaks a rule, except for an error that refuses another version.
+    // Octets that the decoder refuses break a rule, except for an error that refuses another version.
     assert!(found > 0 || sent.decoded.is_ok() || sent.error.is_some(), "{octets:02x?}");
     match Message::decode(octets) {
         Ok(message) => {

@@ -33,7 +33,7 @@ impl Draft {
     #[must_use]
     pub fn read(format: Format, octets: &[u8]) -> Self {
         let mut reader = WordReader { words: Vec::new(), rest: octets };
-        // What could not be read is in the payload.
+        // The words that could not be read are in the payload.
         let _ = reader.header(format);
         Self { words: reader.words, payload: reader.rest.to_vec() }
     }

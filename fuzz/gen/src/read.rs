@@ -31,7 +31,7 @@ pub fn read(format: Format, role: Role, octets: &[u8]) -> Option<Message> {
         message.long = core::mem::replace(&mut message.reads, items);
     }
     let is_possible = role == Role::Call || message.long.is_empty() && message.reads.is_empty();
-    // What was not looked at above is as it has to be if the same octets come out.
+    // If the same octets come out, everything not checked above is right.
     (is_possible && message.octets() == octets).then_some(message)
 }
 

@@ -77,7 +77,7 @@ mod tests {
         let cases = named(Format::V1, Role::Call);
         let name = "all_lists_of_a_long_call";
         let base = cases.iter().find(|case| case.name == format!("valid/{name}")).expect("a named case");
-        // What fails: a decoder that does not like Write chunks with handles above this one.
+        // The failure: a decoder that does not like Write chunks with handles above this one.
         let fails = |octets: &[u8]| {
             let message = read(Format::V1, Role::Call, octets);
             message.is_some_and(|message| message.writes.iter().flatten().any(|segment| segment.handle > 9))

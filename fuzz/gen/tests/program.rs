@@ -154,7 +154,7 @@ fn a_capture_has_a_connection_around_each_message() {
         let cases: Vec<_> = (0..60).map(|_| rpcrdma_gen::random(&mut choices, version, role)).collect();
         let expected: Vec<_> =
             cases.iter().flat_map(|case| case.call.clone().into_iter().chain([case.octets.clone()])).collect();
-        // What cannot be told from other traffic is not taken for RPC-over-RDMA.
+        // Messages that cannot be told from other traffic are not taken for RPC-over-RDMA.
         let missing = expected.iter().filter(|octets| !sent.contains(octets)).count();
         assert!(
             sent.iter().all(|octets| expected.contains(octets)) && missing <= 20,

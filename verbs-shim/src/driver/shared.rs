@@ -312,7 +312,7 @@ impl<V: Provider> SharedConnection<V> {
         drop(state);
         let watched = self.resources.verbs.watch_end(&self.resources.queue_pair, driver.waiter(), driver.key());
         if watched == Ok(Armed::Ready) {
-            // When the other connections had their turn.
+            // Goes on after the other connections had their turn.
             driver.wake();
         }
     }
@@ -558,7 +558,7 @@ impl<V: Provider> Driven for SharedConnection<V> {
                 state.background_watch = None;
                 drop(self.progress(state, Duration::ZERO));
                 if self.arm(watch) == Some(Armed::Ready) {
-                    // When the other connections had their turn.
+                    // Goes on after the other connections had their turn.
                     watch.wake();
                 }
             }

@@ -794,7 +794,7 @@ impl PairState {
         {
             identifier.disconnect();
         }
-        // What is complete keeps its status.
+        // Completed work keeps its status.
         self.drain();
         if self.shared.is_some() && self.hardware.is_some() {
             thread::sleep(LAST_RECEIVE);

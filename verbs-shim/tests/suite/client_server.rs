@@ -1006,7 +1006,7 @@ fn a_call_within_a_look_at_memory_fails_and_does_not_hang() {
 #[test]
 fn a_call_that_the_server_has_no_memory_for_is_refused_and_the_next_goes_on() {
     let (_fabric, here, there) = adapters();
-    // What fits in a Call is too long for a reply.
+    // Data that fits in a Call is too long for a reply.
     let settings = Settings::client().to_builder().receive_size(1024).build().unwrap();
     // The connection's own buffers take two regions.
     for (more, fits) in [(0, false), (1, true)] {

@@ -312,7 +312,7 @@ fn version_1_has_no_calls_without_a_reply() {
     captured(Settings::server().to_builder(), Versions::all(), |here| {
         let client = Client::connect(here, address(), &with(Settings::client().to_builder(), Versions::ONE)).unwrap();
         assert_eq!(call_only(&client, &[5]), Err(CallError::Refused(CallRefusal::CallOnly)));
-        // What the server forgets is answered.
+        // A request that the server forgets is answered with an error.
         let mut call = Call::rpc(PROGRAM, 1, 2);
         client.call(&mut call).unwrap();
         assert!(call.accepted().is_err());
@@ -418,7 +418,7 @@ fn call_and_answer(connection: &Connection<Adapter>, length: usize, barrier: &Ba
         let (call, outcome) = call.wait();
         assert_eq!((outcome, call.accepted()), (Ok(()), Ok(&[][..])), "{number}");
     }
-    // What the other end still waits for comes with what this one still takes.
+    // Waits until the other end has its replies, too.
     barrier.wait();
 }
 

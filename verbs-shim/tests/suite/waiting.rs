@@ -359,7 +359,7 @@ fn connections_are_set_up_for_futures() {
                 let client = client.await.unwrap();
                 client.start(echo::null(&client)).await.1.unwrap();
             }
-            // Those that nobody waits for end.
+            // Connections that nobody waits for end.
             drop((0..20).map(|_| Client::connecting(&here, address, &Settings::client())).collect::<Vec<_>>());
             Client::connecting(&here, address, &Settings::client()).await.unwrap();
         });

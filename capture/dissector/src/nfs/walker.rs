@@ -183,7 +183,7 @@ impl<'a> Walker<'a> {
     }
 
     pub(super) fn marked_arguments(mut self, row: &Row) -> (Vec<CompoundOperation>, Vec<MarkedItem<'a>>) {
-        // What comes before an error is good.
+        // The items before an error are good.
         let _end = self.items(row.arguments);
         (self.walk.operations, self.marked.unwrap_or_default())
     }

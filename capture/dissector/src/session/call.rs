@@ -209,7 +209,7 @@ impl Call {
         }
         let Some(segment) = self.segments.get_mut(segment) else { return };
         let (before, end) = (segment.moved.held(), at.saturating_add(length));
-        // What extends past the segment may be meant for the next one.
+        // Octets beyond the segment may be meant for the next one.
         if end > u64::from(segment.length) || !segment.moved.add(at..end) {
             self.followed = Followed::No;
         }
@@ -244,7 +244,7 @@ impl Call {
         self.read_octets = core::mem::take(&mut before.read_octets);
         self.write_octets = core::mem::take(&mut before.write_octets);
         self.overflowed = before.overflowed;
-        // Those of the Send before it were given with its message.
+        // The placements of the Send before it were given with its message.
         self.message.placements = core::mem::take(&mut before.message.placements);
         self.is_doubtful = before.is_doubtful;
         self.responder_last = before.responder_last;

@@ -131,7 +131,7 @@ impl Session {
                 Dialect::Version1 => account.call(began, sent),
                 Dialect::Version2(_) | Dialect::Version2Unknown => account.call_v2(sent),
             };
-            // What a call waited for came after the call before it.
+            // The reply or grant that a call waited for came after the call before it.
             let frame = call.message.stamp.frame;
             let before = core::mem::replace(self.last_call_frame.get_mut(requester), frame);
             if call.credit_wait.is_ok() && context.set_backs.is_between(before, frame) {
@@ -200,7 +200,7 @@ impl Session {
         if !self.spoke.get(call.requester().other()) {
             waiting.owed = Owed::Unknown(OwedUnknown::DirectionMissing);
         }
-        // What was not moved may still be moved.
+        // Data that was not moved yet may still be moved.
         call.followed = Followed::No;
         if call.answers.is_none() || !call.is_read() {
             call.timeline.refuse(NotTimed::ReplyMissing);

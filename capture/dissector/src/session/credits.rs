@@ -188,7 +188,7 @@ impl CreditAccount {
         self.others = self.others.wrapping_add(1);
         self.hidden_by = CreditWaitUnknown::Missed;
         if self.limit() == CreditLimit::Reached {
-            // What was missed may have come long ago.
+            // The missed reply may have come long ago.
             self.count(CreditLimit::Unknown, time);
         }
         self.change(time, |account| {

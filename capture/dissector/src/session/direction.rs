@@ -36,7 +36,7 @@ impl Session {
         };
         match header.body {
             Body::Msg(_) | Body::Msgp { .. } => said(decoded.payload).or(asks).or_else(|| {
-                // What the capture cut before it says so answers the call that waits for it.
+                // A message that the capture cut before its direction answers the call that waits for it.
                 let is_cut = message.captured != Captured::Whole;
                 (is_cut && waits && self.client == Some(sender.other())).then_some(Direction::Reply)
             }),

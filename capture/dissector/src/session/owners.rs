@@ -74,7 +74,7 @@ pub(super) struct Recoveries {
 
 impl Owners {
     pub(super) fn note(&mut self, owner: Owner) {
-        // What came late is before others.
+        // An owner that came late goes before others.
         let place = match self.owners.back() {
             Some(last) if last.first >= owner.first => self.owners.partition_point(|before| before.first < owner.first),
             _ => self.owners.len(),

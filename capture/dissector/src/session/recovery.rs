@@ -255,7 +255,7 @@ impl Session {
         *self.spoke.get_mut(from) = true;
         let keeps = self.keeps;
         while let Some(arrived) = self.arrivals.get_mut(from.other()).acknowledge(place, stamp, keeps) {
-            // What the responder did before shows the same.
+            // If the responder has done something before, that shows the arrival already.
             if let Some(call) = self.calls.get_mut(&arrived.call).filter(|_| arrived.ended.is_none())
                 && call.responder_last.is_none()
                 && is_bare

@@ -1016,7 +1016,7 @@ fn what_was_lost_of_an_rpc_is_unknown_if_a_sign_came_meanwhile_that_may_be_for_i
         ("none", 9, None),
     ] {
         let mut play = Play::new(true);
-        // What the client sent before its first known place is unknown.
+        // The client's packets before its first known place are unknown.
         play.frame = 4;
         play.sends(&[(Active, call(5, &NONE)), (Passive, reply(5))]);
         for (step, octets) in [(Active, call(1, &NONE)), (Passive, reply(1))].into_iter().enumerate() {

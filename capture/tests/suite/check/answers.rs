@@ -183,7 +183,7 @@ fn an_answer_that_may_have_been_lost_is_said_to_be() {
         let found = found.iter().find(|found| found.rule.slug == "answer").unwrap();
         found.message.strip_prefix("ERR_CHUNK should answer this (proc-unknown), but nothing does").unwrap().to_owned()
     };
-    // What the server sends later has no hole before it.
+    // Later packets of the server have no hole before them.
     assert_eq!(says(true), "");
     assert_eq!(says(false), ", or the capture lacks both the answer and what acknowledges it");
 }

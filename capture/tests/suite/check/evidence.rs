@@ -143,7 +143,7 @@ impl Shown {
 
     /// Returns true if the client reacted to a message in this way.
     fn client_did(&self, what: &str, bad: &Message, came: u64) -> bool {
-        // What the bad message answers, though it may be too bad to say so.
+        // The call that the bad message answers, though its XID may be wrong.
         let mut before = self.messages.range(..bad.stamp.frame).rev().map(|(_, message)| message);
         let call = before.find(|message| message.connection == bad.connection).unwrap();
         let left = self.left(bad.connection).unwrap();

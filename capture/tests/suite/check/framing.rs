@@ -150,7 +150,7 @@ fn a_reply_may_repeat_the_wrong_xid_of_its_call_and_no_other() {
 fn what_an_end_sends_that_may_be_a_call_excuses_no_error_of_another_xid() {
     for (damaged, is_accused) in [(50, false), (51, true)] {
         let mut trace = Trace::new();
-        // What it answers may come late.
+        // The call that it answers may come late.
         trace.send(Client, &words(&[50, 1, 32, ERROR, 2]));
         trace.send(Server, &callback(damaged)[..28]);
         trace.null(0x99);

@@ -259,7 +259,7 @@ fn broken_by_xid(packets: &[Packet]) -> Vec<(&'static str, Option<u32>)> {
 
 #[test]
 fn each_provided_reply_is_read_and_notified_by_its_own_xid() {
-    // What is read of one is not read of the other.
+    // Reading one reply is not reading the other.
     let mut trace = Trace::new();
     provided(&mut trace, XID);
     provided(&mut trace, 8);
@@ -271,7 +271,7 @@ fn each_provided_reply_is_read_and_notified_by_its_own_xid() {
     trace.send(Client, &words(&[8, 1, 32, DONE]));
     trace.null(0x9a);
     assert_eq!(broken_by_xid(&trace.packets), [("pull-not-notified", Some(XID))]);
-    // Who sends RDMA_DONE knows such replies, and need not read a later one.
+    // A client that sends RDMA_DONE knows such replies, and need not read a later one.
     let mut trace = Trace::new();
     provided(&mut trace, XID);
     trace.send(Client, &words(&[XID, 1, 32, DONE]));

@@ -144,7 +144,7 @@ fn what_breaks_one_rule_breaks_no_other_and_its_twin_none_and_what_can_be_judged
         for bad in [true, false] {
             let mut trace = Trace::new();
             (case.make)(&mut trace, bad);
-            // What comes after has to be right as well.
+            // The next messages have to be right as well.
             trace.null(0x99);
             let mut expected = besides.clone();
             expected.extend(bad.then_some(case.slug));

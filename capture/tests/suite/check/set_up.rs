@@ -118,7 +118,7 @@ fn a_long_call_of_the_server_is_no_reply() {
     trace.acknowledge(Client);
     trace.null(XID);
     assert_eq!(slugs(&trace.packets), BTreeSet::from(["handle-shared", "reverse-credit"]));
-    // What breaks a rule is answered as the rule says.
+    // A message that breaks a rule gets the answer that the rule requires.
     let mut trace = Trace::new();
     trace.send(Server, &message(NOMSG, 50, &Lists::reads(&[(0, segment(56)), (2, (0xb00, 0, 4))]), &[]));
     trace.send(Client, &words(&[50, 1, 32, ERROR, 2]));

@@ -69,7 +69,7 @@ fn remote_invalidation_without_the_set_up_of_its_connection_is_once_not_judged()
             trace.send(Client, &message(MSG, xid, &lists(100), &null(xid)));
             trace.invalidate(xid, &message(MSG, xid, &lists(0), &reply(xid, &[])));
         }
-        // What comes before the first call is the set-up.
+        // The packets before the first call are the set-up.
         let (found, counts) = judge(&trace.packets[if set_up { 0 } else { 3 }..]);
         assert!(found.is_empty(), "{found:?}");
         let count = counts.iter().find(|count| count.rule.slug == "invalidate-foreign").unwrap();
@@ -198,6 +198,6 @@ fn of_what_linux_answered_beside_bad_sends_one_answer_is_wrong() {
     let expected =
         [("done-sent", 66), ("error-from-requester", 1), ("header-short", 1), ("nomsg-empty", 1), ("proc-unknown", 1)];
     assert_eq!(times, BTreeMap::from(expected));
-    // Who left at once was owed nothing.
+    // A client that left at once was owed nothing.
     assert_eq!(counts.iter().find(|count| count.rule.slug == "answer").unwrap().not_judged, 1);
 }

@@ -429,7 +429,7 @@ pub(crate) const CASES: &[Case] = &[
             trace.send(Server, &a(A_NOMSG, 0, 0, &A_NO_CHUNKS, &[]));
         }
     }),
-    // What refuses a version, as version 2 has it.
+    // A refusal of a version, in the format of version 2.
     case("error-range", |trace, bad| {
         *trace = Trace::version_2(Version::A);
         trace.send(Client, &a(A_MSG, XID, 0, &A_NO_CHUNKS, &null(XID)));
@@ -722,7 +722,7 @@ fn a_responder_of_version_2_refuses_what_it_cannot_read_by_the_right_error() {
             Some("RDMA2_ERR_BAD_XDR answers frame 6 (v2-htype); RDMA2_ERR_INVAL_HTYPE should"),
             0,
         ),
-        // What it lacks, and what else is wrong with it, does not show.
+        // Missing resources and other faults of the server do not show.
         (unreadable(XID), error(&[READ_CHUNKS, 0]), None, 1),
         (unreadable(XID), error(&[SYSTEM]), None, 1),
         // An error of an extension.

@@ -34,7 +34,7 @@ pub(crate) const CASES: &[Case] = &[
         trace.send(Server, &message(MSG, XID, &Lists::writes(&[&[segment(101)]]), &results));
     }),
     case("write-fill-order", |trace, bad| {
-        // What is behind the octets that are returned of the first segment pads nothing.
+        // The octets behind the returned ones of the first segment pad nothing.
         let (one, two) = ((0xa94, 0x1000, 60), (0xa95, 0x2000, 60));
         trace.send(Client, &message(MSG, XID, &Lists::writes(&[&[one, two]]), &read3(XID, 98)));
         trace.write((0xa94, 0x1000), &octets(2, 60));

@@ -130,7 +130,7 @@ impl Peers {
             Vec::new()
         };
         let inline = send[at..].to_vec();
-        // What a call offers has the lengths of the buffers, not of data.
+        // The chunks of a call have the lengths of buffers, not of data.
         let is_call = proc == 0 && be32(&inline, 4) == 0 || proc == 1 && !reads.is_empty();
         let writes = if is_call { Vec::new() } else { writes.iter().map(|chunk| self.take(chunk)).collect() };
         let payload = match (proc, is_call) {

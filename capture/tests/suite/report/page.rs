@@ -285,7 +285,7 @@ fn the_verdict_says_what_was_answered_sent_again_and_missed() {
         let [answered, .., sent_again, _, lacks] = &found[..] else { panic!("{name}: {found:#?}") };
         assert_eq!((&answered[..], &sent_again[..], &lacks[..]), (first, network, missing), "{name}");
     }
-    // What one direction hides is said first.
+    // Facts that a missing direction hides are said first.
     for (name, rpcs, host, other) in [("calls_only", "20 RPCs", 1, 2), ("replies_only", "20 RPCs", 2, 1)] {
         let found = sentences(&report(&capture(&format!("situations/{name}"))));
         let hidden = format!(

@@ -252,7 +252,7 @@ impl Tcp {
         let is_delayed = self.is_delayed;
         let end = self.end(to);
         match end.owed {
-            // What was delivered was answered.
+            // The octets that were delivered were answered.
             0 => {}
             1 if is_next && is_delayed => {
                 end.delayed += 1;

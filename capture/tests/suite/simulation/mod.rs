@@ -204,7 +204,7 @@ fn causes(simulated: &Simulated, (_, report): (&[Transaction], &Report), verdict
     for ((by, found), truth) in both.into_iter().zip(simulated.ends) {
         let Counts { retransmitted, replaced, timeouts, implied_naks, sequence_errors, not_ready, .. } = found;
         let has_refused = !simulated.is_roce || [sequence_errors, not_ready] == truth.refusals;
-        // What nothing in the capture asked for may be a copy.
+        // Packets that nothing in the capture asked for may be copies.
         let is_right = (truth.again.saturating_sub(found.duplicates)..=truth.again).contains(&retransmitted)
             && has_refused
             && replaced <= truth.only_again
@@ -277,7 +277,7 @@ fn messages(simulated: &Simulated, (transactions, _): (&[Transaction], &Report),
     for transaction in transactions {
         let rpc = &simulated.rpcs[&transaction.xid];
         let halves = [(&transaction.call, &rpc.call), (&transaction.reply, &rpc.reply)];
-        // Where the data of a Write chunk belongs, only results that are known show.
+        // The place of a Write chunk's data shows only in results that are known.
         let is_known = |is_reply: bool| !is_reply || transaction.write_octets == 0;
         let halves = halves.into_iter().zip([false, true]).filter(|(_, is_reply)| is_known(*is_reply));
         for (half, sent) in halves.filter_map(|((half, sent), _)| Some((half.as_ref()?, sent))) {
@@ -408,7 +408,7 @@ impl Rpc {
         };
         let is_called = by_then(self.called).is_some();
         let is_right = match waiting.owed {
-            // Whether the call arrived may be unknown.
+            // The arrival of the call may be unknown.
             Owed::Reply => ended.is_none(),
             Owed::ReplyAgain(_) => is_called && ended.is_none(),
             Owed::Call(_) => !is_called,

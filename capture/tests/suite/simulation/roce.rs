@@ -195,7 +195,7 @@ impl Roce {
         if index == expected {
             if ends && world.network.random.happens(world.network.chances.not_ready) {
                 self.reply_with(to, Control::NotReady, index, world);
-                // What follows is dropped without a word until the packet comes again.
+                // The packets after it are dropped in silence until it comes again.
                 self.end(to).has_refused = true;
                 return;
             }

@@ -21,7 +21,8 @@ pub(super) fn flags(base: &Base, cases: &mut Vec<Case>) {
         let bit = 1 << bit;
         let case = base.of_draft("flag", format_args!("{bit:x}"), &draft.with(Label::Flags, own ^ bit));
         cases.push(match bit {
-            // Whether a long message is a reply is seen only when its chunk has been read, and the lists have other rules then.
+            // The direction of a long message shows only when its chunk has been read, and then the lists have other
+            // rules.
             RESPONSE if message.inline.is_none() || has_chunks => continue,
             RESPONSE => case.breaks("v2-response-flag", 16),
             MORE if message.inline.is_none() => case.breaks("v2-more-type", 16),

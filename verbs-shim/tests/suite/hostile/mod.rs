@@ -321,7 +321,7 @@ fn call_badly_served(client: &Client<Adapter>, random: &mut Random, counts: &mut
                 counts[1] += 1;
                 return;
             }
-            // What was sent may have the client drop the rest.
+            // The client may have dropped the rest because of a message before.
             Err(CallError::TimedOut(_)) => {
                 counts[2] += 1;
                 return;
@@ -653,7 +653,7 @@ fn a_peer_that_exceeds_its_credits_is_cut_off_and_that_is_named() {
                 Err(ended) => break ended,
             }
         };
-        // Those that came before may not have been handed over when the third came.
+        // Calls before the third may not have been handed over when it came.
         assert!(held.len() <= 2, "{}", held.len());
         assert_eq!(ended, Ended::PeerFault(PeerFault::CreditExceeded));
     });

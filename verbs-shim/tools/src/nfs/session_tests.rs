@@ -363,7 +363,8 @@ fn a_call_is_no_longer_than_the_session_permits() {
         let name = [&[15, octets as u32][..], &vec![0x6161_6161; octets / 4]].concat();
         client.compound(&folder, 1, &[&client.sequence(0), ROOT, &name])
     };
-    // What is around the name: the header, tag, minor version and number of operations, SEQUENCE, PUTROOTFH, and LOOKUP itself.
+    // Octets around the name: the header, tag, minor version and number of operations, SEQUENCE, PUTROOTFH, and LOOKUP
+    // itself.
     let around = OF_HEADER + 12 + 36 + 4 + 8;
     assert_eq!(look_up(512 - around + 4), [10_065, 0, 1, 53, 10_065]);
     assert_eq!(look_up(512 - around)[0], 63, "the sequence number was not used, and the name is too long");
@@ -614,7 +615,7 @@ fn a_session_is_created_once_for_each_number() {
     assert_ne!(second[5..9], client.session);
     assert_eq!(create(2), second);
     assert_eq!([create(1)[0], create(4)[0]], [10_063; 2]);
-    // What it is granted: one slot, and no more than it has asked for or there is.
+    // The grant: one slot, and no more than the client has asked for or there is.
     assert_eq!(second[11..18], [0, 8192, 8192, 1024, 16, 1, 0]);
     // Too small for anything; too small for callbacks, which need two operations.
     for (index, value) in [(6, 511), (7, 511), (9, 0), (10, 0), (13, 511), (16, 1), (17, 0)] {

@@ -94,7 +94,7 @@ impl RequestStream {
             Some(Syndrome::SequenceError | Syndrome::Failed(_)) => false,
             // No sender sends it again before that.
             Some(Syndrome::NotReady { wait }) => is_sent_again && now.0 >= since.0.saturating_add(wait),
-            // What is sent again is acknowledged again.
+            // Packets that are sent again are acknowledged again.
             _ => is_sent_again,
         }
     }

@@ -237,7 +237,7 @@ impl Ordering {
         let unseen = [Side::Active, Side::Passive].map(|side| (side, self.streams.get(side).unseen()));
         self.give_all(sink);
         for (side, number) in unseen {
-            // What is only held was counted above.
+            // If it was seen among the held packets, it was counted above.
             if number.is_some() && self.streams.get(side).unseen() == number {
                 self.counts.get_mut(side).missed += 1;
             }
@@ -599,7 +599,7 @@ impl Ordering {
     fn give_up<S: OperationSink>(&mut self, sink: &mut S) {
         let awaited = self.waits_for.map(|(key, _)| key).filter(|key| self.queue.packets.contains_key(key));
         let Some(key) = awaited.or(self.queue.first_key()) else { return };
-        // What a packet refers to may be in a hole of the other end.
+        // The packet that is referred to may be in a hole of the other end.
         if let Some((_, Early::Unknown(side))) = self.waits_for
             && self.streams.get(side).has_hole()
         {
@@ -693,7 +693,7 @@ impl Ordering {
             Some(Syndrome::Acknowledged) => return sink.acknowledged((arrival.from, arrival.stamp), number, true),
             None => return,
         };
-        // What is before the packet that it refuses has arrived.
+        // The packets before the refused one have arrived.
         sink.acknowledged((arrival.from, arrival.stamp), number.saturating_sub(1), false);
         self.recover(arrival, (of, number), kind, sink);
     }
@@ -757,7 +757,7 @@ impl Ordering {
         stream.repetitions = 0;
         stream.refused_from.take_if(|refused| *refused <= number);
         if arrival.first_sent.is_none() {
-            // What waited for a packet that is sent again does not show that its sender goes on with new ones.
+            // Packets that waited for a retransmission do not show that its sender goes on with new ones.
             stream.run.take_if(|_| arrival.stamp.time >= stream.went_back);
             stream.start_timer(arrival.stamp.time);
         }
@@ -792,7 +792,7 @@ impl Ordering {
             _ if is_seen => {}
             Some(at) => {
                 let kind = OperationKind::ReadResponse { request, at, data, length };
-                // What was behind it came before, and was used.
+                // The packets behind it came before, and were used.
                 let first_sent = signs.contains(&Some(RecoveryKind::Replaced)).then_some(Time::default());
                 sink.take(Arrival { first_sent, ..*arrival }.operation(number, kind), true);
             }

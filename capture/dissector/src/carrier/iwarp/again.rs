@@ -194,7 +194,7 @@ impl Again {
         self.run = Some(end);
         let is_timeout = matches!(cause, Some(RecoveryKind::TimedOut { .. }));
         self.filled = if is_timeout { end } else { self.filled.max(end) };
-        // What is sent again without being asked for begins a recovery of everything that was sent until then (RFC 6582 section 4).
+        // A retransmission that was not asked for begins a recovery of everything sent until then (RFC 6582 section 4).
         self.recovery = cause.and(Some(LossRecovery { until: self.sent, is_certain: is_timeout })).or(self.recovery);
         self.again_at = Some(self.last_time);
         cause

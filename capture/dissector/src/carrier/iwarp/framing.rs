@@ -481,7 +481,7 @@ mod tests {
             let followed = [&good[..], &[0xff; 30]].concat();
             assert_eq!(found(&mut lost(), &[(100, &followed, true)]), if crc { "1" } else { "!" });
             assert_eq!(found(&mut lost(), &[(100, &other, true)]), if crc { "!" } else { "1" });
-            // What was not an FPDU does not hide one at the beginning of the next segment.
+            // Octets that are no FPDU do not hide one at the beginning of the next segment.
             let claim = [&[0, 200], good.get(2..).unwrap()].concat();
             assert_eq!(
                 found(&mut lost(), &[(100, &claim, true), (136, &[&good[..], &[0xff; 200]].concat(), true)]),

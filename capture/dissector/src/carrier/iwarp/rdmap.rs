@@ -126,7 +126,7 @@ impl Rdmap {
             (_, Placement::Untagged { queue: 0, number, offset, invalidates }) => {
                 self.send(received, (number, offset), invalidates, out);
             }
-            // What RFC 7306 adds is of no use to RPC-over-RDMA.
+            // RPC-over-RDMA has no use for the messages of RFC 7306.
             _ => {}
         }
     }

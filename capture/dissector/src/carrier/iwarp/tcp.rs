@@ -273,7 +273,7 @@ impl Reassembly {
         let arrivals = self.arrivals;
         let stream = self.streams.get_mut(from.other());
         let Some(next) = stream.next else {
-            // What precedes it was seen by its receiver, but not by this capture.
+            // The octets before it arrived, but were not captured.
             stream.begin(extend(None, number));
             return stream.next;
         };
@@ -360,7 +360,7 @@ impl Reassembly {
     /// Takes octets that were captured after others that follow them in the stream.
     fn fill(&mut self, piece: &mut Piece<'_>, identification: u16, silence: u64, out: &mut impl FnMut(StreamStep<'_>)) {
         let end = piece.place + piece.length as u64;
-        // How long this end takes to acknowledge what the other sends.
+        // Time that this end takes to acknowledge the other's octets.
         let reaction = self.streams.get(piece.from.other()).awaited.least();
         let stream = self.streams.get_mut(piece.from);
         let waited = Waited { silence, unacknowledged: stream.awaited.since(), reaction };
@@ -713,7 +713,7 @@ mod tests {
         }
         taken.take(Passive, 500, 108, "");
         assert_eq!((taken.active(), taken.reassembly.counts.active.missed), ("!efgh", 1));
-        // What comes in the end comes too late.
+        // Octets that come at last come too late.
         taken.take(Active, 100, 500, "abcd");
         assert_eq!(taken.active(), "!efgh");
     }
@@ -776,7 +776,7 @@ mod tests {
             let shown = shown(&[data(1000, 100), data(1000 + silence, 100)]);
             assert_eq!(shown, [cause, RecoveryKind::SentAgain]);
         }
-        // What was asked for is lost again; then what follows is sent again as each acknowledgement comes.
+        // The requested octets are lost again. Then those behind them are sent again, some with each acknowledgement.
         let shown = shown(&[
             data(1000, 100),
             data(1000, 104),

@@ -68,7 +68,8 @@ impl History {
             let stayed = self.stayed(requester, report.connection.disconnected);
             for (faulty, due) in std::mem::take(self.requests.get_mut(requester)).into_due() {
                 let Faulty { rule, about, .. } = faulty;
-                // What this end has sent since would show a hole where the answer should be. Without that, only time speaks.
+                // Later packets of this end would show a hole in place of the answer. Without them, only the time that
+                // passed counts.
                 let goes_on = self.last.get(requester.other()).frame > about.stamp.frame;
                 let or = if goes_on { "" } else { OR_LACKING };
                 let message = format_args!("{due} should answer this ({}), but nothing does{or}", rule.slug);

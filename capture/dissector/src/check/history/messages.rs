@@ -31,7 +31,7 @@ impl History {
         self.is_disordered |= message.stamp.frame < self.last.get(message.sender.other()).frame;
         self.learn(message);
         match message.dialect {
-            // What was missed before may show that the ends agreed on version 2.
+            // In messages that were missed, the ends may have agreed on version 2.
             _ if self.version_1 && is_of_version_2(message) && !self.misses_nothing() => {
                 return book.unknown_group(Group::Send);
             }
@@ -39,7 +39,7 @@ impl History {
             Dialect::Version2(family) => return self.version_2(message, (Some(family), began), about, book),
             Dialect::Version2Unknown => return self.version_2(message, (None, began), about, book),
             Dialect::Version1 if self.version_2.answers_other_version(&message.octets) => {
-                // What it answers was not for this connection, and neither is judged by what version 1 has.
+                // The message that it answers was not for this connection; the rules of version 1 judge neither.
                 if let Some(xid) = about.xid {
                     self.requests.get_mut(message.sender.other()).answer(xid, Response::of_v1(None));
                 }
@@ -105,7 +105,7 @@ impl History {
         self.version_1 |= sent.decoded.is_ok() && is_of_version_1(message) && !changes_version;
         self.note_readable(message.sender, is_readable);
         let ends = matches!(message.captured, Captured::Whole | Captured::Cut);
-        // What is right in version 2 is not right here.
+        // A correct message of version 2 is an error here.
         let is_other = message.dialect != Dialect::Version1;
         let is_malformed = || (is_other || message.is_malformed().is_some()) && !self.suspect.get(message.sender);
         let mut faulty = None;
@@ -138,7 +138,7 @@ impl History {
             Some(detail) if !self.is_stray_error(message, detail) => Some(Role::Responder),
             // It may answer an unreadable call of the other direction (RFC 8167), or come from a requester.
             Some(_) if self.requests.get_mut(message.sender.other()).take_unclear(message.xid()) => {
-                // What refuses version 2 answers the first message of the client.
+                // A refusal of version 2 answers the first message of the client.
                 if !(is_refusal(message) && self.client == Some(message.sender.other())) {
                     book.unknown(&ERROR_FROM_REQUESTER);
                 }

@@ -66,7 +66,7 @@ impl History {
         sent.is_first = is_first;
         let mut interrupting = Vec::new();
         let due = judge(message, &sent, about, book, &mut interrupting);
-        // What it interrupts may have been ended by an error that the capture lacks.
+        // The interrupted message may have been ended by an error that the capture lacks.
         interrupting.into_iter().for_each(|found| self.wait(found, message.sender.other(), book));
         self.request_or_answer(message, &sent, (family, due), about, book);
     }

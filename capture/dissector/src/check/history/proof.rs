@@ -33,8 +33,8 @@ impl History {
     /// The same for a finding that may depend on the order of the two directions.
     pub(super) fn wait_for(&mut self, found: Found, (proof, order): (Side, OrderProof), book: &mut Book) {
         if self.pending.len() < PENDING {
-            // What was held up may be given after what was sent later. An end that need not go on may have sent
-            // everything it had.
+            // A message that was held up may be given after messages that were sent later. An end that need not go on
+            // may have sent everything it had.
             let is_last = matches!(found.rule.slug, "error-from-requester" | "answer");
             let proven = self.last.get(proof).frame > found.stamp.frame || is_last;
             self.pending.push(PendingFinding { found, proof, order, proven, memory: None });
@@ -61,7 +61,7 @@ impl History {
             if pending.proof != sender {
                 return true;
             }
-            // What it answers seemed to be missing, but has come late.
+            // The message that it answers seemed to be missing, but has come late.
             if matches!(pending.found.rule.slug, "reply-unexpected" | "error-echo") && pending.found.xid == xid {
                 return false;
             }

@@ -50,7 +50,7 @@ impl History {
                 first = Some((finding.rule, weight));
             }
             let found = Found::new(about, &finding, Some(finding.offset));
-            // What it answers may be held up, like a reply whose call is missing.
+            // The message that it answers may be held up, like a reply whose call is missing.
             if finding.rule.slug == "error-from-requester" {
                 rests_on_order = Some(found);
             } else {

@@ -127,7 +127,7 @@ pub(super) fn rpc(
         }
         return rewrite.to;
     }
-    // What follows the place where it ends is zero.
+    // After the place where it ends, the octets stay zero.
     let _end = rewrite.message(known, chunks, replacer);
     rewrite.to
 }

@@ -66,7 +66,7 @@ impl ComparedTotal {
     pub(super) fn new(before: (&Faults, PacketCounts), after: (&Faults, PacketCounts), tolerance: f64) -> Self {
         let changes = FaultChanges::of_total(before.0, after.0, tolerance);
         let [before, after] = [before, after].map(|(faults, packets)| TotalObject::new(faults, packets));
-        // Whether a total is judged depends on the difference, so that one that is not judged counts as a test.
+        // The difference decides if a total is judged, so even one that is not judged counts as a test.
         let limit = Limit::of_all(&changes.tests(&before.faults, &after.faults));
         Self { regression: changes.any_worse(limit), before, after, changes }
     }

@@ -79,7 +79,7 @@ pub(in crate::output) fn walk(dialect: Dialect, octets: &[u8], take: &mut impl F
     let _ended = match dialect {
         Dialect::Version2(Family::A) => walker.family_a(),
         Dialect::Version2(Family::B) => walker.family_b(),
-        // What follows the four words depends on the wire format.
+        // The fields after the four words depend on the wire format.
         Dialect::Version2Unknown => walker.start(None, |_| None).map(|_| ()),
         Dialect::Version1 => walker.header(),
     };

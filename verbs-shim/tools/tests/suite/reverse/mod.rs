@@ -179,7 +179,7 @@ impl Peer<'_> {
         self.send(message);
         self.calls += 1;
         if wrong == Wrong::Leaves && self.calls == 2 {
-            // What was sent has to arrive first.
+            // The message has to arrive first.
             let until = Instant::now() + Duration::from_secs(5);
             while !self.raw.is_settled() && Instant::now() < until {
                 self.raw.look(until).unwrap();
