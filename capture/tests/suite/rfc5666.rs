@@ -1,4 +1,4 @@
-//! Elements of RFC 5666 that RFC 8166 gave up, and those that live on in responder-provided Read chunks
+//! Features of RFC 5666 that RFC 8166 dropped, of which some live on in responder-provided Read chunks
 //! (draft-cel-nfsv4-reliable-reply): RDMA_MSGP, RDMA_DONE, the errors without a name.
 
 use rpcrdma_dissector::output::format::screen::Screen;

@@ -359,12 +359,12 @@ impl Session {
         self.plan.tight && shape.xid & REVERSE == 0
     }
 
-    /// Returns true if the call may be one that was made again: in version 2, a call that exceeds limits is.
+    /// Returns true if the call may be one that was made again: in version 2, a call that exceeds limits is made again.
     fn may_have_fewer_chunks(&self, shape: &Shape) -> bool {
         self.may_be_too_much(shape) && self.plan.client.versions() != Versions::ONE
     }
 
-    /// Returns true if the called side reports that it refused the call; it does shortly after answering.
+    /// Returns true if the called side reports that it refused the call, as it does shortly after answering.
     fn was_refused(&self, xid: u32) -> bool {
         let until = Instant::now() + Duration::from_secs(10);
         while !self.refused.lock().unwrap().remove(&xid) {

@@ -67,7 +67,7 @@ fn captured(server: SettingsBuilder, accepts: Versions, run: impl FnOnce(&Adapte
     dissect(&file.octets())
 }
 
-/// The way of an echo's octets.
+/// Path of an echo's octets.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Inline,
@@ -362,7 +362,7 @@ fn echoed(client: &Client<Adapter>, room: usize, largest: u32) -> Result<&'stati
     Ok("in its room")
 }
 
-/// The server refuses a call for each of these reasons, and the call is made again without it.
+/// Calls that exceed a limit of the server, and their outcome when they are made again within it.
 #[test]
 fn a_call_recovers_from_what_the_server_cannot_take() {
     let limits = |reads, writes, segments| Limits::new().with_chunks(reads, writes).with_segments(segments);

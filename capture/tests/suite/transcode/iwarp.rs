@@ -11,7 +11,7 @@ use super::crc::crc32c;
 /// Options of MPA (RFC 5044).
 #[derive(Clone, Copy, Debug)]
 pub struct Mpa {
-    /// True if the client, and the server, wants markers: the other end sends them.
+    /// True for each end that wants markers, the client first. The other end sends them.
     pub markers: [bool; 2],
     /// CRCs are in force.
     pub crc: bool,

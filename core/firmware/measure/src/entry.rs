@@ -1,6 +1,6 @@
 //! The entries. Each has what it needs beforehand, for the header of a number, and takes a Send and room for another.
 
-/// Stops the program: a failing entry would be measured at the wrong cost.
+/// Stops the program, because a failure does not cost the same as the call to be measured.
 #[allow(dead_code, reason = "not every entry can fail")]
 fn failed() -> ! {
     semihosting::process::abort()
