@@ -5,7 +5,7 @@
  * Nothing is allocated, called back, or kept between calls, and there is no global state. Any number of threads may call
  * any function at the same time, as long as no two of them use the same memory and one of them writes it.
  *
- * What a function decodes points into the octets it was given, and is good as long as they stay as they are.
+ * Decoded structures point into the octets that they were decoded from, and are valid as long as those do not change.
  *
  * All functions treat their arguments in the same way, and return a status:
  *
@@ -42,6 +42,6 @@
  * A new minor version may append members to structures, and 0 is then what the structure did without them: zero a structure before
  * you fill it in ("rpcrdma_call call = {0};"), and name its members.
  *
- * What no function can check is whether memory is there: a pointer that is not NULL has to name as much as its length says,
- * and nobody may write to it during the call.
+ * No function can check that memory is there: a pointer that is not NULL has to name as many octets as its length says, and
+ * nobody may write to them during the call.
  */
