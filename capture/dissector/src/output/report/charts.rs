@@ -191,19 +191,20 @@ fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let unanswered = |interval: &Interval| series.unanswered_in_flight(interval);
     let calls = |interval: &Interval| answered(interval) + unanswered(interval);
     let busiest = series.intervals().iter().map(calls).fold(0.0, f64::max);
-    let granted = series.intervals().iter().filter_map(|interval| interval.granted).max().unwrap_or_default();
+    // None of a capture without replies, nor of one in version 2.
+    let granted = series.intervals().iter().filter_map(|interval| interval.granted).max();
     if busiest == 0.0 {
         return Err("No call has a known duration.");
     }
     // A grant that is many times larger would leave no room for the calls.
-    let shows_grant = f64::from(granted) <= 4.0 * busiest;
-    let most = if shows_grant { busiest.max(f64::from(granted)) } else { busiest };
+    let drawn = granted.map(f64::from).filter(|granted| *granted <= 4.0 * busiest);
+    let most = drawn.map_or(busiest, |granted| granted.max(busiest));
     let scale = |value: f64| HEIGHT * (1.0 - value / most);
     let areas = html! {
         path class="unanswered" d=(area(series, |interval| scale(calls(interval)))) {}
         path class="calls" d=(area(series, |interval| scale(answered(interval)))) {}
-        @if shows_grant {
-            path class="grant" d=(format!("M0 {0:.1}H{1}", scale(f64::from(granted)), series.intervals().len())) {}
+        @if let Some(granted) = drawn {
+            path class="grant" d=(format!("M0 {0:.1}H{1}", scale(granted), series.intervals().len())) {}
         }
         (tooltips(series, first, |interval| {
             let granted = interval.granted.map(|granted| format!(", {granted} credits granted")).unwrap_or_default();
@@ -214,16 +215,17 @@ fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
             format!("{:.2} calls in flight{unanswered}{granted}", calls(interval))
         }))
     };
-    let label = format!("Calls in flight over time, {busiest:.2} at most; at most {granted} credits granted.");
+    let credits = granted.map(|granted| format!("; at most {granted} credits granted")).unwrap_or_default();
+    let label = format!("Calls in flight over time, {busiest:.2} at most{credits}.");
     let decimals = if most < 1.0 { 2 } else { 1 };
     let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, calls)| (place, format!("{calls:.decimals$}")));
     let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
     Ok(html! {
         (plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series))
-        @if granted > 0 {
+        @if let Some(granted) = granted {
             p.note {
                 "At most " (grouped(u64::from(granted))) " credits were granted on a connection"
-                @if shows_grant { " (" i.grant {} "the line)." } @else {
+                @if drawn.is_some() { " (" i.grant {} "the line)." } @else {
                     ". The chart, which ends at " (format!("{most:.decimals$}")) " calls, has no line for them: each interval says its "
                     "credits under the pointer, and rpcrdma stats those of each connection."
                 }
@@ -463,6 +465,13 @@ mod tests {
         let mut series = in_turn(&[SECOND]);
         series.grant(10 * SECOND, 2);
         assert!(in_flight(&series, 0).unwrap().into_string().contains("the line)."));
+    }
+
+    /// No reply grants credits: the capture lacks the replies, or is of version 2.
+    #[test]
+    fn without_a_grant_nothing_is_said_of_credits() {
+        let chart = in_flight(&in_turn(&[SECOND]), 0).unwrap().into_string();
+        assert!(!chart.contains("credit") && !chart.contains("grant"), "{chart}");
     }
 
     const MILLISECOND: u64 = 1_000_000;

@@ -294,7 +294,8 @@ mod tests {
         let all = |series: &TimeSeries| series.intervals.iter().map(|interval| interval.waited).collect::<Vec<_>>();
         assert_eq!(all(&series), [500_000, 1_000_000, 1_000_000, 0]);
         series.grant(1_000_000, 2);
-        series.grant(2_000_000, 3);
+        // Three in one interval.
+        [1, 3, 2].into_iter().for_each(|credits| series.grant(2_000_000, credits));
         series.grant(3_000_000, 1);
         waited(&mut series, 4_000_000_000, 4_001_000_000);
         assert_eq!(series.length, 32_000_000);
