@@ -47,6 +47,26 @@ fn what_was_decoded_is_encoded_again() {
     assert_eq!(buffer, octets[..length]);
 }
 
+/// RFC 8166 section 4.5.1: the lowest version comes first, on the wire and in `words`.
+#[test]
+fn the_versions_of_an_error_keep_their_order() {
+    let octets = |words: &[u32]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<u8>>();
+    let (error, mut encoded, mut length) = (octets(&[7, 1, 32, 4, 1, 2, 3]), [0; 32], 0);
+    let message = decoded(&error);
+    assert_eq!((message.error, message.words), (RPCRDMA_ERR_VERS, [2, 3]));
+    assert_eq!(unsafe { rpcrdma_encode(&message, encoded.as_mut_ptr(), 32, &mut length) }, RPCRDMA_OK);
+    assert_eq!(encoded[..length], error);
+    for (family, error) in
+        [(RPCRDMA_FAMILY_A, octets(&[7, 2, 32, 4, 1, 1, 3, 4])), (RPCRDMA_FAMILY_B, octets(&[7, 2, 32, 4, 1, 3, 4]))]
+    {
+        let (mut message, mut why) = (unsafe { zeroed::<rpcrdma_message_v2>() }, MaybeUninit::uninit());
+        let status = unsafe { rpcrdma_decode_v2(family, error.as_ptr(), error.len(), &mut message, why.as_mut_ptr()) };
+        assert_eq!((status, message.error, message.words), (RPCRDMA_OK, RPCRDMA_ERR_VERS, [3, 4]));
+        assert_eq!(unsafe { rpcrdma_encode_v2(&message, encoded.as_mut_ptr(), 32, &mut length) }, RPCRDMA_OK);
+        assert_eq!(encoded[..length], error);
+    }
+}
+
 #[test]
 fn a_cut_message_is_an_error_and_is_not_read_past_its_end() {
     let octets = call();
