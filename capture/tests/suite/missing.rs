@@ -193,6 +193,8 @@ struct Told {
     gaps: Gaps,
     /// Frames that were sent again, as numbered there.
     again: BTreeSet<u64>,
+    /// Packets that were sent again, by the events and by the counts of the connections.
+    packets_again: [u64; 2],
     /// Calls with the frame of their reply, if it was captured.
     calls: Vec<(u64, Option<u64>)>,
     /// The report as it is shown.
@@ -250,7 +252,12 @@ impl Told {
             Event::Recovery(recovered) => {
                 if matches!(recovered.kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {
                     self.again.insert(recovered.stamp.frame);
+                    self.packets_again[0] += 1;
                 }
+            }
+            Event::Connection(report) if report.number.is_some() => {
+                let ends = [&report.counts.active, &report.counts.passive];
+                self.packets_again[1] += ends.map(|end| end.retransmitted + end.replaced).iter().sum::<u64>();
             }
             Event::Transaction(transaction) => {
                 let reply = transaction.reply.as_ref().map(|reply| reply.stamp.frame);
@@ -341,6 +348,10 @@ fn one_direction_only() {
             wrong.extend(told.all_clears().iter().map(|words| format!("{name}, from {end:?}: {words}")));
             if told.gaps.gravest().is_none() {
                 wrong.push(format!("{name}, from {end:?}: no gap"));
+            }
+            let [shown, counted] = told.packets_again;
+            if shown != counted {
+                wrong.push(format!("{name}, from {end:?}: {counted} packets were sent again, and {shown} are shown"));
             }
         }
     }

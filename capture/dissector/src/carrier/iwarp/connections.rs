@@ -24,6 +24,9 @@ const FIRST_KEY: u64 = 1 << 63;
 /// A SYN is at most this many segments late.
 const YOUNG: u64 = 64;
 
+/// The most signs of loss of one connection that wait until something is known of it.
+const EARLY: usize = 1024;
+
 /// A hole of more octets may contain the end of a connection and the set-up of another between the same ports.
 const FAR: u64 = 1 << 24;
 
@@ -85,6 +88,8 @@ struct IwarpConnection<S> {
     is_iwarp: bool,
     /// Orphans, and Terminates.
     counts: Sides<Counts>,
+    /// Signs of loss from before the session began.
+    early: Vec<((Side, Stamp), TcpSign)>,
 }
 
 /// Receiver of the results.
@@ -243,6 +248,7 @@ impl<S> Connections<S> {
             said: Sides::default(),
             is_iwarp: false,
             counts: Sides::default(),
+            early: Vec::new(),
         };
         let reassembly = Reassembly::default();
         let entry = TcpEntry { reassembly, known, segments: 0, held: 0 };
@@ -275,9 +281,10 @@ impl<S> Connections<S> {
 impl<S> TcpEntry<S> {
     /// Updates the account.
     fn account(&mut self, handler: &mut impl Handler<Session = S>) {
-        let IwarpConnection { session, framings, .. } = &self.known;
+        let IwarpConnection { session, framings, early, .. } = &self.known;
         let session = session.as_ref().map_or(0, |session| handler.held(session));
-        let now = self.reassembly.held() + framings.active.held() + framings.passive.held() + session;
+        let early = early.len() * size_of::<((Side, Stamp), TcpSign)>();
+        let now = self.reassembly.held() + framings.active.held() + framings.passive.held() + session + early;
         if now != self.held {
             handler.account().update(&mut self.held, now);
         }
@@ -323,6 +330,9 @@ impl<S> IwarpConnection<S> {
                 if self.said.get(piece.from).is_some() != before {
                     self.agree();
                 }
+                if self.session.is_some() {
+                    core::mem::take(&mut self.early).into_iter().for_each(|(by, sign)| self.recover(by, sign, sink));
+                }
             }
             StreamStep::Lost(from, stamp, octets) => {
                 let framing = self.framings.get_mut(*from);
@@ -335,11 +345,13 @@ impl<S> IwarpConnection<S> {
                 }
                 self.lose((*from, *stamp), sink);
             }
-            StreamStep::Recovery(by, TcpSign { of, places, kind }) => {
-                let sign = Sign::Recovery(*kind);
-                let kind = OperationKind::Sign { of: *of, place: places.first, sign, operation: None };
-                self.report(*by, *places, kind, sink);
+            // What it is about may wait for octets that the capture lacks.
+            StreamStep::Recovery(by, sign) if self.session.is_none() => {
+                if self.early.len() < EARLY {
+                    self.early.push((*by, *sign));
+                }
             }
+            StreamStep::Recovery(by, sign) => self.recover(*by, *sign, sink),
             StreamStep::Backfill(by, places, backfill) => {
                 self.report(*by, *places, OperationKind::Backfill(*backfill), sink);
             }
@@ -393,6 +405,16 @@ impl<S> IwarpConnection<S> {
     fn lose<H: Handler<Session = S>>(&mut self, (from, stamp): (Side, Stamp), sink: &mut IwarpSink<'_, H>) {
         self.rdmap.lose(from);
         self.report((from, stamp), Places::default(), OperationKind::Lost, sink);
+    }
+
+    fn recover<H: Handler<Session = S>>(
+        &mut self,
+        by: (Side, Stamp),
+        TcpSign { of, places, kind }: TcpSign,
+        sink: &mut IwarpSink<'_, H>,
+    ) {
+        let kind = OperationKind::Sign { of, place: places.first, sign: Sign::Recovery(kind), operation: None };
+        self.report(by, places, kind, sink);
     }
 
     /// Passes on what is no operation of RDMA.
