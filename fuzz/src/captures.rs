@@ -9,7 +9,7 @@ use rpcrdma_dissector::{Captured, Checker, Config, Dissector, Event, Frame, Link
 
 /// Scripts name a capture by its index in this list, so new ones go to the end. Numbers are taken modulo the length of
 /// the list, so the scripts in the corpus use the index itself.
-pub(crate) const NAMES: [&str; 21] = [
+pub(crate) const NAMES: [&str; 27] = [
     "nfs41_callback",
     "errors",
     "nfs3",
@@ -31,6 +31,12 @@ pub(crate) const NAMES: [&str; 21] = [
     "nfsd_deviations",
     "client_deviations",
     "nfsd_reverse",
+    "situations/iwarp_call_in_segments",
+    "situations/iwarp_reply_refused",
+    "situations/iwarp_reply_refused_for_good",
+    "situations/iwarp_reply_refused_three_times",
+    "situations/iwarp_reply_timed_out",
+    "situations/iwarp_reply_unacknowledged",
 ];
 
 /// Returns the folder of the captures: beside the program, if it runs where there is no repository.

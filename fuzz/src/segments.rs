@@ -6,7 +6,7 @@ use rpcrdma_gen::Choices;
 use crate::captures::{Known, Record};
 
 /// The captures of iWARP, by their index in the list of captures.
-const IWARP: [u8; 2] = [11, 12];
+const IWARP: [u8; 8] = [11, 12, 21, 22, 23, 24, 25, 26];
 /// The most frames of a capture that are taken.
 const FRAMES: u32 = 300;
 /// The most pieces of a segment.
