@@ -27,6 +27,9 @@ const YOUNG: u64 = 64;
 /// A hole of more octets may contain the end of a connection and the set-up of another between the same ports.
 const FAR: u64 = 1 << 24;
 
+/// The most signs of loss of a connection that are remembered before iWARP is found in it.
+const EARLY: usize = 1024;
+
 /// The two ends that a segment names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct TcpFlow {
@@ -72,12 +75,17 @@ struct TcpEntry<S> {
     held: usize,
 }
 
+/// A sign of loss, and the end and the segment that show it.
+type EarlySign = ((Side, Stamp), TcpSign);
+
 /// A connection above TCP.
 #[derive(Debug)]
 struct IwarpConnection<S> {
     connection: Connection,
     /// Present once there is something to report about it.
     session: Option<S>,
+    /// Signs of loss before there was.
+    early: Vec<EarlySign>,
     framings: Sides<Framing>,
     rdmap: Rdmap,
     said: Sides<Option<SetupTerms>>,
@@ -238,6 +246,7 @@ impl<S> Connections<S> {
         let known = IwarpConnection {
             connection,
             session: None,
+            early: Vec::new(),
             framings: Sides::default(),
             rdmap: Rdmap::default(),
             said: Sides::default(),
@@ -275,9 +284,10 @@ impl<S> Connections<S> {
 impl<S> TcpEntry<S> {
     /// Updates the account.
     fn account(&mut self, handler: &mut impl Handler<Session = S>) {
-        let IwarpConnection { session, framings, .. } = &self.known;
+        let IwarpConnection { session, early, framings, .. } = &self.known;
         let session = session.as_ref().map_or(0, |session| handler.held(session));
-        let now = self.reassembly.held() + framings.active.held() + framings.passive.held() + session;
+        let signs = early.len() * size_of::<EarlySign>();
+        let now = self.reassembly.held() + framings.active.held() + framings.passive.held() + session + signs;
         if now != self.held {
             handler.account().update(&mut self.held, now);
         }
@@ -335,11 +345,12 @@ impl<S> IwarpConnection<S> {
                 }
                 self.lose((*from, *stamp), sink);
             }
-            StreamStep::Recovery(by, TcpSign { of, places, kind }) => {
-                let sign = Sign::Recovery(*kind);
-                let kind = OperationKind::Sign { of: *of, place: places.first, sign, operation: None };
-                self.report(*by, *places, kind, sink);
+            StreamStep::Recovery(by, sign) if self.session.is_none() => {
+                if self.early.len() < EARLY {
+                    self.early.push((*by, *sign));
+                }
             }
+            StreamStep::Recovery(by, sign) => self.sign(*by, *sign, sink),
             StreamStep::Backfill(by, places, backfill) => {
                 self.report(*by, *places, OperationKind::Backfill(*backfill), sink);
             }
@@ -369,9 +380,9 @@ impl<S> IwarpConnection<S> {
                 sink.checked.wrong += u64::from(is_wrong);
                 self.is_iwarp = true;
                 let received = Received { from, stamp, began, segment, places, first_sent, acknowledges };
-                let Self { connection, session, rdmap, counts, .. } = self;
+                self.begin_session(sink);
+                let Self { connection, session: Some(session), rdmap, counts, .. } = self else { return };
                 let counts = counts.get_mut(from);
-                let session = session.get_or_insert_with(|| sink.handler.opened(connection));
                 rdmap.segment(&received, &mut |did| match did {
                     // Nothing later could explain what it refers to: TCP gave that before.
                     Did::Operation(operation) => _ = sink.handler.operation(connection, session, operation, true),
@@ -393,6 +404,27 @@ impl<S> IwarpConnection<S> {
     fn lose<H: Handler<Session = S>>(&mut self, (from, stamp): (Side, Stamp), sink: &mut IwarpSink<'_, H>) {
         self.rdmap.lose(from);
         self.report((from, stamp), Places::default(), OperationKind::Lost, sink);
+    }
+
+    /// Passes on a sign of loss.
+    fn sign<H: Handler<Session = S>>(
+        &mut self,
+        by: (Side, Stamp),
+        TcpSign { of, places, kind }: TcpSign,
+        sink: &mut IwarpSink<'_, H>,
+    ) {
+        let kind = OperationKind::Sign { of, place: places.first, sign: Sign::Recovery(kind), operation: None };
+        self.report(by, places, kind, sink);
+    }
+
+    /// Begins the session, if there is none, with the signs of loss before it.
+    fn begin_session<H: Handler<Session = S>>(&mut self, sink: &mut IwarpSink<'_, H>) {
+        if self.session.is_none() {
+            self.session = Some(sink.handler.opened(&self.connection));
+            for (by, sign) in core::mem::take(&mut self.early) {
+                self.sign(by, sign, sink);
+            }
+        }
     }
 
     /// Passes on what is no operation of RDMA.
@@ -426,7 +458,7 @@ impl<S> IwarpConnection<S> {
             sink.handler.rejected(Rejected { stamp, from, to, service, reason: None });
         } else if self.said.active.is_some() && self.said.passive.is_some() {
             connection.set_up = true;
-            self.session.get_or_insert_with(|| sink.handler.opened(connection));
+            self.begin_session(sink);
         }
     }
 
