@@ -136,6 +136,9 @@ impl Session {
         if let Some(call) = owner.and_then(|owner| owner.call).and_then(|id| self.calls.get_mut(&id)) {
             if let Sign::Recovery(kind) = shown {
                 call.timeline.recover(kind, stamp);
+                if kind.is_sent_again() && from != call.requester() {
+                    call.sent_again = Some(place);
+                }
             }
             let step = operation.map(|operation| step(operation, from == call.requester()));
             call.timeline.log(PacketRun::shown(shown, (from, stamp), step), &mut self.held);

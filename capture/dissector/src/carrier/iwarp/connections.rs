@@ -84,7 +84,7 @@ struct IwarpConnection<S> {
     connection: Connection,
     /// Present once there is something to report about it.
     session: Option<S>,
-    /// Signs of loss before there was.
+    /// Signs of loss that came before the session.
     early: Vec<EarlySign>,
     framings: Sides<Framing>,
     rdmap: Rdmap,
@@ -417,7 +417,7 @@ impl<S> IwarpConnection<S> {
         self.report(by, places, kind, sink);
     }
 
-    /// Begins the session, if there is none, with the signs of loss before it.
+    /// Begins the session, if there is none, with the signs of loss that came before it.
     fn begin_session<H: Handler<Session = S>>(&mut self, sink: &mut IwarpSink<'_, H>) {
         if self.session.is_none() {
             self.session = Some(sink.handler.opened(&self.connection));
