@@ -124,7 +124,7 @@ mod tables {
     #[test]
     fn each_row_has_what_the_json_record_has() {
         let mut counts = [0; 3];
-        for folder in ["captures", "corpus/frames"] {
+        for folder in ["captures", "captures/situations", "corpus/frames"] {
             let dataset = directory(&folder.replace('/', "-"));
             for path in captures(folder) {
                 for (table, count) in COMMANDS.into_iter().zip(&mut counts) {

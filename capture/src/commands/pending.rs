@@ -34,10 +34,10 @@ What is owed:
   RDMA Read responses  by the requester: the responder asked for data that did not come
   the reply once more  by the responder: the requester refused it
   its RDMA Read        by the requester: the responder provides the reply in its memory
-It is not known who owes what if packets may be missing from the capture, or what was moved may
-be for another call. If the capture holds no packet of the responder, it is not known whether a
-call was answered. The age is that at the last frame of the capture. Calls that wait do not make
-the exit status 1.
+It is not known who owes what if packets may be missing from the capture, if what was moved may
+be for another call, or if the responder sent RDMA Writes again and nothing acknowledged them. If
+the capture holds no packet of the responder, it is not known whether a call was answered. The age
+is that at the last frame of the capture. Calls that wait do not make the exit status 1.
 
 Watching a stream:
 While standard input or a pipe is read, a call that has waited for --older-than is printed at once,

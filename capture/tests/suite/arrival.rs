@@ -2,8 +2,8 @@
 //! captures with known times, in microseconds.
 
 use rpcrdma_dissector::{
-    Config, CreditWaitUnknown, Delivery, Dissector, Event, Frame, LinkType, NotTimed, Owed, PacketRun, Reader,
-    RecoveryKind, Side, Step, StepsWanted, Time, Transaction,
+    Config, CreditWaitUnknown, Delivery, Dissector, Event, Frame, LinkType, NotTimed, Owed, OwedUnknown, PacketRun,
+    Reader, RecoveryKind, Side, Step, StepsWanted, Time, Transaction,
 };
 
 use crate::synthetic::By::{Client, Server};
@@ -271,6 +271,28 @@ fn data_that_was_asked_for_is_owed_by_the_requester() {
     assert_eq!(owed(&trace.only()), (Owed::ReadResponse(1000), Delivery::Accepted));
 }
 
+/// RDMA Writes before the reply, which the requester acknowledges in the end or not.
+#[test]
+fn data_that_is_never_acknowledged_does_not_show_who_owes_the_reply() {
+    for is_acknowledged in [false, true] {
+        let mut trace = Trace::new();
+        let lists = Lists::writes(&[&[(7, 0, 1000)]]);
+        let call = trace.wire.send(Client, &message(MSG, 1, &lists, &null(1)));
+        let writes = trace.wire.write(Server, (7, 0), &octets(1, 1000));
+        trace.at(100, &call).accept(110).at(200, &writes);
+        assert_eq!(owed(&trace.only()).0, Owed::Reply);
+        trace.at(500_200, &writes);
+        if is_acknowledged {
+            trace.acknowledge(500_210);
+        }
+        let unknown = Owed::Unknown(OwedUnknown::WriteArrival);
+        assert_eq!(owed(&trace.only()).0, if is_acknowledged { Owed::Reply } else { unknown });
+        let end = trace.wire.disconnect(Server);
+        trace.at(5_000_000, &[end]);
+        assert_eq!(owed(&trace.only()).0, if is_acknowledged { Owed::Nothing } else { unknown });
+    }
+}
+
 /// The end of a connection, by a responder that gives up, does not hide whether the reply arrived.
 #[test]
 fn a_connection_that_ends_does_not_hide_that_the_reply_was_sent() {
@@ -413,7 +435,7 @@ mod iwarp {
 
 /// Replies of a server over iWARP, of which segments are lost, late or sent again.
 mod iwarp_replies {
-    use rpcrdma_dissector::{Counts, OwedUnknown};
+    use rpcrdma_dissector::Counts;
 
     use super::*;
     use crate::synthetic::tcp::{self, ACK, CLIENT, Iwarp, SERVER, SelectiveBlock, fpdu};

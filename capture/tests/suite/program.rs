@@ -1116,6 +1116,19 @@ fn a_call_whose_reply_was_refused_waits_on_while_the_capture_is_read() {
     assert!(!streamed.lines.iter().any(|line| is_it(&line)), "it was answered in the end");
 }
 
+/// The server sent its reply in frame 161, before the client refused it.
+#[test]
+fn nothing_is_said_of_the_responder_while_the_capture_is_read() {
+    let (header, records) = records("lost");
+    let mut streamed = Streamed::start(&["pending", "-q", "--older-than", "300ms", "-"]);
+    streamed.feed(&header);
+    streamed.feed(&records[..162].concat());
+    let lines = core::iter::from_fn(|| streamed.lines.recv_timeout(Duration::from_secs(5)).ok());
+    let mut lines = lines.skip_while(|line| !line.contains("0x23a2ccd4"));
+    let last = lines.find(|line| line.contains("last: ")).expect("before the reply is sent again");
+    assert_eq!(last.trim(), "last: call in frame 151 by 192.0.2.2");
+}
+
 #[test]
 fn intervals_are_printed_as_they_end() {
     let arguments = ["stats", "-q", "--interval", "1s"];

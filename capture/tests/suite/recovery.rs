@@ -7,6 +7,7 @@ use rpcrdma_dissector::{
     Report, Time, Transaction,
 };
 
+use crate::gaps;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, message, null, reply};
 use crate::synthetic::{Packet, Wire};
@@ -335,6 +336,27 @@ fn where_nothing_is_lost_nothing_is_recovered() {
                 Err(reason) => matches!(reason, RecoveryUnknown::NotTimed(_)),
             };
             assert!(found.transactions.iter().all(is_none), "{name}");
+        }
+    }
+}
+
+/// A capture that begins late or has one direction only: the signs before the first message of a connection are told too.
+#[test]
+fn events_are_as_many_as_the_connections_count() {
+    for name in ["lost", "iwarp_lost", "nfs41_lossy", "iwarp_nfs3_lossy"] {
+        let records = transcode::capture(name);
+        let mut captures: Vec<_> = (1..40).map(|part| records[part * records.len() / 40..].to_vec()).collect();
+        captures.extend([1, 2].map(|end| gaps::sent_by(name, end)));
+        for (part, records) in (1..).zip(captures) {
+            let found = Lossy::of_records(&records);
+            let counts: Vec<_> =
+                found.reports.iter().flat_map(|report| [report.counts.active, report.counts.passive]).collect();
+            let counted = counts.iter().map(|counts| {
+                let again = counts.retransmitted + counts.replaced;
+                let causes = counts.timeouts + counts.implied_naks + counts.causes_not_seen;
+                again + causes + counts.sequence_errors + counts.not_ready + counts.failed
+            });
+            assert_eq!(found.events.len() as u64, counted.sum::<u64>(), "{name}, part {part}");
         }
     }
 }

@@ -176,6 +176,8 @@ pub enum OwedUnknown {
     /// The reply was sent once. Octets before its end were lost, or came out of order, and the capture does not show that
     /// the requester has got them (TCP).
     HoleReported,
+    /// The responder sent data of the reply again by RDMA Write, and the requester never acknowledged it.
+    WriteArrival,
     /// Another call that waited advertised the same memory, so it is not known for which of them data was moved.
     SharedMemory,
     /// A call with the same XID was not answered before: what the responder did may have been for that.
@@ -218,6 +220,7 @@ impl fmt::Display for OwedUnknown {
             Self::DirectionMissing => "the capture holds no packet of the responder",
             Self::Missed => "packets may be missing from the capture",
             Self::HoleReported => "octets before the end of the reply were lost or late, and may not have come yet",
+            Self::WriteArrival => "the responder sent RDMA Writes again, and the requester never acknowledged them",
             Self::SharedMemory => "another call that waited advertised the same memory",
             Self::SameXid => "a call before it with the same XID was not answered",
             Self::GivenUp => "too many calls waited to follow this one to the end",

@@ -438,7 +438,7 @@ impl Arrivals {
     }
 
     /// Returns true if the other end has acknowledged all of these places.
-    fn is_acknowledged(&self, places: Places) -> bool {
+    pub(super) fn is_acknowledged(&self, places: Places) -> bool {
         self.acknowledged.is_some_and(|acknowledged| places.end <= acknowledged + 1)
     }
 

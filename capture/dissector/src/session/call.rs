@@ -88,6 +88,8 @@ pub(crate) struct Call {
     /// Last step of its requester for it, and last step of its responder.
     pub(super) requester_last: (Step, Stamp),
     pub(super) responder_last: Option<(Step, Stamp)>,
+    /// Place of the last packet that its responder sent again for it.
+    pub(super) sent_again: Option<u64>,
 }
 
 /// Extent to which the moves for a call are known.
@@ -141,6 +143,7 @@ impl Call {
             timeline,
             requester_last,
             responder_last: None,
+            sent_again: None,
         }
     }
 

@@ -199,6 +199,11 @@ impl Session {
         let mut waiting = call.waiting(end, delivery, self.credits.get(call.message.sender).usage());
         if !self.spoke.get(call.requester().other()) {
             waiting.owed = Owed::Unknown(OwedUnknown::DirectionMissing);
+        } else if matches!(end, WaitEnd::Capture | WaitEnd::Disconnected { .. })
+            && matches!(waiting.owed, Owed::Reply | Owed::Nothing)
+            && self.is_writing_in_vain(&call)
+        {
+            waiting.owed = Owed::Unknown(OwedUnknown::WriteArrival);
         }
         // Data that was not moved yet may still be moved.
         call.followed = Followed::No;
@@ -222,6 +227,13 @@ impl Session {
                 Transaction { waiting: Some(waiting), steps, ..transaction }
             }));
         }
+    }
+
+    /// Returns true if the responder sent RDMA Writes again and nothing acknowledges them: it may be unable to send the reply.
+    fn is_writing_in_vain(&self, call: &Call) -> bool {
+        let arrivals = self.arrivals.get(call.requester().other());
+        let is_last = matches!(call.responder_last, Some((Step::Write, _)));
+        is_last && call.sent_again.is_some_and(|place| !arrivals.is_acknowledged(Places::one(place)))
     }
 
     /// Arrival of a call at its responder.

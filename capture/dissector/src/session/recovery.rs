@@ -66,7 +66,9 @@ impl Session {
             _ => return,
         };
         let is_of_use = sign != Sign::Discarded || context.steps.is_any();
-        if self.number.is_none() || !self.recoveries.is_wanted || !is_of_use {
+        // Signs before the first message of a connection wait until that shows that it carries RPC-over-RDMA.
+        let is_wanted = self.recoveries.is_wanted || (self.number.is_none() && context.recovery);
+        if !is_wanted || !is_of_use {
             return;
         }
         if of == from {
@@ -97,12 +99,13 @@ impl Session {
     pub(super) fn settle(&mut self, from: Side, places: Places, context: &mut Context<'_>) {
         let known = &mut self.recoveries.owners.get_mut(from).known;
         *known = places.end.max(*known);
-        if !self.recoveries.waiting.is_empty() {
+        if !self.recoveries.waiting.is_empty() && self.number.is_some() {
             self.assign_waiting(context);
         }
     }
 
-    fn assign_waiting(&mut self, context: &mut Context<'_>) {
+    /// Assigns the signs about what is known, and reports them.
+    pub(super) fn assign_waiting(&mut self, context: &mut Context<'_>) {
         let mut waiting = core::mem::take(&mut self.recoveries.waiting);
         for sign in waiting.iter_mut().filter(|sign| sign.xid.is_none()) {
             if sign.place < self.recoveries.owners.get(sign.of).known {
@@ -115,6 +118,9 @@ impl Session {
 
     /// Settles the signs that still wait: their subject will not be known.
     pub(super) fn settle_all(&mut self, context: &mut Context<'_>) {
+        if self.number.is_none() {
+            return self.recoveries.waiting.clear();
+        }
         let mut waiting = core::mem::take(&mut self.recoveries.waiting);
         waiting.iter_mut().filter(|sign| sign.xid.is_none()).for_each(|sign| self.assign(sign));
         self.recoveries.waiting = waiting;
@@ -130,6 +136,9 @@ impl Session {
         if let Some(call) = owner.and_then(|owner| owner.call).and_then(|id| self.calls.get_mut(&id)) {
             if let Sign::Recovery(kind) = shown {
                 call.timeline.recover(kind, stamp);
+                if kind.is_sent_again() && from != call.requester() {
+                    call.sent_again = Some(place);
+                }
             }
             let step = operation.map(|operation| step(operation, from == call.requester()));
             call.timeline.log(PacketRun::shown(shown, (from, stamp), step), &mut self.held);
@@ -150,7 +159,8 @@ impl Session {
     /// Reports the signs that are assigned, in the order in which they were captured.
     fn report(&mut self, context: &mut Context<'_>) {
         while let Some(first) = self.recoveries.waiting.front() {
-            if first.xid.is_none() && self.recoveries.waiting.len() <= WAITING {
+            let is_due = first.xid.is_some() && self.number.is_some();
+            if !is_due && self.recoveries.waiting.len() <= WAITING {
                 return;
             }
             let Some(mut sign) = self.recoveries.waiting.pop_front() else { return };

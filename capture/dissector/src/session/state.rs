@@ -157,6 +157,7 @@ impl Session {
                 let opened = Opened { number, connection: connection.clone(), whole };
                 context.events.push_back(Event::Opened(Box::new(opened)));
             }
+            self.assign_waiting(context);
         }
     }
 

@@ -903,12 +903,16 @@ fn a_sign_that_waits_when_the_connection_ends_is_told_and_is_for_no_call() {
 }
 
 #[test]
-fn a_sign_on_a_connection_that_carries_nothing_known_is_not_kept() {
-    let mut play = Play::unknown(true);
-    play.step(Passive, nak(Active, 2));
-    play.sends(&[(Active, call(1, &NONE))]);
-    play.finish();
-    assert_eq!(play.signs(), []);
+fn a_sign_before_the_first_message_of_a_connection_is_told_if_there_is_one() {
+    for (calls, expected) in [(&[][..], &[][..]), (&[(Active, call(1, &NONE))], &[Some(1)])] {
+        let mut play = Play::unknown(true);
+        play.step(Passive, nak(Active, 2));
+        assert_eq!(play.session.recoveries.held(), size_of::<WaitingSign>());
+        play.sends(calls);
+        play.finish();
+        assert_eq!(play.signs(), expected);
+        assert_eq!(play.session.recoveries.held(), 0);
+    }
 }
 
 /// The server sends something between its two replies that the capture lacks.

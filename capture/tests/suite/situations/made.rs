@@ -13,7 +13,7 @@ use crate::transcode::{self, ETHERNET, Mirror, MirrorKind, Record};
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 39] = [
+pub(super) const ALL: [(&str, Made); 40] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -29,6 +29,7 @@ pub(super) const ALL: [(&str, Made); 39] = [
     ("reply_provided", || reply_provided(false)),
     ("reply_provided_and_read", || reply_provided(true)),
     ("write_after_reply", write_after_reply),
+    ("write_unacknowledged", write_unacknowledged),
     ("clock_set_back", clock_set_back),
     ("clock_set_back_waiting", clock_set_back_waiting),
     ("v2_family_a_part_again", || Trace::part_again(Family::A, false).frames()),
@@ -181,6 +182,15 @@ fn write_after_reply() -> Vec<Record> {
     let reply = trace.wire.send(Server, &message(MSG, 1, &Lists::writes(&[&[(7, 0, 1000)]]), &reply(1, &[])));
     let writes = trace.wire.write(Server, (7, 0), &octets(1, 1000));
     trace.at(100, &call).accept(110).at(200, &reply).at(900, &writes).acknowledge(1000).frames()
+}
+
+fn write_unacknowledged() -> Vec<Record> {
+    let mut trace = Trace::new();
+    let call = trace.wire.send(Client, &message(MSG, 1, &Lists::writes(&[&[(7, 0, 1000)]]), &null(1)));
+    let writes = trace.wire.write(Server, (7, 0), &octets(1, 1000));
+    trace.at(100, &call).accept(110);
+    (0..5).for_each(|time| _ = trace.at(200 + time * 500_000, &writes));
+    trace.frames()
 }
 
 fn clock_set_back() -> Vec<Record> {

@@ -324,6 +324,7 @@ fn diagnose_blames_the_debtor_of_the_truth() {
         ("call_refused", "requester-silent", "requester"),
         ("reply_unacknowledged", "requester-unreachable", "network"),
         ("iwarp_reply_unacknowledged", "requester-unreachable", "network"),
+        ("write_unacknowledged", "requester-unreachable", "network"),
         ("reply_timed_out", "loss", "network"),
     ] {
         let output = run(&["diagnose", "--json", &path(name)]);

@@ -992,6 +992,22 @@ mod tests {
         }
     }
 
+    /// A capture that begins late and ends with the responses to a Read request, which show the path MTU.
+    #[test]
+    fn what_follows_responses_that_show_the_mtu_is_neither_missed_nor_late() {
+        let mut ordering = Ordering::default();
+        ordering.begin(Side::Active, 0);
+        ordering.ask(Side::Active, 0, 4096);
+        for response in 0..4 {
+            ordering.give(Side::Passive, READ_MIDDLE, response, &[0; 1024]);
+        }
+        // The second response was lost behind the capture.
+        ordering.ask(Side::Active, 1, 3072);
+        ordering.finish(&mut All::default());
+        let counts = ordering.counts.active;
+        assert_eq!((counts.missed, counts.retransmitted, counts.implied_naks), (0, 1, 1));
+    }
+
     #[test]
     fn an_acknowledgement_before_the_first_request_shows_that_the_capture_lacks_one() {
         for (first, lacks) in [(8, 1), (7, 0)] {

@@ -108,6 +108,10 @@ impl RequestStream {
     /// The path MTU is known, so what was guessed before is right or wrong. Returns how many numbers were taken for those of
     /// responses and are not: with a larger path MTU, the capture lacks the requests with these numbers.
     pub(super) fn measure(&mut self, mtu: u32) -> u64 {
+        // The responses to the last Read request are counted before the request that follows them: they are no hole.
+        if let Some(next) = self.next {
+            self.expected(next, Some(mtu));
+        }
         self.guessed = false;
         let wrong = |read: &mut ReadRequest| match std::mem::take(&mut read.is_guessed) {
             true => read.end.saturating_sub(read.first + responses(read.length, mtu)),
@@ -155,7 +159,7 @@ impl RequestStream {
                 self.next = Some(end);
                 // With a larger MTU there are fewer responses, and a request between them and this one is late.
                 let least = first + responses(length, MTUS[0]);
-                if least < end {
+                if mtu_is_unknown && least < end {
                     self.remember_hole(least, end);
                 }
                 end

@@ -24,11 +24,11 @@ const FIRST_KEY: u64 = 1 << 63;
 /// A SYN is at most this many segments late.
 const YOUNG: u64 = 64;
 
-/// The most signs of loss of one connection that wait until something is known of it.
-const EARLY: usize = 1024;
-
 /// A hole of more octets may contain the end of a connection and the set-up of another between the same ports.
 const FAR: u64 = 1 << 24;
+
+/// The most signs of loss of a connection that are remembered before iWARP is found in it.
+const EARLY: usize = 1024;
 
 /// The two ends that a segment names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,12 +75,17 @@ struct TcpEntry<S> {
     held: usize,
 }
 
+/// A sign of loss, and the end and the segment that show it.
+type EarlySign = ((Side, Stamp), TcpSign);
+
 /// A connection above TCP.
 #[derive(Debug)]
 struct IwarpConnection<S> {
     connection: Connection,
     /// Present once there is something to report about it.
     session: Option<S>,
+    /// Signs of loss that came before the session.
+    early: Vec<EarlySign>,
     framings: Sides<Framing>,
     rdmap: Rdmap,
     said: Sides<Option<SetupTerms>>,
@@ -88,8 +93,6 @@ struct IwarpConnection<S> {
     is_iwarp: bool,
     /// Orphans, and Terminates.
     counts: Sides<Counts>,
-    /// Signs of loss from before the session began.
-    early: Vec<((Side, Stamp), TcpSign)>,
 }
 
 /// Receiver of the results.
@@ -243,12 +246,12 @@ impl<S> Connections<S> {
         let known = IwarpConnection {
             connection,
             session: None,
+            early: Vec::new(),
             framings: Sides::default(),
             rdmap: Rdmap::default(),
             said: Sides::default(),
             is_iwarp: false,
             counts: Sides::default(),
-            early: Vec::new(),
         };
         let reassembly = Reassembly::default();
         let entry = TcpEntry { reassembly, known, segments: 0, held: 0 };
@@ -281,10 +284,10 @@ impl<S> Connections<S> {
 impl<S> TcpEntry<S> {
     /// Updates the account.
     fn account(&mut self, handler: &mut impl Handler<Session = S>) {
-        let IwarpConnection { session, framings, early, .. } = &self.known;
+        let IwarpConnection { session, early, framings, .. } = &self.known;
         let session = session.as_ref().map_or(0, |session| handler.held(session));
-        let early = early.len() * size_of::<((Side, Stamp), TcpSign)>();
-        let now = self.reassembly.held() + framings.active.held() + framings.passive.held() + session + early;
+        let signs = early.len() * size_of::<EarlySign>();
+        let now = self.reassembly.held() + framings.active.held() + framings.passive.held() + session + signs;
         if now != self.held {
             handler.account().update(&mut self.held, now);
         }
@@ -330,9 +333,6 @@ impl<S> IwarpConnection<S> {
                 if self.said.get(piece.from).is_some() != before {
                     self.agree();
                 }
-                if self.session.is_some() {
-                    core::mem::take(&mut self.early).into_iter().for_each(|(by, sign)| self.recover(by, sign, sink));
-                }
             }
             StreamStep::Lost(from, stamp, octets) => {
                 let framing = self.framings.get_mut(*from);
@@ -345,13 +345,12 @@ impl<S> IwarpConnection<S> {
                 }
                 self.lose((*from, *stamp), sink);
             }
-            // What it is about may wait for octets that the capture lacks.
             StreamStep::Recovery(by, sign) if self.session.is_none() => {
                 if self.early.len() < EARLY {
                     self.early.push((*by, *sign));
                 }
             }
-            StreamStep::Recovery(by, sign) => self.recover(*by, *sign, sink),
+            StreamStep::Recovery(by, sign) => self.sign(*by, *sign, sink),
             StreamStep::Backfill(by, places, backfill) => {
                 self.report(*by, *places, OperationKind::Backfill(*backfill), sink);
             }
@@ -381,9 +380,9 @@ impl<S> IwarpConnection<S> {
                 sink.checked.wrong += u64::from(is_wrong);
                 self.is_iwarp = true;
                 let received = Received { from, stamp, began, segment, places, first_sent, acknowledges };
-                let Self { connection, session, rdmap, counts, .. } = self;
+                self.begin_session(sink);
+                let Self { connection, session: Some(session), rdmap, counts, .. } = self else { return };
                 let counts = counts.get_mut(from);
-                let session = session.get_or_insert_with(|| sink.handler.opened(connection));
                 rdmap.segment(&received, &mut |did| match did {
                     // Nothing later could explain what it refers to: TCP gave that before.
                     Did::Operation(operation) => _ = sink.handler.operation(connection, session, operation, true),
@@ -407,7 +406,8 @@ impl<S> IwarpConnection<S> {
         self.report((from, stamp), Places::default(), OperationKind::Lost, sink);
     }
 
-    fn recover<H: Handler<Session = S>>(
+    /// Passes on a sign of loss.
+    fn sign<H: Handler<Session = S>>(
         &mut self,
         by: (Side, Stamp),
         TcpSign { of, places, kind }: TcpSign,
@@ -415,6 +415,16 @@ impl<S> IwarpConnection<S> {
     ) {
         let kind = OperationKind::Sign { of, place: places.first, sign: Sign::Recovery(kind), operation: None };
         self.report(by, places, kind, sink);
+    }
+
+    /// Begins the session, if there is none, with the signs of loss that came before it.
+    fn begin_session<H: Handler<Session = S>>(&mut self, sink: &mut IwarpSink<'_, H>) {
+        if self.session.is_none() {
+            self.session = Some(sink.handler.opened(&self.connection));
+            for (by, sign) in core::mem::take(&mut self.early) {
+                self.sign(by, sign, sink);
+            }
+        }
     }
 
     /// Passes on what is no operation of RDMA.
@@ -448,7 +458,7 @@ impl<S> IwarpConnection<S> {
             sink.handler.rejected(Rejected { stamp, from, to, service, reason: None });
         } else if self.said.active.is_some() && self.said.passive.is_some() {
             connection.set_up = true;
-            self.session.get_or_insert_with(|| sink.handler.opened(connection));
+            self.begin_session(sink);
         }
     }
 

@@ -114,7 +114,10 @@ impl PerOperation {
 
 /// `true` if the reply is missing, and not only from the capture, although it is not known what is owed.
 const fn is_reply_missing(reason: OwedUnknown) -> bool {
-    matches!(reason, OwedUnknown::SharedMemory | OwedUnknown::SameXid | OwedUnknown::ConnectionOver)
+    matches!(
+        reason,
+        OwedUnknown::SharedMemory | OwedUnknown::SameXid | OwedUnknown::ConnectionOver | OwedUnknown::WriteArrival
+    )
 }
 
 /// Counts of faults.

@@ -217,7 +217,7 @@ pub static CAUSES: [CauseRule; 18] = [
         cause: Cause::RequesterUnreachable,
         name: "requester-unreachable",
         title: "Replies do not arrive",
-        condition: "a reply was sent again, never acknowledged, and its call waited as long",
+        condition: "a reply or its data was sent again, never acknowledged, and its call waited as long",
     },
     CauseRule {
         cause: Cause::Loss,

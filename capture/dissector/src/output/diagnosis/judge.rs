@@ -298,8 +298,8 @@ impl Judgement<'_> {
 
     fn requester_unreachable(&self) -> Option<Weighed> {
         let evidence =
-            "Their replies were sent again, and never acknowledged: the requester is not there, or packets are \
-                        lost on the way to it or back."
+            "Their replies, or data of them, were sent again, and never acknowledged: the requester is not there, or \
+                        packets are lost on the way to it or back."
                 .to_owned();
         let tally = &self.silence.requester_unreachable;
         self.unanswered(Cause::RequesterUnreachable, CauseOwner::Network, tally, &evidence)

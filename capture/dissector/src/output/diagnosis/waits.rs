@@ -16,7 +16,7 @@ use crate::rpc::arguments::OperationArguments;
 use crate::rpc::phases::NotTimed;
 use crate::rpc::recovery::{Recovery, RecoveryUnknown};
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Step, WaitEnd, Waiting};
 
 /// The most calls without a reply that are kept.
 const UNANSWERED_KEPT: usize = 10_000;
@@ -358,7 +358,9 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
             Some((Cause::ResponderUnreachable, None))
         }
         (Owed::Call(_), _) | (Owed::Nothing, Delivery::Refused(_)) => waits(ResponderStep::Refusal),
-        (Owed::ReplyArrival(_), _) => Some((Cause::RequesterUnreachable, None)),
+        (Owed::ReplyArrival(_) | Owed::Unknown(OwedUnknown::WriteArrival), _) => {
+            Some((Cause::RequesterUnreachable, None))
+        }
         (Owed::ReadReply, _) => waits(ResponderStep::ProvidedReply),
         (Owed::ReadResponse(_), _) => waits(ResponderStep::Request),
         (Owed::Reply | Owed::ReplyAgain(_) | Owed::Nothing, _) => Some((Cause::ResponderSilent, None)),

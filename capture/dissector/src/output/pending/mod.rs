@@ -365,19 +365,23 @@ impl PendingCall {
         owed
     }
 
-    /// Returns what either end did last.
+    /// Returns what either end did last; while the capture is still being read, only the call is known.
     pub(in crate::output) fn last_steps(&self, files: &Files) -> String {
         let Self { from, to, .. } = self;
         let step = |end: &Address, (step, stamp): (Step, Stamp)| {
             let place = files.place(stamp.frame).map(|place| format!(" ({place})")).unwrap_or_default();
             format!("{} in frame {}{place} by {end}", step.name(), stamp.frame)
         };
+        let requester = step(from, self.waiting.requester);
+        if self.waiting.owed == Owed::Unknown(OwedUnknown::StillRead) {
+            return format!("last: {requester}");
+        }
         let nothing = || match (self.waiting.is_direction_missing(), self.waiting.delivery) {
             (true, _) => format!("nothing captured by {to}"),
             (false, Delivery::Accepted) => format!("nothing but its acknowledgement by {to}"),
             (false, _) => format!("nothing for it by {to}"),
         };
         let responder = self.waiting.responder.map_or_else(nothing, |last| step(to, last));
-        format!("last: {}; {responder}", step(from, self.waiting.requester))
+        format!("last: {requester}; {responder}")
     }
 }

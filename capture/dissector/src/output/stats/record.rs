@@ -306,7 +306,8 @@ pub struct MessageStatistics {
     pub incomplete: u64,
     /// Messages that invalidate memory remotely.
     pub invalidating: u64,
-    /// Retransmissions of messages, needed or not.
+    /// Earlier copies of messages that the receiver discarded, because a packet before them was lost before the capture (InfiniBand).
+    /// `retransmitted` and `replaced` of a connection's ends count all packets that were sent again.
     pub retransmitted: u64,
 }
 

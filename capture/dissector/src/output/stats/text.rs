@@ -180,7 +180,7 @@ impl Statistics {
             ("calls", messages.calls),
             ("replies", messages.replies),
             ("with Invalidate", messages.invalidating),
-            ("retransmissions", messages.retransmitted),
+            ("discarded copies", messages.retransmitted),
             ("malformed", messages.malformed),
             ("incomplete", messages.incomplete),
         ] {
