@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 
 use crate::carrier::table::Map;
 use crate::link::Address;
-#[cfg(feature = "text")]
 use crate::output::operation_name::main_operation;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::transaction::Transaction;
@@ -63,7 +62,6 @@ impl FileNames {
     }
 
     /// The name of the file that an RPC with these arguments is about, as a terminal shows it, if it was seen.
-    #[cfg(feature = "text")]
     #[must_use]
     pub fn of_transaction(&self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Option<String> {
         let about = main_arguments(transaction, arguments)?;
@@ -71,14 +69,12 @@ impl FileNames {
     }
 
     /// The octets of the name of the file that an operation is about: the one in it, or else that of its handle, if it was seen.
-    #[cfg(feature = "text")]
     pub(super) fn of<'a>(&'a self, server: Address, about: &OperationArguments<'a>) -> Option<&'a [u8]> {
         about.file_name.or_else(|| self.name(server, about.named_handle.or(about.handle)?))
     }
 }
 
 /// The arguments of the operation that an RPC is about, among those of all its operations.
-#[cfg(feature = "text")]
 pub(super) fn main_arguments<'a, 'b>(
     transaction: &Transaction,
     arguments: &'a [OperationArguments<'b>],
@@ -96,7 +92,6 @@ pub(super) fn readable(name: &[u8]) -> Cow<'_, str> {
 }
 
 /// The same on a terminal: without control characters, and with a backslash doubled.
-#[cfg(feature = "text")]
 pub(super) fn escaped(name: &[u8]) -> String {
     with_octets(name, |valid| valid.escape_debug().to_string())
 }
@@ -116,7 +111,6 @@ pub(super) const fn server(transaction: &Transaction) -> Address {
 }
 
 /// The address of the client.
-#[cfg(feature = "text")]
 pub(super) const fn client(transaction: &Transaction) -> Address {
     if transaction.reverse { transaction.to } else { transaction.from }
 }

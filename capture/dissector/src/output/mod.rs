@@ -12,13 +12,14 @@
 //! Records are behind the feature `json`, text behind `text`. Each answer that brings a package with it is behind the feature of
 //! that name.
 
+#[cfg(feature = "text")]
 pub mod format;
 #[cfg(feature = "json")]
 mod record;
 
 #[cfg(feature = "text")]
 mod called;
-#[cfg(any(feature = "json", feature = "text"))]
+#[cfg(feature = "text")]
 pub mod file_names;
 pub mod gaps;
 #[cfg(feature = "text")]
@@ -32,19 +33,19 @@ pub use operation_name::OperationName;
 pub mod annotate;
 #[cfg(feature = "anonymize")]
 pub mod anonymize;
-#[cfg(all(feature = "json", feature = "text"))]
+#[cfg(feature = "json")]
 pub mod compare;
 #[cfg(feature = "text")]
 pub mod diagnosis;
-#[cfg(any(feature = "json", feature = "text"))]
+#[cfg(feature = "text")]
 pub mod events;
 #[cfg(feature = "text")]
 pub mod explain;
 #[cfg(feature = "export")]
 pub mod export;
-#[cfg(any(feature = "json", feature = "text"))]
+#[cfg(feature = "text")]
 pub mod findings;
-#[cfg(any(feature = "json", feature = "text"))]
+#[cfg(feature = "text")]
 pub mod messages;
 #[cfg(feature = "text")]
 pub mod pending;
@@ -57,7 +58,7 @@ pub mod stats;
 pub mod top;
 #[cfg(feature = "json")]
 pub mod trace;
-#[cfg(any(feature = "json", feature = "text"))]
+#[cfg(feature = "text")]
 pub mod transactions;
 
 #[cfg(feature = "csv")]

@@ -12,8 +12,7 @@ use crate::output::stats::{ClockStatistics, NamedCount, named};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 
 /// The end of what a command prints: how it ended, and what was missing, damaged or ignored.
-#[derive(Clone, Debug, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct CommandSummary {
     /// The name of the command.
@@ -52,8 +51,7 @@ impl CommandSummary {
 }
 
 /// The last record of `--separate`: what became of the captures, each of which has ended with a summary of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CapturesSummary {
     /// Captures that were given.
     pub captures: usize,
@@ -84,8 +82,7 @@ impl CapturesSummary {
 }
 
 /// Items that a command left out because there were too many, or because they do not belong there.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct LeftOut {
     /// Of `slow`: calls without a reply.
@@ -107,8 +104,7 @@ pub struct LeftOut {
 }
 
 /// A capture that was read: of one file, or several.
-#[derive(Clone, Debug, Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct CaptureSummary {
     /// Its files, in the order in which they were read.
@@ -173,8 +169,7 @@ impl CaptureSummary {
 }
 
 /// Connections that were captured at the same place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct PlaceCount {
     /// At the `requester`, at the `responder`, or `between` them.
@@ -194,8 +189,7 @@ impl PlaceCount {
 }
 
 /// Data that a capture does not hold.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Missing {
     /// Connections with packets of one end only: which calls were answered, how long they took and what was lost is not known
@@ -216,8 +210,7 @@ pub struct Missing {
 }
 
 /// A connection with packets of one end only.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct MissingDirectionObject {
     /// Number of the connection.
@@ -238,8 +231,7 @@ impl MissingDirectionObject {
 }
 
 /// Damage to a capture itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Damage {
     /// Files that could not be read to their end, or not at all.
@@ -259,8 +251,7 @@ pub struct Damage {
 }
 
 /// A file that could not be read to its end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct UnreadFile {
     /// Its name, as it was given.
@@ -287,8 +278,7 @@ impl UnreadFile {
 }
 
 /// Data that was not looked at.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Ignored {
     /// Frames before `--since` and after `--until`, for the commands that begin and end there.

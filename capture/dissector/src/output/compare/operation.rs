@@ -144,8 +144,7 @@ impl Faults {
 }
 
 /// RPCs that something went wrong with, and those of which that is not known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub(super) struct FaultsObject {
     /// Calls that got no reply.
     pub(super) unanswered: u64,
@@ -183,8 +182,7 @@ impl FaultsObject {
 }
 
 /// Changes of the shares of RPCs with a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub(super) struct FaultChanges {
     /// Change of the calls without a reply.
     pub(super) unanswered: FaultChange,
@@ -239,8 +237,7 @@ impl FaultChanges {
 }
 
 /// An operation before and after.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct ComparedOperation {
     /// The procedure, or the operation that a COMPOUND is about, such as `NFSv4 READ`.
     pub(super) operation: String,
@@ -255,13 +252,13 @@ pub(in crate::output) struct ComparedOperation {
     /// Probability that a difference of the latencies as large as this is chance, by a rank test that takes into account how much
     /// each latency resembles the one before it.
     #[serde(serialize_with = "super::as_name")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub(super) significance: Chance,
     /// The growth of the 99th percentile, as a fraction of what it was before.
     pub(super) p99_change: Option<f64>,
     /// Probability that a difference of the slowest latencies as large as this is chance, by the same test of those alone.
     #[serde(serialize_with = "super::as_name")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub(super) p99_significance: Chance,
     /// The outcome of all this.
     pub(super) outcome: Outcome,
@@ -274,8 +271,7 @@ impl Record for ComparedOperation {
 }
 
 /// Outcome for an operation: the first of these that applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
     /// Only the first capture has it.
@@ -298,8 +294,7 @@ pub(super) enum Outcome {
 }
 
 /// The numbers of an operation in one capture.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub(super) struct ComparandObject {
     /// RPCs.
     pub(super) rpcs: u64,

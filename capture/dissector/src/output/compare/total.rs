@@ -23,8 +23,7 @@ impl PacketCounts {
 }
 
 /// All RPCs before and after.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct ComparedTotal {
     /// Their numbers in the first capture.
     pub(super) before: TotalObject,
@@ -42,8 +41,7 @@ impl Record for ComparedTotal {
 }
 
 /// The numbers of all RPCs of one capture.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(super) struct TotalObject {
     /// RPCs.
     pub(super) rpcs: u64,

@@ -13,8 +13,7 @@ use crate::output::stats::Latency;
 
 /// A diagnosis.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "json", derive(Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Diagnosis {
     /// The name of the capture.
@@ -63,8 +62,7 @@ pub struct Diagnosis {
 
 /// An RPC that a cause fell on, or a frame that shows the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CauseExample {
     /// The frame of the call, or that shows the cause.
@@ -75,8 +73,7 @@ pub struct CauseExample {
 
 /// A cause, with what shows it.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "json", derive(Serialize))]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DiagnosedCause {
     /// The name of the cause.

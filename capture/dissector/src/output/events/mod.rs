@@ -2,7 +2,6 @@
 
 #[cfg(feature = "json")]
 pub(super) mod record;
-#[cfg(feature = "text")]
 mod text;
 
 #[cfg(feature = "json")]

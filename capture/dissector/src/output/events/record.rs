@@ -12,8 +12,7 @@ use crate::output::record::values::Hex32;
 use crate::output::record::{Record, write_record};
 
 /// A packet that was sent again, or another sign that something was lost on its way.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct RecoveredObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,

@@ -9,19 +9,14 @@ use super::ExplainedRpc;
 use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
 use crate::file::{Files, Time};
-#[cfg(feature = "schema")]
 use crate::output::events::record::RecoveredObject;
 use crate::output::file_names::FileNames;
-#[cfg(feature = "schema")]
 use crate::output::findings::FindingObject;
 use crate::output::findings::Findings;
-#[cfg(feature = "schema")]
 use crate::output::messages::record::MessageObject;
-#[cfg(feature = "schema")]
 use crate::output::record::RecordObject;
 use crate::output::record::values::{EndObject, Hex32};
 use crate::output::record::{Record, write_record};
-#[cfg(feature = "schema")]
 use crate::output::transactions::record::TransactionObject;
 use crate::output::{events, messages, transactions};
 use crate::rpc::steps::{PacketRun, PhaseStretch, Steps};
@@ -29,8 +24,7 @@ use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::Step;
 
 /// An RPC with all that is known of it.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct ExplainedObject {
     /// The number of the connection, from 1.
     connection: u32,
@@ -47,16 +41,16 @@ pub(in crate::output) struct ExplainedObject {
     /// Stretches of the phases; null if they are not known, or alternated too often.
     stretches: Option<Vec<StretchObject>>,
     /// The RPC.
-    #[cfg_attr(feature = "schema", schemars(with = "RecordObject<'static, TransactionObject<'static>>"))]
+    #[schemars(with = "RecordObject<'static, TransactionObject<'static>>")]
     transaction: Box<RawValue>,
     /// Its messages.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, MessageObject<'static>>>"))]
+    #[schemars(with = "Vec<RecordObject<'static, MessageObject<'static>>>")]
     messages: Vec<Box<RawValue>>,
     /// The rules that it breaks.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, FindingObject<'static>>>"))]
+    #[schemars(with = "Vec<RecordObject<'static, FindingObject<'static>>>")]
     findings: Vec<Box<RawValue>>,
     /// Retransmissions after the end of the RPC.
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<RecordObject<'static, RecoveredObject<'static>>>"))]
+    #[schemars(with = "Vec<RecordObject<'static, RecoveredObject<'static>>>")]
     events_after: Vec<Box<RawValue>>,
 }
 
@@ -95,8 +89,7 @@ impl ExplainedObject {
 }
 
 /// A packet, or several in a row that did the same.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct PacketRunObject {
     /// The number of the frame of the first of them, from 1.
     first_frame: u64,
@@ -170,8 +163,7 @@ impl PacketRunObject {
 }
 
 /// A stretch of time that belongs to one phase.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct StretchObject {
     /// `call`, `responder`, `pull`, `push`, `reply` or `requester`.
     phase: &'static str,

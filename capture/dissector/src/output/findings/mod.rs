@@ -2,11 +2,9 @@
 
 #[cfg(feature = "json")]
 mod baseline;
-#[cfg(feature = "text")]
 mod explain;
 #[cfg(feature = "json")]
 mod record;
-#[cfg(feature = "text")]
 mod text;
 mod totals;
 
@@ -19,22 +17,18 @@ use rpcrdma::rules::Severity;
 
 use crate::check::{Count, Deviation, Found, Implementation};
 use crate::file::Files;
-#[cfg(feature = "text")]
 use crate::file::Time;
-#[cfg(feature = "text")]
 use crate::output::format::time::ShownTimes;
 use crate::output::gaps::Gap;
 #[cfg(feature = "json")]
 pub use baseline::{Baseline, BaselineError};
-#[cfg(feature = "text")]
 pub use explain::{explain, list};
-#[cfg(any(feature = "parquet", feature = "schema"))]
+#[cfg(feature = "json")]
 pub(super) use record::FindingObject;
 #[cfg(feature = "json")]
 pub use record::FindingTotals;
 #[cfg(feature = "schema")]
 pub(super) use record::RuleObject;
-#[cfg(feature = "text")]
 use text::FindingsText;
 use totals::{CONNECTIONS, Counted, Excused, RuleTotals, Totals};
 
@@ -52,7 +46,6 @@ pub struct Findings {
 /// Form in which findings are written.
 #[derive(Debug)]
 enum FindingsForm {
-    #[cfg(feature = "text")]
     Text(FindingsText),
     #[cfg(feature = "json")]
     Json,
@@ -60,7 +53,6 @@ enum FindingsForm {
 
 impl Findings {
     /// As text, with colour or without.
-    #[cfg(feature = "text")]
     #[must_use]
     pub fn text(colour: bool) -> Self {
         Self::new(FindingsForm::Text(FindingsText::new(colour)))
@@ -91,7 +83,6 @@ impl Findings {
     }
 
     /// Shows times in this form. In JSON they are those of the capture.
-    #[cfg(feature = "text")]
     #[must_use]
     pub const fn with_times(mut self, times: ShownTimes) -> Self {
         match &mut self.form {
@@ -103,7 +94,6 @@ impl Findings {
     }
 
     /// Sets the time of the first frame.
-    #[cfg(feature = "text")]
     pub const fn starts_at(&mut self, start: Time) {
         match &mut self.form {
             FindingsForm::Text(text) => text.starts_at(start),
@@ -130,9 +120,7 @@ impl Findings {
     pub fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
         let taken = self.take(found);
         match &mut self.form {
-            #[cfg(feature = "text")]
             FindingsForm::Text(_) if taken.0 => Ok(()),
-            #[cfg(feature = "text")]
             FindingsForm::Text(text) => text.finding(out, found, files),
             #[cfg(feature = "json")]
             FindingsForm::Json => record::finding(out, found, files, taken.1),
@@ -206,7 +194,6 @@ impl Findings {
     pub fn summary(&self, out: &mut impl io::Write, counts: impl Iterator<Item = Count>) -> io::Result<()> {
         let totals = Totals { rules: counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect() };
         match &self.form {
-            #[cfg(feature = "text")]
             FindingsForm::Text(text) => text.summary(out, &totals, (&self.excused, self.gap)),
             #[cfg(feature = "json")]
             FindingsForm::Json => record::rules(out, &totals),

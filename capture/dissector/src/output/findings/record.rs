@@ -26,8 +26,7 @@ pub(in crate::output) fn rules(out: &mut impl io::Write, totals: &Totals) -> io:
 }
 
 /// A rule that was broken.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct FindingObject<'a> {
     /// The name of the rule: `check --explain` explains it.
     rule: &'static str,
@@ -79,8 +78,7 @@ impl<'a> FindingObject<'a> {
 }
 
 /// Number of findings there were.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct FindingTotals {
     /// Findings of severity error, except for those that are excused.
@@ -96,8 +94,7 @@ pub struct FindingTotals {
 }
 
 /// Results for a rule that was broken, or could not always be judged.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct RuleObject {
     /// The name of the rule: `check --explain` explains it.
     rule: &'static str,

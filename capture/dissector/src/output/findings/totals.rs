@@ -55,7 +55,6 @@ pub(super) struct RuleTotals {
     pub(super) hazards: u64,
     pub(super) not_judged: u64,
     pub(super) known: u64,
-    #[cfg(feature = "text")]
     pub(super) connections: usize,
 }
 
@@ -69,7 +68,6 @@ impl RuleTotals {
             hazards,
             not_judged: count.not_judged,
             known: counted.map_or(0, |counted| counted.known),
-            #[cfg(feature = "text")]
             connections: counted.map_or(0, |counted| counted.connections.len()),
         }
     }

@@ -1,11 +1,9 @@
 //! Dates of the Gregorian calendar.
 
 /// Octets of a date of four digits, with the space after it.
-#[cfg(feature = "text")]
 pub(in crate::output) const DATE: usize = 11;
 
 /// Nanoseconds since 1970 as a date and a time of day, to the second, in UTC.
-#[cfg(feature = "text")]
 pub(in crate::output) fn utc(nanoseconds: u64) -> String {
     let seconds = nanoseconds / 1_000_000_000;
     let (days, second) = (seconds / 86_400, seconds % 86_400);
@@ -14,7 +12,6 @@ pub(in crate::output) fn utc(nanoseconds: u64) -> String {
 }
 
 /// The time from one number of nanoseconds since 1970 to another, in UTC: with the second date only if it differs.
-#[cfg(feature = "text")]
 pub(in crate::output) fn utc_range(first: u64, last: u64) -> String {
     let (first, last) = (utc(first), utc(last));
     let (begun, ended) = (first.trim_end_matches(" UTC"), last.split_at(DATE));
@@ -22,7 +19,6 @@ pub(in crate::output) fn utc_range(first: u64, last: u64) -> String {
 }
 
 /// The time of day of nanoseconds since 1970, in UTC.
-#[cfg(feature = "text")]
 pub(in crate::output) fn time_of_day(nanoseconds: u64) -> String {
     utc(nanoseconds).split_off(DATE)
 }
@@ -75,7 +71,6 @@ mod tests {
             (4_107_542_400, "2100-03-01 00:00:00 UTC"),
             (18_446_744_073, "2554-07-21 23:34:33 UTC"),
         ] {
-            #[cfg(feature = "text")]
             assert_eq!(utc(seconds * 1_000_000_000), expected);
             #[cfg(feature = "parquet")]
             assert_eq!(hour(seconds * 1_000_000_000), expected[..13].replace(' ', "T"));

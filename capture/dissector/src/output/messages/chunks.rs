@@ -4,7 +4,6 @@ use rpcrdma::lists::{ReadList, WriteChunk, WriteList};
 use rpcrdma::segment::Segment;
 use serde::{Serialize, Serializer};
 
-#[cfg(feature = "schema")]
 use crate::output::record::described::described;
 use crate::output::record::values::{Hex32, Hex64};
 
@@ -22,8 +21,7 @@ impl Serialize for Reads<'_> {
 }
 
 /// A Read chunk.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct ReadObject<'a> {
     /// Its Position in the Payload stream, in octets.
     position: u32,
@@ -48,8 +46,7 @@ impl Serialize for Writes<'_> {
 }
 
 /// A Write chunk or the Reply chunk.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct Plain<'a> {
     /// Its segments.
     segments: PlainSegments<'a>,
@@ -70,8 +67,7 @@ impl Serialize for PlainSegments<'_> {
 }
 
 /// A segment (RFC 8166 section 3.4.3).
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct SegmentObject {
     /// Its handle, or steering tag.
     handle: Hex32,
@@ -87,11 +83,7 @@ impl SegmentObject {
     }
 }
 
-#[cfg(feature = "schema")]
 described!(Reads<'_> as Vec<ReadObject<'static>>);
-#[cfg(feature = "schema")]
 described!(ReadSegments<'_> as Vec<SegmentObject>);
-#[cfg(feature = "schema")]
 described!(Writes<'_> as Vec<Plain<'static>>);
-#[cfg(feature = "schema")]
 described!(PlainSegments<'_> as Vec<SegmentObject>);

@@ -8,8 +8,7 @@ use crate::output::record::values::NameObject;
 use crate::rpc::header::AnyErrorBody;
 
 /// The body of an RDMA_ERROR (RFC 8166 section 4.5), or of an RDMA2_ERROR of version 2. What the error does not have is null.
-#[derive(Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Default, Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct ErrorObject {
     /// The name of `rdma_err`, or its number in digits.
     code: NameObject,

@@ -9,8 +9,7 @@ use crate::rpc::header::{Dialect, Reaction};
 use crate::rpc::message::{Captured, Message};
 
 /// Error in a header, its place, and the required reaction of the receiver.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct Malformed {
     /// The kind of the fault.
     kind: &'static str,
@@ -21,8 +20,7 @@ pub(in crate::output) struct Malformed {
 }
 
 /// Reaction that is required of the receiver of a faulty message, by its role.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct Reactions {
     /// If the message came to the requester.
     requester: ShownObject<Reaction>,
@@ -31,8 +29,7 @@ struct Reactions {
 }
 
 /// A rule that a message breaks.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct SendFindingObject {
     /// The name of the rule: `check --explain` explains it.
     rule: &'static str,
@@ -78,8 +75,7 @@ impl Malformed {
 }
 
 /// The part of a message that the capture lacks.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct Incomplete {
     /// Octets of the message that the capture holds.
     captured_octets: usize,

@@ -13,9 +13,7 @@ pub(super) mod record;
 mod salvaged;
 #[cfg(feature = "json")]
 pub(super) mod terminate;
-#[cfg(feature = "text")]
 mod text;
-#[cfg(feature = "text")]
 pub mod tree;
 #[cfg(feature = "json")]
 mod v1;

@@ -24,8 +24,7 @@ use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::message::{Captured, Message};
 
 /// A Send on a connection that carries RPC-over-RDMA.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct MessageObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,
@@ -56,8 +55,7 @@ impl<'a> MessageObject<'a> {
 }
 
 /// A Send that is not from a capture, such as one typed in by hand.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct HeaderObject<'a> {
     #[serde(flatten)]
     send: SendObject<'a>,
@@ -76,8 +74,7 @@ impl<'a> HeaderObject<'a> {
 }
 
 /// Content of a Send.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct SendObject<'a> {
     /// `rdma_xid` (RFC 8166 section 4.2.1); null if the Send, or what the capture holds of it, ends before. The next three are null
     /// if it ends before the last of them.

@@ -11,8 +11,7 @@ use crate::output::record::values::EndObject;
 use crate::output::record::{Record, write_record};
 
 /// A Terminate message, by which an end of an iWARP connection ends it (RFC 5040 section 4.8).
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct TerminateObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,

@@ -6,8 +6,7 @@ use serde::Serialize;
 use crate::rpc::message::Message;
 
 /// Fields that only an RDMA_MSGP has (RFC 8166 section 4.1, RFC 5666 section 3.8).
-#[derive(Clone, Copy, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct MsgpObject {
     /// `rdma_align`, in octets.
     rdma_align: u32,

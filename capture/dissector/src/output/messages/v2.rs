@@ -4,15 +4,13 @@ use rpcrdma::v2::{self, Credit, Family, HeaderV2, Property, PropertySet, Propert
 use serde::{Serialize, Serializer};
 
 use super::chunks::Reads;
-#[cfg(feature = "schema")]
 use crate::output::record::described::described;
 use crate::output::record::values::{Hex32, HexOctets, NameObject, ShownObject};
 use crate::rpc::header::Dialect;
 use crate::rpc::message::{Dropped, Message};
 
 /// Fields that only a message of version 2 has (draft-ietf-nfsv4-rpcrdma-version-two).
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct VersionTwoObject<'a> {
     /// The name of `rdma_htype`, or its number in digits.
     rdma_htype: NameObject,
@@ -72,8 +70,7 @@ impl<'a> VersionTwoObject<'a> {
 }
 
 /// The two halves of `rdma_credit` (draft -01, "Credits").
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct CreditsObject {
     /// Credits granted.
     granted: u16,
@@ -112,8 +109,7 @@ impl Serialize for Properties<'_> {
 }
 
 /// A transport property. Where number and octets are both null, its value is the default.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct PropertyObject<'a> {
     /// Its number.
     id: u32,
@@ -140,7 +136,5 @@ impl<'a> PropertyObject<'a> {
     }
 }
 
-#[cfg(feature = "schema")]
 described!(FlagNames as Vec<String>);
-#[cfg(feature = "schema")]
 described!(Properties<'_> as Vec<PropertyObject<'static>>);

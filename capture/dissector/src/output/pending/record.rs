@@ -14,8 +14,7 @@ use crate::output::record::{Record, write_record};
 use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd};
 
 /// A call without a reply.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct PendingObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
@@ -121,8 +120,7 @@ impl<'a> PendingObject<'a> {
 }
 
 /// Last step of an end for the RPC.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct StepObject {
     /// `call`, `RDMA Read request`, `RDMA Read response`, `RDMA Write` or `reply`.
     step: &'static str,

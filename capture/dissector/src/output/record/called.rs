@@ -9,8 +9,7 @@ use crate::rpc::known::{Direction, Rpc, Security, Status};
 use crate::rpc::transaction::Transaction;
 
 /// An RPC message.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct RpcObject<'a> {
     /// `call` or `reply`.
     direction: &'static str,
@@ -21,8 +20,7 @@ pub(in crate::output) struct RpcObject<'a> {
 }
 
 /// Procedure and operations that an RPC calls.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct CalledObject<'a> {
     /// True if the server calls the client (RFC 8167).
     reverse: bool,
@@ -47,8 +45,7 @@ pub(in crate::output) struct CalledObject<'a> {
 }
 
 /// Outcome of an RPC.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct EndedObject {
     /// `accept_stat`, `reject_stat` or `auth_stat` (RFC 5531 section 9), or the `rdma_err` of an RDMA_ERROR (RFC 8166 section
     /// 4.5); null without a reply.
@@ -58,8 +55,7 @@ pub(in crate::output) struct EndedObject {
 }
 
 /// An operation of a COMPOUND.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct CompoundObject {
     /// Its name without `OP_`; `unknown` if the number is.
     name: &'static str,
@@ -138,5 +134,4 @@ impl From<&CompoundOperation> for CompoundObject {
     }
 }
 
-#[cfg(feature = "schema")]
 super::described::described!(OperationName as String);

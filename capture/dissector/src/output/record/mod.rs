@@ -6,17 +6,14 @@
 //! `_octets`. Handles, offsets and XIDs are hexadecimal strings; other numbers are numbers.
 
 pub(super) mod called;
-#[cfg(feature = "schema")]
 pub(super) mod described;
 pub(super) mod place;
 pub(super) mod values;
 
-#[cfg(feature = "schema")]
 use std::borrow::Cow;
 use std::io;
 
 use serde::Serialize;
-#[cfg(feature = "schema")]
 use serde_json::json;
 
 /// The version of the schema of all records. Fields are added to it; none goes, or comes to mean something else.
@@ -37,7 +34,6 @@ pub(in crate::output) struct RecordObject<'a, T> {
     fields: &'a T,
 }
 
-#[cfg(feature = "schema")]
 impl<T: Record + schemars::JsonSchema> schemars::JsonSchema for RecordObject<'_, T> {
     fn schema_name() -> Cow<'static, str> {
         T::TYPE.into()

@@ -9,8 +9,7 @@ use crate::link::{Address, MirrorSession};
 use crate::rpc::known::Direction;
 
 /// The frame that shows something.
-#[derive(Clone, Copy, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct PlaceObject<'a> {
     /// The number of the frame, from 1. If the capture consists of several files, they are numbered consecutively.
     frame: u64,
@@ -32,8 +31,7 @@ impl<'a> PlaceObject<'a> {
 }
 
 /// Sender and receiver of a frame, and their roles in the RPC that the frame is for.
-#[derive(Clone, Copy, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct EndsObject {
     /// The address of the end that sent the frame.
     from: EndObject,
@@ -68,8 +66,7 @@ impl EndsObject {
 }
 
 /// Session of a mirror.
-#[derive(Clone, Copy, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Copy, Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct MirrorSessionObject {
     /// The outermost encapsulation with a number: `ERSPAN`, `VXLAN` or `Geneve`.
     encapsulation: &'static str,

@@ -5,13 +5,11 @@ use core::marker::PhantomData;
 
 use serde::{Serialize, Serializer};
 
-#[cfg(feature = "schema")]
 use super::described::described;
 use crate::link::Address;
 
 /// Something that the protocol has a number for.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct NumberedObject {
     /// Its name, if it has one.
     pub(in crate::output) name: Option<&'static str>,
@@ -53,7 +51,6 @@ impl Serialize for NameObject {
     }
 }
 
-#[cfg(feature = "schema")]
 impl<T, O: schemars::JsonSchema> schemars::JsonSchema for EachObject<'_, T, O> {
     fn inline_schema() -> bool {
         true
@@ -68,18 +65,12 @@ impl<T, O: schemars::JsonSchema> schemars::JsonSchema for EachObject<'_, T, O> {
     }
 }
 
-#[cfg(feature = "schema")]
 described!(NameObject as String);
-#[cfg(feature = "schema")]
 described!(EndObject as String);
-#[cfg(feature = "schema")]
 described!(Hex32 = "^0x[0-9a-f]{8}$");
-#[cfg(feature = "schema")]
 described!(Hex64 = "^0x[0-9a-f]{16}$");
-#[cfg(feature = "schema")]
 described!(HexOctets<'_> = "^([0-9a-f]{2})*$");
 
-#[cfg(feature = "schema")]
 impl<T> schemars::JsonSchema for ShownObject<T> {
     fn inline_schema() -> bool {
         true

@@ -72,7 +72,7 @@ impl Histogram {
 }
 
 /// The part that a value falls into: greater for greater values.
-#[cfg(all(feature = "json", feature = "text"))]
+#[cfg(feature = "json")]
 pub(in crate::output) fn part(value: u64) -> u16 {
     index(value).try_into().unwrap_or(u16::MAX)
 }

@@ -28,7 +28,7 @@ use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Form, Half, Transaction};
 pub(in crate::output) use histogram::Histogram;
-#[cfg(all(feature = "json", feature = "text"))]
+#[cfg(feature = "json")]
 pub(in crate::output) use histogram::part;
 pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
 use permitted::PermittedMessages;

@@ -11,8 +11,7 @@ use crate::output::record::values::{EndObject, HexOctets};
 use crate::output::record::{Record, write_record};
 
 /// RPCs that have something in common.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct TopObject<'a> {
     /// Property that the RPCs share: `client`, `server`, `operation`, `handle`, `name`, `status` or `connection`.
     by: &'static str,
@@ -41,8 +40,7 @@ pub(in crate::output) struct TopObject<'a> {
 }
 
 /// The value of it that they have.
-#[derive(Default, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Default, Serialize, schemars::JsonSchema)]
 struct KeyObject<'a> {
     /// The value; for a handle, its CRC-32. Octets of a name that are no UTF-8 are written as `\xff`. Null if the RPCs do not show
     /// one, or have several.

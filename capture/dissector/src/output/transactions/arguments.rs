@@ -11,8 +11,7 @@ use crate::rpc::arguments::OperationArguments;
 
 /// Arguments of an operation, or of a procedure that has no operations. Operations that name nothing besides the
 /// current filehandle are left out.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct ArgumentsObject<'a> {
     /// The name of the operation or procedure.
     name: &'static str,
@@ -69,8 +68,7 @@ fn says_more(arguments: &OperationArguments<'_>) -> bool {
 }
 
 /// A filehandle.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct HandleObject<'a> {
     /// The CRC-32 of its octets, as Wireshark shows it (`nfs.fh.hash`).
     hash: Hex32,

@@ -4,7 +4,6 @@
 mod arguments;
 #[cfg(feature = "json")]
 pub(super) mod record;
-#[cfg(feature = "text")]
 mod text;
 
 #[cfg(feature = "parquet")]

@@ -17,8 +17,7 @@ use crate::rpc::recovery::{Recovery, RecoveryUnknown};
 use crate::rpc::transaction::{Form, Half, Transaction};
 
 /// An RPC: a call and its reply.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct TransactionObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
@@ -119,8 +118,7 @@ impl<'a> TransactionObject<'a> {
 }
 
 /// The parts of the time of an RPC, in nanoseconds.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct PhasesObject {
     /// The packets of the call.
     call_ns: u64,
@@ -151,8 +149,7 @@ impl PhasesObject {
 }
 
 /// Recovery work because packets were lost, or seemed to be.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct RecoveryObject<'a> {
     /// Nanoseconds of the latency that were spent on it.
     ns: u64,
@@ -196,8 +193,7 @@ impl<'a> RecoveryObject<'a> {
 }
 
 /// A call or a reply within an RPC.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Serialize, schemars::JsonSchema)]
 struct HalfObject {
     /// Form in which it was sent (RFC 8166 section 3.5): `short`, `chunked` or `long`, and in version 2 `continued`.
     form: &'static str,
