@@ -16,36 +16,13 @@ const TICKS: u64 = 5;
 const EDGE: f64 = 0.12;
 /// Nanoseconds of a second.
 const SECOND: u64 = 1_000_000_000;
-/// Milliseconds that are round lengths between two labels, up to a week.
-const ROUND: [u64; 28] = [
-    1,
-    2,
-    5,
-    10,
-    20,
-    50,
-    100,
-    200,
-    500,
-    1000,
-    2000,
-    5000,
-    10_000,
-    20_000,
-    30_000,
-    60_000,
-    120_000,
-    300_000,
-    600_000,
-    1_200_000,
-    1_800_000,
-    3_600_000,
-    7_200_000,
-    14_400_000,
-    21_600_000,
-    43_200_000,
-    86_400_000,
-    604_800_000,
+/// Round lengths between two labels: units of so many milliseconds (a second, a minute, an hour, a day), and how many of each.
+const ROUND: [(u64, &[u64]); 5] = [
+    (1, &[1, 2, 5, 10, 20, 50, 100, 200, 500]),
+    (1000, &[1, 2, 5, 10, 20, 30]),
+    (60_000, &[1, 2, 5, 10, 20, 30]),
+    (3_600_000, &[1, 2, 4, 6, 12]),
+    (86_400_000, &[1, 7]),
 ];
 
 /// A chart over time.
@@ -389,8 +366,8 @@ fn percent(part: f64) -> String {
 /// Round times of day on the axis, in UTC, each with its part of the width.
 fn ticks(series: &TimeSeries) -> Vec<(f64, String)> {
     let (start, width) = (series.start(), series.width());
-    let round = ROUND.into_iter().map(|milliseconds| milliseconds * 1_000_000);
-    let Some(step) = round.into_iter().find(|step| width / step <= TICKS) else { return Vec::new() };
+    let mut round = ROUND.iter().flat_map(|(unit, counts)| counts.iter().map(move |count| count * unit * 1_000_000));
+    let Some(step) = round.find(|step| width / step <= TICKS) else { return Vec::new() };
     let first = start.div_ceil(step) * step;
     (0..=TICKS)
         .map(|tick| first + tick * step)
