@@ -198,49 +198,34 @@ impl CaptureReport {
     ///
     /// # Errors
     /// Any error from writing to `out`.
-    pub fn write(self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
-        let Self {
-            name,
-            stats,
-            mut series,
-            latencies,
-            slowest,
-            ladders,
-            slowest_one,
-            pending,
-            findings,
-            tops,
-            gaps,
-            diagnoser,
-            unacknowledged,
-        } = self;
+    pub fn write(mut self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
         let mut rows = Vec::new();
-        slowest.write(&mut rows)?;
-        let (pending_left_out, pending, end) = (pending.newer(), pending.into_calls(), summary.end());
+        self.slowest.write(&mut rows)?;
+        let (pending_left_out, pending, end) = (self.pending.newer(), self.pending.into_calls(), summary.end());
         for call in &pending {
             let until = match call.waiting.end {
                 WaitEnd::Disconnected { stamp, .. } => stamp.time,
                 _ => end.time,
             };
-            series.unanswered(call.call.time.0, until.0);
+            self.series.unanswered(call.call.time.0, until.0);
         }
-        series.end(end.time.0);
+        self.series.end(end.time.0);
         let finished = Finished {
-            name: &name,
-            diagnosis: diagnoser.finish(summary),
-            statistics: stats.finish(summary),
-            series: &series,
-            latency: Latency::new(&latencies),
+            name: &self.name,
+            diagnosis: self.diagnoser.finish(summary),
+            statistics: self.stats.finish(summary),
+            series: &self.series,
+            latency: Latency::new(&self.latencies),
             slowest: rows,
-            ladders: &ladders,
-            slowest_one,
+            ladders: &self.ladders,
+            slowest_one: self.slowest_one,
             pending,
             pending_left_out,
             end,
-            findings: &findings,
-            tops: tops.map(|top| top.finish(TOP)),
-            gaps: &gaps,
-            unacknowledged,
+            findings: &self.findings,
+            tops: self.tops.map(|top| top.finish(TOP)),
+            gaps: &self.gaps,
+            unacknowledged: self.unacknowledged,
             notes,
         };
         out.write_all(page::page(&finished).into_string().as_bytes())
