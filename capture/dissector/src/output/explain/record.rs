@@ -58,21 +58,17 @@ impl Record for ExplainedObject {
     const TYPE: &'static str = "explain";
 }
 
-/// Parts of an RPC, as the objects that other commands print.
-pub(in crate::output) struct ExplainedParts {
-    pub(in crate::output) transaction: Box<RawValue>,
-    pub(in crate::output) messages: Vec<Box<RawValue>>,
-    pub(in crate::output) findings: Vec<Box<RawValue>>,
-    pub(in crate::output) events_after: Vec<Box<RawValue>>,
-}
-
 impl ExplainedObject {
-    pub(in crate::output) fn new(rpc: &ExplainedRpc, parts: ExplainedParts) -> Self {
+    /// An RPC, with its parts as the objects that other commands print.
+    fn new(rpc: &ExplainedRpc, files: &Files, names: &mut FileNames) -> io::Result<Self> {
         let transaction = &rpc.transaction;
-        let ExplainedParts { transaction: whole, messages, findings, events_after } = parts;
         let steps = transaction.steps.as_deref();
         let stretches = steps.filter(|_| transaction.phases.is_ok()).and_then(|steps| steps.stretches.as_ref());
-        Self {
+        let mut findings = Findings::json();
+        let messages = rpc.messages.iter().map(|one| raw(|out| messages::write_json(out, one, files)));
+        let found = rpc.findings.iter().map(|found| raw(|out| findings.finding(out, found, files)));
+        let after = rpc.after.iter().map(|one| raw(|out| events::write_json(out, one, files)));
+        Ok(Self {
             connection: transaction.connection,
             rdma_xid: Hex32(transaction.xid),
             requester: EndObject(transaction.from),
@@ -80,11 +76,11 @@ impl ExplainedObject {
             steps: steps.map(|steps| PacketRunObject::all(steps, transaction)).unwrap_or_default(),
             packets_left_out: steps.and_then(|steps| steps.left_out).map_or(0, |left_out| left_out.packets),
             stretches: stretches.map(|stretches| stretches.iter().map(StretchObject::new).collect()),
-            transaction: whole,
-            messages,
-            findings,
-            events_after,
-        }
+            transaction: raw(|out| transactions::write_json(out, transaction, files, names))?,
+            messages: messages.collect::<io::Result<_>>()?,
+            findings: found.collect::<io::Result<_>>()?,
+            events_after: after.collect::<io::Result<_>>()?,
+        })
     }
 }
 
@@ -190,17 +186,7 @@ pub fn write_json(
     files: &Files,
     names: &mut FileNames,
 ) -> io::Result<()> {
-    let mut findings = Findings::json();
-    let messages = rpc.messages.iter().map(|one| raw(|out| messages::write_json(out, one, files)));
-    let found = rpc.findings.iter().map(|found| raw(|out| findings.finding(out, found, files)));
-    let after = rpc.after.iter().map(|one| raw(|out| events::write_json(out, one, files)));
-    let parts = ExplainedParts {
-        transaction: raw(|out| transactions::write_json(out, &rpc.transaction, files, names))?,
-        messages: messages.collect::<io::Result<_>>()?,
-        findings: found.collect::<io::Result<_>>()?,
-        events_after: after.collect::<io::Result<_>>()?,
-    };
-    write_record(out, &ExplainedObject::new(rpc, parts))
+    write_record(out, &ExplainedObject::new(rpc, files, names)?)
 }
 
 /// An object as it is written on a line of its own.
