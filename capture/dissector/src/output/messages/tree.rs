@@ -151,43 +151,30 @@ impl Tree<'_> {
         self.line(Some(offset), style, name, &value)
     }
 
-    /// Writes the octets after the header, or the error in it.
+    /// Writes the octets after the header.
     fn after_header(&mut self, message: &Message) -> io::Result<()> {
-        match message.decode() {
-            Ok(decoded) => {
-                let at = decoded.header_length;
-                let length = message.length.saturating_sub(at);
-                match decoded.header.place() {
-                    PayloadPlace::Inline if message.earlier_missing().is_some() => {
-                        let value =
-                            format!("{}, after earlier parts, some of which are missing", octets(length as u64));
-                        self.extent((at, length), NAME, "Payload stream", &value)?;
-                        self.known(message.rpc.as_ref())
-                    }
-                    PayloadPlace::Inline if message.earlier_length() == 0 => {
-                        self.extent((at, length), NAME, "Payload stream", &octets(length as u64))?;
-                        self.rpc(at, decoded.payload, message.rpc.as_ref())?;
-                        self.padding(at, message)
-                    }
-                    PayloadPlace::Inline => {
-                        let value = format!(
-                            "{}, after {} in earlier messages",
-                            octets(length as u64),
-                            message.earlier_length()
-                        );
-                        self.extent((at, length), NAME, "Payload stream", &value)?;
-                        self.known(message.rpc.as_ref())
-                    }
-                    PayloadPlace::Part => self.extent(
-                        (at, length),
-                        NAME,
-                        "Payload stream",
-                        &format!("{}, more follow", octets(length as u64)),
-                    ),
-                    PayloadPlace::Chunk | PayloadPlace::Nowhere => self.known(message.rpc.as_ref()),
-                }
+        let Ok(decoded) = message.decode() else { return Ok(()) };
+        let (place, rpc) = (decoded.header.place(), message.rpc.as_ref());
+        let (at, earlier) = (decoded.header_length, message.earlier_length());
+        let rest = match place {
+            PayloadPlace::Chunk | PayloadPlace::Nowhere => return self.known(rpc),
+            PayloadPlace::Part => ", more follow".to_owned(),
+            PayloadPlace::Inline if message.earlier_missing().is_some() => {
+                ", after earlier parts, some of which are missing".to_owned()
             }
-            Err(_) => Ok(()),
+            PayloadPlace::Inline if earlier == 0 => String::new(),
+            PayloadPlace::Inline => format!(", after {earlier} in earlier messages"),
+        };
+        let length = message.length.saturating_sub(at);
+        let value = format!("{}{rest}", octets(length as u64));
+        self.extent((at, length), NAME, "Payload stream", &value)?;
+        match place {
+            PayloadPlace::Part => Ok(()),
+            _ if rest.is_empty() => {
+                self.rpc(at, decoded.payload, rpc)?;
+                self.padding(at, message)
+            }
+            _ => self.known(rpc),
         }
     }
 
