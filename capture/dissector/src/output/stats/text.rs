@@ -174,20 +174,18 @@ impl Statistics {
     fn messages<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         let messages = &self.messages;
         text.heading("Messages")?;
-        let mut rows = vec![row("all", [messages.total])];
-        rows.extend(messages.by_type.iter().map(|NamedCount { name, count }| row(name, [*count])));
-        for (name, count) in [
+        let by_type = messages.by_type.iter().map(|NamedCount { name, count }| (name.as_str(), *count));
+        let others = [
             ("calls", messages.calls),
             ("replies", messages.replies),
             ("with Invalidate", messages.invalidating),
             ("discarded copies", messages.retransmitted),
             ("malformed", messages.malformed),
             ("incomplete", messages.incomplete),
-        ] {
-            rows.push(row(name, [count]));
-        }
-        rows.push(row("octets", [messages.octets]));
-        text.table(&[], 1, rows)
+            ("octets", messages.octets),
+        ];
+        let counts = [("all", messages.total)].into_iter().chain(by_type).chain(others);
+        text.table(&[], 1, counts.map(|(name, count)| row(name, [count])).collect())
     }
 
     fn chunks<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
@@ -406,9 +404,7 @@ impl<W: io::Write> StatsText<'_, W> {
         }
         Ok(())
     }
-}
 
-impl<W: io::Write> StatsText<'_, W> {
     /// A column for each row, as many side by side as there is room for.
     fn turned(&mut self, names: &[String], rows: &[Vec<String>]) -> io::Result<()> {
         let name_width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
