@@ -1,8 +1,9 @@
 //! The RPC message in a Send, and what all objects say of an RPC.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use super::values::{EachObject, NumberedObject};
+use super::described::described;
+use super::values::NumberedObject;
 use crate::nfs::{Callback, CompoundOperation, Procedure, status};
 use crate::output::operation_name::OperationName;
 use crate::rpc::known::{Direction, Rpc, Security, Status};
@@ -39,7 +40,7 @@ pub(in crate::output) struct CalledObject<'a> {
     operation: OperationName,
     /// The operations of an NFSv4 COMPOUND, those of the reply and those of the call that were not reached; null for other
     /// procedures, and under RPCSEC_GSS privacy, which seals them.
-    operations: Option<EachObject<'a, CompoundOperation, CompoundObject>>,
+    operations: Option<CompoundObjects<'a>>,
     /// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or its control procedure; null for other flavors.
     security: Option<&'static str>,
 }
@@ -52,6 +53,14 @@ pub(in crate::output) struct EndedObject {
     status: Option<NumberedObject>,
     /// The status with which the results begin, if the procedure has one, such as `nfsstat4`.
     nfs_status: Option<NumberedObject>,
+}
+
+struct CompoundObjects<'a>(&'a [CompoundOperation]);
+
+impl Serialize for CompoundObjects<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(CompoundObject::new))
+    }
 }
 
 /// An operation of a COMPOUND.
@@ -106,7 +115,7 @@ impl<'a> CalledObject<'a> {
             procedure: procedure.map(|procedure| procedure.procedure),
             name,
             operation: OperationName::new(procedure, name, operations),
-            operations: (is_compound && !is_sealed).then(|| EachObject::new(operations)),
+            operations: (is_compound && !is_sealed).then_some(CompoundObjects(operations)),
             security: security.map(Security::name),
         }
     }
@@ -126,12 +135,13 @@ impl EndedObject {
     }
 }
 
-impl From<&CompoundOperation> for CompoundObject {
-    fn from(operation: &CompoundOperation) -> Self {
+impl CompoundObject {
+    fn new(operation: &CompoundOperation) -> Self {
         let CompoundOperation { code, name, status, .. } = *operation;
         let status = status.map(|number| NumberedObject { name: status::nfs4_name(number), number });
         Self { name, number: code, status }
     }
 }
 
-super::described::described!(OperationName as String);
+described!(OperationName as String);
+described!(CompoundObjects<'_> as Vec<CompoundObject>);

@@ -2,8 +2,8 @@
 
 /// The schema of a type is that of another, which it is written like; or a text that matches a pattern.
 macro_rules! described {
-    ($type:ty as $other:ty) => {
-        impl schemars::JsonSchema for $type {
+    (<$($parameter:ident)?> $type:ty as $other:ty) => {
+        impl<$($parameter)?> schemars::JsonSchema for $type {
             fn inline_schema() -> bool {
                 true
             }
@@ -16,6 +16,9 @@ macro_rules! described {
                 generator.subschema_for::<$other>()
             }
         }
+    };
+    ($type:ty as $other:ty) => {
+        $crate::output::record::described::described!(<> $type as $other);
     };
     ($type:ty = $pattern:literal) => {
         impl schemars::JsonSchema for $type {

@@ -1,7 +1,6 @@
 //! Values in the form in which all objects have them.
 
 use core::fmt;
-use core::marker::PhantomData;
 
 use serde::{Serialize, Serializer};
 
@@ -15,24 +14,6 @@ pub(in crate::output) struct NumberedObject {
     pub(in crate::output) name: Option<&'static str>,
     /// Its number.
     pub(in crate::output) number: u32,
-}
-
-/// Each item of a slice, in the form `O`.
-pub(in crate::output) struct EachObject<'a, T, O> {
-    items: &'a [T],
-    form: PhantomData<O>,
-}
-
-impl<'a, T, O> EachObject<'a, T, O> {
-    pub(in crate::output) const fn new(items: &'a [T]) -> Self {
-        Self { items, form: PhantomData }
-    }
-}
-
-impl<'a, T, O: From<&'a T> + Serialize> Serialize for EachObject<'a, T, O> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.items.iter().map(O::from))
-    }
 }
 
 /// The name of a value, or its number in digits if it has none.
@@ -51,39 +32,12 @@ impl Serialize for NameObject {
     }
 }
 
-impl<T, O: schemars::JsonSchema> schemars::JsonSchema for EachObject<'_, T, O> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        O::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        generator.subschema_for::<Vec<O>>()
-    }
-}
-
 described!(NameObject as String);
+described!(<T> ShownObject<T> as String);
 described!(EndObject as String);
 described!(Hex32 = "^0x[0-9a-f]{8}$");
 described!(Hex64 = "^0x[0-9a-f]{16}$");
 described!(HexOctets<'_> = "^([0-9a-f]{2})*$");
-
-impl<T> schemars::JsonSchema for ShownObject<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        String::schema_name()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        String::json_schema(generator)
-    }
-}
 
 /// A value written in its `Display` form.
 #[derive(Clone, Copy)]
