@@ -9,7 +9,7 @@ use crate::output::compare::{ComparedOperation, ComparedRule, ComparedTotal};
 use crate::output::diagnosis::Diagnosis;
 use crate::output::events::record::RecoveredObject;
 use crate::output::explain::record::ExplainedObject;
-use crate::output::findings::{FindingObject, RuleObject};
+use crate::output::findings::{FindingObject, RuleTotals};
 use crate::output::messages::record::{HeaderObject, MessageObject};
 use crate::output::messages::terminate::TerminateObject;
 use crate::output::pending::record::PendingObject;
@@ -53,7 +53,7 @@ const TYPES: &[RecordType] = &[
     RecordType::of::<ComparedOperation>(),
     RecordType::of::<ComparedRule>(),
     RecordType::of::<FindingObject<'static>>(),
-    RecordType::of::<RuleObject>(),
+    RecordType::of::<RuleTotals>(),
     RecordType::of::<HeaderObject<'static>>(),
     RecordType::of::<CommandSummary>(),
     RecordType::of::<CapturesSummary>(),

@@ -179,6 +179,12 @@ impl FaultsObject {
             latency_unknown,
         }
     }
+
+    /// RPCs with each fault, and those of which it is known whether they have it.
+    pub(super) const fn each(&self) -> [(u64, u64); 3] {
+        let Self { unanswered, answer_known, failed, status_known, retransmitted, recovery_known, .. } = *self;
+        [(unanswered, answer_known), (failed, status_known), (retransmitted, recovery_known)]
+    }
 }
 
 /// Changes of the shares of RPCs with a fault.
@@ -214,7 +220,8 @@ impl FaultChanges {
         Self::of(FaultChange::of_total, before, after, tolerance)
     }
 
-    const fn each(&self) -> [FaultChange; 3] {
+    /// The change of each fault, in the order of [`FaultsObject::each`].
+    pub(super) const fn each(&self) -> [FaultChange; 3] {
         [self.unanswered, self.failed, self.retransmitted]
     }
 
@@ -229,9 +236,8 @@ impl FaultChanges {
 
     /// Tests that could find a difference: none of a fault that neither side has.
     pub(super) fn tests(&self, before: &FaultsObject, after: &FaultsObject) -> Vec<Chance> {
-        let faulty = |faults: &FaultsObject| [faults.unanswered, faults.failed, faults.retransmitted];
-        let sides = faulty(before).into_iter().zip(faulty(after));
-        let tests = self.each().into_iter().zip(sides).filter(|(_, (before, after))| before + after > 0);
+        let sides = before.each().into_iter().zip(after.each());
+        let tests = self.each().into_iter().zip(sides).filter(|(_, ((before, _), (after, _)))| before + after > 0);
         tests.map(|(change, _)| change.significance).collect()
     }
 }

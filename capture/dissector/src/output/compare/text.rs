@@ -44,23 +44,18 @@ impl Comparison {
                 changes.insert(0, format!("may be chance, among {}", counted(self.tests as u64, "test")));
             }
             for text in wrapped(&changes.join("; "), WIDTH - INDENT.len()) {
-                let mut line = Line::new(colour, WIDTH);
-                line.push(DIM, INDENT);
-                line.push(PLAIN, &text);
-                line.write(out)?;
+                Line::new(colour, WIDTH).with(DIM, INDENT).with(PLAIN, &text).write(out)?;
             }
         }
         if self.left_out > 0 {
-            let mut line = Line::new(colour, WIDTH);
-            line.push(DIM, &format!("{} RPCs of other operations left out", self.left_out));
-            line.write(out)?;
+            let text = format!("{} RPCs of other operations left out", self.left_out);
+            Line::new(colour, WIDTH).with(DIM, &text).write(out)?;
         }
         for finding in &self.findings {
-            let mut line = Line::new(colour, WIDTH);
             let style = if finding.is_new_error() { FAULT } else { PLAIN };
             let ComparedRule { rule, severity, before, after, .. } = finding;
-            line.push(style, &format!("{rule} ({severity}): {before} before, {after} after"));
-            line.write(out)?;
+            let text = format!("{rule} ({severity}): {before} before, {after} after");
+            Line::new(colour, WIDTH).with(style, &text).write(out)?;
         }
         Ok(())
     }
@@ -70,29 +65,18 @@ impl ComparedTotal {
     /// Writes a line for each fault, whether there is any or not, and one for what is not known, if there is any.
     fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
         let (before, after) = (&self.before, &self.after);
-        let none = FaultChange::UNKNOWN;
-        let of = |part: u64, whole: u64| format!("{} of {}", grouped(part), grouped(whole));
-        let each = |of: &dyn Fn(&FaultsObject) -> String| [of(&before.faults), of(&after.faults)];
-        let packets = [before, after].map(|side| of(side.packets_sent_again, side.packets));
-        let lines = [
-            (
-                "calls without a reply",
-                each(&|faults| of(faults.unanswered, faults.answer_known)),
-                self.changes.unanswered,
-            ),
-            ("RPCs that failed", each(&|faults| of(faults.failed, faults.status_known)), self.changes.failed),
-            (
-                "RPCs with packets sent again",
-                each(&|faults| of(faults.retransmitted, faults.recovery_known)),
-                self.changes.retransmitted,
-            ),
-            ("packets sent again", packets, none),
-        ];
-        for (name, [before, after], change) in lines {
+        let names = ["calls without a reply", "RPCs that failed", "RPCs with packets sent again"];
+        let faults = names.into_iter().zip(before.faults.each().into_iter().zip(after.faults.each()));
+        let packets = [before, after].map(|side| (side.packets_sent_again, side.packets));
+        let lines =
+            faults.map(|(name, (before, after))| (name, [before, after])).chain([("packets sent again", packets)]);
+        let changes = self.changes.each().into_iter().chain([FaultChange::UNKNOWN]);
+        for ((name, sides), change) in lines.zip(changes) {
+            let [before, after] = sides.map(|(part, whole)| format!("{} of {}", grouped(part), grouped(whole)));
             let mut line = Line::new(colour, WIDTH);
             line.column(NAME, name, FAULT_NAME);
             line.push(PLAIN, &format!("{before:>16} → {after:>16}"));
-            if change != none {
+            if change != FaultChange::UNKNOWN {
                 line.push(DIM, &format!("  {}", change.significance.name()));
                 line.push(style(change.outcome), verdict(change.outcome));
                 if change.outcome == FaultOutcome::Worse && !self.regression {
@@ -102,9 +86,7 @@ impl ComparedTotal {
             line.write(out)?;
         }
         for text in untold(&before.faults, &after.faults) {
-            let mut line = Line::new(colour, WIDTH);
-            line.push(DIM, &text);
-            line.write(out)?;
+            Line::new(colour, WIDTH).with(DIM, &text).write(out)?;
         }
         Ok(())
     }
@@ -165,23 +147,14 @@ impl ComparedOperation {
     }
 
     fn changed_faults(&self, before: &FaultsObject, after: &FaultsObject) -> Vec<String> {
-        let FaultsObject { unanswered, answer_known, failed, status_known, retransmitted, recovery_known, .. } =
-            *before;
-        let faults = [
-            ("no reply", (unanswered, answer_known), (after.unanswered, after.answer_known), self.faults.unanswered),
-            ("failed", (failed, status_known), (after.failed, after.status_known), self.faults.failed),
-            (
-                "RPCs with packets sent again",
-                (retransmitted, recovery_known),
-                (after.retransmitted, after.recovery_known),
-                self.faults.retransmitted,
-            ),
-        ];
-        let changed = faults.into_iter().filter(|(_, before, after, _)| is_changed(*before, *after));
-        let text = |(name, before, after, change): (&str, (u64, u64), (u64, u64), FaultChange)| {
-            format!("{name} {} → {} ({}){}", before.0, after.0, change.significance.name(), verdict(change.outcome))
-        };
-        changed.map(text).collect()
+        let names = ["no reply", "failed", "RPCs with packets sent again"];
+        let sides = before.each().into_iter().zip(after.each());
+        let faults = names.into_iter().zip(sides).zip(self.faults.each());
+        let changed = faults.filter(|((_, (before, after)), _)| is_changed(*before, *after));
+        let texts = changed.map(|((name, ((before, _), (after, _))), change)| {
+            format!("{name} {before} → {after} ({}){}", change.significance.name(), verdict(change.outcome))
+        });
+        texts.collect()
     }
 
     fn line(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {

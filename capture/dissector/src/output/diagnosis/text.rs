@@ -112,9 +112,7 @@ impl<W: io::Write> Page<'_, W> {
     }
 
     fn line(&mut self, style: anstyle::Style, text: &str) -> io::Result<()> {
-        let mut line = Line::new(self.colour, WIDTH).unlimited();
-        line.push(style, text);
-        line.write(self.out)
+        Line::new(self.colour, WIDTH).unlimited().with(style, text).write(self.out)
     }
 
     fn paragraph(&mut self, indent: usize, style: anstyle::Style, text: &str) -> io::Result<()> {
@@ -147,10 +145,7 @@ impl<W: io::Write> Page<'_, W> {
             let since = cause.since().map(|since| format!("Since {since}. ")).unwrap_or_default();
             self.paragraph(INDENT, PLAIN, &format!("{since}{introduction}: {}", frames.join(", ")))?;
         }
-        let mut line = Line::new(self.colour, WIDTH).unlimited();
-        line.push(DIM, "   $ ");
-        line.push(CALL, &cause.command);
-        line.write(self.out)
+        Line::new(self.colour, WIDTH).unlimited().with(DIM, "   $ ").with(CALL, &cause.command).write(self.out)
     }
 }
 

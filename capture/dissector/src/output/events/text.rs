@@ -20,9 +20,7 @@ impl Lines {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn recovered_heading(&mut self, out: &mut impl io::Write, first: &Recovered, files: &Files) -> io::Result<()> {
-        let mut line = self.columns.heading(&at(first), files);
-        line.push(DIM, "rdma_xid   event");
-        line.write(out)
+        self.columns.heading(&at(first), files).with(DIM, "rdma_xid   event").write(out)
     }
 
     /// Writes a sign that something was lost: frame, seconds, connection, who sent it to whom, `rdma_xid` of what it is

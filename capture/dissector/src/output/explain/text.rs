@@ -13,8 +13,7 @@ use crate::output::file_names::{FileNames, escaped, hash, server};
 use crate::output::format::line::{
     CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, severity_style, wrapped,
 };
-use crate::output::format::number::exact_milliseconds;
-use crate::output::format::number::grouped;
+use crate::output::format::number::{exact_milliseconds, grouped};
 use crate::output::messages::tree;
 use crate::output::pending::PendingCall;
 use crate::output::slow::done;
@@ -71,9 +70,7 @@ impl<W: io::Write> Sections<'_, W> {
     }
 
     fn styled(&mut self, style: Style, text: &str) -> io::Result<()> {
-        let mut line = self.line();
-        line.push(style, text);
-        line.write(self.out)
+        self.line().with(style, text).write(self.out)
     }
 
     /// A text in lines that begin with spaces.

@@ -16,8 +16,7 @@ use rpcrdma::rules::Rule;
 use rpcrdma::rules::Severity;
 
 use crate::check::{Count, Deviation, Found, Implementation};
-use crate::file::Files;
-use crate::file::Time;
+use crate::file::{Files, Time};
 use crate::output::format::time::ShownTimes;
 use crate::output::gaps::Gap;
 #[cfg(feature = "json")]
@@ -27,10 +26,9 @@ pub use explain::{explain, list};
 pub(super) use record::FindingObject;
 #[cfg(feature = "json")]
 pub use record::FindingTotals;
-#[cfg(feature = "schema")]
-pub(super) use record::RuleObject;
 use text::FindingsText;
-use totals::{CONNECTIONS, Counted, Excused, RuleTotals, Totals};
+pub(super) use totals::RuleTotals;
+use totals::{CONNECTIONS, Counted, Excused};
 
 /// Writes findings, and counts those it has written.
 ///
@@ -192,11 +190,11 @@ impl Findings {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn summary(&self, out: &mut impl io::Write, counts: impl Iterator<Item = Count>) -> io::Result<()> {
-        let totals = Totals { rules: counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect() };
+        let rules: Vec<_> = counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect();
         match &self.form {
-            FindingsForm::Text(text) => text.summary(out, &totals, (&self.excused, self.gap)),
+            FindingsForm::Text(text) => text.summary(out, &rules, (&self.excused, self.gap)),
             #[cfg(feature = "json")]
-            FindingsForm::Json => record::rules(out, &totals),
+            FindingsForm::Json => record::rules(out, &rules),
         }
     }
 }

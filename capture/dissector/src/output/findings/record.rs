@@ -4,7 +4,7 @@ use std::io;
 
 use serde::Serialize;
 
-use super::totals::{RuleTotals, Totals};
+use super::totals::RuleTotals;
 use crate::check::Found;
 use crate::file::Files;
 use crate::output::record::place::PlaceObject;
@@ -21,8 +21,8 @@ pub(in crate::output) fn finding(
 }
 
 /// Writes a record for each rule that was broken, or could not always be judged.
-pub(in crate::output) fn rules(out: &mut impl io::Write, totals: &Totals) -> io::Result<()> {
-    totals.noteworthy().try_for_each(|totals| write_record(out, &RuleObject::new(totals)))
+pub(super) fn rules(out: &mut impl io::Write, rules: &[RuleTotals]) -> io::Result<()> {
+    rules.iter().filter(|rule| rule.is_noteworthy()).try_for_each(|rule| write_record(out, rule))
 }
 
 /// A rule that was broken.
@@ -93,30 +93,6 @@ pub struct FindingTotals {
     pub baseline: Option<u64>,
 }
 
-/// Results for a rule that was broken, or could not always be judged.
-#[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct RuleObject {
-    /// The name of the rule: `check --explain` explains it.
-    rule: &'static str,
-    /// Findings of severity error, except for those that are excused (`--known`, `--baseline`).
-    errors: u64,
-    /// Findings of severity warning, with the same exceptions.
-    warnings: u64,
-    /// Findings of severity hazard, with the same exceptions.
-    hazards: u64,
-    /// Number of cases that could not be judged from the capture.
-    not_judged: u64,
-    /// Findings that are known of an implementation: they are among the others, unless they are excused.
-    known: u64,
-}
-
-impl Record for RuleObject {
+impl Record for RuleTotals {
     const TYPE: &'static str = "rule";
-}
-
-impl RuleObject {
-    const fn new(totals: &RuleTotals) -> Self {
-        let RuleTotals { rule, errors, warnings, hazards, not_judged, known, .. } = *totals;
-        Self { rule: rule.slug, errors, warnings, hazards, not_judged, known }
-    }
 }

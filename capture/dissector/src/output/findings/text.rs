@@ -5,7 +5,7 @@ use std::io;
 
 use rpcrdma::rules::Severity;
 
-use super::totals::{CONNECTIONS, Excused, RuleTotals, Totals};
+use super::totals::{CONNECTIONS, Excused, RuleTotals};
 use crate::check::{Blame, Found};
 use crate::file::{Files, Time};
 use crate::link::Address;
@@ -85,9 +85,7 @@ impl FindingsText {
         let at = At { stamp, connection, ends: (from, to) };
         if !self.begun {
             self.begun = true;
-            let mut line = columns.heading(&at, files);
-            line.push(DIM, "broken by rdma_xid   octet  severity rule");
-            line.write(out)?;
+            columns.heading(&at, files).with(DIM, "broken by rdma_xid   octet  severity rule").write(out)?;
         }
         let mut line = columns.begin(&at, files);
         let xid = xid.map_or("-".to_owned(), |xid| format!("{xid:#010x}"));
@@ -101,9 +99,7 @@ impl FindingsText {
             .map(|known| format!("; known deviation of {} {}", known.implementation.name(), known.versions));
         let text = format!("{} ({}{})", found.message, rule.section, known.unwrap_or_default());
         for text in wrapped(&text, WIDTH - INDENT) {
-            let mut line = columns.text(INDENT);
-            line.push(PLAIN, &text);
-            line.write(out)?;
+            columns.text(INDENT).with(PLAIN, &text).write(out)?;
         }
         Ok(())
     }
@@ -111,7 +107,7 @@ impl FindingsText {
     pub(super) fn summary(
         &self,
         out: &mut impl io::Write,
-        totals: &Totals,
+        rules: &[RuleTotals],
         (excused, gap): (&Excused, Option<Gap>),
     ) -> io::Result<()> {
         self.left_out(out, excused)?;
@@ -120,15 +116,14 @@ impl FindingsText {
         line.column(NAME, "Summary", RULE);
         line.push(DIM, "  errors  warnings  hazards  known  not judged");
         line.write(out)?;
-        for rule in totals.noteworthy() {
+        for rule in rules.iter().filter(|rule| rule.is_noteworthy()) {
             let mut line = columns.text(0);
-            line.column(PLAIN, &format!("  {}{}", rule.rule.slug, on_connections(rule.connections)), RULE);
+            line.column(PLAIN, &format!("  {}{}", rule.rule, on_connections(rule.connections)), RULE);
             line.push(if rule.errors > 0 { FAULT } else { PLAIN }, &format!("{:>8}", rule.errors));
             line.push(if rule.warnings > 0 { WARNING } else { PLAIN }, &format!("{:>10}", rule.warnings));
             line.push(PLAIN, &format!("{:>9}{:>7}{:>12}", rule.hazards, rule.known, rule.not_judged));
             line.write(out)?;
         }
-        let rules = &totals.rules;
         let sum = |of: fn(&RuleTotals) -> u64| rules.iter().map(of).sum::<u64>();
         let [errors, warnings, hazards] =
             [sum(|rule| rule.errors), sum(|rule| rule.warnings), sum(|rule| rule.hazards)];
@@ -147,22 +142,15 @@ impl FindingsText {
 
     /// Findings that were not written, and why.
     fn left_out(&self, out: &mut impl io::Write, excused: &Excused) -> io::Result<()> {
-        if self.folded > 0 {
-            let mut line = self.columns.text(0);
-            line.push(DIM, &format!("{} more like those above; --json lists each", self.folded));
-            line.write(out)?;
-        }
-        if excused.in_baseline > 0 {
-            let mut line = self.columns.text(0);
-            line.push(DIM, &format!("{} more in the baseline; --json lists each", excused.in_baseline));
-            line.write(out)?;
-        }
-        if excused.found > 0 {
-            let names: Vec<&str> = excused.implementations.iter().map(|implementation| implementation.name()).collect();
-            let (found, names) = (excused.found, names.join(", "));
-            let mut line = self.columns.text(0);
-            line.push(DIM, &format!("{found} more accepted: known deviations of {names}; --json lists each"));
-            line.write(out)?;
+        let names: Vec<&str> = excused.implementations.iter().map(|implementation| implementation.name()).collect();
+        for (count, why) in [
+            (self.folded, "like those above".to_owned()),
+            (excused.in_baseline, "in the baseline".to_owned()),
+            (excused.found, format!("accepted: known deviations of {}", names.join(", "))),
+        ] {
+            if count > 0 {
+                self.columns.text(0).with(DIM, &format!("{count} more {why}; --json lists each")).write(out)?;
+            }
         }
         Ok(())
     }

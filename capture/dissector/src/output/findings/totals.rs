@@ -35,26 +35,22 @@ pub(super) struct Counted {
     pub(super) connections: BTreeSet<u32>,
 }
 
-/// Totals of all rules.
-pub(super) struct Totals {
-    pub(super) rules: Vec<RuleTotals>,
-}
-
-impl Totals {
-    /// Rules that were broken, or could not always be judged.
-    pub(super) fn noteworthy(&self) -> impl Iterator<Item = &RuleTotals> {
-        self.rules.iter().filter(|rule| rule.is_broken() || rule.known + rule.not_judged > 0)
-    }
-}
-
-/// Totals of a rule.
-pub(super) struct RuleTotals {
-    pub(super) rule: &'static Rule,
+/// Results for a rule that was broken, or could not always be judged.
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
+pub(in crate::output) struct RuleTotals {
+    /// The name of the rule: `check --explain` explains it.
+    pub(super) rule: &'static str,
+    /// Findings of severity error, except for those that are excused (`--known`, `--baseline`).
     pub(super) errors: u64,
+    /// Findings of severity warning, with the same exceptions.
     pub(super) warnings: u64,
+    /// Findings of severity hazard, with the same exceptions.
     pub(super) hazards: u64,
+    /// Number of cases that could not be judged from the capture.
     pub(super) not_judged: u64,
+    /// Findings that are known of an implementation: they are among the others, unless they are excused.
     pub(super) known: u64,
+    #[cfg_attr(feature = "json", serde(skip))]
     pub(super) connections: usize,
 }
 
@@ -62,7 +58,7 @@ impl RuleTotals {
     pub(super) fn new(count: &Count, counted: Option<&Counted>) -> Self {
         let [errors, warnings, hazards] = counted.map_or([0; 3], |counted| counted.found);
         Self {
-            rule: count.rule,
+            rule: count.rule.slug,
             errors,
             warnings,
             hazards,
@@ -74,5 +70,10 @@ impl RuleTotals {
 
     pub(super) const fn is_broken(&self) -> bool {
         self.errors + self.warnings + self.hazards > 0
+    }
+
+    /// True if the rule was broken, or could not always be judged.
+    pub(super) const fn is_noteworthy(&self) -> bool {
+        self.is_broken() || self.known + self.not_judged > 0
     }
 }

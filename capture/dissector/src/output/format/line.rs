@@ -64,6 +64,12 @@ impl Line {
         Self { limit: screen.within(self.limit), ..self }
     }
 
+    /// The same line with this text at its end.
+    pub(in crate::output) fn with(mut self, style: Style, text: &str) -> Self {
+        self.push(style, text);
+        self
+    }
+
     /// Columns that are left.
     pub(in crate::output) const fn room(&self) -> usize {
         self.limit.saturating_sub(self.width)

@@ -27,9 +27,7 @@ impl Lines {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn message_heading(&mut self, out: &mut impl io::Write, first: &Message, files: &Files) -> io::Result<()> {
-        let mut line = self.columns.heading(&at(first), files);
-        line.push(DIM, "proc  rdma_xid  inline       RPC, chunks");
-        line.write(out)
+        self.columns.heading(&at(first), files).with(DIM, "proc  rdma_xid  inline       RPC, chunks").write(out)
     }
 
     /// Writes a message.

@@ -127,9 +127,7 @@ impl Pending {
 /// # Errors
 /// Any error from writing to `out`.
 pub fn heading(out: &mut impl io::Write, colour: bool) -> io::Result<()> {
-    let mut line = Line::new(colour, WIDTH);
-    line.push(DIM, "  age, seconds   call  C rdma_xid   RPC");
-    line.write(out)
+    Line::new(colour, WIDTH).with(DIM, "  age, seconds   call  C rdma_xid   RPC").write(out)
 }
 
 /// Writes a call in lines of at most 80 columns: its age at the end of the capture, the frame that completed
@@ -153,10 +151,7 @@ pub fn lines(
     let called = times.clock_if_shown(call.call.time).map(|time| (PLAIN, format!("called at {time}")));
     for (style, text) in called.into_iter().chain([(style, call.owed()), (DIM, call.last_steps(files))]) {
         for text in wrapped(&text, WIDTH - INDENT) {
-            let mut line = Line::new(colour, WIDTH).unlimited();
-            line.push(PLAIN, &" ".repeat(INDENT));
-            line.push(style, &text);
-            line.write(out)?;
+            Line::new(colour, WIDTH).unlimited().with(PLAIN, &" ".repeat(INDENT)).with(style, &text).write(out)?;
         }
     }
     Ok(())

@@ -352,9 +352,7 @@ struct StatsText<'a, W> {
 
 impl<W: io::Write> StatsText<'_, W> {
     fn heading(&mut self, name: &str) -> io::Result<()> {
-        let mut line = Line::new(self.screen.colour, usize::MAX);
-        line.push(NAME, name);
-        line.write(self.out)
+        Line::new(self.screen.colour, usize::MAX).with(NAME, name).write(self.out)
     }
 
     /// A text, whose further lines on a narrow screen are indented by three columns more.

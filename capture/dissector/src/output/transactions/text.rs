@@ -120,9 +120,7 @@ impl Lines {
                 let reason = format!("{which} not rebuilt: {reason}");
                 let room = self.columns.line(files, 2).within(self.columns.screen).room();
                 for text in wrapped(&reason, room.saturating_sub(REASON)) {
-                    let mut line = self.columns.text(REASON);
-                    line.push(WARNING, &text);
-                    line.write(out)?;
+                    self.columns.text(REASON).with(WARNING, &text).write(out)?;
                 }
             }
         }
