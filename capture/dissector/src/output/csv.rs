@@ -8,7 +8,7 @@ use std::io;
 
 use serde_json::{Map, Value};
 
-use crate::output::schema;
+use crate::output::schema::{self, Held, RecordFields};
 
 /// The fields of an interval that stand before those of each of its operations.
 const INTERVAL: [&str; 3] = ["time_ns", "start_ns", "length_ns"];
@@ -36,19 +36,20 @@ impl CsvTable {
     /// A row for each record of a type; `None` if there is none of that name.
     #[must_use]
     pub fn of_records(name: &str) -> Option<Self> {
-        Some(Self { columns: Fields::of_type(name)?.columns(), of_each: None })
+        Some(Self { columns: RecordFields::new(&schema::of_type(name)?).columns(), of_each: None })
     }
 
     /// A row for each operation that `stats` counts.
     #[must_use]
     pub fn of_operations() -> Option<Self> {
-        Some(Self { columns: Vec::new(), of_each: Some(Fields::of_type("stats")?.columns_of(PROCEDURES)) })
+        let fields = RecordFields::new(&schema::of_type("stats")?);
+        Some(Self { columns: Vec::new(), of_each: Some(fields.columns_of(PROCEDURES)) })
     }
 
     /// A row for each operation in each interval.
     #[must_use]
     pub fn of_intervals() -> Option<Self> {
-        let fields = Fields::of_type("interval")?;
+        let fields = RecordFields::new(&schema::of_type("interval")?);
         let mut columns = fields.columns();
         columns.retain(|column| INTERVAL.contains(&column.name.as_str()));
         Some(Self { columns, of_each: Some(fields.columns_of(PROCEDURES)) })
@@ -116,29 +117,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// The fields of an object, as a schema describes them.
-struct Fields {
-    properties: Map<String, Value>,
-    definitions: Map<String, Value>,
-}
-
-/// Content of a field.
-enum Held<'a> {
-    Cell,
-    Object(&'a Map<String, Value>),
-    List(&'a Value),
-}
-
-impl Fields {
-    fn of_type(name: &str) -> Option<Self> {
-        let schema = schema::of_type(name)?;
-        let object = |name| schema.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
-        let mut properties = object("properties");
-        // Every row would say the same.
-        properties.retain(|name, _| !["type", "schema", "capture_file"].contains(&name.as_str()));
-        Some(Self { properties, definitions: object("$defs") })
-    }
-
+impl RecordFields {
     fn columns(&self) -> Vec<Column> {
         let mut columns = Vec::new();
         self.add(&self.properties, &[], &mut columns);
@@ -161,29 +140,16 @@ impl Fields {
         for (name, field) in properties {
             let path = [path, core::slice::from_ref(name)].concat();
             let is_cell = match self.held(field) {
-                Held::Cell => true,
+                Held::Cell(_) => true,
                 Held::Object(properties) => {
                     self.add(properties, &path, columns);
                     false
                 }
-                Held::List(items) => name == OPERATIONS || matches!(self.held(items), Held::Cell),
+                Held::List(items) => name == OPERATIONS || matches!(self.held(items), Held::Cell(_)),
             };
             if is_cell {
                 columns.push(Column { name: path.join("_"), path });
             }
-        }
-    }
-
-    fn held<'a>(&'a self, schema: &'a Value) -> Held<'a> {
-        let choices = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
-        let null = Value::from("null");
-        let schema = choices.into_iter().find(|choice| choice.get("type") != Some(&null)).unwrap_or(schema);
-        let reference = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
-        let schema = reference.and_then(|name| self.definitions.get(name)).unwrap_or(schema);
-        match (schema.get("properties"), schema.get("items")) {
-            (Some(Value::Object(properties)), _) => Held::Object(properties),
-            (_, Some(items)) => Held::List(items),
-            _ => Held::Cell,
         }
     }
 }

@@ -25,7 +25,7 @@ struct RecordType {
     /// Its schema as a reference to a definition.
     reference: fn(&mut SchemaGenerator) -> Schema,
     /// Its schema itself.
-    whole: fn(&mut SchemaGenerator) -> Schema,
+    whole: fn() -> Value,
 }
 
 impl RecordType {
@@ -33,7 +33,7 @@ impl RecordType {
         Self {
             name: T::TYPE,
             reference: |generator| generator.subschema_for::<RecordObject<'static, T>>(),
-            whole: RecordObject::<'static, T>::json_schema,
+            whole: of_record::<T>,
         }
     }
 }
@@ -67,10 +67,14 @@ pub fn types() -> impl Iterator<Item = &'static str> {
 /// The schema of one type of record; `None` if there is none of that name.
 #[must_use]
 pub fn of_type(name: &str) -> Option<Value> {
-    let one = TYPES.iter().find(|one| one.name == name)?;
+    TYPES.iter().find(|one| one.name == name).map(|one| (one.whole)())
+}
+
+/// The same of a type of this program.
+pub(super) fn of_record<T: Record + JsonSchema + 'static>() -> Value {
     let mut generator = generator();
-    let schema = (one.whole)(&mut generator);
-    Some(document(generator, &format!("{name} record of rpcrdma"), schema))
+    let schema = RecordObject::<'static, T>::json_schema(&mut generator);
+    document(generator, &format!("{} record of rpcrdma", T::TYPE), schema)
 }
 
 /// The schema of all records: each is one of those.
@@ -113,5 +117,45 @@ fn close(schema: &mut Schema) {
     if is_record && let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let said = "With --separate only: the file that the record is about.";
         properties.insert("capture_file".to_owned(), json!({ "type": "string", "description": said }));
+    }
+}
+
+/// The fields of a record, as its schema describes them: the columns of tables follow from them.
+pub(super) struct RecordFields {
+    pub(super) properties: Map<String, Value>,
+    definitions: Map<String, Value>,
+}
+
+/// Content of a field.
+pub(super) enum Held<'a> {
+    /// A single value, and its schema.
+    #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only `parquet` reads it"))]
+    Cell(&'a Value),
+    Object(&'a Map<String, Value>),
+    /// A list, and the schema of its items.
+    List(&'a Value),
+}
+
+impl RecordFields {
+    /// The fields in a schema, but for those that are the same in all rows of a table.
+    pub(super) fn new(schema: &Value) -> Self {
+        let object = |name| schema.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut properties = object("properties");
+        properties.retain(|name, _| !["type", "schema", "capture_file"].contains(&name.as_str()));
+        Self { properties, definitions: object("$defs") }
+    }
+
+    /// The content of a field with this schema.
+    pub(super) fn held<'a>(&'a self, schema: &'a Value) -> Held<'a> {
+        let choices = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+        let null = Value::from("null");
+        let schema = choices.into_iter().find(|choice| choice.get("type") != Some(&null)).unwrap_or(schema);
+        let reference = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix("#/$defs/"));
+        let schema = reference.and_then(|name| self.definitions.get(name)).unwrap_or(schema);
+        match (schema.get("properties"), schema.get("items")) {
+            (Some(Value::Object(properties)), _) => Held::Object(properties),
+            (_, Some(items)) => Held::List(items),
+            _ => Held::Cell(schema),
+        }
     }
 }

@@ -19,9 +19,8 @@
 mod columns;
 mod parts;
 
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use crate::check::Found;
 use crate::file::Files;
@@ -129,30 +128,17 @@ impl Drop for Staging {
     }
 }
 
+/// The characters that Hive escapes in a path, besides spaces and control characters.
+const ESCAPED: &str = "\"#%'*/:=?\\{[]^\x7f";
+
 /// The value of a partition column in a path, as Hive writes it.
 fn escaped(value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
     for character in value.chars() {
-        match character {
-            '\0'..=' '
-            | '"'
-            | '#'
-            | '%'
-            | '\''
-            | '*'
-            | '/'
-            | ':'
-            | '='
-            | '?'
-            | '\\'
-            | '{'
-            | '['
-            | ']'
-            | '^'
-            | '\x7f' => {
-                escaped.push_str(&format!("%{:02X}", u32::from(character)));
-            }
-            _ => escaped.push(character),
+        if character <= ' ' || ESCAPED.contains(character) {
+            escaped.push_str(&format!("%{:02X}", u32::from(character)));
+        } else {
+            escaped.push(character);
         }
     }
     escaped

@@ -1,9 +1,8 @@
 //! The files of a table: one for each hour, as long as the hours come one after the other.
 
-use std::fmt;
 use std::fs::{self, File};
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fmt, io};
 
 use arrow_json::ReaderBuilder;
 use arrow_json::reader::Decoder;
