@@ -3,8 +3,7 @@
 
 use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
-use crate::output::format::number::exact_milliseconds;
-use crate::output::format::number::grouped;
+use crate::output::format::number::{exact_milliseconds, grouped};
 use crate::rpc::steps::{PacketRun, StepsLeftOut};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::Step;

@@ -6,10 +6,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use rpcrdma::rules::Severity;
 
 use super::findings::PeerFinding;
-use super::ladders;
 use super::ladders::{Drawn, Ladders};
 use super::verdict::{no_finding, no_pending, sentences};
-use super::{Finished, charts};
+use super::{Finished, charts, ladders};
 use crate::file::Files;
 use crate::output::called::{called_within, ended};
 use crate::output::diagnosis::{CauseExample, DiagnosedCause, Diagnosis};

@@ -16,8 +16,7 @@ use std::collections::BTreeMap;
 
 use rpcrdma::lists;
 
-use crate::carrier::connection::Rejected;
-use crate::carrier::connection::service_port;
+use crate::carrier::connection::{Rejected, service_port};
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
 use crate::nfs;

@@ -10,8 +10,7 @@ use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::permitted::PermittedMessages;
-use crate::carrier::connection::Counts;
-use crate::carrier::connection::Endpoint;
+use crate::carrier::connection::{Counts, Endpoint};
 use crate::carrier::operation::Side;
 use crate::dissector::Summary;
 use crate::event::Report;
