@@ -157,6 +157,12 @@ pub fn lines(
     Ok(())
 }
 
+/// A message that its receiver refused, and its sender did not send again.
+fn refused(message: &str, Refusal { kind, stamp }: Refusal, receiver: &Address, sender: &Address) -> String {
+    let (kind, frame) = (kind.name(), stamp.frame);
+    format!("{receiver} refused {message} ({kind} in frame {frame}), and {sender} did not send it again")
+}
+
 /// Seconds, to the microsecond.
 fn age_in_seconds(age: u64) -> String {
     let mut seconds = Time(age).to_string();
@@ -271,23 +277,13 @@ impl PendingCall {
         let Self { from, to, .. } = self;
         let owed = match self.waiting.owed {
             Owed::Reply => self.owed_reply(),
-            Owed::Call(Refusal { kind, stamp }) => format!(
-                "{from} owes the call once more: {to} refused it ({} in frame {}), and {from} did not send it again",
-                kind.name(),
-                stamp.frame
-            ),
+            Owed::Call(refusal) => format!("{from} owes the call once more: {}", refused("it", refusal, to, from)),
             Owed::Acknowledgement(times) => format!(
                 "{to} never acknowledged the call, which {from} sent {times} times: {to} cannot be reached, or its \
                  acknowledgements are lost"
             ),
-            Owed::ReplyAgain(Refusal { kind, stamp }) => format!(
-                "{to} owes the reply once more: {from} refused it ({} in frame {}), and {to} did not send it again",
-                kind.name(),
-                stamp.frame
-            ),
-            Owed::ReplyArrival(times) => format!(
-                "not known whether the reply arrived: {to} sent it {times} times, and {from} never acknowledged it"
-            ),
+            Owed::ReplyAgain(refusal) => format!("{to} owes the reply once more: {}", refused("it", refusal, from, to)),
+            Owed::ReplyArrival(times) => self.reply_unacknowledged(times),
             Owed::ReadResponse(octets) => {
                 format!("{from} owes {octets} octets of RDMA Read responses when the capture ends")
             }
@@ -310,14 +306,10 @@ impl PendingCall {
     fn owed_no_longer(&self) -> String {
         let Self { from, to, .. } = self;
         match self.waiting.reply_delivery {
-            Some(Delivery::Refused(Refusal { kind, stamp })) => format!(
-                "will not be answered: {from} refused the reply ({} in frame {}), and {to} did not send it again",
-                kind.name(),
-                stamp.frame
-            ),
-            Some(Delivery::Unacknowledged { times }) => format!(
-                "not known whether the reply arrived: {to} sent it {times} times, and {from} never acknowledged it"
-            ),
+            Some(Delivery::Refused(refusal)) => {
+                format!("will not be answered: {}", refused("the reply", refusal, from, to))
+            }
+            Some(Delivery::Unacknowledged { times }) => self.reply_unacknowledged(times),
             Some(Delivery::Unknown) => {
                 format!("not known whether the reply arrived: {from} lacked octets before it, and {to} sent it once")
             }
@@ -325,16 +317,17 @@ impl PendingCall {
         }
     }
 
+    fn reply_unacknowledged(&self, times: u32) -> String {
+        let Self { from, to, .. } = self;
+        format!("not known whether the reply arrived: {to} sent it {times} times, and {from} never acknowledged it")
+    }
+
     /// The fate of a call that is over: a responder that was stuck had it, one that could not be reached did not.
     fn fate_of_call(&self) -> String {
         let Self { from, to, .. } = self;
         match self.waiting.delivery {
             Delivery::Accepted => format!("{to} had the call"),
-            Delivery::Refused(Refusal { kind, stamp }) => format!(
-                "{to} refused the call ({} in frame {}), and {from} did not send it again",
-                kind.name(),
-                stamp.frame
-            ),
+            Delivery::Refused(refusal) => refused("the call", refusal, to, from),
             Delivery::Unacknowledged { times } => {
                 format!("{from} sent the call {times} times, and {to} never acknowledged it")
             }
