@@ -31,7 +31,6 @@ pub(in crate::output) use histogram::Histogram;
 pub(in crate::output) use histogram::part;
 pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
 use permitted::PermittedMessages;
-#[cfg(feature = "json")]
 pub(in crate::output) use record::named;
 pub use record::{
     CaptureStatistics, ChunkStatistics, ChunkTotals, ClockStatistics, ConnectionStatistics, CreditCounts, EndReport,
@@ -93,12 +92,7 @@ struct PerConnection {
 
 #[derive(Debug, Default)]
 struct PerProcedure {
-    calls: u64,
-    replies: u64,
-    failed: u64,
-    moved: Moved,
-    /// Nanoseconds of all latencies.
-    time: u64,
+    counts: ProcedureStatistics,
     latency: Histogram,
 }
 
@@ -204,14 +198,14 @@ impl Stats {
             }
             self.procedures.insert(name.to_owned(), PerProcedure::default());
         }
-        let Some(procedure) = self.procedures.get_mut(name) else { return };
-        procedure.calls += u64::from(transaction.call.is_some());
-        procedure.replies += u64::from(transaction.reply.is_some());
-        procedure.failed += u64::from(failed);
-        procedure.moved.put(transaction.read_octets, transaction.write_octets);
+        let Some(PerProcedure { counts, latency: latencies }) = self.procedures.get_mut(name) else { return };
+        counts.calls += u64::from(transaction.call.is_some());
+        counts.replies += u64::from(transaction.reply.is_some());
+        counts.failed += u64::from(failed);
+        counts.moved.put(transaction.read_octets, transaction.write_octets);
         if let Some(latency) = transaction.latency() {
-            procedure.time = procedure.time.saturating_add(latency);
-            procedure.latency.record(latency);
+            counts.latency_sum_ns = counts.latency_sum_ns.saturating_add(latency);
+            latencies.record(latency);
         }
     }
 
@@ -259,9 +253,9 @@ impl Stats {
             rejected: rejected.collect(),
             rejected_left_out: self.rejected_left_out,
             other: self.other,
-            messages: MessageStatistics { by_type: counted(self.types), ..self.messages },
+            messages: MessageStatistics { by_type: named(&self.types), ..self.messages },
             chunks: self.chunks,
-            rpcs: RpcStatistics { not_rebuilt: counted(self.reasons), ..self.rpcs },
+            rpcs: RpcStatistics { not_rebuilt: named(&self.reasons), ..self.rpcs },
             procedures,
             procedures_left_out: self.procedures_left_out,
             failures: statuses
@@ -290,16 +284,7 @@ impl InlineFits {
 
 impl PerProcedure {
     fn named(self, operation: String) -> ProcedureStatistics {
-        let Self { calls, replies, failed, moved, time: latency_sum_ns, latency } = self;
-        ProcedureStatistics {
-            operation,
-            calls,
-            replies,
-            failed,
-            moved,
-            latency_sum_ns,
-            latency: Latency::new(&latency),
-        }
+        ProcedureStatistics { operation, latency: Latency::new(&self.latency), ..self.counts }
     }
 }
 
@@ -346,10 +331,6 @@ pub(super) fn send_length(transaction: &Transaction) -> Option<usize> {
 /// Octets of an RPC message that was rebuilt.
 fn length(half: &Option<Half>) -> Option<usize> {
     Some(half.as_ref()?.message.as_ref().ok()?.len())
-}
-
-fn counted(counts: Vec<(&'static str, u64)>) -> Vec<NamedCount> {
-    counts.into_iter().map(|(name, count)| NamedCount { name: name.to_owned(), count }).collect()
 }
 
 /// Returns the failure; `None` if the RPC succeeded.

@@ -406,7 +406,7 @@ pub struct Forms {
 }
 
 /// RPCs that call the same procedure.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ProcedureStatistics {
