@@ -84,6 +84,7 @@ pub enum TopKey {
 
 /// RPCs that are counted together.
 #[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct TopCounts {
     /// RPCs.
     pub calls: u64,
@@ -91,14 +92,16 @@ pub struct TopCounts {
     pub unanswered: u64,
     /// RPCs that failed.
     pub failed: u64,
-    /// Octets of file data in their results: by READ, READLINK and the like.
+    /// Octets of file data in their results, however they were sent.
     pub octets_read: u64,
-    /// Octets of file data in their arguments: by WRITE, SYMLINK and the like.
+    /// Octets of file data in their arguments.
     pub octets_written: u64,
-    /// RPCs whose call or reply was not rebuilt, so that their data is not counted.
+    /// RPCs whose call or reply was not rebuilt, so that their file data is not counted.
     pub not_rebuilt: u64,
     /// Nanoseconds that they took, added up.
+    #[cfg_attr(feature = "json", serde(skip))]
     pub time: u64,
+    #[cfg_attr(feature = "json", serde(skip))]
     latency: Histogram,
 }
 
@@ -212,7 +215,8 @@ impl Top {
     pub(in crate::output) fn take_with(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
         let key = self.key(transaction, arguments);
         if self.keys.len() >= KEYS && !self.keys.contains_key(&key) {
-            self.fold(KEYS / 2);
+            let kept = self.fold(KEYS / 2);
+            self.keys.extend(kept);
         }
         self.keys.entry(key).or_default().take(transaction);
     }
@@ -242,23 +246,21 @@ impl Top {
         }
     }
 
-    /// Counts all but the `most` keys that took the most time as one.
-    fn fold(&mut self, most: usize) {
+    /// Takes the `most` keys that took the most time, in this order, and counts all others as one.
+    fn fold(&mut self, most: usize) -> Vec<(TopKey, TopCounts)> {
         let mut rows: Vec<_> = core::mem::take(&mut self.keys).into_iter().collect();
         rows.sort_by_key(|(_, counts)| core::cmp::Reverse((counts.time, counts.calls)));
         for (_, counts) in rows.split_off(most.min(rows.len())) {
             self.others.keys += 1;
             self.others.counts.merge(&counts);
         }
-        self.keys.extend(rows);
+        rows
     }
 
     /// The counts, of at most so many keys apart.
     #[must_use]
     pub fn finish(mut self, most: usize) -> TopReport {
-        self.fold(most);
-        let mut rows: Vec<_> = self.keys.into_iter().collect();
-        rows.sort_by_key(|(_, counts)| core::cmp::Reverse((counts.time, counts.calls)));
+        let rows = self.fold(most);
         let times = rows.iter().map(|(_, counts)| counts.time).chain([self.others.counts.time]);
         let time = times.fold(0, u64::saturating_add);
         TopReport { by: self.by, rows, others: self.others, time, names: self.names }

@@ -17,18 +17,8 @@ pub(in crate::output) struct TopObject<'a> {
     by: &'static str,
     #[serde(flatten)]
     key: KeyObject<'a>,
-    /// RPCs.
-    calls: u64,
-    /// RPCs without a reply.
-    unanswered: u64,
-    /// RPCs that failed.
-    failed: u64,
-    /// Octets of file data in their results, however they were sent.
-    octets_read: u64,
-    /// Octets of file data in their arguments.
-    octets_written: u64,
-    /// RPCs whose call or reply was not rebuilt, so that their file data is not counted.
-    not_rebuilt: u64,
+    #[serde(flatten)]
+    counts: &'a TopCounts,
     /// Nanoseconds that half of them did not exceed, to one in a hundred; null if no latency is known.
     p50_ns: Option<u64>,
     /// Nanoseconds that 99 of 100 did not exceed.
@@ -70,16 +60,11 @@ impl<'a> TopObject<'a> {
         rows.chain(others)
     }
 
-    fn new(report: &TopReport, key: KeyObject<'a>, counts: &TopCounts) -> Self {
+    fn new(report: &TopReport, key: KeyObject<'a>, counts: &'a TopCounts) -> Self {
         Self {
             by: report.by.name(),
             key,
-            calls: counts.calls,
-            unanswered: counts.unanswered,
-            failed: counts.failed,
-            octets_read: counts.octets_read,
-            octets_written: counts.octets_written,
-            not_rebuilt: counts.not_rebuilt,
+            counts,
             p50_ns: counts.percentile(50),
             p99_ns: counts.percentile(99),
             latency_sum_ns: counts.time,
