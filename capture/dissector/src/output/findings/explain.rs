@@ -8,7 +8,7 @@ use rpcrdma::rules::Rule;
 use super::text::{SEVERITY, SLUG};
 use crate::check;
 use crate::check::Deviation;
-use crate::output::format::line::{DIM, Line, NAME, PLAIN, severity_style, wrapped};
+use crate::output::format::line::{DIM, Line, NAME, PLAIN, capital, severity_style, wrapped};
 use crate::output::lines::WIDTH;
 
 /// Writes what a rule says and why, as text.
@@ -70,14 +70,4 @@ pub fn list(out: &mut impl io::Write, rules: impl Iterator<Item = &'static Rule>
         }
     }
     Ok(())
-}
-
-fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    // A text that begins with a name of the protocol keeps it as it is.
-    let is_name = text.starts_with("rdma_") || text.starts_with("offset");
-    match characters.next() {
-        Some(first) if !is_name => first.to_uppercase().chain(characters).collect(),
-        _ => text.to_owned(),
-    }
 }

@@ -40,6 +40,17 @@ pub(in crate::output) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// A text whose first letter is a capital.
+pub(in crate::output) fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    // A text that begins with a name of the protocol keeps it as it is.
+    let is_name = text.starts_with("rdma_") || text.starts_with("offset");
+    match characters.next() {
+        Some(first) if !is_name => first.to_uppercase().chain(characters).collect(),
+        _ => text.to_owned(),
+    }
+}
+
 /// A line of text, at most `limit` columns wide; text that is too long ends in an ellipsis.
 #[derive(Debug)]
 pub(in crate::output) struct Line {

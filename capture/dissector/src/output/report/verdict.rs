@@ -4,6 +4,7 @@ use rpcrdma::rules::Severity;
 
 use super::Finished;
 use crate::output::called::called_within;
+use crate::output::format::line::capital;
 use crate::output::format::number::{counted, duration, grouped};
 use crate::output::gaps::Gap;
 use crate::output::slow::longest;
@@ -63,11 +64,6 @@ pub(super) fn sentences(finished: &Finished<'_>) -> Vec<String> {
         Some(missing(finished)),
     ];
     hidden.chain(rest.into_iter().flatten()).collect()
-}
-
-fn capital(text: &str) -> String {
-    let mut characters = text.chars();
-    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
 }
 
 fn traffic(finished: &Finished<'_>) -> String {
