@@ -95,7 +95,7 @@ enum SliceEnd {
 }
 
 /// A trace event.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct TraceEvent<'a> {
     name: &'a str,
     ph: &'static str,
@@ -157,7 +157,7 @@ impl<W: Write> Tracer<W> {
             ts: Some(since(start, from)),
             dur: until.map(|until| since(from, until)),
             args,
-            s: None,
+            ..TraceEvent::default()
         };
         let name = end.name(transaction);
         self.event(&slice(&name, began, end.time(), arguments(transaction, end)))?;
@@ -180,12 +180,9 @@ impl<W: Write> Tracer<W> {
             self.event(&TraceEvent {
                 name: "end of the capture",
                 ph: "i",
-                pid: 0,
-                tid: 0,
                 ts: Some(since(start, end.time)),
-                dur: None,
                 s: Some("g"),
-                args: Value::Null,
+                ..TraceEvent::default()
             })?;
         }
         self.out.write_all(b"\n]}\n")?;
@@ -215,10 +212,8 @@ impl<W: Write> Tracer<W> {
             ph: "M",
             pid: connection,
             tid,
-            ts: None,
-            dur: None,
-            s: None,
             args: json!({ "name": text }),
+            ..TraceEvent::default()
         };
         if is_new && !reverse {
             self.event(&named("process_name", format!("connection {connection}: {from} → {to}")))?;
