@@ -51,11 +51,12 @@ pub(super) struct Drawn {
     last: u64,
     connection: u32,
     xid: u32,
-    operation: String,
+    pub(super) operation: String,
     client: Address,
     server: Address,
     file: Option<String>,
-    markup: String,
+    /// The element.
+    pub(super) markup: String,
 }
 
 /// The RPCs that are drawn.
@@ -166,16 +167,6 @@ impl Drawn {
             markup: markup.into_string(),
             id,
         })
-    }
-
-    /// Returns the element.
-    pub(super) fn into_markup(self) -> String {
-        self.markup
-    }
-
-    /// True if it is an RPC of this operation.
-    pub(super) fn is_of_operation(&self, name: &str) -> bool {
-        self.operation == name
     }
 
     /// True if this is its client, its server, or its file, as a table shows it.

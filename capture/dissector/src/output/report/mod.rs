@@ -34,7 +34,7 @@ pub use series::{AnsweredRpc, TimeSeries, granted};
 /// report's style sheet. All text of the capture is escaped. Returns `None` if the capture holds no packet of the RPC.
 #[must_use]
 pub fn ladder(transaction: &Transaction, files: &Files) -> Option<String> {
-    ladders::Drawn::new(transaction, files, || None).map(ladders::Drawn::into_markup)
+    ladders::Drawn::new(transaction, files, || None).map(|drawn| drawn.markup)
 }
 
 /// Draws the charts of the report's time line: HTML elements `figure`, each with its title, its legend and a drawing in SVG.

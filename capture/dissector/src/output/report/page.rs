@@ -218,7 +218,7 @@ fn operations(finished: &Finished<'_>) -> Markup {
         "#slowest",
         "spread",
     ];
-    let ladder = |name: &str| finished.ladders.find(|drawn| drawn.is_of_operation(name));
+    let ladder = |name: &str| finished.ladders.find(|drawn| drawn.operation == name);
     let rows = html! {
         @for procedure in &procedures { (operation(procedure, scale, all, ladder(&procedure.operation))) }
     };
