@@ -18,21 +18,24 @@ const IPV4_PAIR: usize = 33;
 /// Writes lines to one output, in columns that get wider if they must: messages, RPCs, and signs of loss.
 #[derive(Debug)]
 pub struct Lines {
-    pub(super) columns: Columns,
-}
-
-/// The columns that every line begins with.
-#[derive(Debug)]
-pub(super) struct Columns {
     pub(super) screen: Screen,
     pub(super) times: ShownTimes,
     /// Columns of the widest pair of addresses.
     pub(super) pair: usize,
 }
 
-impl Columns {
-    pub(super) const fn new(screen: Screen, start: Time) -> Self {
+impl Lines {
+    /// Lines for a screen; times are shown as seconds since `start`.
+    #[must_use]
+    pub const fn new(screen: Screen, start: Time) -> Self {
         Self { screen, times: ShownTimes::new(TimeForm::Since, 0).starting_at(start), pair: 0 }
+    }
+
+    /// The same with times in this form.
+    #[must_use]
+    pub const fn with_times(mut self, times: ShownTimes) -> Self {
+        self.show_times(times);
+        self
     }
 
     /// Sets the time of the first frame.
@@ -124,20 +127,5 @@ pub(super) fn add(line: &mut Line, notes: &[(anstyle::Style, String)]) {
     for (style, note) in notes {
         line.push(PLAIN, "  ");
         line.push(*style, note);
-    }
-}
-
-impl Lines {
-    /// Lines for a screen; times are shown as seconds since `start`.
-    #[must_use]
-    pub const fn new(screen: Screen, start: Time) -> Self {
-        Self { columns: Columns::new(screen, start) }
-    }
-
-    /// The same with times in this form.
-    #[must_use]
-    pub const fn with_times(mut self, times: ShownTimes) -> Self {
-        self.columns.show_times(times);
-        self
     }
 }

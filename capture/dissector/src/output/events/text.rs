@@ -20,7 +20,7 @@ impl Lines {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn recovered_heading(&mut self, out: &mut impl io::Write, first: &Recovered, files: &Files) -> io::Result<()> {
-        self.columns.heading(&at(first), files).with(DIM, "rdma_xid   event").write(out)
+        self.heading(&at(first), files).with(DIM, "rdma_xid   event").write(out)
     }
 
     /// Writes a sign that something was lost: frame, seconds, connection, who sent it to whom, `rdma_xid` of what it is
@@ -29,7 +29,7 @@ impl Lines {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn recovered(&mut self, out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
-        let mut line = self.columns.begin(&at(recovered), files);
+        let mut line = self.begin(&at(recovered), files);
         line.column(PLAIN, &recovered.xid.map(|xid| format!("{xid:#010x}")).unwrap_or_default(), 11);
         line.push(WARNING, recovered.kind.name());
         match recovered.kind {

@@ -20,6 +20,8 @@ use crate::file::{Files, Time};
 use crate::output::format::time::ShownTimes;
 use crate::output::gaps::Gap;
 #[cfg(feature = "json")]
+use crate::output::record::write_record;
+#[cfg(feature = "json")]
 pub use baseline::{Baseline, BaselineError};
 pub use explain::{explain, list};
 #[cfg(feature = "json")]
@@ -121,7 +123,7 @@ impl Findings {
             FindingsForm::Text(_) if taken.0 => Ok(()),
             FindingsForm::Text(text) => text.finding(out, found, files),
             #[cfg(feature = "json")]
-            FindingsForm::Json => record::finding(out, found, files, taken.1),
+            FindingsForm::Json => write_record(out, &FindingObject::new(found, files, taken.1)),
         }
     }
 
@@ -194,7 +196,9 @@ impl Findings {
         match &self.form {
             FindingsForm::Text(text) => text.summary(out, &rules, (&self.excused, self.gap)),
             #[cfg(feature = "json")]
-            FindingsForm::Json => record::rules(out, &rules),
+            FindingsForm::Json => {
+                rules.iter().filter(|rule| rule.is_noteworthy()).try_for_each(|rule| write_record(out, rule))
+            }
         }
     }
 }

@@ -1,29 +1,13 @@
 //! Findings as JSON objects, one on a line.
 
-use std::io;
-
 use serde::Serialize;
 
 use super::totals::RuleTotals;
 use crate::check::Found;
 use crate::file::Files;
+use crate::output::record::Record;
 use crate::output::record::place::PlaceObject;
 use crate::output::record::values::{EndObject, Hex32};
-use crate::output::record::{Record, write_record};
-
-pub(in crate::output) fn finding(
-    out: &mut impl io::Write,
-    found: &Found,
-    files: &Files,
-    in_baseline: bool,
-) -> io::Result<()> {
-    write_record(out, &FindingObject::new(found, files, in_baseline))
-}
-
-/// Writes a record for each rule that was broken, or could not always be judged.
-pub(super) fn rules(out: &mut impl io::Write, rules: &[RuleTotals]) -> io::Result<()> {
-    rules.iter().filter(|rule| rule.is_noteworthy()).try_for_each(|rule| write_record(out, rule))
-}
 
 /// A rule that was broken.
 #[derive(Serialize, schemars::JsonSchema)]

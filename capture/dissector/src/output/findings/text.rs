@@ -13,7 +13,7 @@ use crate::output::format::line::{DIM, FAULT, NAME, PLAIN, WARNING, severity_sty
 use crate::output::format::screen::Screen;
 use crate::output::format::time::ShownTimes;
 use crate::output::gaps::Gap;
-use crate::output::lines::{At, Columns, WIDTH};
+use crate::output::lines::{At, Lines, WIDTH};
 
 /// Columns of the longest slug.
 pub(super) const SLUG: usize = 25;
@@ -29,7 +29,7 @@ const REMEMBERED: usize = 1024;
 /// Writes findings as text. Of those that say the same the first is written, and the others are counted.
 #[derive(Debug)]
 pub(super) struct FindingsText {
-    columns: Columns,
+    lines: Lines,
     /// True if the first line was written.
     begun: bool,
     said: HashSet<Said>,
@@ -49,7 +49,7 @@ struct Said {
 impl FindingsText {
     pub(super) fn new(colour: bool) -> Self {
         Self {
-            columns: Columns::new(Screen { colour, columns: None }, Time::default()),
+            lines: Lines::new(Screen { colour, columns: None }, Time::default()),
             begun: false,
             said: HashSet::new(),
             folded: 0,
@@ -57,11 +57,11 @@ impl FindingsText {
     }
 
     pub(super) const fn starts_at(&mut self, start: Time) {
-        self.columns.starts_at(start);
+        self.lines.starts_at(start);
     }
 
     pub(super) const fn show_times(&mut self, times: ShownTimes) {
-        self.columns.show_times(times);
+        self.lines.show_times(times);
     }
 
     pub(super) fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
@@ -80,14 +80,14 @@ impl FindingsText {
     /// The columns: frame, seconds, connection, who sent the frame to whom, who broke the rule, `rdma_xid`, octets from
     /// the start of the Send, severity and rule. The line below says what is wrong.
     fn line(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {
-        let columns = &mut self.columns;
+        let lines = &mut self.lines;
         let Found { rule, severity, stamp, connection, from, to, blame, xid, offset, .. } = *found;
         let at = At { stamp, connection, ends: (from, to) };
         if !self.begun {
             self.begun = true;
-            columns.heading(&at, files).with(DIM, "broken by rdma_xid   octet  severity rule").write(out)?;
+            lines.heading(&at, files).with(DIM, "broken by rdma_xid   octet  severity rule").write(out)?;
         }
-        let mut line = columns.begin(&at, files);
+        let mut line = lines.begin(&at, files);
         let xid = xid.map_or("-".to_owned(), |xid| format!("{xid:#010x}"));
         let offset = offset.map_or("-".to_owned(), |offset| offset.to_string());
         line.push(PLAIN, &format!("{:<9} {xid:<10} {offset:>5}  ", blame.name()));
@@ -99,7 +99,7 @@ impl FindingsText {
             .map(|known| format!("; known deviation of {} {}", known.implementation.name(), known.versions));
         let text = format!("{} ({}{})", found.message, rule.section, known.unwrap_or_default());
         for text in wrapped(&text, WIDTH - INDENT) {
-            columns.text(INDENT).with(PLAIN, &text).write(out)?;
+            lines.text(INDENT).with(PLAIN, &text).write(out)?;
         }
         Ok(())
     }
@@ -111,13 +111,13 @@ impl FindingsText {
         (excused, gap): (&Excused, Option<Gap>),
     ) -> io::Result<()> {
         self.left_out(out, excused)?;
-        let columns = &self.columns;
-        let mut line = columns.text(0);
+        let lines = &self.lines;
+        let mut line = lines.text(0);
         line.column(NAME, "Summary", RULE);
         line.push(DIM, "  errors  warnings  hazards  known  not judged");
         line.write(out)?;
         for rule in rules.iter().filter(|rule| rule.is_noteworthy()) {
-            let mut line = columns.text(0);
+            let mut line = lines.text(0);
             line.column(PLAIN, &format!("  {}{}", rule.rule, on_connections(rule.connections)), RULE);
             line.push(if rule.errors > 0 { FAULT } else { PLAIN }, &format!("{:>8}", rule.errors));
             line.push(if rule.warnings > 0 { WARNING } else { PLAIN }, &format!("{:>10}", rule.warnings));
@@ -129,7 +129,7 @@ impl FindingsText {
             [sum(|rule| rule.errors), sum(|rule| rule.warnings), sum(|rule| rule.hazards)];
         let [known, not_judged] = [sum(|rule| rule.known), sum(|rule| rule.not_judged)];
         let broken = rules.iter().filter(|rule| rule.is_broken()).count();
-        let mut line = columns.text(0);
+        let mut line = lines.text(0);
         let outcome = match (broken, gap) {
             (_, Some(Gap::Empty)) => "nothing to judge".to_owned(),
             (0, Some(_)) => "none found broken".to_owned(),
@@ -149,7 +149,7 @@ impl FindingsText {
             (excused.found, format!("accepted: known deviations of {}", names.join(", "))),
         ] {
             if count > 0 {
-                self.columns.text(0).with(DIM, &format!("{count} more {why}; --json lists each")).write(out)?;
+                self.lines.text(0).with(DIM, &format!("{count} more {why}; --json lists each")).write(out)?;
             }
         }
         Ok(())

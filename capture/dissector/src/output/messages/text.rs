@@ -27,7 +27,7 @@ impl Lines {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn message_heading(&mut self, out: &mut impl io::Write, first: &Message, files: &Files) -> io::Result<()> {
-        self.columns.heading(&at(first), files).with(DIM, "proc  rdma_xid  inline       RPC, chunks").write(out)
+        self.heading(&at(first), files).with(DIM, "proc  rdma_xid  inline       RPC, chunks").write(out)
     }
 
     /// Writes a message.
@@ -39,7 +39,7 @@ impl Lines {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn message(&mut self, out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
-        let mut line = self.columns.begin(&at(message), files);
+        let mut line = self.begin(&at(message), files);
         self.header(&mut line, message);
         let notes = notes(message);
         let width: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
@@ -59,7 +59,7 @@ impl Lines {
     /// Any error from writing to `out`.
     pub fn terminated(&mut self, out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
         let Terminated { stamp, connection, from, to, terminate } = *terminated;
-        let mut line = self.columns.begin(&At { stamp, connection, ends: (from, to) }, files).unlimited();
+        let mut line = self.begin(&At { stamp, connection, ends: (from, to) }, files).unlimited();
         line.push(FAULT, "Terminate");
         line.push(PLAIN, &format!("  {terminate}"));
         line.write(out)

@@ -6,7 +6,7 @@ use crate::file::Files;
 use crate::output::called::{called_within, ended};
 use crate::output::format::line::{CHUNK, DIM, NAME, PLAIN, WARNING, wrapped};
 use crate::output::format::number::exact_milliseconds;
-use crate::output::lines::{At, Columns, Lines, add, place, place_columns};
+use crate::output::lines::{At, Lines, add, place, place_columns};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Half, Transaction};
 
@@ -33,7 +33,7 @@ struct TransactionColumns {
     moved: bool,
 }
 
-impl Columns {
+impl Lines {
     /// The columns of transactions that there is room for.
     fn of_transactions(&self, files: &Files) -> TransactionColumns {
         let times = self.times.heading().chars().count();
@@ -42,9 +42,7 @@ impl Columns {
         let ends = least + self.pair + 2;
         TransactionColumns { ends: self.screen.fits(ends), moved: self.screen.fits(ends + MOVED) }
     }
-}
 
-impl Lines {
     /// Writes the headings of the columns of [`transaction`](Self::transaction), above the `first` transaction.
     ///
     /// # Errors
@@ -55,17 +53,17 @@ impl Lines {
         first: &Transaction,
         files: &Files,
     ) -> io::Result<()> {
-        self.columns.pair(at(first).ends);
-        let shown = self.columns.of_transactions(files);
-        let mut line = self.columns.line(files, 2).within(self.columns.screen);
+        self.pair(at(first).ends);
+        let shown = self.of_transactions(files);
+        let mut line = self.line(files, 2).within(self.screen);
         line.push(DIM, "  call  reply ");
         for name in ["call in file", "reply in file"] {
             line.column(DIM, if files.width() > 0 { name } else { "" }, place_columns(files));
         }
-        line.push(DIM, self.columns.times.heading());
+        line.push(DIM, self.times.heading());
         line.push(DIM, "  C ");
         if shown.ends {
-            line.column(DIM, "requester → responder", self.columns.pair + 2);
+            line.column(DIM, "requester → responder", self.pair + 2);
         }
         line.push(DIM, "rdma_xid          ms ");
         line.push(DIM, if shown.moved { "RDMA Read    Write  RPC" } else { " RPC" });
@@ -90,9 +88,9 @@ impl Lines {
     ) -> io::Result<()> {
         let Transaction { xid, call, reply, .. } = transaction;
         let at = at(transaction);
-        let pair = self.columns.pair(at.ends);
-        let shown = self.columns.of_transactions(files);
-        let mut line = self.columns.line(files, 2).within(self.columns.screen);
+        let pair = self.pair(at.ends);
+        let shown = self.of_transactions(files);
+        let mut line = self.line(files, 2).within(self.screen);
         let frames = [call, reply].map(|half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame));
         for frame in frames {
             line.push(DIM, &format!("{:>6} ", frame.map_or("-".to_owned(), |frame| frame.to_string())));
@@ -100,7 +98,7 @@ impl Lines {
         for frame in frames {
             place(&mut line, frame, files);
         }
-        self.columns.rest(&mut line, &at, Some(pair.as_str()).filter(|_| shown.ends));
+        self.rest(&mut line, &at, Some(pair.as_str()).filter(|_| shown.ends));
         let latency = transaction.latency().map_or("-".to_owned(), exact_milliseconds);
         line.push(PLAIN, &format!("{xid:#010x} {latency:>9} "));
         if shown.moved {
@@ -118,9 +116,9 @@ impl Lines {
                 && !matches!(reason, NotRebuilt::Error(_))
             {
                 let reason = format!("{which} not rebuilt: {reason}");
-                let room = self.columns.line(files, 2).within(self.columns.screen).room();
+                let room = self.line(files, 2).within(self.screen).room();
                 for text in wrapped(&reason, room.saturating_sub(REASON)) {
-                    self.columns.text(REASON).with(WARNING, &text).write(out)?;
+                    self.text(REASON).with(WARNING, &text).write(out)?;
                 }
             }
         }
