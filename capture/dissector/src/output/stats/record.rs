@@ -4,13 +4,12 @@ use core::fmt::Display;
 #[cfg(feature = "json")]
 use std::io;
 
-use rpcrdma::private_data::{Flags, PrivateData};
+use rpcrdma::private_data::Flags;
 #[cfg(feature = "json")]
 use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::permitted::PermittedMessages;
-use crate::carrier::connection::{Counts, Endpoint};
 use crate::carrier::operation::Side;
 use crate::dissector::Summary;
 use crate::event::Report;
@@ -18,7 +17,6 @@ use crate::file::ClockSteps;
 use crate::link::Carrier;
 #[cfg(feature = "json")]
 use crate::output::record::{Record, write_record};
-use crate::rpc::credits::CreditTimes;
 
 /// Statistics of a capture.
 #[derive(Clone, Debug)]
@@ -518,12 +516,7 @@ impl ConnectionStatistics {
         (credits, permitted): (CreditCounts, PermittedMessages),
     ) -> Self {
         let connection = &report.connection;
-        let (active, passive) = (connection.said(Side::Active), connection.said(Side::Passive));
         let agreement = connection.agreement();
-        let end = |end: &Endpoint, said, counts, times| EndReport {
-            permitted_messages: permitted.by(end.address),
-            ..EndReport::new(end, said, counts, times)
-        };
         Self {
             connection: number,
             carrier: match connection.carrier {
@@ -537,8 +530,8 @@ impl ConnectionStatistics {
             captured_at: report.captured_at.map(|(place, _)| place.name()),
             captured_at_known: report.captured_at.map(|(_, known)| known.name()),
             missing_direction: report.missing_direction().map(side_name),
-            active: end(&connection.ends.active, active, &report.counts.active, report.credit_times.active),
-            passive: end(&connection.ends.passive, passive, &report.counts.passive, report.credit_times.passive),
+            active: EndReport::new(report, Side::Active, &permitted),
+            passive: EndReport::new(report, Side::Passive, &permitted),
             inline: agreement.map(|agreement| Inline {
                 call_octets: agreement.client_to_server,
                 reply_octets: agreement.server_to_client,
@@ -558,39 +551,34 @@ const fn side_name(side: Side) -> &'static str {
     }
 }
 
-fn invalidates(said: PrivateData) -> bool {
-    said.flags.contains(Flags::REMOTE_INVALIDATION)
-}
-
 impl EndReport {
-    fn new(end: &Endpoint, said: Option<PrivateData>, counts: &Counts, credits: CreditTimes) -> Self {
-        let Counts { packets, retransmitted, duplicates, replaced, early, .. } = *counts;
-        let Counts { timeouts, implied_naks, causes_not_seen, .. } = *counts;
-        let Counts { sequence_errors, not_ready, failed, missed, orphans, .. } = *counts;
+    fn new(report: &Report, side: Side, permitted: &PermittedMessages) -> Self {
+        let Report { connection, counts, credit_times, .. } = report;
+        let (end, counts, credits) = (connection.ends.get(side), counts.get(side), credit_times.get(side));
         Self {
             address: end.address.to_string(),
             queue_pair: end.queue_pair.map(|queue_pair| format!("{queue_pair:#08x}")),
             tcp_port: end.port,
-            remote_invalidation: said.map(invalidates),
-            packets,
-            retransmitted,
-            duplicates,
-            replaced,
-            timeouts,
-            implied_naks,
-            causes_not_seen,
-            early,
-            sequence_errors,
-            not_ready,
-            failed,
-            missed,
-            orphans,
+            remote_invalidation: connection.said(side).map(|said| said.flags.contains(Flags::REMOTE_INVALIDATION)),
+            packets: counts.packets,
+            retransmitted: counts.retransmitted,
+            duplicates: counts.duplicates,
+            replaced: counts.replaced,
+            timeouts: counts.timeouts,
+            implied_naks: counts.implied_naks,
+            causes_not_seen: counts.causes_not_seen,
+            early: counts.early,
+            sequence_errors: counts.sequence_errors,
+            not_ready: counts.not_ready,
+            failed: counts.failed,
+            missed: counts.missed,
+            orphans: counts.orphans,
             acknowledgements: counts.acknowledgements.map_or(0, |measured| measured.count),
             acknowledgement_least_ns: counts.acknowledgements.map(|measured| measured.least),
             acknowledgement_median_ns: counts.acknowledgements.map(|measured| measured.median),
             at_limit_ns: credits.reached,
             at_limit_unknown_ns: credits.unknown,
-            permitted_messages: None,
+            permitted_messages: permitted.by(end.address),
         }
     }
 }

@@ -175,19 +175,17 @@ struct RecoveryObject<'a> {
 
 impl<'a> RecoveryObject<'a> {
     fn new(recovery: &'a Recovery) -> Self {
-        let Recovery { timeouts, implied_naks, causes_not_seen, resent_packets, .. } = *recovery;
-        let Recovery { naks, rnr_naks, frames_left_out, .. } = *recovery;
         Self {
             ns: recovery.phases.total(),
-            timeouts,
-            implied_naks,
-            causes_not_seen,
-            resent_packets,
-            naks,
-            rnr_naks,
+            timeouts: recovery.timeouts,
+            implied_naks: recovery.implied_naks,
+            causes_not_seen: recovery.causes_not_seen,
+            resent_packets: recovery.resent_packets,
+            naks: recovery.naks,
+            rnr_naks: recovery.rnr_naks,
             rnr_wait_ns: recovery.rnr_wait,
             frames: recovery.frames.as_slice(),
-            frames_left_out,
+            frames_left_out: recovery.frames_left_out,
         }
     }
 }
