@@ -69,7 +69,7 @@ impl ParquetTable {
     /// Returns true if it has no rows yet.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.parts.written().rows == 0
+        self.parts.written.rows == 0
     }
 
     /// Adds a message.

@@ -45,7 +45,7 @@ pub(super) struct Parts {
     schema: SchemaRef,
     /// Files that are not finished; the last one used is at the end.
     open: Vec<ParquetPart>,
-    written: TableWritten,
+    pub(super) written: TableWritten,
 }
 
 /// A file that is not finished.
@@ -86,10 +86,6 @@ impl Parts {
         }
         self.written.rows += 1;
         Ok(())
-    }
-
-    pub(super) const fn written(&self) -> TableWritten {
-        self.written
     }
 
     pub(super) fn finish(mut self) -> io::Result<TableWritten> {

@@ -69,7 +69,7 @@ pub struct PendingCall {
     /// RPCSEC_GSS protection.
     pub security: Option<Security>,
     /// Name of the call, as it is printed.
-    called: String,
+    pub(in crate::output) called: String,
     /// State of the wait.
     pub waiting: Waiting,
 }
@@ -173,21 +173,19 @@ fn age_in_seconds(age: u64) -> String {
 impl PendingCall {
     /// The call of an RPC that has no reply; `None` of any other.
     pub(in crate::output) fn of(transaction: &Transaction) -> Option<Self> {
-        let Transaction { connection, xid, requester, from, to, name, .. } = *transaction;
-        let Transaction { reverse, callback, procedure, security, .. } = *transaction;
         Some(Self {
-            connection,
-            xid,
-            requester,
-            from,
-            to,
+            connection: transaction.connection,
+            xid: transaction.xid,
+            requester: transaction.requester,
+            from: transaction.from,
+            to: transaction.to,
             call: transaction.call.as_ref()?.stamp,
-            reverse,
-            callback,
-            procedure,
-            name,
+            reverse: transaction.reverse,
+            callback: transaction.callback,
+            procedure: transaction.procedure,
+            name: transaction.name,
             operations: transaction.operations.clone(),
-            security,
+            security: transaction.security,
             called: called_within(CALLED, transaction),
             waiting: transaction.waiting?,
         })
@@ -264,12 +262,6 @@ impl PendingCall {
             CreditLimit::Reached => Some(true),
             CreditLimit::Unknown => None,
         }
-    }
-
-    /// Returns the name of the call, as it is printed.
-    #[cfg(feature = "report")]
-    pub(in crate::output) fn called(&self) -> &str {
-        &self.called
     }
 
     /// Returns the step that is owed, and the end that owes it.

@@ -70,7 +70,7 @@ pub(super) fn timeline(series: &TimeSeries, first: u64) -> Markup {
 /// A sentence about the time before the charts, if the capture began noticeably earlier.
 fn later_begin(series: &TimeSeries, first: u64) -> Option<String> {
     let before = series.start().saturating_sub(first);
-    let is_noticeable = !series.intervals().is_empty() && before > series.length();
+    let is_noticeable = !series.intervals.is_empty() && before > series.length();
     let clock = || with_milliseconds(series.start(), series.length() < SECOND);
     is_noticeable.then(|| {
         format!(
@@ -83,7 +83,7 @@ fn later_begin(series: &TimeSeries, first: u64) -> Option<String> {
 
 /// Latency over time: a cell for each interval and step of latency in which RPCs ended, the darker the more of them.
 fn heat_map(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
-    let intervals = series.intervals();
+    let intervals = &series.intervals;
     let used = |step: &usize| intervals.iter().any(|interval| interval.latencies.get(*step).is_some_and(|n| *n > 0));
     let (Some(lowest), Some(highest)) = ((0..STEPS).find(used), (0..STEPS).rev().find(used)) else {
         return Err("No RPC has a known latency.");
@@ -128,7 +128,7 @@ fn throughput(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let rate = |octets: u64| octets as f64 * 1e9 / series.length() as f64;
     let reads = |interval: &Interval| rate(interval.read_octets);
     let both = |interval: &Interval| rate(interval.read_octets + interval.write_octets);
-    let most = series.intervals().iter().map(both).fold(0.0, f64::max);
+    let most = series.intervals.iter().map(both).fold(0.0, f64::max);
     if most == 0.0 {
         return Err("No RDMA Read or RDMA Write for an RPC was captured.");
     }
@@ -143,12 +143,12 @@ fn throughput(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let label = format!("Octets that RDMA moved per second over time, at most {} per second.", size(most));
     let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, rate)| (place, format!("{}/s", size(rate))));
     let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
-    Ok(plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series))
+    Ok(plot(&label, (series.intervals.len() as f64, HEIGHT), labels, &areas, series))
 }
 
 /// Packets that were sent again over time.
 fn sent_again(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
-    let most = series.intervals().iter().map(|interval| interval.sent_again).max().unwrap_or_default();
+    let most = series.intervals.iter().map(|interval| interval.sent_again).max().unwrap_or_default();
     if most == 0 {
         return Err("Nothing captured shows that a packet was sent again.");
     }
@@ -159,7 +159,7 @@ fn sent_again(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     };
     let label = format!("Packets sent again over time, {} at most in an interval.", grouped(most));
     let labels = [(0.0, grouped(most)), (1.0, "0".to_owned())];
-    Ok(plot(&label, (series.intervals().len() as f64, HEIGHT), labels.into_iter(), &areas, series))
+    Ok(plot(&label, (series.intervals.len() as f64, HEIGHT), labels.into_iter(), &areas, series))
 }
 
 /// Calls that wait for their reply over time, those that get none on top of them, and the grant if there is room for it.
@@ -167,9 +167,9 @@ fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let answered = |interval: &Interval| series.in_flight(interval);
     let unanswered = |interval: &Interval| series.unanswered_in_flight(interval);
     let calls = |interval: &Interval| answered(interval) + unanswered(interval);
-    let busiest = series.intervals().iter().map(calls).fold(0.0, f64::max);
+    let busiest = series.intervals.iter().map(calls).fold(0.0, f64::max);
     // None of a capture without replies, nor of one in version 2.
-    let granted = series.intervals().iter().filter_map(|interval| interval.granted).max();
+    let granted = series.intervals.iter().filter_map(|interval| interval.granted).max();
     if busiest == 0.0 {
         return Err("No call has a known duration.");
     }
@@ -181,7 +181,7 @@ fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
         path class="unanswered" d=(area(series, |interval| scale(calls(interval)))) {}
         path class="calls" d=(area(series, |interval| scale(answered(interval)))) {}
         @if let Some(granted) = drawn {
-            path class="grant" d=(format!("M0 {0:.1}H{1}", scale(granted), series.intervals().len())) {}
+            path class="grant" d=(format!("M0 {0:.1}H{1}", scale(granted), series.intervals.len())) {}
         }
         (tooltips(series, first, |interval| {
             let granted = interval.granted.map(|granted| format!(", {granted} credits granted")).unwrap_or_default();
@@ -198,7 +198,7 @@ fn in_flight(series: &TimeSeries, first: u64) -> Result<Markup, &'static str> {
     let labels = [(0.0, most), (0.5, most / 2.0)].map(|(place, calls)| (place, format!("{calls:.decimals$}")));
     let labels = labels.into_iter().chain([(1.0, "0".to_owned())]);
     Ok(html! {
-        (plot(&label, (series.intervals().len() as f64, HEIGHT), labels, &areas, series))
+        (plot(&label, (series.intervals.len() as f64, HEIGHT), labels, &areas, series))
         @if let Some(granted) = granted {
             p.note {
                 "At most " (grouped(u64::from(granted))) " credits were granted on a connection"
@@ -285,7 +285,7 @@ pub(super) fn phase_legend() -> Markup {
 /// An area below a line that is level in each interval.
 fn area(series: &TimeSeries, height: impl Fn(&Interval) -> f64) -> String {
     let mut path = format!("M0 {HEIGHT}");
-    for (column, interval) in series.intervals().iter().enumerate() {
+    for (column, interval) in series.intervals.iter().enumerate() {
         path.push_str(&format!("V{:.1}H{}", height(interval), column + 1));
     }
     path.push_str(&format!("V{HEIGHT}Z"));
@@ -296,7 +296,7 @@ fn area(series: &TimeSeries, height: impl Fn(&Interval) -> f64) -> String {
 fn tooltips(series: &TimeSeries, first: u64, text: impl Fn(&Interval) -> String) -> Markup {
     html! {
         g.tooltips {
-            @for (column, interval) in series.intervals().iter().enumerate() {
+            @for (column, interval) in series.intervals.iter().enumerate() {
                 rect x=(column) y="0" width="1" height=(HEIGHT) {
                     title { (at(series, column, first)) ": " (text(interval)) }
                 }

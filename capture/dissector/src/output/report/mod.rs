@@ -173,9 +173,9 @@ impl CaptureReport {
                 let causes = self.diagnoser.transaction(transaction, &arguments);
                 self.tops.iter_mut().for_each(|top| top.take_with(transaction, &arguments));
                 let [.., by_name] = &self.tops;
-                let file = || by_name.names().of_transaction(transaction, &arguments);
+                let file = || by_name.names.of_transaction(transaction, &arguments);
                 verdict::SlowestOne::replace(&mut self.slowest_one, transaction, file);
-                self.ladders.take((transaction, &arguments), &causes.greatest, (files, by_name.names()));
+                self.ladders.take((transaction, &arguments), &causes.greatest, (files, &by_name.names));
                 self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
             }
             _ => Ok(()),

@@ -368,7 +368,7 @@ fn hung(finished: &Finished<'_>) -> Markup {
         html! {
             tr {
                 (number(call.least_age(finished.end), call.shown_age(finished.end, duration)))
-                td { (call.called()) }
+                td { (call.called) }
                 td { (call.from) " → " (call.to) }
                 td { (linked(&format!("{:#010x}", call.xid), ladder)) }
                 (count(call.call.frame))

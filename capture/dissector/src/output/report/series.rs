@@ -25,7 +25,7 @@ pub struct TimeSeries {
     start: Option<u64>,
     /// Nanoseconds of an interval.
     length: u64,
-    intervals: Vec<Interval>,
+    pub(super) intervals: Vec<Interval>,
 }
 
 /// An RPC with a reply, as far as it counts over time.
@@ -169,10 +169,6 @@ impl TimeSeries {
         self.length * self.intervals.len() as u64
     }
 
-    pub(super) fn intervals(&self) -> &[Interval] {
-        &self.intervals
-    }
-
     /// The mean number of calls that waited for their reply during an interval.
     pub(super) fn in_flight(&self, interval: &Interval) -> f64 {
         interval.waited as f64 / self.length as f64
@@ -266,14 +262,14 @@ mod tests {
         waited(&mut series, 0, 1_000_000);
         series.unanswered(500_000, 3_000_000);
         series.end(9_000_000);
-        let waits: Vec<_> = series.intervals().iter().map(|interval| series.unanswered_in_flight(interval)).collect();
+        let waits: Vec<_> = series.intervals.iter().map(|interval| series.unanswered_in_flight(interval)).collect();
         assert_eq!(waits, [0.5, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         // Frames need not be in the order of their times.
         series.unanswered(2_900_000, 2_100_000);
-        assert_eq!(series.unanswered_in_flight(&series.intervals()[2]), 1.0);
+        assert_eq!(series.unanswered_in_flight(&series.intervals[2]), 1.0);
         let mut empty = TimeSeries::default();
         empty.end(9_000_000);
-        assert!(empty.intervals().is_empty());
+        assert!(empty.intervals.is_empty());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::rpc::credits::{CreditLimit, CreditUse};
 pub(super) struct InFlight {
     connections: Map<u32, Sides<CreditUse>>,
     /// Calls of all of them that wait.
-    waiting: u64,
+    pub(super) waiting: u64,
     /// Requesters with as many calls waiting as they have credits.
     at_limit: u64,
 }
@@ -54,11 +54,6 @@ impl InFlight {
         let at_limit = |usage: CreditUse| u64::from(usage.limit == CreditLimit::Reached);
         self.waiting = self.waiting - u64::from(before.waiting) + u64::from(after.waiting);
         self.at_limit = self.at_limit - at_limit(before) + at_limit(after);
-    }
-
-    /// Calls that wait.
-    pub(super) const fn waiting(&self) -> u64 {
-        self.waiting
     }
 
     /// Returns true if a requester has as many calls waiting as it has credits.

@@ -125,7 +125,7 @@ impl Intervals {
             self.recount(recounted, first);
         }
         self.calls.granted = self.in_flight.event(event).or(self.calls.granted);
-        self.calls.max = self.calls.max.max(self.in_flight.waiting());
+        self.calls.max = self.calls.max.max(self.in_flight.waiting);
         Ok(())
     }
 
@@ -158,7 +158,7 @@ impl Intervals {
         let elapsed = until.saturating_sub(self.reached);
         self.reached = self.reached.max(until);
         self.calls.latency_sum_ns =
-            self.calls.latency_sum_ns.saturating_add(elapsed.saturating_mul(self.in_flight.waiting()));
+            self.calls.latency_sum_ns.saturating_add(elapsed.saturating_mul(self.in_flight.waiting));
         self.calls.at_limit_ns += if self.in_flight.is_at_limit() { elapsed } else { 0 };
     }
 
@@ -181,7 +181,7 @@ impl Intervals {
         let Statistics { messages, chunks, rpcs, procedures, failures, .. } = stats.finish(&Summary::default());
         let latency = Latency::new(&core::mem::take(&mut self.latency));
         let calls = self.calls;
-        let max = self.in_flight.waiting();
+        let max = self.in_flight.waiting;
         self.calls = CallsInFlight { latency_sum_ns: 0, max, granted: calls.granted, at_limit_ns: 0 };
         let start_ns = self.number.saturating_mul(self.length);
         let length_ns = end.saturating_sub(start_ns);

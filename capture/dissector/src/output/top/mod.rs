@@ -156,7 +156,8 @@ pub struct Top {
     by: TopBy,
     keys: BTreeMap<TopKey, TopCounts>,
     others: TopOthers,
-    names: FileNames,
+    /// The names of files that RPCs have shown so far.
+    pub(in crate::output) names: FileNames,
 }
 
 /// RPCs of keys that are not counted apart.
@@ -203,12 +204,6 @@ impl Top {
             TopBy::Handle | TopBy::Name => self.take_with(transaction, &transaction.arguments()),
             _ => self.take_with(transaction, &[]),
         }
-    }
-
-    /// The names of files that RPCs have shown so far.
-    #[cfg(feature = "report")]
-    pub(in crate::output) const fn names(&self) -> &FileNames {
-        &self.names
     }
 
     /// Counts an RPC with its arguments, which only files need.
