@@ -202,7 +202,8 @@ impl FaultChanges {
     pub(super) const UNKNOWN: Self =
         Self { unanswered: FaultChange::UNKNOWN, failed: FaultChange::UNKNOWN, retransmitted: FaultChange::UNKNOWN };
 
-    fn of(
+    /// Compares each fault in the way of one operation, or of the total.
+    pub(super) fn of(
         compare: fn(FaultCount, FaultCount, f64) -> FaultChange,
         before: &Faults,
         after: &Faults,
@@ -214,10 +215,6 @@ impl FaultChanges {
             failed: compare(|faults| faults.failed),
             retransmitted: compare(|faults| faults.retransmitted),
         }
-    }
-
-    pub(super) fn of_total(before: &Faults, after: &Faults, tolerance: f64) -> Self {
-        Self::of(FaultChange::of_total, before, after, tolerance)
     }
 
     /// The change of each fault, in the order of [`FaultsObject::each`].

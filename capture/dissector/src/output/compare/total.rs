@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::chance::Limit;
+use super::fault::FaultChange;
 use super::operation::{FaultChanges, Faults, FaultsObject};
 use crate::carrier::connection::Counts;
 use crate::output::record::Record;
@@ -62,7 +63,7 @@ impl TotalObject {
 
 impl ComparedTotal {
     pub(super) fn new(before: (&Faults, PacketCounts), after: (&Faults, PacketCounts), tolerance: f64) -> Self {
-        let changes = FaultChanges::of_total(before.0, after.0, tolerance);
+        let changes = FaultChanges::of(FaultChange::of_total, before.0, after.0, tolerance);
         let [before, after] = [before, after].map(|(faults, packets)| TotalObject::new(faults, packets));
         // The difference decides if a total is judged, so even one that is not judged counts as a test.
         let limit = Limit::of_all(&changes.tests(&before.faults, &after.faults));
