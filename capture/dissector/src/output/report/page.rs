@@ -3,7 +3,6 @@
 use std::io;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use rpcrdma::rules::Severity;
 
 use super::findings::PeerFinding;
 use super::ladders::{Drawn, Ladders};
@@ -407,14 +406,9 @@ fn rules(finished: &Finished<'_>) -> Markup {
 fn finding_row(finding: &PeerFinding, ladders: &Ladders) -> Markup {
     let PeerFinding { rule, severity, by, count: times, frame, connection, xid, message, known } = finding;
     let ladder = xid.and_then(|xid| ladders.find(|drawn| drawn.is_rpc(*connection, xid, *frame)));
-    let class = match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Hazard => "hazard",
-    };
     html! {
         tr {
-            td class=(class) { (severity.name()) }
+            td class=(severity.name()) { (severity.name()) }
             th scope="row" { (rule.slug) }
             td { (by) @if let Some(known) = known { " (known of " (known) ")" } }
             (count(*times))

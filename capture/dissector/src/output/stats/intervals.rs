@@ -2,9 +2,6 @@
 
 use std::io;
 
-#[cfg(feature = "json")]
-use serde::Serialize;
-
 use super::histogram::Histogram;
 use super::in_flight::InFlight;
 use super::record::{
@@ -36,7 +33,7 @@ pub struct Intervals {
 
 /// The numbers of an interval. An RPC belongs to that in which it ended.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct IntervalStatistics {
     /// Its beginning, in nanoseconds since 1970-01-01 00:00 UTC.
@@ -63,7 +60,7 @@ pub struct IntervalStatistics {
 
 /// Calls that waited for their replies during an interval, on all connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CallsInFlight {
     /// Sum of the time that each call waited during the interval, in nanoseconds. Divided by the interval's length, it gives the

@@ -5,8 +5,6 @@ use core::fmt::Display;
 use std::io;
 
 use rpcrdma::private_data::Flags;
-#[cfg(feature = "json")]
-use serde::Serialize;
 
 use super::histogram::Histogram;
 use super::permitted::PermittedMessages;
@@ -20,7 +18,7 @@ use crate::output::record::{Record, write_record};
 
 /// Statistics of a capture.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Statistics {
     /// The frames.
@@ -53,7 +51,7 @@ pub struct Statistics {
 
 /// The frames of a capture.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CaptureStatistics {
     /// Frames in all.
@@ -93,7 +91,7 @@ pub struct CaptureStatistics {
 
 /// Frames with an earlier time than the frame before them in the same file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ClockStatistics {
     /// Number of them.
@@ -116,7 +114,7 @@ impl ClockStatistics {
 
 /// Number of occurrences of something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct NamedCount {
     /// Name of the thing counted.
     pub name: String,
@@ -126,7 +124,7 @@ pub struct NamedCount {
 
 /// A connection.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ConnectionStatistics {
     /// Its number.
@@ -161,7 +159,7 @@ pub struct ConnectionStatistics {
 
 /// One end of a connection. It has fields of its own for the counts of the carriers, so that JSON stays as it is if those change.
 #[derive(Clone, Debug)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EndReport {
     /// Its address.
@@ -215,7 +213,7 @@ pub struct EndReport {
 
 /// The largest Send in each direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Inline {
     /// Octets of a Send from the active end, the client.
     pub call_octets: u32,
@@ -225,7 +223,7 @@ pub struct Inline {
 
 /// The values of `rdma_credit` in version 1. In version 2, `permitted_messages` of either end has what they add up to.
 #[derive(Clone, Copy, Debug, Default)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct CreditCounts {
     /// In calls of version 1: what was requested.
@@ -236,7 +234,7 @@ pub struct CreditCounts {
 
 /// The smallest, the largest and the last value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Range {
     /// The least.
     pub min: Option<u32>,
@@ -248,7 +246,7 @@ pub struct Range {
 
 /// Connection requests that were refused for the same reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RejectedStatistics {
     /// The port that was asked for.
@@ -261,7 +259,7 @@ pub struct RejectedStatistics {
 
 /// Connections that do not carry RPC-over-RDMA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct OtherTraffic {
     /// Number of connections.
@@ -272,7 +270,7 @@ pub struct OtherTraffic {
 
 /// Messages.
 #[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MessageStatistics {
     /// All of them.
@@ -298,7 +296,7 @@ pub struct MessageStatistics {
 
 /// Chunks by purpose.
 #[derive(Clone, Copy, Debug, Default)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ChunkStatistics {
     /// Read chunks that are data items of a call.
@@ -317,7 +315,7 @@ pub struct ChunkStatistics {
 
 /// Number of chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ChunkTotals {
     /// Chunks.
     pub chunks: u64,
@@ -329,7 +327,7 @@ pub struct ChunkTotals {
 
 /// Octets that were moved by RDMA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Moved {
     /// By RDMA Read.
     #[cfg_attr(feature = "json", serde(rename = "rdma_read_octets"))]
@@ -341,7 +339,7 @@ pub struct Moved {
 
 /// RPCs.
 #[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RpcStatistics {
     /// All of them.
@@ -372,7 +370,7 @@ pub struct RpcStatistics {
 /// Number of RPCs that would be inline, call and reply, if Sends in both directions could have the given size. The size
 /// includes a header of 28 octets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct InlineFits {
     /// RPCs whose call and reply were both rebuilt: those that the others are of.
@@ -391,7 +389,7 @@ pub struct InlineFits {
 
 /// Forms in which RPC messages were sent (RFC 8166 section 3.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Forms {
     /// In one Send.
     pub short: u64,
@@ -405,7 +403,7 @@ pub struct Forms {
 
 /// RPCs that call the same procedure.
 #[derive(Clone, Debug, Default)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ProcedureStatistics {
     /// The procedure; of a COMPOUND the operation it is about.
@@ -427,7 +425,7 @@ pub struct ProcedureStatistics {
 
 /// Latencies. The median and the 99th percentile are right to one in a hundred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Latency {
     /// The least, in nanoseconds.
@@ -442,7 +440,7 @@ pub struct Latency {
 
 /// Outcome of an RPC: a status of RPC (RFC 5531 section 9) or of the procedure, or the `rdma_err` of an RDMA_ERROR.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct StatusName {
     /// The name of the status.
     pub name: String,
@@ -452,7 +450,7 @@ pub struct StatusName {
 
 /// RPCs that ended in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StatusStatistics {
     /// The procedure; of a COMPOUND the operation it is about.
