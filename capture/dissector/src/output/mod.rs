@@ -9,8 +9,8 @@
 //!   (Wireshark), [`anonymize`] (a capture to share) and [`report`] (HTML);
 //! - [`summary`], the record that ends the output of each command; and from all records [`schema`], [`csv`] and `parquet`.
 //!
-//! Records are behind the feature `json`, text behind `text`. Each answer that brings a package with it is behind the feature of
-//! that name.
+//! Text is behind the feature `text`, records behind `json`, which brings `text`. Each answer that brings a package with it is
+//! behind the feature of that name.
 
 #[cfg(feature = "text")]
 pub mod format;

@@ -181,7 +181,7 @@ impl FaultsObject {
     }
 
     /// RPCs with each fault, and those of which it is known whether they have it.
-    pub(super) const fn each(&self) -> [(u64, u64); 3] {
+    const fn each(&self) -> [(u64, u64); 3] {
         let Self { unanswered, answer_known, failed, status_known, retransmitted, recovery_known, .. } = *self;
         [(unanswered, answer_known), (failed, status_known), (retransmitted, recovery_known)]
     }
@@ -217,8 +217,17 @@ impl FaultChanges {
         }
     }
 
-    /// The change of each fault, in the order of [`FaultsObject::each`].
-    pub(super) const fn each(&self) -> [FaultChange; 3] {
+    /// Each fault on both sides, as [`FaultsObject::each`] has it, and its change.
+    pub(super) fn of_sides(
+        &self,
+        before: &FaultsObject,
+        after: &FaultsObject,
+    ) -> impl Iterator<Item = ([(u64, u64); 2], FaultChange)> {
+        let sides = before.each().into_iter().zip(after.each()).map(|(before, after)| [before, after]);
+        sides.zip(self.each())
+    }
+
+    const fn each(&self) -> [FaultChange; 3] {
         [self.unanswered, self.failed, self.retransmitted]
     }
 
@@ -233,9 +242,8 @@ impl FaultChanges {
 
     /// Tests that could find a difference: none of a fault that neither side has.
     pub(super) fn tests(&self, before: &FaultsObject, after: &FaultsObject) -> Vec<Chance> {
-        let sides = before.each().into_iter().zip(after.each());
-        let tests = self.each().into_iter().zip(sides).filter(|(_, ((before, _), (after, _)))| before + after > 0);
-        tests.map(|(change, _)| change.significance).collect()
+        let tests = self.of_sides(before, after).filter(|([(before, _), (after, _)], _)| before + after > 0);
+        tests.map(|(_, change)| change.significance).collect()
     }
 }
 

@@ -66,12 +66,9 @@ impl ComparedTotal {
     fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
         let (before, after) = (&self.before, &self.after);
         let names = ["calls without a reply", "RPCs that failed", "RPCs with packets sent again"];
-        let faults = names.into_iter().zip(before.faults.each().into_iter().zip(after.faults.each()));
+        let faults = names.into_iter().zip(self.changes.of_sides(&before.faults, &after.faults));
         let packets = [before, after].map(|side| (side.packets_sent_again, side.packets));
-        let lines =
-            faults.map(|(name, (before, after))| (name, [before, after])).chain([("packets sent again", packets)]);
-        let changes = self.changes.each().into_iter().chain([FaultChange::UNKNOWN]);
-        for ((name, sides), change) in lines.zip(changes) {
+        for (name, (sides, change)) in faults.chain([("packets sent again", (packets, FaultChange::UNKNOWN))]) {
             let [before, after] = sides.map(|(part, whole)| format!("{} of {}", grouped(part), grouped(whole)));
             let mut line = Line::new(colour, WIDTH);
             line.column(NAME, name, FAULT_NAME);
@@ -148,10 +145,9 @@ impl ComparedOperation {
 
     fn changed_faults(&self, before: &FaultsObject, after: &FaultsObject) -> Vec<String> {
         let names = ["no reply", "failed", "RPCs with packets sent again"];
-        let sides = before.each().into_iter().zip(after.each());
-        let faults = names.into_iter().zip(sides).zip(self.faults.each());
-        let changed = faults.filter(|((_, (before, after)), _)| is_changed(*before, *after));
-        let texts = changed.map(|((name, ((before, _), (after, _))), change)| {
+        let faults = names.into_iter().zip(self.faults.of_sides(before, after));
+        let changed = faults.filter(|(_, ([before, after], _))| is_changed(*before, *after));
+        let texts = changed.map(|(name, ([(before, _), (after, _)], change))| {
             format!("{name} {before} → {after} ({}){}", change.significance.name(), verdict(change.outcome))
         });
         texts.collect()
