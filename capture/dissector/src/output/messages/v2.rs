@@ -43,14 +43,11 @@ impl<'a> VersionTwoObject<'a> {
             Dialect::Version2Unknown => None,
         };
         let prefix = message.prefix();
-        let flags = header.and_then(|header| match header {
-            HeaderV2::A(header) => Some(FlagNames(header.flags)),
-            HeaderV2::B(_) => None,
-        });
-        let remaining = header.and_then(|header| match header {
-            HeaderV2::A(_) => None,
-            HeaderV2::B(header) => header.remaining(),
-        });
+        let (rdma_flags, rdma_remaining) = match header {
+            Some(HeaderV2::A(header)) => (Some(FlagNames(header.flags)), None),
+            Some(HeaderV2::B(header)) => (None, header.remaining()),
+            None => (None, None),
+        };
         Some(Self {
             rdma_htype: NameObject { name: message.type_name(), number: prefix.map_or(0, |prefix| prefix.procedure.0) },
             family: family.map(|family| match family {
@@ -58,8 +55,8 @@ impl<'a> VersionTwoObject<'a> {
                 Family::B => "B",
             }),
             credit: prefix.map(|prefix| CreditsObject::new(Credit(prefix.credit), family)),
-            rdma_flags: flags,
-            rdma_remaining: remaining,
+            rdma_flags,
+            rdma_remaining,
             rdma_inv_handle: header.and_then(|header| header.inv_handle()).map(Hex32),
             call: header.and_then(|header| header.call_chunk()).map(Reads),
             properties: header.and_then(|header| header.properties()).map(Properties),
