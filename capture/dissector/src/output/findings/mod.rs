@@ -149,13 +149,11 @@ impl Findings {
     }
 
     fn count(&mut self, found: &Found, known: Option<&Deviation>, is_excused: bool) {
-        let place = match self.counts.iter().position(|counted| core::ptr::eq(counted.rule, found.rule)) {
-            Some(place) => place,
-            None => {
-                self.counts.push(Counted { rule: found.rule, found: [0; 3], known: 0, connections: BTreeSet::new() });
-                self.counts.len() - 1
-            }
-        };
+        let all = self.counts.len();
+        let place = self.counts.iter().position(|counted| core::ptr::eq(counted.rule, found.rule)).unwrap_or(all);
+        if place == all {
+            self.counts.push(Counted { rule: found.rule, found: [0; 3], known: 0, connections: BTreeSet::new() });
+        }
         let Some(counted) = self.counts.get_mut(place) else { return };
         if let Some(count) = counted.found.get_mut(found.severity as usize) {
             *count += u64::from(!is_excused);
@@ -174,10 +172,8 @@ impl Findings {
     #[cfg(feature = "json")]
     #[must_use]
     pub fn totals(&self) -> FindingTotals {
-        let sum = |severity: Severity| {
-            let counts = self.counts.iter().filter_map(|counted| counted.found.get(severity as usize));
-            counts.sum::<u64>()
-        };
+        let sum =
+            |severity: Severity| self.counts.iter().filter_map(|counted| counted.found.get(severity as usize)).sum();
         FindingTotals {
             errors: sum(Severity::Error),
             warnings: sum(Severity::Warning),
