@@ -119,9 +119,9 @@ fn phases(transaction: &Transaction) -> Option<String> {
 fn title(transaction: &Transaction) -> String {
     let Transaction { connection, xid, .. } = transaction;
     let operation = OperationName::of_transaction(transaction);
-    let took = match (&transaction.reply, transaction.latency()) {
-        (None, _) => "no reply".to_owned(),
-        (_, latency) => latency.map_or_else(|| "latency unknown".to_owned(), duration),
+    let took = match (&transaction.waiting, transaction.latency()) {
+        (Some(waiting), _) => waiting.outcome().to_owned(),
+        (None, latency) => latency.map_or_else(|| "latency unknown".to_owned(), duration),
     };
     format!("RPC {xid:#010x} on connection {connection}: {operation}, {took}")
 }

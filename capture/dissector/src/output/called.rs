@@ -5,6 +5,7 @@ use crate::output::format::line::{DIM, FAULT, WARNING};
 use crate::rpc::known::{Rpc, Status};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::Waiting;
 
 /// Returns the name of a transaction's call. If the operations of a COMPOUND are wider than `room`, the ones before the
 /// operation that it is about are left out.
@@ -72,19 +73,16 @@ pub(super) fn nfs_status(procedure: Option<Procedure>, callback: Callback, code:
     name.map_or_else(|| format!("status {code}"), str::to_owned)
 }
 
-/// Words for an RPC without a reply in the capture.
-fn unanswered(transaction: &Transaction) -> &'static str {
-    match transaction.waiting {
-        Some(waiting) if waiting.is_direction_missing() => "reply unknown",
-        _ => "no reply",
-    }
+/// Returns the outcome of an RPC without a reply, in a few words.
+pub(super) fn outcome(transaction: &Transaction) -> &'static str {
+    transaction.waiting.as_ref().map_or("no reply", Waiting::outcome)
 }
 
 /// Returns the outcome of a transaction, unless it succeeded, and notes about it.
 pub(super) fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> {
     let mut notes = Vec::new();
     match transaction.status {
-        None if transaction.reply.is_none() => notes.push((WARNING, unanswered(transaction).to_owned())),
+        None if transaction.reply.is_none() => notes.push((WARNING, outcome(transaction).to_owned())),
         None => notes.push((WARNING, "status unknown".to_owned())),
         Some(Status::Success(None | Some(0))) => {}
         Some(Status::Success(Some(code))) => {

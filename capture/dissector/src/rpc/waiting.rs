@@ -196,6 +196,18 @@ impl Waiting {
     pub const fn is_direction_missing(&self) -> bool {
         matches!(self.owed, Owed::Unknown(OwedUnknown::DirectionMissing))
     }
+
+    /// Outcome of the RPC in a few words: a reply that was sent is not one that arrived.
+    #[must_use]
+    pub const fn outcome(&self) -> &'static str {
+        match self.owed {
+            Owed::Unknown(OwedUnknown::DirectionMissing) => "reply unknown",
+            Owed::ReplyArrival(_) => "reply not acknowledged",
+            Owed::ReplyAgain(_) => "reply refused",
+            Owed::ReadReply => "reply not read",
+            _ => "no reply",
+        }
+    }
 }
 
 impl From<NotTimed> for OwedUnknown {

@@ -91,6 +91,16 @@ impl Truth {
         path(&self.file)
     }
 
+    /// Outcome of an RPC that waits: a reply that was sent and did not arrive is not "no reply".
+    fn outcome(&self) -> &'static str {
+        match self.owed.as_ref().map(|(step, _)| step.as_str()) {
+            Some("reply again") => "reply refused",
+            Some("RDMA Read of the reply") => "reply not read",
+            _ if self.file.ends_with("reply_unacknowledged") => "reply not acknowledged",
+            _ => "no reply",
+        }
+    }
+
     /// Asserts that a slice of a trace is as long as the RPC took, or that it says why that is not known.
     fn matches_slice(&self, slice: &Value) {
         let (file, name) = (&self.file, slice["name"].as_str().unwrap());
@@ -204,10 +214,19 @@ fn annotations_name_the_latency_or_that_it_is_unknown() {
         let expected = match truth.latency {
             Latency::Nanoseconds(latency) => format!("latency {}.{:03} ms", latency / 1_000_000, latency / 1000 % 1000),
             Latency::Unknown(_) => "; reply in frame".to_owned(),
-            Latency::Waits => "no reply".to_owned(),
+            Latency::Waits => truth.outcome().to_owned(),
         };
         assert!(call.contains(&expected), "{}: {call}", truth.file);
         assert_eq!(call.contains("latency"), truth.nanoseconds().is_some(), "{}: {call}", truth.file);
+    }
+}
+
+#[test]
+fn transactions_name_the_outcome_of_an_rpc_that_waits() {
+    for truth in Truth::all().iter().filter(|truth| truth.latency == Latency::Waits) {
+        let output = run(&["transactions", &truth.path()]);
+        let line = stdout(&output).lines().find(|line| line.contains(XID)).unwrap();
+        assert!(line.ends_with(&format!("  {}", truth.outcome())), "{}: {line}", truth.file);
     }
 }
 

@@ -20,7 +20,7 @@ use crate::carrier::recovery::RecoveryKind;
 use crate::check::Found;
 use crate::event::Recovered;
 use crate::file::Frame;
-use crate::output::called::{called_within, ended};
+use crate::output::called::{called_within, ended, outcome};
 use crate::output::export::capture_file::{PcapngFile, WrittenFrame};
 use crate::output::format::number::{Milliseconds, push_grouped};
 use crate::output::operation_name::OperationName;
@@ -324,7 +324,7 @@ fn call_comment(text: &mut String, called: &str, transaction: &Transaction, call
     write!(text, "call {:#010x}: {called}; ", transaction.xid)?;
     match &transaction.reply {
         Some(reply) => write!(text, "reply in frame {}", reply.stamp.frame)?,
-        None => text.push_str("no reply in this capture"),
+        None => text.push_str(outcome(transaction)),
     }
     latency(text, transaction)?;
     moved(text, "Read", transaction.read_octets)?;
