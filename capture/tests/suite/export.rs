@@ -225,6 +225,15 @@ fn a_reply_that_cannot_be_rebuilt_leaves_its_call() {
 }
 
 #[test]
+fn a_reply_whose_arrival_is_unknown_is_counted() {
+    let (_, exported) = export(&transactions("situations/reply_timed_out"));
+    assert_eq!((exported.replies, exported.arrivals_unknown), (1, 1));
+    let said = "1 call and 1 reply written; replies with the time of their capture, because it is not known when they arrived: 1";
+    assert_eq!(exported.to_string(), said);
+    assert_eq!(export(&transactions("nfs41_callback")).1.arrivals_unknown, 0);
+}
+
+#[test]
 fn more_than_may_be_held_is_written_all_the_same() {
     // Each transaction again and again, as 5,000 RPCs on 40 connections: more messages than may be held.
     let few = transactions("nfs41_callback");

@@ -226,6 +226,12 @@ fn unacknowledged() -> Vec<Record> {
 }
 
 #[test]
+fn calls_that_were_sent_again_under_their_xid_are_counted() {
+    let page = report(&capture("same_xid"));
+    assert!(page.contains(">1 call left out: sent again under the same XID.</p>"));
+}
+
+#[test]
 fn the_verdict_says_what_was_answered_sent_again_and_missed() {
     const NOTHING: &str = "As far as can be seen, nothing is missing from the capture.";
     const HIDDEN: &str = "which calls were answered, how long they took and what was lost is not known.";

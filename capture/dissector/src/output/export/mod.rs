@@ -83,6 +83,8 @@ pub struct Exported {
     pub calls: u64,
     /// Replies that were written.
     pub replies: u64,
+    /// Replies that were written with the time of their capture, because the capture does not show when they arrived.
+    pub arrivals_unknown: u64,
     /// RPCs that were left out, because their call could not be rebuilt and a reply cannot be read without its call.
     pub left_out: u64,
     /// RPCs of which only the call was written: the reply is in the capture but could not be rebuilt.
@@ -159,7 +161,9 @@ impl<W: Write> Exporter<W> {
             match record(reply, is_reply) {
                 // Even if a capture has its frames out of order, a reply comes after its call.
                 Ok(record) => {
-                    let time = ended(transaction).unwrap_or(reply.stamp.time).max(called);
+                    let ended = ended(transaction);
+                    self.exported.arrivals_unknown += u64::from(ended.is_none());
+                    let time = ended.unwrap_or(reply.stamp.time).max(called);
                     self.hold(transaction, requester.other(), (reply, time), record);
                 }
                 Err(reason) => {
@@ -329,6 +333,10 @@ impl fmt::Display for Exported {
                     (if calls == 1 { "" } else { "s" }, if self.replies == 1 { "reply" } else { "replies" });
                 write!(f, "{calls} call{s} and {} {replies} written", self.replies)?;
             }
+        }
+        if self.arrivals_unknown > 0 {
+            let count = self.arrivals_unknown;
+            write!(f, "; replies with the time of their capture, because it is not known when they arrived: {count}")?;
         }
         if self.left_out > 0 {
             write!(f, "; RPCs left out: {}", self.left_out)?;

@@ -121,6 +121,8 @@ struct Finished<'a> {
     slowest_one: Option<verdict::SlowestOne>,
     pending: Vec<super::pending::PendingCall>,
     pending_left_out: u64,
+    /// Calls that were sent again under the same XID.
+    pending_repeated: u64,
     end: CaptureEnd,
     findings: &'a FindingsByPeer,
     tops: [TopReport; 3],
@@ -201,7 +203,8 @@ impl CaptureReport {
     pub fn write(mut self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
         let mut rows = Vec::new();
         self.slowest.write(&mut rows)?;
-        let (pending_left_out, pending, end) = (self.pending.newer(), self.pending.into_calls(), summary.end());
+        let (pending_left_out, pending_repeated) = (self.pending.newer(), self.pending.repeated());
+        let (pending, end) = (self.pending.into_calls(), summary.end());
         for call in &pending {
             let until = match call.waiting.end {
                 WaitEnd::Disconnected { stamp, .. } => stamp.time,
@@ -221,6 +224,7 @@ impl CaptureReport {
             slowest_one: self.slowest_one,
             pending,
             pending_left_out,
+            pending_repeated,
             end,
             findings: &self.findings,
             tops: self.tops.map(|top| top.finish(TOP)),

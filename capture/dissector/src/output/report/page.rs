@@ -12,7 +12,7 @@ use crate::file::Files;
 use crate::output::called::{called_within, ended};
 use crate::output::diagnosis::{CauseExample, DiagnosedCause, Diagnosis};
 use crate::output::format::date::utc;
-use crate::output::format::number::{duration, grouped, size};
+use crate::output::format::number::{counted, duration, grouped, size};
 use crate::output::pending::PendingCall;
 use crate::output::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};
 use crate::output::top::{TopCounts, TopReport};
@@ -358,8 +358,12 @@ fn slowest(finished: &Finished<'_>) -> Markup {
 
 fn hung(finished: &Finished<'_>) -> Markup {
     let calls = &finished.pending;
+    let repeated = match finished.pending_repeated {
+        0 => html! {},
+        repeated => html! { p.note { (counted(repeated, "call")) " left out: sent again under the same XID." } },
+    };
     if calls.is_empty() {
-        return html! { p { (no_pending(finished)) } };
+        return html! { p { (no_pending(finished)) } (repeated) };
     }
     let more = calls.len().saturating_sub(ROWS) as u64 + finished.pending_left_out;
     let row = |call: &PendingCall| {
@@ -382,6 +386,7 @@ fn hung(finished: &Finished<'_>) -> Markup {
             html! { @for call in calls.iter().take(ROWS) { (row(call)) } },
         ))
         (left_out(more, "calls"))
+        (repeated)
         h3 { "What the ends sent each other for the oldest" }
         (finished.ladders.of_unanswered())
     }

@@ -294,7 +294,8 @@ pub(in crate::output) const fn is_doubled(copies: u64, packets: u64) -> bool {
 pub fn twice(copies: u64, packets: u64) -> String {
     let packets_text = counted(packets, "packet");
     if is_doubled(copies, packets) {
-        return format!("nearly every packet is in the capture twice: {} copies of {packets_text}", grouped(copies));
+        let times = if copies > packets { "several times" } else { "twice" };
+        return format!("nearly every packet is in the capture {times}: {} copies of {packets_text}", grouped(copies));
     }
     let are = if copies == 1 { "copy" } else { "copies" };
     format!("{} {are} of {packets_text}: the capture or the network doubled them", grouped(copies))
@@ -522,6 +523,13 @@ fn frames(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies() {
+        assert_eq!(twice(1, 84), "1 copy of 84 packets: the capture or the network doubled them");
+        assert_eq!(twice(84, 84), "nearly every packet is in the capture twice: 84 copies of 84 packets");
+        assert_eq!(twice(168, 84), "nearly every packet is in the capture several times: 168 copies of 84 packets");
+    }
 
     #[test]
     fn ranges() {
