@@ -8,7 +8,8 @@ use std::io;
 
 use serde_json::{Map, Value};
 
-use crate::output::schema::{self, Held, RecordFields};
+use crate::output::record_fields::{Held, RecordFields};
+use crate::output::schema;
 
 /// The fields of an interval that stand before those of each of its operations.
 const INTERVAL: [&str; 3] = ["time_ns", "start_ns", "length_ns"];

@@ -65,6 +65,8 @@ pub mod transactions;
 pub mod csv;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(any(feature = "csv", feature = "parquet"))]
+mod record_fields;
 #[cfg(feature = "schema")]
 pub mod schema;
 #[cfg(feature = "json")]

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::output::findings::FindingObject;
 use crate::output::messages::record::MessageObject;
-use crate::output::schema::{Held, RecordFields, of_record};
+use crate::output::record_fields::{Held, RecordFields};
+use crate::output::schema::of_record;
 use crate::output::transactions::record::TransactionObject;
 
 /// Subject of a table.
