@@ -92,7 +92,7 @@ pub(crate) struct Saving {
 
 enum Writer {
     Csv(CsvTable),
-    Tcp(Exporter<Written>),
+    Tcp(Box<Exporter<Written>>),
     Annotated(Box<Annotator<Written>>),
 }
 
@@ -126,7 +126,7 @@ impl Saving {
                 table.heading(&mut written)?;
                 Writer::Csv(table)
             }
-            Format::Tcp => Writer::Tcp(Exporter::pcapng(written.clone())?),
+            Format::Tcp => Writer::Tcp(Box::new(Exporter::pcapng(written.clone())?)),
             Format::Annotated => Writer::Annotated(Box::new(Annotator::new(written.clone())?)),
         };
         let (checker, names) = (Checker::default(), FileNames::default());
