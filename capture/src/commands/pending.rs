@@ -166,8 +166,8 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     conclusion.capture(&source, &done);
     let (repeated, newer) = (pending.repeated(), pending.newer());
     (conclusion.left_out().repeated_calls, conclusion.left_out().newer_calls) = (repeated, newer);
-    if repeated > 0 {
-        conclusion.say(format!("{} left out: sent again under the same XID", counted(repeated, "call")));
+    if let Some(note) = pending.repeated_note() {
+        conclusion.say(note);
     }
     if newer > 0 {
         conclusion.insist(format!("{} left out: only the oldest are kept", counted(newer, "call")));

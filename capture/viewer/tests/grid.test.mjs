@@ -52,7 +52,8 @@ test("a million rows scroll to the last, and only the rows in view exist", async
       }
       return frames;
     }, act);
-    // 50 of 60 are wanted, of which a busy machine gives none: so the ratio is asserted, of the best of a few rounds.
+    // 50 of 60 are wanted, of which a busy machine gives none: so the ratio is asserted, in one of many rounds. A table that
+    // is too slow on a quiet machine is so in each of them.
     let best = 0;
     for (let round = 0; round < ROUNDS && best < WANTED; round++) {
       const idle = await framesOf("idle");

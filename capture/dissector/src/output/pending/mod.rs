@@ -16,6 +16,7 @@ use crate::link::Address;
 use crate::nfs::{Callback, CompoundOperation, Procedure};
 use crate::output::called::{called_within, operations_within};
 use crate::output::format::line::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
+use crate::output::format::number::counted;
 use crate::output::format::time::ShownTimes;
 use crate::rpc::credits::CreditLimit;
 use crate::rpc::known::Security;
@@ -113,6 +114,13 @@ impl Pending {
     #[must_use]
     pub const fn repeated(&self) -> u64 {
         self.repeated
+    }
+
+    /// A note on the calls that were left out because others were sent under their XIDs, if there are any.
+    #[must_use]
+    pub fn repeated_note(&self) -> Option<String> {
+        (self.repeated > 0)
+            .then(|| format!("{} left out: sent again under the same XID", counted(self.repeated, "call")))
     }
 
     /// Returns the calls that were kept, the oldest first.

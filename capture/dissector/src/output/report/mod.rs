@@ -121,8 +121,7 @@ struct Finished<'a> {
     slowest_one: Option<verdict::SlowestOne>,
     pending: Vec<super::pending::PendingCall>,
     pending_left_out: u64,
-    /// Calls that were sent again under the same XID.
-    pending_repeated: u64,
+    pending_repeated: Option<String>,
     end: CaptureEnd,
     findings: &'a FindingsByPeer,
     tops: [TopReport; 3],
@@ -203,7 +202,7 @@ impl CaptureReport {
     pub fn write(mut self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
         let mut rows = Vec::new();
         self.slowest.write(&mut rows)?;
-        let (pending_left_out, pending_repeated) = (self.pending.newer(), self.pending.repeated());
+        let (pending_left_out, pending_repeated) = (self.pending.newer(), self.pending.repeated_note());
         let (pending, end) = (self.pending.into_calls(), summary.end());
         for call in &pending {
             let until = match call.waiting.end {

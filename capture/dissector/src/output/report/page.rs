@@ -12,7 +12,7 @@ use crate::file::Files;
 use crate::output::called::{called_within, ended};
 use crate::output::diagnosis::{CauseExample, DiagnosedCause, Diagnosis};
 use crate::output::format::date::utc;
-use crate::output::format::number::{counted, duration, grouped, size};
+use crate::output::format::number::{duration, grouped, size};
 use crate::output::pending::PendingCall;
 use crate::output::stats::{ConnectionStatistics, EndReport, ProcedureStatistics};
 use crate::output::top::{TopCounts, TopReport};
@@ -358,10 +358,7 @@ fn slowest(finished: &Finished<'_>) -> Markup {
 
 fn hung(finished: &Finished<'_>) -> Markup {
     let calls = &finished.pending;
-    let repeated = match finished.pending_repeated {
-        0 => html! {},
-        repeated => html! { p.note { (counted(repeated, "call")) " left out: sent again under the same XID." } },
-    };
+    let repeated = html! { @if let Some(note) = &finished.pending_repeated { p.note { (note) "." } } };
     if calls.is_empty() {
         return html! { p { (no_pending(finished)) } (repeated) };
     }
