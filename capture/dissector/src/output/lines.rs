@@ -22,13 +22,15 @@ pub struct Lines {
     pub(super) times: ShownTimes,
     /// Columns of the widest pair of addresses.
     pub(super) pair: usize,
+    /// The pair of addresses that was seen last, and its text.
+    last: Option<((Address, Address), String)>,
 }
 
 impl Lines {
     /// Lines for a screen; times are shown as seconds since `start`.
     #[must_use]
     pub const fn new(screen: Screen, start: Time) -> Self {
-        Self { screen, times: ShownTimes::new(TimeForm::Since, 0).starting_at(start), pair: 0 }
+        Self { screen, times: ShownTimes::new(TimeForm::Since, 0).starting_at(start), pair: 0, last: None }
     }
 
     /// The same with times in this form.
@@ -55,11 +57,13 @@ impl Lines {
         line
     }
 
-    /// Makes the pair of addresses fit, and returns it.
-    pub(super) fn pair(&mut self, (from, to): (Address, Address)) -> String {
-        let pair = format!("{from} → {to}");
-        self.pair = self.pair.max(pair.chars().count());
-        pair
+    /// Makes room for the pair of addresses of a line.
+    pub(super) fn make_room(&mut self, ends: (Address, Address)) {
+        if self.last.as_ref().is_none_or(|(last, _)| *last != ends) {
+            let pair = format!("{} → {}", ends.0, ends.1);
+            self.pair = self.pair.max(pair.chars().count());
+            self.last = Some((ends, pair));
+        }
     }
 
     /// An empty line, as wide as it may be.
@@ -73,17 +77,17 @@ impl Lines {
 
     /// Begins a line: frame, seconds, connection, and who sent it to whom.
     pub(super) fn begin(&mut self, at: &At, files: &Files) -> Line {
-        let pair = self.pair(at.ends);
+        self.make_room(at.ends);
         let mut line = self.line(files, 1);
-        line.push(DIM, &format!("{:>6} ", at.stamp.frame));
+        line.print(DIM, format_args!("{:>6} ", at.stamp.frame));
         place(&mut line, Some(at.stamp.frame), files);
-        self.rest(&mut line, at, Some(&pair));
+        self.rest(&mut line, at, true);
         line
     }
 
     /// Begins the heading over such lines, of which `at` is the first.
     pub(super) fn heading(&mut self, at: &At, files: &Files) -> Line {
-        self.pair(at.ends);
+        self.make_room(at.ends);
         let mut line = self.line(files, 1);
         line.push(DIM, " frame ");
         line.column(DIM, if files.width() > 0 { "in file" } else { "" }, place_columns(files));
@@ -93,9 +97,10 @@ impl Lines {
         line
     }
 
-    pub(super) fn rest(&self, line: &mut Line, at: &At, pair: Option<&str>) {
-        line.push(DIM, &format!("{} {:>2} ", self.times.column(at.stamp.time), at.connection));
-        if let Some(pair) = pair {
+    /// Adds seconds, connection, and, if there is room for them, who sent it to whom.
+    pub(super) fn rest(&self, line: &mut Line, at: &At, ends: bool) {
+        line.print(DIM, format_args!("{} {:>2} ", self.times.column(at.stamp.time), at.connection));
+        if let Some((_, pair)) = self.last.as_ref().filter(|_| ends) {
             line.column(PLAIN, pair, self.pair + 2);
         }
     }

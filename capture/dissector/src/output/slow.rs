@@ -121,7 +121,7 @@ pub fn heading(out: &mut impl io::Write, screen: Screen, times: ShownTimes) -> i
     let mut line = Line::new(screen.colour, WIDTH);
     line.push(DIM, "Bars:");
     for phase in Phase::ALL {
-        line.push(DIM, &format!("  {} {}", mark(phase), phase.name()));
+        line.print(DIM, format_args!("  {} {}", mark(phase), phase.name()));
     }
     line.write(out)?;
     let mut line = Line::new(screen.colour, width(screen));
@@ -175,15 +175,15 @@ pub fn lines(
     let latency = transaction.latency().map_or("-".to_owned(), exact_milliseconds);
     let frames = [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.stamp.frame));
     let mut line = Line::new(screen.colour, width(screen));
-    line.push(PLAIN, &format!("{latency:>9}  "));
+    line.print(PLAIN, format_args!("{latency:>9}  "));
     line.column(CHUNK, &transaction.phases.as_ref().map(bar).unwrap_or_default(), BAR);
     for frame in frames {
-        line.push(DIM, &format!(" {:>6}", frame.map_or("-".to_owned(), |frame| frame.to_string())));
+        line.print(DIM, format_args!(" {:>6}", frame.map_or("-".to_owned(), |frame| frame.to_string())));
     }
-    line.push(DIM, &format!(" {:>2} ", transaction.connection));
-    line.push(PLAIN, &format!("{:#010x} ", transaction.xid));
+    line.print(DIM, format_args!(" {:>2} ", transaction.connection));
+    line.print(PLAIN, format_args!("{:#010x} ", transaction.xid));
     if shows(screen, WITH_TIME) {
-        let time = transaction.began.map(|began| times.column(began.time)).unwrap_or_default();
+        let time = transaction.began.map(|began| times.column(began.time).to_string()).unwrap_or_default();
         line.column_apart(DIM, &time, times.heading().chars().count() + 2);
     }
     if shows(screen, WITH_ENDS) {

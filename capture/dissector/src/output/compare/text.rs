@@ -29,9 +29,9 @@ impl Comparison {
         self.total.write_text(out, colour)?;
         let mut line = Line::new(colour, WIDTH);
         line.column(DIM, "operation", OPERATION);
-        line.push(
+        line.print(
             DIM,
-            &format!(
+            format_args!(
                 "{:>15}  {:>21}  {:>6}  {:<7}  {:>21}  chance",
                 "RPCs", "median, ms", "change", "chance", "99 %, ms"
             ),
@@ -72,9 +72,9 @@ impl ComparedTotal {
             let [before, after] = sides.map(|(part, whole)| format!("{} of {}", grouped(part), grouped(whole)));
             let mut line = Line::new(colour, WIDTH);
             line.column(NAME, name, FAULT_NAME);
-            line.push(PLAIN, &format!("{before:>16} → {after:>16}"));
+            line.print(PLAIN, format_args!("{before:>16} → {after:>16}"));
             if change != FaultChange::UNKNOWN {
-                line.push(DIM, &format!("  {}", change.significance.name()));
+                line.print(DIM, format_args!("  {}", change.significance.name()));
                 line.push(style(change.outcome), verdict(change.outcome));
                 if change.outcome == FaultOutcome::Worse && !self.regression {
                     line.push(DIM, " (may be chance)");
@@ -176,17 +176,17 @@ impl ComparedOperation {
         let mut line = Line::new(colour, WIDTH);
         line.column(NAME, &self.operation, OPERATION);
         let [before, after] = rpcs;
-        line.push(PLAIN, &format!("{before:>6} → {after:>6}  "));
+        line.print(PLAIN, format_args!("{before:>6} → {after:>6}  "));
         let [before, after] = medians;
-        line.push(PLAIN, &format!("{before:>9} → {after:>9}  "));
-        line.push(style, &format!("{change:>6}  "));
-        line.push(DIM, &format!("{:<7}  ", chance(self.significance)));
+        line.print(PLAIN, format_args!("{before:>9} → {after:>9}  "));
+        line.print(style, format_args!("{change:>6}  "));
+        line.print(DIM, format_args!("{:<7}  ", chance(self.significance)));
         let [before, after] = p99s;
-        line.push(PLAIN, &format!("{before:>9} → {after:>9}  "));
+        line.print(PLAIN, format_args!("{before:>9} → {after:>9}  "));
         let tail = chance(self.p99_significance);
         match (is_compared, outcome) {
             (true, "") => line.push(DIM, tail),
-            (true, _) => line.push(DIM, &format!("{tail:<7}  ")),
+            (true, _) => line.print(DIM, format_args!("{tail:<7}  ")),
             (false, _) => {}
         }
         line.push(style, outcome);

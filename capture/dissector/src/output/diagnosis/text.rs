@@ -130,7 +130,7 @@ impl<W: io::Write> Page<'_, W> {
         let mut line = Line::new(self.colour, WIDTH);
         line.push(FAULT, &title);
         if owner.chars().count() < line.room() {
-            line.push(PLAIN, &format!(" {owner}"));
+            line.print(PLAIN, format_args!(" {owner}"));
             line.write(self.out)?;
         } else {
             line.write(self.out)?;

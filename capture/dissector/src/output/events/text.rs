@@ -34,9 +34,11 @@ impl Lines {
         line.push(WARNING, recovered.kind.name());
         match recovered.kind {
             RecoveryKind::TimedOut { silence } => {
-                line.push(PLAIN, &format!("  after {} ms of silence", exact_milliseconds(silence)));
+                line.print(PLAIN, format_args!("  after {} ms of silence", exact_milliseconds(silence)));
             }
-            RecoveryKind::NotReady { wait } => line.push(PLAIN, &format!("  wait {} ms", exact_milliseconds(wait))),
+            RecoveryKind::NotReady { wait } => {
+                line.print(PLAIN, format_args!("  wait {} ms", exact_milliseconds(wait)))
+            }
             _ => {}
         }
         line.write(out)

@@ -84,7 +84,7 @@ impl<W: io::Write> Sections<'_, W> {
     fn heading(&mut self, transaction: &Transaction) -> io::Result<()> {
         let Transaction { connection, xid, from, to, .. } = *transaction;
         let mut line = self.line();
-        line.push(NAME, &format!("{xid:#010x}  "));
+        line.print(NAME, format_args!("{xid:#010x}  "));
         let notes = ended(transaction);
         let noted: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
         let latency =
@@ -117,19 +117,19 @@ impl<W: io::Write> Sections<'_, W> {
         let inner = self.width.saturating_sub(frames + 2 * MILLISECONDS + 4);
         writeln!(self.out)?;
         let mut line = self.line();
-        line.push(DIM, &format!("{:>frames$}{:>MILLISECONDS$}{:>MILLISECONDS$}  ", "frames", "ms", "+ms"));
-        line.push(DIM, &format!("{:<1$}responder", "requester", (inner + 2).saturating_sub("responder".len())));
+        line.print(DIM, format_args!("{:>frames$}{:>MILLISECONDS$}{:>MILLISECONDS$}  ", "frames", "ms", "+ms"));
+        line.print(DIM, format_args!("{:<1$}responder", "requester", (inner + 2).saturating_sub("responder".len())));
         line.write(self.out)?;
         let latency = rpc.transaction.latency().unwrap_or(u64::MAX);
         let mut places = Vec::new();
         for (index, rung) in rungs.iter().enumerate() {
             let mut line = self.line();
-            line.push(DIM, &format!("{:>frames$}", rung.frames()));
-            line.push(PLAIN, &format!("{:>MILLISECONDS$}", exact_milliseconds(rung.at)));
+            line.print(DIM, format_args!("{:>frames$}", rung.frames()));
+            line.print(PLAIN, format_args!("{:>MILLISECONDS$}", exact_milliseconds(rung.at)));
             let since = if index == 0 { String::new() } else { exact_milliseconds(rung.since) };
             // A tenth of the latency is where the time went.
             let style = if rung.since >= latency / 10 && rung.since > 0 { WARNING } else { DIM };
-            line.push(style, &format!("{since:>MILLISECONDS$}"));
+            line.print(style, format_args!("{since:>MILLISECONDS$}"));
             line.push(DIM, "  │");
             push_arrow(&mut line, rung, inner);
             line.push(DIM, "│");
@@ -171,11 +171,11 @@ impl<W: io::Write> Sections<'_, W> {
         for phase in Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0) {
             let time = phases.of(phase);
             let mut line = self.line();
-            line.push(PLAIN, &format!("  {:<NAMES$}{:>10} ms", phase.name(), exact_milliseconds(time)));
-            line.push(DIM, &format!("{:>6.1} %", time as f64 * 100.0 / total as f64));
+            line.print(PLAIN, format_args!("  {:<NAMES$}{:>10} ms", phase.name(), exact_milliseconds(time)));
+            line.print(DIM, format_args!("{:>6.1} %", time as f64 * 100.0 / total as f64));
             let lost = recovery.map(|recovery| recovery.phases.of(phase)).unwrap_or_default();
             if lost > 0 {
-                line.push(WARNING, &format!("  {} ms of it recovery", exact_milliseconds(lost)));
+                line.print(WARNING, format_args!("  {} ms of it recovery", exact_milliseconds(lost)));
             }
             line.write(self.out)?;
         }
@@ -218,9 +218,9 @@ impl<W: io::Write> Sections<'_, W> {
         self.title("Rules that it breaks")?;
         for found in &rpc.findings {
             let mut line = self.line();
-            line.push(severity_style(found.severity), &format!("  {} ", found.severity.name()));
+            line.print(severity_style(found.severity), format_args!("  {} ", found.severity.name()));
             line.push(NAME, found.rule.slug);
-            line.push(PLAIN, &format!(", by {}, in frame {}", found.broken_by(), found.stamp.frame));
+            line.print(PLAIN, format_args!(", by {}, in frame {}", found.broken_by(), found.stamp.frame));
             line.write(self.out)?;
             self.paragraph(PLAIN, 4, &format!("{} ({})", found.message, found.rule.section))?;
         }

@@ -20,7 +20,7 @@ pub fn explain(out: &mut impl io::Write, rule: &Rule, colour: bool) -> io::Resul
     line.push(NAME, rule.slug);
     line.push(PLAIN, "  ");
     line.push(severity_style(rule.severity), rule.severity.name());
-    line.push(DIM, &format!("  {}", rule.section));
+    line.print(DIM, format_args!("  {}", rule.section));
     line.write(out)?;
     let answer = rule.answer.map(|answer| match answer {
         Reaction::Discard => "A responder discards a Send that breaks it, without an answer.".to_owned(),

@@ -90,7 +90,7 @@ impl FindingsText {
         let mut line = lines.begin(&at, files);
         let xid = xid.map_or("-".to_owned(), |xid| format!("{xid:#010x}"));
         let offset = offset.map_or("-".to_owned(), |offset| offset.to_string());
-        line.push(PLAIN, &format!("{:<9} {xid:<10} {offset:>5}  ", blame.name()));
+        line.print(PLAIN, format_args!("{:<9} {xid:<10} {offset:>5}  ", blame.name()));
         line.column(severity_style(severity), severity.name(), SEVERITY + 2);
         line.push(NAME, rule.slug);
         line.write(out)?;
@@ -119,9 +119,9 @@ impl FindingsText {
         for rule in rules.iter().filter(|rule| rule.is_noteworthy()) {
             let mut line = lines.text(0);
             line.column(PLAIN, &format!("  {}{}", rule.rule, on_connections(rule.connections)), RULE);
-            line.push(if rule.errors > 0 { FAULT } else { PLAIN }, &format!("{:>8}", rule.errors));
-            line.push(if rule.warnings > 0 { WARNING } else { PLAIN }, &format!("{:>10}", rule.warnings));
-            line.push(PLAIN, &format!("{:>9}{:>7}{:>12}", rule.hazards, rule.known, rule.not_judged));
+            line.print(if rule.errors > 0 { FAULT } else { PLAIN }, format_args!("{:>8}", rule.errors));
+            line.print(if rule.warnings > 0 { WARNING } else { PLAIN }, format_args!("{:>10}", rule.warnings));
+            line.print(PLAIN, format_args!("{:>9}{:>7}{:>12}", rule.hazards, rule.known, rule.not_judged));
             line.write(out)?;
         }
         let sum = |of: fn(&RuleTotals) -> u64| rules.iter().map(of).sum::<u64>();
@@ -136,7 +136,7 @@ impl FindingsText {
             _ => format!("{broken} broken"),
         };
         line.column(PLAIN, &format!("  all {} rules, {outcome}", rules.len()), RULE);
-        line.push(PLAIN, &format!("{errors:>8}{warnings:>10}{hazards:>9}{known:>7}{not_judged:>12}"));
+        line.print(PLAIN, format_args!("{errors:>8}{warnings:>10}{hazards:>9}{known:>7}{not_judged:>12}"));
         line.write(out)
     }
 

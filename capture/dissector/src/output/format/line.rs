@@ -1,6 +1,6 @@
 //! Colours, and a line that knows how wide it is.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io;
 
 use anstyle::{AnsiColor, Style};
@@ -105,25 +105,47 @@ impl Line {
 
     /// Adds text, at most `room` columns of it.
     pub(in crate::output) fn push_within(&mut self, style: Style, text: &str, room: usize) {
-        let length = text.chars().count();
-        if length == 0 || room == 0 {
+        self.add(style, room, |line| line.push_str(text));
+    }
+
+    /// Adds text that is formatted in its place: `line.print(DIM, format_args!("{frame:>6} "))`.
+    pub(in crate::output) fn print(&mut self, style: Style, text: fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        self.add(style, self.room(), |line| _ = line.write_fmt(text));
+    }
+
+    /// Adds what `write` appends to the line, at most `room` columns of it.
+    fn add(&mut self, style: Style, room: usize, write: impl FnOnce(&mut String)) {
+        if room == 0 {
             return;
         }
+        let before = self.text.len();
         let is_styled = self.colour && !style.is_plain();
         if is_styled {
-            // Writing to a string cannot fail.
-            let _written = write!(self.text, "{style}");
+            _ = write!(self.text, "{style}");
         }
-        if length <= room {
-            self.text.push_str(text);
-        } else {
-            self.text.extend(text.chars().take(room.saturating_sub(1)));
-            self.text.push('…');
+        let begin = self.text.len();
+        write(&mut self.text);
+        let columns = self.cut(begin, room);
+        self.width += columns;
+        if columns == 0 {
+            self.text.truncate(before);
+        } else if is_styled {
+            _ = write!(self.text, "{style:#}");
         }
-        self.width += length.min(room);
-        if is_styled {
-            let _written = write!(self.text, "{style:#}");
+    }
+
+    /// Cuts what begins at this octet to `room` columns, and returns how many it has.
+    fn cut(&mut self, begin: usize, room: usize) -> usize {
+        let added = self.text.get(begin..).unwrap_or_default();
+        let columns = added.chars().count();
+        if columns <= room {
+            return columns;
         }
+        let kept = added.char_indices().nth(room - 1).map_or(0, |(at, _)| at);
+        self.text.truncate(begin + kept);
+        self.text.push('…');
+        room
     }
 
     /// Writes the line without the spaces at its end.

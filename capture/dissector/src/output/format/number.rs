@@ -88,13 +88,14 @@ pub(in crate::output) fn exact_milliseconds(nanoseconds: u64) -> String {
     Milliseconds(nanoseconds).to_string()
 }
 
-/// The same where no string is needed.
+/// The same where no string is needed; aligned to the right.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::output) struct Milliseconds(pub(in crate::output) u64);
 
 impl fmt::Display for Milliseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{:03}", self.0 / 1_000_000, self.0 / 1000 % 1000)
+        let whole = f.width().unwrap_or_default().saturating_sub(".000".len());
+        write!(f, "{:>whole$}.{:03}", self.0 / 1_000_000, self.0 / 1000 % 1000)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Times in text: seconds since the first frame, the time of day, or both.
 
+use std::fmt;
+
 use super::date::{DATE, utc};
 use crate::file::Time;
 
@@ -45,12 +47,8 @@ impl ShownTimes {
 
     /// A time, right-aligned below its heading.
     #[must_use]
-    pub fn column(&self, time: Time) -> String {
-        match self.form {
-            TimeForm::Since => format!("{:>11}", self.since(time)),
-            TimeForm::Clock => format!("{:>15}", self.clock(time)),
-            TimeForm::Both => format!("{:>11} {:>15}", self.since(time), self.clock(time)),
-        }
+    pub const fn column(self, time: Time) -> TimeColumn {
+        TimeColumn { times: self, time }
     }
 
     /// The heading of the column.
@@ -67,12 +65,6 @@ impl ShownTimes {
         (self.form != TimeForm::Since).then(|| self.clock(time))
     }
 
-    /// Seconds since the start, with microseconds.
-    fn since(&self, time: Time) -> String {
-        let microseconds = time.0.saturating_sub(self.start.0) / 1000;
-        format!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)
-    }
-
     /// The time of day with microseconds, after the date if that is another than at the start.
     fn clock(&self, time: Time) -> String {
         let [time, start] = [time, self.start].map(|time| time.0.saturating_add_signed(self.zone));
@@ -80,6 +72,28 @@ impl ShownTimes {
         let (date, clock) = text.trim_end_matches(" UTC").split_at(DATE);
         let date = if time / DAY == start / DAY { "" } else { date };
         format!("{date}{clock}.{:06}", time % SECOND / 1000)
+    }
+}
+
+/// A time in its column.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeColumn {
+    times: ShownTimes,
+    time: Time,
+}
+
+impl fmt::Display for TimeColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { times, time } = *self;
+        if times.form != TimeForm::Clock {
+            let microseconds = time.0.saturating_sub(times.start.0) / 1000;
+            write!(f, "{:>4}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000)?;
+        }
+        match times.form {
+            TimeForm::Since => Ok(()),
+            TimeForm::Clock => write!(f, "{:>15}", times.clock(time)),
+            TimeForm::Both => write!(f, " {:>15}", times.clock(time)),
+        }
     }
 }
 
@@ -92,7 +106,7 @@ mod tests {
         // 2026-11-21 00:40:52.5 UTC
         let start = Time(1_795_221_652_500_000_000);
         let at = Time(start.0 + 11_000_123_000);
-        let shown = |form, zone, time| ShownTimes::new(form, zone).starting_at(start).column(time);
+        let shown = |form, zone, time| ShownTimes::new(form, zone).starting_at(start).column(time).to_string();
         let hour = 3_600_000_000_000;
         assert_eq!(shown(TimeForm::Since, 0, at), "  11.000123");
         assert_eq!(shown(TimeForm::Clock, 0, at), "00:41:03.500123");
@@ -105,7 +119,7 @@ mod tests {
         assert_eq!(shown(TimeForm::Clock, -hour, Time(start.0 + 3_600_000_000_000)), "2026-11-21 00:40:52.500000");
         for form in [TimeForm::Since, TimeForm::Clock, TimeForm::Both] {
             let times = ShownTimes::new(form, 0).starting_at(start);
-            assert_eq!(times.heading().chars().count(), times.column(at).chars().count(), "{form:?}");
+            assert_eq!(times.heading().chars().count(), times.column(at).to_string().chars().count(), "{form:?}");
         }
     }
 }

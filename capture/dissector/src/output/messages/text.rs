@@ -61,14 +61,14 @@ impl Lines {
         let Terminated { stamp, connection, from, to, terminate } = *terminated;
         let mut line = self.begin(&At { stamp, connection, ends: (from, to) }, files).unlimited();
         line.push(FAULT, "Terminate");
-        line.push(PLAIN, &format!("  {terminate}"));
+        line.print(PLAIN, format_args!("  {terminate}"));
         line.write(out)
     }
 
     fn header(&self, line: &mut Line, message: &Message) {
         let Some(prefix) = message.prefix() else {
             let xid = message.rdma_xid().map_or_else(|| "?".to_owned(), |xid| format!("{xid:#010x}"));
-            line.push(PLAIN, &format!("{:<5} {xid:<10} {:>5} {:<6}", "?", "", ""));
+            line.print(PLAIN, format_args!("{:<5} {xid:<10} {:>5} {:<6}", "?", "", ""));
             return;
         };
         let procedure = match message.type_name() {
@@ -82,7 +82,7 @@ impl Lines {
         // Without its end, a message may have any length.
         let payload = payload.filter(|_| message.captured != Captured::Head);
         let inline = payload.map(|decoded| message.length.saturating_sub(decoded.header_length).to_string());
-        line.push(PLAIN, &format!("{:#010x} {:>5} ", prefix.xid, inline.unwrap_or_default()));
+        line.print(PLAIN, format_args!("{:#010x} {:>5} ", prefix.xid, inline.unwrap_or_default()));
         match message.rpc.as_ref().map(|rpc| rpc.direction) {
             Some(Direction::Call) => line.column(CALL, "call", 6),
             Some(Direction::Reply) => line.column(REPLY, "reply", 6),

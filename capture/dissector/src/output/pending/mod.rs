@@ -150,9 +150,9 @@ pub fn lines(
     (colour, times): (bool, ShownTimes),
 ) -> io::Result<()> {
     let mut line = Line::new(colour, WIDTH);
-    line.push(PLAIN, &format!("{:>14} ", call.shown_age(end, age_in_seconds)));
-    line.push(DIM, &format!("{:>6} {:>2} ", call.call.frame, call.connection));
-    line.push(PLAIN, &format!("{:#010x} ", call.xid));
+    line.print(PLAIN, format_args!("{:>14} ", call.shown_age(end, age_in_seconds)));
+    line.print(DIM, format_args!("{:>6} {:>2} ", call.call.frame, call.connection));
+    line.print(PLAIN, format_args!("{:#010x} ", call.xid));
     line.push(NAME, &call.called);
     line.write(out)?;
     let style = if matches!(call.waiting.owed, Owed::Unknown(_)) { WARNING } else { PLAIN };

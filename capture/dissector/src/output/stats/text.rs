@@ -333,13 +333,16 @@ impl IntervalStatistics {
         let granted = calls.granted.map_or("-".to_owned(), |granted| granted.to_string());
         let (start, limit) = (self.start_ns as f64 / 1e9, calls.at_limit_ns as f64 / 1e9);
         let mut line = Line::new(screen.colour, INTERVAL_WIDTH);
-        line.push(DIM, &format!("{start:>12.3} "));
-        line.push(PLAIN, &format!("{all:>8} {unanswered:>8} {failed:>8} "));
+        line.print(DIM, format_args!("{start:>12.3} "));
+        line.print(PLAIN, format_args!("{all:>8} {unanswered:>8} {failed:>8} "));
         let latencies = format!("{median:>8} {p99:>8} {mean:>10.3} ");
         if screen.fits(INTERVAL_WHOLE) {
-            line.push(PLAIN, &format!("{read:>9} {write:>10} {latencies}{:>6} {granted:>6} {limit:>8.3}", calls.max));
+            line.print(
+                PLAIN,
+                format_args!("{read:>9} {write:>10} {latencies}{:>6} {granted:>6} {limit:>8.3}", calls.max),
+            );
         } else {
-            line.push(PLAIN, &format!("{latencies}{granted:>6}"));
+            line.print(PLAIN, format_args!("{latencies}{granted:>6}"));
         }
         line.write(out)
     }

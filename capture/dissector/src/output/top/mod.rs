@@ -291,7 +291,7 @@ impl TopReport {
     pub fn write_text(&self, out: &mut impl io::Write, screen: Screen) -> io::Result<()> {
         let mut line = Line::new(screen.colour, screen.within(WIDTH));
         let octets = if screen.fits(WITH_OCTETS) { "      read   written" } else { "" };
-        line.push(DIM, &format!("   calls no reply   failed{octets}   p50 ms   p99 ms   time  "));
+        line.print(DIM, format_args!("   calls no reply   failed{octets}   p50 ms   p99 ms   time  "));
         line.push(DIM, self.by.name());
         line.write(out)?;
         for (key, counts) in &self.rows {
@@ -312,7 +312,7 @@ impl TopReport {
         let share = self.share(counts) * 100.0;
         let octets = if screen.fits(WITH_OCTETS) { format!(" {read:>9} {written:>9}") } else { String::new() };
         let numbers = format!("{calls:>8} {unanswered:>8} {failed:>8}{octets} {median:>8} {p99:>8}");
-        line.push(PLAIN, &format!("{numbers} {share:>5.1}%  "));
+        line.print(PLAIN, format_args!("{numbers} {share:>5.1}%  "));
         line.push(NAME, key);
         line.write(out)
     }

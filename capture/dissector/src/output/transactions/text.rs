@@ -5,7 +5,7 @@ use std::io;
 use crate::file::Files;
 use crate::output::called::{called_within, ended};
 use crate::output::format::line::{CHUNK, DIM, NAME, PLAIN, WARNING, wrapped};
-use crate::output::format::number::exact_milliseconds;
+use crate::output::format::number::Milliseconds;
 use crate::output::lines::{At, Lines, add, place, place_columns};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Half, Transaction};
@@ -53,7 +53,7 @@ impl Lines {
         first: &Transaction,
         files: &Files,
     ) -> io::Result<()> {
-        self.pair(at(first).ends);
+        self.make_room(at(first).ends);
         let shown = self.of_transactions(files);
         let mut line = self.line(files, 2).within(self.screen);
         line.push(DIM, "  call  reply ");
@@ -88,21 +88,27 @@ impl Lines {
     ) -> io::Result<()> {
         let Transaction { xid, call, reply, .. } = transaction;
         let at = at(transaction);
-        let pair = self.pair(at.ends);
+        self.make_room(at.ends);
         let shown = self.of_transactions(files);
         let mut line = self.line(files, 2).within(self.screen);
         let frames = [call, reply].map(|half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame));
         for frame in frames {
-            line.push(DIM, &format!("{:>6} ", frame.map_or("-".to_owned(), |frame| frame.to_string())));
+            match frame {
+                Some(frame) => line.print(DIM, format_args!("{frame:>6} ")),
+                None => line.push(DIM, "     - "),
+            }
         }
         for frame in frames {
             place(&mut line, frame, files);
         }
-        self.rest(&mut line, &at, Some(pair.as_str()).filter(|_| shown.ends));
-        let latency = transaction.latency().map_or("-".to_owned(), exact_milliseconds);
-        line.push(PLAIN, &format!("{xid:#010x} {latency:>9} "));
+        self.rest(&mut line, &at, shown.ends);
+        line.print(PLAIN, format_args!("{xid:#010x} "));
+        match transaction.latency() {
+            Some(latency) => line.print(PLAIN, format_args!("{:>9} ", Milliseconds(latency))),
+            None => line.push(PLAIN, "        - "),
+        }
         if shown.moved {
-            line.push(CHUNK, &format!("{:>9} {:>8} ", transaction.read_octets, transaction.write_octets));
+            line.print(CHUNK, format_args!("{:>9} {:>8} ", transaction.read_octets, transaction.write_octets));
         }
         line.push(PLAIN, " ");
         let notes = ended(transaction);
