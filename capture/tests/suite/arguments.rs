@@ -21,7 +21,7 @@ use rpcrdma_dissector::{
 };
 
 use crate::synthetic::By::{Client, Server};
-use crate::synthetic::rpc::{Lists, MSG, call, reply, words};
+use crate::synthetic::rpc::{Lists, MSG, call, message, octets, reply, words};
 use crate::synthetic::{Found, Wire};
 
 const SERVER: Address = Address::V4([192, 0, 2, 1]);
@@ -123,7 +123,7 @@ fn what_is_written_and_read_is_counted_by_the_name_under_which_a_file_was_opened
 /// LOOKUP of NFSv3, of two names that are no UTF-8.
 #[test]
 fn names_that_differ_in_octets_that_are_no_utf_8_are_counted_apart() {
-    let (mut wire, mut dissector, mut found) = (Wire::default(), Dissector::new(Config::default()), Found::default());
+    let mut wire = Wire::default();
     let mut packets = wire.connect();
     for (xid, name) in [(1, 0x66ff_0000), (2, 0x66fe_0000), (3, 0x66ff_0000)] {
         let header = [words(&[xid, 1, 32, MSG]), Lists::default().encode()].concat();
@@ -132,13 +132,8 @@ fn names_that_differ_in_octets_that_are_no_utf_8_are_counted_apart() {
         // NFS3ERR_NOENT, and no attributes.
         packets.extend(wire.send(Server, &[header, reply(xid, &words(&[2, 0]))].concat()));
     }
-    for (number, data) in (1..).zip(&packets) {
-        let (time, link, length) = (Time(number * 1000), LinkType(101), data.len() as u32);
-        dissector.frame(&Frame { number, time, link, data, length });
-        found.take(&mut dissector);
-    }
     let mut top = Top::new(TopBy::Name);
-    found.finish(dissector).transactions.iter().for_each(|transaction| top.take(transaction));
+    dissect(&packets).iter().for_each(|transaction| top.take(transaction));
     let (report, mut json, mut text) = (top.finish(100), Vec::new(), Vec::new());
     let calls: BTreeMap<_, _> = report.rows.iter().map(|(key, counts)| (key.clone(), counts.calls)).collect();
     let name = |octets: &[u8]| TopKey::Name(octets.to_vec());
@@ -148,6 +143,81 @@ fn names_that_differ_in_octets_that_are_no_utf_8_are_counted_apart() {
     let [json, text] = [json, text].map(|octets| String::from_utf8(octets).unwrap());
     assert!(json.contains(r#""key":"f\\xff""#) && json.contains(r#""key":"f\\xfe""#), "{json}");
     assert!(text.contains(r"  f\xff") && text.contains(r"  f\xfe"), "{text}");
+}
+
+fn dissect(packets: &[Vec<u8>]) -> Vec<Transaction> {
+    let (mut dissector, mut found) = (Dissector::new(Config::default()), Found::default());
+    for (number, data) in (1..).zip(packets) {
+        let (time, link, length) = (Time(number * 1000), LinkType(101), data.len() as u32);
+        dissector.frame(&Frame { number, time, link, data, length });
+        found.take(&mut dissector);
+    }
+    found.finish(dissector).transactions
+}
+
+/// PUTFH, WRITE of 5 octets, WRITE of 3, READ of 5, LOOKUP and GETFH of NFSv4.0, without protection and under the integrity service
+/// of RPCSEC_GSS (RFC 2203 section 5.3.2.2). All data is in chunks, and what follows it is read all the same.
+#[test]
+fn what_follows_data_in_chunks_is_known() {
+    for is_protected in [false, true] {
+        let data = [octets(1, 5), octets(2, 3), octets(3, 5)];
+        let write = |offset, count| [words(&[38, 0, 1, 2, 3, 0, offset, 2, count])].concat();
+        let between = [write(12, 3), words(&[25, 0, 1, 2, 3, 0, 20, 5, 15, 2, 0x6162_0000, 10])];
+        let first = [words(&[0, 0, 6, 22, 4, 0xfeed]), write(7, 5)].concat();
+        // Verifier, and for the READ the end of the file.
+        let written = |count| words(&[38, 0, count, 2, 9, 9]);
+        let returned = [words(&[0, 0, 6, 22, 0]), written(5), written(3), words(&[25, 0, 1, 5])].concat();
+        let after = words(&[15, 0, 10, 0, 4, 0xbeef]);
+        // The credential: version 1, data, sequence number 55, integrity, a context; then the verifier of the header.
+        let gss = words(&[1, 0, 2, 100_003, 4, 1, 6, 24, 1, 0, 55, 2, 4, 0xc0de, 6, 4, 0xabcd]);
+        let (head, tail) = if is_protected {
+            let length = (4 + first.len() + 8 + between[0].len() + 4 + between[1].len()) as u32;
+            ([gss, words(&[length, 55])].concat(), words(&[4, 0x1111]))
+        } else {
+            (call(1, [100_003, 4, 1], &[]), Vec::new())
+        };
+        let positions = [head.len() + first.len(), head.len() + first.len() + 8 + between[0].len()];
+        let lists = Lists {
+            reads: vec![(positions[0] as u32, (1, 0, 5)), (positions[1] as u32, (2, 0, 3))],
+            writes: vec![vec![(3, 0, 5)]],
+            reply: None,
+        };
+        let calling = [head, first, between.concat(), tail].concat();
+        let results = if is_protected {
+            let length = (4 + returned.len() + 8 + after.len()) as u32;
+            [words(&[length, 55]), returned, after, words(&[4, 0x2222])].concat()
+        } else {
+            [returned, after].concat()
+        };
+        let mut wire = Wire::default();
+        let mut packets = wire.connect();
+        packets.extend(wire.send(Client, &message(MSG, 1, &lists, &calling)));
+        packets.extend(wire.read(Server, (1, 0), &data[0]));
+        packets.extend(wire.read(Server, (2, 0), &data[1]));
+        packets.extend(wire.write(Server, (3, 0), &data[2]));
+        packets.extend(wire.send(Server, &message(MSG, 1, &Lists::writes(&[&[(3, 0, 5)]]), &reply(1, &results))));
+        let found = dissect(&packets);
+        let [transaction] = &found[..] else { panic!("{found:?}") };
+        let rebuilt =
+            [&transaction.call, &transaction.reply].map(|half| half.as_ref().unwrap().message.as_ref().unwrap());
+        let moved: Vec<&[u8]> = rebuilt.iter().flat_map(|half| half.items.iter().map(|item| half.data(item))).collect();
+        assert_eq!(moved, data.each_ref().map(Vec::as_slice), "{is_protected}");
+        let arguments = transaction.arguments();
+        let shown: Vec<_> = arguments.iter().map(|a| (a.name, a.status, a.offset, a.count, a.file_name)).collect();
+        assert_eq!(
+            shown,
+            [
+                ("PUTFH", Some(0), None, None, None),
+                ("WRITE", Some(0), Some(7), Some(5), None),
+                ("WRITE", Some(0), Some(12), Some(3), None),
+                ("READ", Some(0), Some(20), Some(5), None),
+                ("LOOKUP", Some(0), None, None, Some(&b"ab"[..])),
+                ("GETFH", Some(0), None, None, None),
+            ],
+            "{is_protected}"
+        );
+        assert_eq!(arguments[4].named_handle, Some(&[0, 0, 0xbe, 0xef][..]), "{is_protected}");
+    }
 }
 
 #[test]

@@ -192,7 +192,7 @@ pub fn results(procedure: Procedure, callback: bool, body: &[u8], reduced: Reduc
 pub fn result_room(procedure: Procedure, callback: bool, body: &[u8]) -> Option<ResultRoom> {
     let row = procedure.row(callback)?;
     arguments(procedure, callback, body, 0, Reduced::Call(&[])).end.ok()?;
-    let (operations, marked) = marked_arguments(procedure, callback, body);
+    let (operations, marked) = marked_arguments(procedure, callback, (body, 0), Reduced::Call(&[]));
     let number = |item: &MarkedItem<'_>| item.octets.first_chunk().map(|word| u32::from_be_bytes(*word));
     let count =
         |operation| marked.iter().find(|item| (item.operation, item.mark) == (operation, Mark::Count)).and_then(number);
@@ -247,7 +247,7 @@ fn asks_for_long_attributes(item: &MarkedItem<'_>) -> bool {
 #[must_use]
 pub fn session_limits(procedure: Procedure, body: &[u8]) -> Option<SessionLimits> {
     results(procedure, false, body, Reduced::Reply(&[])).end.ok()?;
-    let (_, marked) = marked_results(procedure, false, body);
+    let (_, marked) = marked_results(procedure, false, body, Reduced::Reply(&[]));
     let mut channels = marked.iter().filter(|item| item.mark == Mark::Channel).filter_map(ChannelLimits::of);
     Some(SessionLimits { session: session(&marked)?, fore: channels.next()?, back: channels.next()? })
 }
@@ -257,24 +257,26 @@ fn session(marked: &[MarkedItem<'_>]) -> Option<SessionId> {
     marked.iter().find(|item| item.mark == Mark::Session)?.octets.try_into().ok()
 }
 
-/// The operations and the marked items of the arguments of a call that is not reduced, as far as they can be read.
-pub(crate) fn marked_arguments(
+/// The operations and the marked items of the arguments of a call, as far as they can be read; so many octets are before `body`.
+pub(crate) fn marked_arguments<'a>(
     procedure: Procedure,
     callback: bool,
-    body: &[u8],
-) -> (Vec<CompoundOperation>, Vec<MarkedItem<'_>>) {
-    let mut walker = Walker::new(body, 0, Reduced::Call(&[]));
+    (body, body_position): (&'a [u8], usize),
+    reduced: Reduced<'_>,
+) -> (Vec<CompoundOperation>, Vec<MarkedItem<'a>>) {
+    let mut walker = Walker::new(body, body_position, reduced);
     walker.mark();
     procedure.row(callback).map(|row| walker.marked_arguments(row)).unwrap_or_default()
 }
 
 /// The same for results.
-pub(crate) fn marked_results(
+pub(crate) fn marked_results<'a>(
     procedure: Procedure,
     callback: bool,
-    body: &[u8],
-) -> (Vec<CompoundOperation>, Vec<MarkedItem<'_>>) {
-    let mut walker = Walker::new(body, 0, Reduced::Reply(&[]));
+    body: &'a [u8],
+    reduced: Reduced<'_>,
+) -> (Vec<CompoundOperation>, Vec<MarkedItem<'a>>) {
+    let mut walker = Walker::new(body, 0, reduced);
     walker.mark();
     procedure.row(callback).map(|row| walker.marked_results(row)).unwrap_or_default()
 }

@@ -105,13 +105,13 @@ fn holds(chunk: u64, item: u32) -> bool {
 
 /// The current place in a body, and what was found so far.
 #[derive(Debug)]
-pub(super) struct Walker<'a> {
+pub(super) struct Walker<'a, 'c> {
     reader: Reader<'a>,
     /// Octets of the Payload stream before the body.
     position: usize,
     /// Octets of reduced items, including padding, that belong before this place.
     left_out: usize,
-    chunks: ReducedChunks<'a>,
+    chunks: ReducedChunks<'c>,
     padding: Option<Padding>,
     /// Octets of padding that were skipped, as ranges of the body.
     padded: Vec<Range<usize>>,
@@ -124,8 +124,8 @@ pub(super) struct Walker<'a> {
     walk: Walk,
 }
 
-impl<'a> Walker<'a> {
-    pub(super) fn new(body: &'a [u8], position: usize, reduced: Reduced<'a>) -> Self {
+impl<'a, 'c> Walker<'a, 'c> {
+    pub(super) fn new(body: &'a [u8], position: usize, reduced: Reduced<'c>) -> Self {
         let walk = Walk {
             operations: Vec::new(),
             items: Vec::new(),

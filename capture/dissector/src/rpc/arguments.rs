@@ -3,10 +3,10 @@
 
 use rpcrdma::rpc::{AcceptStatus, ReplyBody, RpcCall, RpcReply};
 
-use super::describe::protected;
+use super::describe::{PROTECTED_HEADER, protected};
 use super::known::{Security, Status};
 use super::transaction::{Half, Rebuilt, Transaction};
-use crate::nfs::{self, CompoundOperation, Mark, MarkedItem};
+use crate::nfs::{self, CompoundOperation, Mark, MarkedItem, Reduced};
 
 /// Arguments and status of a procedure, or of an operation of a COMPOUND, as far as the rebuilt messages show them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,11 +44,15 @@ impl Transaction {
     fn walk_arguments(&self) -> Option<Vec<OperationArguments<'_>>> {
         let (procedure, callback) = (self.procedure?, self.callback.is_callback());
         let call = rebuilt(&self.call)?;
-        let (_, body) = RpcCall::decode(call.octets()).ok()?;
-        let (operations, asked) = nfs::marked_arguments(procedure, callback, self.readable(body)?);
-        let results = rebuilt(&self.reply).and_then(results).and_then(|body| self.readable(body));
-        let (answers, returned) =
-            results.map(|body| nfs::marked_results(procedure, callback, body)).unwrap_or_default();
+        let octets = call.reduced();
+        let (_, body) = RpcCall::decode(octets).ok()?;
+        let (body, at) = self.readable((body, octets.len() - body.len()))?;
+        let (operations, asked) = nfs::marked_arguments(procedure, callback, (body, at), Reduced::Call(&reads(call)));
+        let reply = rebuilt(&self.reply);
+        let (answers, returned) = reply
+            .and_then(|reply| Some((self.readable((results(reply)?, 0))?, writes(reply))))
+            .map(|((body, _), writes)| nfs::marked_results(procedure, callback, body, Reduced::Reply(&writes)))
+            .unwrap_or_default();
         if operations.is_empty() {
             let mut arguments = OperationArguments::new(self.name?, asked.iter());
             arguments.status = match self.status? {
@@ -61,11 +65,11 @@ impl Transaction {
         Some(compound(&operations, &asked, &answers, &returned, call))
     }
 
-    /// The arguments or results in a body, if they are not encrypted.
-    fn readable<'a>(&self, body: &'a [u8]) -> Option<&'a [u8]> {
+    /// The arguments or results in a body at this Position, and theirs, if they are not encrypted.
+    fn readable<'a>(&self, (body, at): (&'a [u8], usize)) -> Option<(&'a [u8], usize)> {
         match self.security {
-            None | Some(Security::Authentication) => Some(body),
-            Some(Security::Integrity) => Some(protected(body)),
+            None | Some(Security::Authentication) => Some((body, at)),
+            Some(Security::Integrity) => Some((protected(body), at + PROTECTED_HEADER)),
             Some(Security::Privacy | Security::Control(_)) => None,
         }
     }
@@ -75,9 +79,27 @@ fn rebuilt(half: &Option<Half>) -> Option<&Rebuilt> {
     half.as_ref()?.message.as_ref().ok()
 }
 
-/// The results of a reply that has any.
+/// The Read chunks of the data items of a call: Position and length.
+fn reads(call: &Rebuilt) -> Vec<(u64, u64)> {
+    let moved = call.items.iter().filter(|item| item.chunk.is_some());
+    moved.map(|item| (item.at as u64, item.length.into())).collect()
+}
+
+/// The lengths of the Write chunks of a reply that have data items, and 0 for the others before them.
+fn writes(reply: &Rebuilt) -> Vec<u64> {
+    let mut lengths = Vec::new();
+    for item in &reply.items {
+        if let Some(chunk) = item.chunk {
+            lengths.resize(chunk, 0);
+            lengths.push(item.length.into());
+        }
+    }
+    lengths
+}
+
+/// The results of a reply that has any, reduced.
 fn results(reply: &Rebuilt) -> Option<&[u8]> {
-    let (header, results) = RpcReply::decode(reply.octets()).ok()?;
+    let (header, results) = RpcReply::decode(reply.reduced()).ok()?;
     matches!(header.body, ReplyBody::Accepted { status: AcceptStatus::SUCCESS, .. }).then_some(results)
 }
 

@@ -218,7 +218,7 @@ fn describe(called: &Called, (body, at): (&[u8], usize), status: Option<Status>,
 }
 
 /// The length of `databody_integ` and the sequence number in it (RFC 2203 section 5.3.2.2).
-const PROTECTED_HEADER: usize = 8;
+pub(super) const PROTECTED_HEADER: usize = 8;
 
 /// The arguments or results within an integrity-protected body, as far as they were captured.
 pub(super) fn protected(body: &[u8]) -> &[u8] {

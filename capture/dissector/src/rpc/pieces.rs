@@ -1,5 +1,6 @@
 //! Octets in several pieces: what RDMA moved becomes part of a message without being copied once more.
 
+use core::ops::Range;
 use std::sync::OnceLock;
 
 /// Octets in several pieces, in their order.
@@ -10,6 +11,8 @@ pub(crate) struct Pieces {
     length: usize,
     /// All of them in one, if somebody wanted that and there are several.
     joined: OnceLock<Vec<u8>>,
+    /// What is not data in chunks, in one, if somebody wanted that.
+    reduced: OnceLock<Vec<u8>>,
 }
 
 impl Pieces {
@@ -18,7 +21,7 @@ impl Pieces {
         if !piece.is_empty() {
             self.length += piece.len();
             self.pieces.push(piece);
-            self.joined = OnceLock::new();
+            (self.joined, self.reduced) = Default::default();
         }
     }
 
@@ -48,6 +51,35 @@ impl Pieces {
             pieces => self.joined.get_or_init(|| pieces.concat()),
         }
     }
+
+    /// The octets outside of these ranges, in one piece. They are copied when this is called first, so it is always given the
+    /// same ranges, in their order.
+    pub(crate) fn reduced(&self, left_out: impl Iterator<Item = Range<usize>>) -> &[u8] {
+        self.reduced.get_or_init(|| self.outside(left_out))
+    }
+
+    fn outside(&self, mut left_out: impl Iterator<Item = Range<usize>>) -> Vec<u8> {
+        let mut octets = Vec::new();
+        let mut next = left_out.next();
+        let mut at = 0;
+        for mut piece in self.iter() {
+            while !piece.is_empty() {
+                let Range { start, end } = next.clone().unwrap_or(usize::MAX..usize::MAX);
+                let is_kept = at < start;
+                let until = if is_kept { start } else { end };
+                let (head, rest) = piece.split_at_checked(until.saturating_sub(at)).unwrap_or((piece, &[]));
+                if is_kept {
+                    octets.extend_from_slice(head);
+                }
+                at += head.len();
+                piece = rest;
+                if at >= end {
+                    next = left_out.next();
+                }
+            }
+        }
+        octets
+    }
 }
 
 impl From<Vec<u8>> for Pieces {
@@ -69,6 +101,22 @@ impl Eq for Pieces {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn octets_outside_of_ranges_do_not_depend_on_the_pieces() {
+        for cut in 0..=10 {
+            let mut pieces = Pieces::from((0..cut).collect::<Vec<u8>>());
+            pieces.push((cut..10).collect());
+            for (left_out, kept) in [
+                (&[][..], &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9][..]),
+                (&[2..5], &[0, 1, 5, 6, 7, 8, 9]),
+                (&[0..1, 1..4, 9..10], &[4, 5, 6, 7, 8]),
+                (&[3..3, 8..12, 20..24], &[0, 1, 2, 3, 4, 5, 6, 7]),
+            ] {
+                assert_eq!(pieces.outside(left_out.iter().cloned()), kept, "{cut} {left_out:?}");
+            }
+        }
+    }
 
     #[test]
     fn pieces_are_equal_if_their_octets_are() {

@@ -1,5 +1,7 @@
 //! An RPC put back together: the call and the reply, their inline parts and their chunks.
 
+use rpcrdma::reader::padding;
+
 use super::credits::CreditWaitUnknown;
 use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
@@ -137,6 +139,18 @@ impl Rebuilt {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.pieces.is_empty()
+    }
+
+    /// Its octets without the data items that came in chunks, in one piece. If it was rebuilt from several, the first call copies them.
+    pub(crate) fn reduced(&self) -> &[u8] {
+        let mut moved = self.items.iter().filter(|item| item.chunk.is_some()).peekable();
+        if moved.peek().is_none() {
+            return self.octets();
+        }
+        self.pieces.reduced(moved.map(|item| {
+            let length = item.length as usize;
+            item.at..item.at.saturating_add(length).saturating_add(padding(length))
+        }))
     }
 
     /// The data of an item.
