@@ -103,7 +103,7 @@ impl RowText {
     fn new(row: &Row, first: u64) -> Self {
         let time = |form| {
             let times = ShownTimes::new(form, 0).starting_at(Time(first));
-            times.column(Time(row.time)).trim_start().to_owned()
+            times.column(Time(row.time)).to_string().trim_start().to_owned()
         };
         let if_any = |value: u64, text: fn(u64) -> String| if value > 0 { text(value) } else { String::new() };
         let size = |octets: u64| number::size(octets as f64);
