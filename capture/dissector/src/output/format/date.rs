@@ -24,7 +24,7 @@ pub(in crate::output) fn time_of_day(nanoseconds: u64) -> String {
 }
 
 /// The hour of nanoseconds since 1970, as `2026-11-21T10`, in UTC.
-#[cfg(feature = "parquet")]
+#[cfg(any(feature = "parquet", test))]
 pub(in crate::output) fn hour(nanoseconds: u64) -> String {
     let hours = nanoseconds / 3_600_000_000_000;
     let (year, month, day) = date(hours / 24);
@@ -72,7 +72,6 @@ mod tests {
             (18_446_744_073, "2554-07-21 23:34:33 UTC"),
         ] {
             assert_eq!(utc(seconds * 1_000_000_000), expected);
-            #[cfg(feature = "parquet")]
             assert_eq!(hour(seconds * 1_000_000_000), expected[..13].replace(' ', "T"));
         }
     }
