@@ -1,5 +1,6 @@
 //! End of a command: its exit status, its notices on standard error, and, as JSON, the last record.
 
+use rpcrdma_dissector::output::Record;
 use rpcrdma_dissector::output::findings::FindingTotals;
 use rpcrdma_dissector::output::gaps::Gap;
 use rpcrdma_dissector::output::summary::{CommandSummary, LeftOut};
@@ -89,7 +90,7 @@ impl Conclusion {
         if self.is_record {
             self.summary.exit_status = status;
             let mut out = Vec::new();
-            self.summary.write(&mut out)?;
+            self.summary.write_json(&mut out)?;
             output::write(&out)?;
         }
         Ok(status)

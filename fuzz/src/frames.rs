@@ -2,14 +2,15 @@
 
 use std::io::{self, Write};
 
+use rpcrdma_dissector::output::Record;
 use rpcrdma_dissector::output::export::Exporter;
 use rpcrdma_dissector::output::file_names::FileNames;
 use rpcrdma_dissector::output::findings::Findings;
 use rpcrdma_dissector::output::format::screen::Screen;
 use rpcrdma_dissector::output::lines::Lines;
-use rpcrdma_dissector::output::messages;
+use rpcrdma_dissector::output::messages::MessageObject;
 use rpcrdma_dissector::output::messages::tree;
-use rpcrdma_dissector::output::transactions;
+use rpcrdma_dissector::output::transactions::TransactionObject;
 use rpcrdma_dissector::{
     Captured, Checker, Config, Dissector, Event, Files, Found, Frame, Message, Reader, Rebuilt, Time, Transaction,
 };
@@ -220,7 +221,8 @@ impl Run {
         }
         let files = Files::default();
         let Shown { lines, written, .. } = &mut self.shown;
-        let shown = messages::write_json(written, message, &files)
+        let shown = MessageObject::new(message, &files)
+            .write_json(written)
             .and_then(|()| lines.message(written, message, &files))
             .and_then(|()| tree::write(written, message, true));
         assert!(shown.is_ok());
@@ -247,7 +249,8 @@ impl Run {
         }
         let files = Files::default();
         let Shown { lines, written, exporter, .. } = &mut self.shown;
-        let shown = transactions::write_json(written, transaction, &files, &mut FileNames::default())
+        let shown = TransactionObject::new(transaction, &files, &mut FileNames::default())
+            .write_json(written)
             .and_then(|()| lines.transaction(written, transaction, &files))
             .and_then(|()| exporter.transaction(transaction));
         assert!(shown.is_ok());

@@ -1,7 +1,8 @@
 //! `decode`: the messages.
 
 use clap::Args;
-use rpcrdma_dissector::output::messages;
+use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::messages::{MessageObject, TerminateObject};
 #[cfg(feature = "parquet")]
 use rpcrdma_dissector::output::parquet::TableKind;
 use rpcrdma_dissector::{Config, Event};
@@ -55,9 +56,11 @@ pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Res
     let filters = Filters::new(&arguments.input, Select::Messages);
     let mut source = InputSource::new(filters)?;
     let done = source.read_all(config, show, |event, out, known| match event {
-        Event::Message(message) if arguments.json => messages::write_json(out, message, known.files),
+        Event::Message(message) if arguments.json => MessageObject::new(message, known.files).write_json(out),
         Event::Message(message) => text.message(out, message, known, arguments.verbose),
-        Event::Terminated(terminated) if arguments.json => messages::write_terminate_json(out, terminated, known.files),
+        Event::Terminated(terminated) if arguments.json => {
+            TerminateObject::new(terminated, known.files).write_json(out)
+        }
         Event::Terminated(terminated) => text.terminated(out, terminated, known),
         _ => Ok(()),
     })?;

@@ -1,8 +1,9 @@
 //! `events`: what was sent again, and the other signs that packets were lost.
 
 use clap::Args;
+use rpcrdma_dissector::output::Record;
 use rpcrdma_dissector::output::csv::CsvTable;
-use rpcrdma_dissector::output::events;
+use rpcrdma_dissector::output::events::RecoveredObject;
 use rpcrdma_dissector::{Config, Event};
 
 use super::headed::HeadedLines;
@@ -75,8 +76,8 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
         let Event::Recovery(recovered) = event else { return Ok(()) };
         count += 1;
         match &table {
-            Some(table) => table.record(out, |line| events::write_json(line, recovered, known.files)),
-            None if arguments.json => events::write_json(out, recovered, known.files),
+            Some(table) => table.record(out, |line| RecoveredObject::new(recovered, known.files).write_json(line)),
+            None if arguments.json => RecoveredObject::new(recovered, known.files).write_json(out),
             None => text.recovered(out, recovered, known),
         }
     })?;

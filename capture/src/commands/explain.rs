@@ -1,7 +1,8 @@
 //! `explain`: one RPC, with all that is known of it.
 
 use clap::Args;
-use rpcrdma_dissector::output::explain::{self, Explanations};
+use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::explain::{self, ExplainedObject, Explanations};
 use rpcrdma_dissector::output::file_names::FileNames;
 use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::{Config, Event, StepsWanted};
@@ -92,7 +93,7 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     let (mut out, screen) = (Vec::new(), output::screen(color));
     for (index, rpc) in rpcs.iter().enumerate() {
         if *json {
-            explain::write_json(&mut out, rpc, &done.files, &mut names)?;
+            ExplainedObject::new(rpc, &done.files, &mut names).write_json(&mut out)?;
             continue;
         }
         if index > 0 {

@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal, Read};
 
 use clap::Args;
-use rpcrdma_dissector::output::messages;
+use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::messages::HeaderObject;
 use rpcrdma_dissector::output::messages::tree;
 use rpcrdma_dissector::{HexDump, lone_message};
 
@@ -45,7 +46,7 @@ pub(super) fn run(arguments: &HeaderArguments, color: Color, quiet: bool) -> Res
     let message = lone_message(dump.octets, arguments.v2_family.map(Into::into));
     let mut out = Vec::new();
     if arguments.json {
-        messages::write_lone_json(&mut out, &message)?;
+        HeaderObject::new(&message).write_json(&mut out)?;
     } else {
         tree::write(&mut out, &message, output::is_coloured(color))?;
     }

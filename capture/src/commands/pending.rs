@@ -5,9 +5,10 @@ use std::io;
 use std::time::Instant;
 
 use clap::Args;
+use rpcrdma_dissector::output::Record;
 use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::format::time::ShownTimes;
-use rpcrdma_dissector::output::pending::{self, Pending, PendingCall};
+use rpcrdma_dissector::output::pending::{self, Pending, PendingCall, PendingObject};
 use rpcrdma_dissector::values::duration;
 use rpcrdma_dissector::{CaptureEnd, Config, Event, Files, Side};
 
@@ -207,5 +208,9 @@ fn print(
     json: bool,
     form: (bool, ShownTimes),
 ) -> io::Result<()> {
-    if json { pending::write_json(out, call, end, files) } else { pending::lines(out, call, (end, files), form) }
+    if json {
+        PendingObject::new(call, end, files).write_json(out)
+    } else {
+        pending::lines(out, call, (end, files), form)
+    }
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use clap::Args;
+use rpcrdma_dissector::output::Record;
 use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::summary::CapturesSummary;
 
@@ -197,7 +198,7 @@ impl Outcomes {
         if form == SeparateForm::Json {
             let mut line = Vec::new();
             let Self { sound, wrong, unusable, interrupted } = *self;
-            CapturesSummary { captures, sound, wrong, unusable, interrupted, not_read }.write(&mut line)?;
+            CapturesSummary { captures, sound, wrong, unusable, interrupted, not_read }.write_json(&mut line)?;
             output::write(&line)?;
         }
         if !quiet {

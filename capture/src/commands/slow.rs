@@ -1,11 +1,12 @@
 //! `slow`: the slowest RPCs.
 
 use clap::Args;
+use rpcrdma_dissector::output::Record;
 use rpcrdma_dissector::output::file_names::FileNames;
 use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::gaps::Gap;
 use rpcrdma_dissector::output::slow::{self, Slowest};
-use rpcrdma_dissector::output::transactions;
+use rpcrdma_dissector::output::transactions::TransactionObject;
 use rpcrdma_dissector::{Config, Event};
 
 use super::separate::{Separable, SeparateForm};
@@ -83,7 +84,7 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
                 names.learn(transaction, &transaction.arguments());
             }
             let show = |out: &mut Vec<u8>| match arguments.json {
-                true => transactions::write_json(out, transaction, known.files, &mut names),
+                true => TransactionObject::new(transaction, known.files, &mut names).write_json(out),
                 false => slow::lines(
                     out,
                     transaction,

@@ -1,11 +1,12 @@
 //! `transactions`: the RPCs.
 
 use clap::Args;
+use rpcrdma_dissector::output::Record;
 use rpcrdma_dissector::output::csv::CsvTable;
 use rpcrdma_dissector::output::file_names::FileNames;
 #[cfg(feature = "parquet")]
 use rpcrdma_dissector::output::parquet::TableKind;
-use rpcrdma_dissector::output::transactions;
+use rpcrdma_dissector::output::transactions::TransactionObject;
 use rpcrdma_dissector::{Config, Event};
 
 use super::headed::HeadedLines;
@@ -65,9 +66,9 @@ pub(super) fn run(arguments: &TransactionsArguments, color: Color, quiet: bool) 
     let done = source.read_all(Config::default(), show, |event, out, known| match event {
         Event::Transaction(transaction) if is_record && known.is_wanted => match &table {
             Some(table) => {
-                table.record(out, |line| transactions::write_json(line, transaction, known.files, &mut names))
+                table.record(out, |line| TransactionObject::new(transaction, known.files, &mut names).write_json(line))
             }
-            None => transactions::write_json(out, transaction, known.files, &mut names),
+            None => TransactionObject::new(transaction, known.files, &mut names).write_json(out),
         },
         Event::Transaction(transaction) if is_record => {
             names.learn(transaction, &transaction.arguments());

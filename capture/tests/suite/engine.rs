@@ -2,8 +2,9 @@
 //! the engine promises about order, loss, connections, memory and the forms a call and a reply can have.
 
 use rpcrdma_dissector::nfs::{Callback, WalkError};
+use rpcrdma_dissector::output::Record;
 use rpcrdma_dissector::output::file_names::FileNames;
-use rpcrdma_dissector::output::transactions;
+use rpcrdma_dissector::output::transactions::TransactionObject;
 use rpcrdma_dissector::{
     Captured, ChunkName, Config, Counts, Files, Form, Half, NotRebuilt, Rebuilt, Security, Side, Transaction,
 };
@@ -1026,13 +1027,7 @@ fn called_back(announced: &[Vec<u8>], program: u32) -> (Option<&'static str>, Ca
     let rpc = found.messages[announced.len() * 2].rpc.as_ref().unwrap();
     assert_eq!((rpc.name, rpc.callback), (transaction.name, transaction.callback));
     let mut object = Vec::new();
-    rpcrdma_dissector::output::transactions::write_json(
-        &mut object,
-        transaction,
-        &Files::default(),
-        &mut FileNames::default(),
-    )
-    .unwrap();
+    TransactionObject::new(transaction, &Files::default(), &mut FileNames::default()).write_json(&mut object).unwrap();
     let is_said = String::from_utf8(object).unwrap().contains(r#""reverse":true,"program_guessed":true,"#);
     assert_eq!(is_said, transaction.callback == Callback::Guessed);
     (transaction.name, transaction.callback)
@@ -1947,7 +1942,7 @@ fn the_operations_of_a_sealed_compound_are_not_known() {
         trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &results)));
         let found = dissect(&trace);
         let (mut line, mut names) = (Vec::new(), FileNames::default());
-        transactions::write_json(&mut line, found.of(1), &Files::default(), &mut names).unwrap();
+        TransactionObject::new(found.of(1), &Files::default(), &mut names).write_json(&mut line).unwrap();
         let line = String::from_utf8(line).unwrap();
         let expected =
             format!(r#""name":"NFSv4 COMPOUND","operation":"NFSv4 COMPOUND","operations":{}"#, operations.unwrap());

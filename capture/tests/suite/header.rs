@@ -2,7 +2,8 @@
 
 use rpcrdma::v2::Family;
 use rpcrdma_dissector::check::send::findings;
-use rpcrdma_dissector::output::messages;
+use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::messages::HeaderObject;
 use rpcrdma_dissector::output::messages::tree;
 use rpcrdma_dissector::{Direction, Status, lone_message};
 
@@ -185,7 +186,7 @@ fn an_err_vers_with_an_octet_behind_it_is_the_same_in_text_and_json() {
     let message = lone_message(octets(send), Some(Family::A));
     let (mut text, mut json) = (Vec::new(), Vec::new());
     tree::write(&mut text, &message, false).unwrap();
-    messages::write_lone_json(&mut json, &message).unwrap();
+    HeaderObject::new(&message).write_json(&mut json).unwrap();
     let (text, json) = (String::from_utf8(text).unwrap(), String::from_utf8(json).unwrap());
     assert!(text.contains("0018  rdma_vers_high    1\n"), "{text}");
     assert!(text.contains("001c  warning           1 octet after the body of ERR_VERS (error-trailing, "), "{text}");

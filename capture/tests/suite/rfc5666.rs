@@ -1,9 +1,10 @@
 //! Features of RFC 5666 that RFC 8166 dropped, of which some live on in responder-provided Read chunks
 //! (draft-cel-nfsv4-reliable-reply): RDMA_MSGP, RDMA_DONE, the errors without a name.
 
+use rpcrdma_dissector::output::Record;
 use rpcrdma_dissector::output::format::screen::Screen;
 use rpcrdma_dissector::output::lines::Lines;
-use rpcrdma_dissector::output::messages;
+use rpcrdma_dissector::output::messages::MessageObject;
 use rpcrdma_dissector::output::messages::tree;
 use rpcrdma_dissector::{ChunkName, Direction, Files, Form, Message, NotRebuilt, Status, Time, lone_message};
 
@@ -22,7 +23,7 @@ fn shown(message: &Message) -> [String; 3] {
     let mut outs = [Vec::new(), Vec::new(), Vec::new()];
     let [text, object, fields] = &mut outs;
     Lines::new(Screen::default(), Time(0)).message(text, message, &Files::default()).unwrap();
-    messages::write_json(object, message, &Files::default()).unwrap();
+    MessageObject::new(message, &Files::default()).write_json(object).unwrap();
     tree::write(fields, message, false).unwrap();
     outs.map(|out| String::from_utf8(out).unwrap())
 }

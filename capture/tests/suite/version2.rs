@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use rpcrdma_dissector::output::Record;
 use rpcrdma_dissector::output::format::screen::Screen;
 use rpcrdma_dissector::output::lines::Lines;
-use rpcrdma_dissector::output::messages;
 use rpcrdma_dissector::output::messages::tree;
+use rpcrdma_dissector::output::messages::{HeaderObject, MessageObject};
 use rpcrdma_dissector::{
     Config, Dialect, Direction, Dropped, Files, Form, Message, NotRebuilt, Status, Time, Transaction, lone_message,
 };
@@ -51,7 +52,7 @@ fn object_of(message: &Message) -> Value {
 
 fn json_of(message: &Message) -> String {
     let mut out = Vec::new();
-    messages::write_json(&mut out, message, &Files::default()).unwrap();
+    MessageObject::new(message, &Files::default()).write_json(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -972,7 +973,7 @@ fn a_credit_is_read_as_its_wire_format_has_it() {
         assert!(found.contains(&format!("0008  rdma_credit       {tree}\n")), "{found}");
         assert!(found.contains("000c  rdma_htype        6 ("), "{found}");
         let mut found = Vec::new();
-        messages::write_lone_json(&mut found, &message).unwrap();
+        HeaderObject::new(&message).write_json(&mut found).unwrap();
         let found = String::from_utf8(found).unwrap();
         assert!(found.contains(&format!("{json},")), "{found}");
     }

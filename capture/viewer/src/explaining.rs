@@ -2,10 +2,10 @@
 
 use std::io;
 
-use dissector::output::explain::{self, Explanations};
+use dissector::output::explain::{self, ExplainedObject, Explanations};
 use dissector::output::file_names::FileNames;
 use dissector::output::format::number::duration;
-use dissector::output::{OperationName, report};
+use dissector::output::{OperationName, Record, report};
 use dissector::{Checker, Event, Found, StepsWanted, Transaction};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -94,7 +94,7 @@ impl Explaining {
             return self.source.errors().last().map_or(Ok(None), |error| Err(io::Error::other(error.clone())));
         };
         let files = self.source.files();
-        let record = record(|line| explain::write_json(line, rpc, files, &mut self.names))?;
+        let record = record(|line| ExplainedObject::new(rpc, files, &mut self.names).write_json(line))?;
         let mut text = Vec::new();
         explain::lines(&mut text, rpc, (files, &self.names), WIDTH, false)?;
         Ok(Some(Explained {

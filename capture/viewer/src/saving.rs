@@ -5,11 +5,12 @@ use std::collections::HashSet;
 use std::io;
 use std::rc::Rc;
 
+use dissector::output::Record;
 use dissector::output::annotate::Annotator;
 use dissector::output::csv::CsvTable;
 use dissector::output::export::Exporter;
 use dissector::output::file_names::FileNames;
-use dissector::output::transactions;
+use dissector::output::transactions::TransactionObject;
 use dissector::{Checker, Event, Files, Frame, StepsWanted, Transaction};
 use serde::Deserialize;
 
@@ -196,7 +197,7 @@ fn csv(
     transaction: &Transaction,
     (files, names): (&Files, &mut FileNames),
 ) -> io::Result<()> {
-    table.record(written, |line| transactions::write_json(line, transaction, files, names))
+    table.record(written, |line| TransactionObject::new(transaction, files, names).write_json(line))
 }
 
 /// Comments on the selected RPCs.

@@ -1,9 +1,10 @@
 //! Rows of the viewer against the records that the program prints.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
+use dissector::output::Record;
 use dissector::output::file_names::FileNames;
 use dissector::output::report::CaptureReport;
-use dissector::output::transactions;
+use dissector::output::transactions::TransactionObject;
 use dissector::{Capture, Config, Events, Files};
 use rpcrdma_viewer::Viewer;
 use serde_json::{Value, json};
@@ -37,7 +38,7 @@ fn records(path: &str) -> Vec<Value> {
     let events = Events::new(Capture::from_paths([path]), config);
     let record = |transaction| {
         let mut line = Vec::new();
-        transactions::write_json(&mut line, &transaction, &Files::default(), &mut names).unwrap();
+        TransactionObject::new(&transaction, &Files::default(), &mut names).write_json(&mut line).unwrap();
         serde_json::from_slice(&line).unwrap()
     };
     events.transactions().map(Result::unwrap).map(record).collect()

@@ -28,6 +28,8 @@ mod operation_name;
 pub(crate) mod reason;
 
 pub use operation_name::OperationName;
+#[cfg(feature = "json")]
+pub use record::Record;
 
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;

@@ -7,17 +7,16 @@ use serde_json::{Map, Value, json};
 
 use crate::output::compare::{ComparedOperation, ComparedRule, ComparedTotal};
 use crate::output::diagnosis::Diagnosis;
-use crate::output::events::record::RecoveredObject;
-use crate::output::explain::record::ExplainedObject;
+use crate::output::events::RecoveredObject;
+use crate::output::explain::ExplainedObject;
 use crate::output::findings::{FindingObject, RuleTotals};
-use crate::output::messages::record::{HeaderObject, MessageObject};
-use crate::output::messages::terminate::TerminateObject;
-use crate::output::pending::record::PendingObject;
+use crate::output::messages::{HeaderObject, MessageObject, TerminateObject};
+use crate::output::pending::PendingObject;
 use crate::output::record::{Record, RecordObject, SCHEMA};
 use crate::output::stats::{IntervalStatistics, Statistics};
 use crate::output::summary::{CapturesSummary, CommandSummary};
 use crate::output::top::record::TopObject;
-use crate::output::transactions::record::TransactionObject;
+use crate::output::transactions::TransactionObject;
 
 /// A type of record.
 struct RecordType {
@@ -32,7 +31,7 @@ impl RecordType {
     const fn of<T: Record + JsonSchema + 'static>() -> Self {
         Self {
             name: T::TYPE,
-            reference: |generator| generator.subschema_for::<RecordObject<'static, T>>(),
+            reference: |generator| generator.subschema_for::<RecordObject<T>>(),
             whole: of_record::<T>,
         }
     }
@@ -44,7 +43,7 @@ const TYPES: &[RecordType] = &[
     RecordType::of::<TransactionObject<'static>>(),
     RecordType::of::<PendingObject<'static>>(),
     RecordType::of::<RecoveredObject<'static>>(),
-    RecordType::of::<ExplainedObject>(),
+    RecordType::of::<ExplainedObject<'static>>(),
     RecordType::of::<TopObject<'static>>(),
     RecordType::of::<Diagnosis>(),
     RecordType::of::<Statistics>(),
@@ -73,7 +72,7 @@ pub fn of_type(name: &str) -> Option<Value> {
 /// The same of a type of this program.
 pub(super) fn of_record<T: Record + JsonSchema + 'static>() -> Value {
     let mut generator = generator();
-    let schema = RecordObject::<'static, T>::json_schema(&mut generator);
+    let schema = RecordObject::<T>::json_schema(&mut generator);
     document(generator, &format!("{} record of rpcrdma", T::TYPE), schema)
 }
 

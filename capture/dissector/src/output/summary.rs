@@ -1,13 +1,11 @@
 //! The last record of a command: what the records before it do not show.
 
-use std::io;
-
 use serde::Serialize;
 
 use crate::dissector;
 use crate::output::findings::FindingTotals;
 use crate::output::gaps::MissingDirection;
-use crate::output::record::{Record, write_record};
+use crate::output::record::Record;
 use crate::output::stats::{ClockStatistics, NamedCount, named};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 
@@ -40,16 +38,6 @@ impl Record for CommandSummary {
     const TYPE: &'static str = "summary";
 }
 
-impl CommandSummary {
-    /// Writes it and a line feed.
-    ///
-    /// # Errors
-    /// Any error from writing to `out`.
-    pub fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
-        write_record(out, self)
-    }
-}
-
 /// The last record of `--separate`: what became of the captures, each of which has ended with a summary of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CapturesSummary {
@@ -69,16 +57,6 @@ pub struct CapturesSummary {
 
 impl Record for CapturesSummary {
     const TYPE: &'static str = "captures";
-}
-
-impl CapturesSummary {
-    /// Writes it and a line feed.
-    ///
-    /// # Errors
-    /// Any error from writing to `out`.
-    pub fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
-        write_record(out, self)
-    }
 }
 
 /// Items that a command left out because there were too many, or because they do not belong there.

@@ -20,7 +20,7 @@ use crate::check::Found;
 use crate::event::Report;
 use crate::file::Time;
 use crate::output::operation_name::OperationName;
-use crate::output::record::{Record, write_record};
+use crate::output::record::Record;
 use crate::output::stats::NAMES;
 use crate::rpc::transaction::Transaction;
 use chance::{Chance, Limit};
@@ -171,9 +171,9 @@ impl Comparison {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        write_record(out, &self.total)?;
-        self.operations.iter().try_for_each(|operation| write_record(out, operation))?;
-        self.findings.iter().try_for_each(|finding| write_record(out, finding))
+        self.total.write_json(out)?;
+        self.operations.iter().try_for_each(|operation| operation.write_json(out))?;
+        self.findings.iter().try_for_each(|finding| finding.write_json(out))
     }
 }
 

@@ -1,14 +1,11 @@
 //! The record of a diagnosis.
 
 #[cfg(feature = "json")]
-use std::io;
-
-#[cfg(feature = "json")]
 use serde::Serialize;
 
 use super::cause::Cause;
 #[cfg(feature = "json")]
-use crate::output::record::{Record, write_record};
+use crate::output::record::Record;
 use crate::output::stats::Latency;
 
 /// A diagnosis.
@@ -128,15 +125,4 @@ impl DiagnosedCause {
 #[cfg(feature = "json")]
 impl Record for Diagnosis {
     const TYPE: &'static str = "diagnosis";
-}
-
-#[cfg(feature = "json")]
-impl Diagnosis {
-    /// Writes the diagnosis as a JSON object and a line feed.
-    ///
-    /// # Errors
-    /// Any error from writing to `out`.
-    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        write_record(out, self)
-    }
 }

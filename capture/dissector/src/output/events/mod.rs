@@ -1,8 +1,8 @@
 //! Signs of loss: one line each, and as records.
 
 #[cfg(feature = "json")]
-pub(super) mod record;
+mod record;
 mod text;
 
 #[cfg(feature = "json")]
-pub use record::write_json;
+pub use record::RecoveredObject;

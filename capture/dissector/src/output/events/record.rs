@@ -1,19 +1,17 @@
 //! A sign that something was lost on its way.
 
-use std::io;
-
 use serde::Serialize;
 
 use crate::carrier::recovery::RecoveryKind;
 use crate::event::Recovered;
 use crate::file::Files;
+use crate::output::record::Record;
 use crate::output::record::place::{EndsObject, PlaceObject};
 use crate::output::record::values::Hex32;
-use crate::output::record::{Record, write_record};
 
 /// A packet that was sent again, or another sign that something was lost on its way.
 #[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct RecoveredObject<'a> {
+pub struct RecoveredObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,
     #[serde(flatten)]
@@ -34,7 +32,9 @@ impl Record for RecoveredObject<'_> {
 }
 
 impl<'a> RecoveredObject<'a> {
-    pub(in crate::output) fn new(recovered: &Recovered, files: &'a Files) -> Self {
+    /// Returns the record of a sign of loss.
+    #[must_use]
+    pub fn new(recovered: &Recovered, files: &'a Files) -> Self {
         let Recovered { stamp, connection, from, to, kind, xid, requester, .. } = *recovered;
         let (silence_ns, wait_ns) = match kind {
             RecoveryKind::TimedOut { silence } => (Some(silence), None),
@@ -50,12 +50,4 @@ impl<'a> RecoveredObject<'a> {
             wait_ns,
         }
     }
-}
-
-/// Writes a sign that something was lost, and a line feed.
-///
-/// # Errors
-/// Any error from writing to `out`.
-pub fn write_json(out: &mut impl io::Write, recovered: &Recovered, files: &Files) -> io::Result<()> {
-    write_record(out, &RecoveredObject::new(recovered, files))
 }

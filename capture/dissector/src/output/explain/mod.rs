@@ -3,13 +3,13 @@
 
 pub(super) mod ladder;
 #[cfg(feature = "json")]
-pub(super) mod record;
+mod record;
 mod text;
 
 use std::collections::VecDeque;
 
 #[cfg(feature = "json")]
-pub use record::write_json;
+pub use record::ExplainedObject;
 pub use text::lines;
 
 use crate::check::Found;

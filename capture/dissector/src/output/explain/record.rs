@@ -1,29 +1,25 @@
 //! An RPC with all that is known of it.
 
-use std::io;
-
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::ExplainedRpc;
 use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
 use crate::file::{Files, Time};
-use crate::output::events::record::RecoveredObject;
+use crate::output::events::RecoveredObject;
 use crate::output::file_names::FileNames;
-use crate::output::findings::{FindingObject, Findings};
-use crate::output::messages::record::MessageObject;
+use crate::output::findings::FindingObject;
+use crate::output::messages::MessageObject;
 use crate::output::record::values::{EndObject, Hex32};
-use crate::output::record::{Record, RecordObject, write_record};
-use crate::output::transactions::record::TransactionObject;
-use crate::output::{events, messages, transactions};
+use crate::output::record::{Record, RecordObject};
+use crate::output::transactions::TransactionObject;
 use crate::rpc::steps::{PacketRun, PhaseStretch, Steps};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::Step;
 
 /// An RPC with all that is known of it.
 #[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct ExplainedObject {
+pub struct ExplainedObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
     /// `rdma_xid` (RFC 8166 section 4.2.1).
@@ -39,34 +35,30 @@ pub(in crate::output) struct ExplainedObject {
     /// Stretches of the phases; null if they are not known, or alternated too often.
     stretches: Option<Vec<StretchObject>>,
     /// The RPC.
-    #[schemars(with = "RecordObject<'static, TransactionObject<'static>>")]
-    transaction: Box<RawValue>,
+    transaction: RecordObject<TransactionObject<'a>>,
     /// Its messages.
-    #[schemars(with = "Vec<RecordObject<'static, MessageObject<'static>>>")]
-    messages: Vec<Box<RawValue>>,
+    messages: Vec<RecordObject<MessageObject<'a>>>,
     /// The rules that it breaks.
-    #[schemars(with = "Vec<RecordObject<'static, FindingObject<'static>>>")]
-    findings: Vec<Box<RawValue>>,
+    findings: Vec<RecordObject<FindingObject<'a>>>,
     /// Retransmissions after the end of the RPC.
-    #[schemars(with = "Vec<RecordObject<'static, RecoveredObject<'static>>>")]
-    events_after: Vec<Box<RawValue>>,
+    events_after: Vec<RecordObject<RecoveredObject<'a>>>,
 }
 
-impl Record for ExplainedObject {
+impl Record for ExplainedObject<'_> {
     const TYPE: &'static str = "explain";
 }
 
-impl ExplainedObject {
-    /// An RPC, with its parts as the objects that other commands print.
-    fn new(rpc: &ExplainedRpc, files: &Files, names: &mut FileNames) -> io::Result<Self> {
+impl<'a> ExplainedObject<'a> {
+    /// Returns the record of an RPC, with its parts as the objects that other commands print. `names` are those of files.
+    #[must_use]
+    pub fn new(rpc: &'a ExplainedRpc, files: &'a Files, names: &'a mut FileNames) -> Self {
         let transaction = &rpc.transaction;
         let steps = transaction.steps.as_deref();
         let stretches = steps.filter(|_| transaction.phases.is_ok()).and_then(|steps| steps.stretches.as_ref());
-        let mut findings = Findings::json();
-        let messages = rpc.messages.iter().map(|one| raw(|out| messages::write_json(out, one, files)));
-        let found = rpc.findings.iter().map(|found| raw(|out| findings.finding(out, found, files)));
-        let after = rpc.after.iter().map(|one| raw(|out| events::write_json(out, one, files)));
-        Ok(Self {
+        let messages = rpc.messages.iter().map(|one| RecordObject::new(MessageObject::new(one, files)));
+        let findings = rpc.findings.iter().map(|found| RecordObject::new(FindingObject::new(found, files, false)));
+        let after = rpc.after.iter().map(|one| RecordObject::new(RecoveredObject::new(one, files)));
+        Self {
             connection: transaction.connection,
             rdma_xid: Hex32(transaction.xid),
             requester: EndObject(transaction.from),
@@ -74,11 +66,11 @@ impl ExplainedObject {
             steps: steps.map(|steps| PacketRunObject::all(steps, transaction)).unwrap_or_default(),
             packets_left_out: steps.and_then(|steps| steps.left_out).map_or(0, |left_out| left_out.packets),
             stretches: stretches.map(|stretches| stretches.iter().map(StretchObject::new).collect()),
-            transaction: raw(|out| transactions::write_json(out, transaction, files, names))?,
-            messages: messages.collect::<io::Result<_>>()?,
-            findings: found.collect::<io::Result<_>>()?,
-            events_after: after.collect::<io::Result<_>>()?,
-        })
+            transaction: RecordObject::new(TransactionObject::new(transaction, files, names)),
+            messages: messages.collect(),
+            findings: findings.collect(),
+            events_after: after.collect(),
+        }
     }
 }
 
@@ -172,24 +164,4 @@ impl StretchObject {
         let PhaseStretch { phase, from: Time(from), until: Time(until) } = *stretch;
         Self { phase: phase.name(), time_ns: from, duration_ns: until.saturating_sub(from) }
     }
-}
-
-/// Writes an RPC with all that is known of it, and a line feed. `names` are those of files.
-///
-/// # Errors
-/// Any error from writing to `out`.
-pub fn write_json(
-    out: &mut impl io::Write,
-    rpc: &ExplainedRpc,
-    files: &Files,
-    names: &mut FileNames,
-) -> io::Result<()> {
-    write_record(out, &ExplainedObject::new(rpc, files, names)?)
-}
-
-/// An object as it is written on a line of its own.
-fn raw(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<Box<RawValue>> {
-    let mut line = Vec::new();
-    write(&mut line)?;
-    Ok(serde_json::from_slice(&line)?)
 }

@@ -20,7 +20,7 @@ use crate::file::{Files, Time};
 use crate::output::format::time::ShownTimes;
 use crate::output::gaps::Gap;
 #[cfg(feature = "json")]
-use crate::output::record::write_record;
+use crate::output::record::Record as _;
 #[cfg(feature = "json")]
 pub use baseline::{Baseline, BaselineError};
 pub use explain::{explain, list};
@@ -123,7 +123,7 @@ impl Findings {
             FindingsForm::Text(_) if taken.0 => Ok(()),
             FindingsForm::Text(text) => text.finding(out, found, files),
             #[cfg(feature = "json")]
-            FindingsForm::Json => write_record(out, &FindingObject::new(found, files, taken.1)),
+            FindingsForm::Json => FindingObject::new(found, files, taken.1).write_json(out),
         }
     }
 
@@ -193,7 +193,7 @@ impl Findings {
             FindingsForm::Text(text) => text.summary(out, &rules, (&self.excused, self.gap)),
             #[cfg(feature = "json")]
             FindingsForm::Json => {
-                rules.iter().filter(|rule| rule.is_noteworthy()).try_for_each(|rule| write_record(out, rule))
+                rules.iter().filter(|rule| rule.is_noteworthy()).try_for_each(|rule| rule.write_json(out))
             }
         }
     }

@@ -1,69 +1,35 @@
 //! The chunk lists of a header, of whatever version.
 
-use rpcrdma::lists::{ReadList, WriteChunk, WriteList};
+use rpcrdma::lists::{Chunks, ReadList, WriteChunk};
 use rpcrdma::segment::Segment;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use crate::output::record::described::described;
+use super::fields::{Field, walk};
 use crate::output::record::values::{Hex32, Hex64};
+use crate::rpc::header::Dialect;
 
-/// A Read list, its segments grouped into Read chunks.
-pub(in crate::output) struct Reads<'a>(pub(in crate::output) ReadList<'a>);
-
-impl Serialize for Reads<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(
-            self.0
-                .chunks()
-                .map(|chunk| ReadObject { position: chunk.position, segments: ReadSegments(chunk.segments) }),
-        )
-    }
+/// The chunks of a header.
+#[derive(Default)]
+pub(super) struct ChunkObjects {
+    pub(super) reads: Vec<ReadObject>,
+    pub(super) writes: Vec<Plain>,
+    pub(super) reply: Option<Plain>,
 }
 
 /// A Read chunk.
 #[derive(Serialize, schemars::JsonSchema)]
-struct ReadObject<'a> {
+pub(super) struct ReadObject {
     /// Its Position in the Payload stream, in octets.
     position: u32,
     /// Its segments, those at the same Position.
-    segments: ReadSegments<'a>,
-}
-
-struct ReadSegments<'a>(ReadList<'a>);
-
-impl Serialize for ReadSegments<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|segment| SegmentObject::new(segment.target)))
-    }
-}
-
-pub(in crate::output) struct Writes<'a>(pub(in crate::output) WriteList<'a>);
-
-impl Serialize for Writes<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Plain::new))
-    }
+    segments: Vec<SegmentObject>,
 }
 
 /// A Write chunk or the Reply chunk.
-#[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct Plain<'a> {
+#[derive(Default, Serialize, schemars::JsonSchema)]
+pub(super) struct Plain {
     /// Its segments.
-    segments: PlainSegments<'a>,
-}
-
-impl<'a> Plain<'a> {
-    pub(in crate::output) const fn new(chunk: WriteChunk<'a>) -> Self {
-        Self { segments: PlainSegments(chunk) }
-    }
-}
-
-struct PlainSegments<'a>(WriteChunk<'a>);
-
-impl Serialize for PlainSegments<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(SegmentObject::new))
-    }
+    segments: Vec<SegmentObject>,
 }
 
 /// A segment (RFC 8166 section 3.4.3).
@@ -77,13 +43,56 @@ struct SegmentObject {
     offset: Hex64,
 }
 
+impl ChunkObjects {
+    pub(super) fn new(chunks: &Chunks<'_>) -> Self {
+        let plain = |chunk: WriteChunk<'_>| Plain { segments: chunk.iter().map(SegmentObject::new).collect() };
+        Self {
+            reads: ReadObject::all(chunks.reads),
+            writes: chunks.writes.iter().map(plain).collect(),
+            reply: chunks.reply.map(plain),
+        }
+    }
+
+    /// The chunks that come before the fault in a header that cannot be decoded.
+    pub(super) fn salvaged(dialect: Dialect, octets: &[u8]) -> Self {
+        let (mut chunks, mut reads) = (Self::default(), Vec::new());
+        walk(dialect, octets, &mut |_, field| match field {
+            Field::ReadSegment(read) => reads.push(read.to_entry()),
+            Field::WriteChunk(_) => chunks.writes.push(Plain::default()),
+            Field::ReplyChunk(Some(_)) => chunks.reply = Some(Plain::default()),
+            Field::Segment(segment) => {
+                let chunk = chunks.reply.as_mut().or_else(|| chunks.writes.last_mut());
+                chunk.into_iter().for_each(|chunk| chunk.segments.push(SegmentObject::new(segment)));
+            }
+            _ => {}
+        });
+        Self { reads: ReadObject::all(ReadList::new(&reads)), ..chunks }
+    }
+}
+
+impl ReadObject {
+    /// The segments of a Read list, grouped into Read chunks.
+    pub(super) fn all(list: ReadList<'_>) -> Vec<Self> {
+        let segments = |list: ReadList<'_>| list.iter().map(|read| SegmentObject::new(read.target)).collect();
+        list.chunks().map(|chunk| Self { position: chunk.position, segments: segments(chunk.segments) }).collect()
+    }
+}
+
 impl SegmentObject {
     const fn new(segment: Segment) -> Self {
         Self { handle: Hex32(segment.handle), length: segment.length, offset: Hex64(segment.offset) }
     }
 }
 
-described!(Reads<'_> as Vec<ReadObject<'static>>);
-described!(ReadSegments<'_> as Vec<SegmentObject>);
-described!(Writes<'_> as Vec<Plain<'static>>);
-described!(PlainSegments<'_> as Vec<SegmentObject>);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::messages::fields::CUT;
+
+    #[test]
+    fn chunks_before_the_fault_are_kept() {
+        let chunks = ChunkObjects::salvaged(Dialect::Version1, &CUT);
+        assert_eq!((chunks.reads.len(), chunks.writes.len(), chunks.reply.is_none()), (1, 1, true));
+        assert_eq!(chunks.writes[0].segments.iter().map(|segment| segment.length).collect::<Vec<_>>(), [6]);
+    }
+}

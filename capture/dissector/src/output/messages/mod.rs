@@ -8,11 +8,9 @@ mod error;
 mod faults;
 mod fields;
 #[cfg(feature = "json")]
-pub(super) mod record;
+mod record;
 #[cfg(feature = "json")]
-mod salvaged;
-#[cfg(feature = "json")]
-pub(super) mod terminate;
+mod terminate;
 mod text;
 pub mod tree;
 #[cfg(feature = "json")]
@@ -20,9 +18,7 @@ mod v1;
 #[cfg(feature = "json")]
 mod v2;
 
-#[cfg(feature = "parquet")]
-pub(super) use record::with_message;
 #[cfg(feature = "json")]
-pub use record::{write_json, write_lone_json};
+pub use record::{HeaderObject, MessageObject};
 #[cfg(feature = "json")]
-pub use terminate::write_terminate_json;
+pub use terminate::TerminateObject;

@@ -1,31 +1,26 @@
 //! A message: a Send, and where and when it was seen.
 
-use std::io;
-
-use rpcrdma::error::DecodeError;
-use rpcrdma::lists::Chunks;
 use rpcrdma::v1::ErrorReply;
 use serde::Serialize;
 
-use super::chunks::{Plain, Reads, Writes};
+use super::chunks::{ChunkObjects, Plain, ReadObject};
 use super::error::ErrorObject;
 use super::faults::{Incomplete, Malformed, SendFindingObject};
 use super::fields::readable;
-use super::salvaged::Salvaged;
 use super::v1::MsgpObject;
 use super::v2::VersionTwoObject;
 use crate::check::send::findings;
 use crate::file::Files;
+use crate::output::record::Record;
 use crate::output::record::called::RpcObject;
 use crate::output::record::place::{EndsObject, MirrorSessionObject, PlaceObject};
 use crate::output::record::values::{Hex32, NameObject};
-use crate::output::record::{Record, write_record};
 use crate::rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace};
 use crate::rpc::message::{Captured, Message};
 
 /// A Send on a connection that carries RPC-over-RDMA.
 #[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct MessageObject<'a> {
+pub struct MessageObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,
     #[serde(flatten)]
@@ -43,20 +38,22 @@ impl Record for MessageObject<'_> {
 }
 
 impl<'a> MessageObject<'a> {
-    pub(in crate::output) fn new(message: &'a Message, files: &'a Files, send: SendObject<'a>) -> Self {
+    /// Returns the record of a message.
+    #[must_use]
+    pub fn new(message: &'a Message, files: &'a Files) -> Self {
         Self {
             place: PlaceObject::new(message.stamp, message.connection, files),
             ends: EndsObject::of_message((message.from, message.to), message.direction()),
             mirror_session: message.mirror_session.map(MirrorSessionObject::new),
             retransmitted: message.retransmitted,
-            send,
+            send: SendObject::new(message),
         }
     }
 }
 
 /// A Send that is not from a capture, such as one typed in by hand.
 #[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct HeaderObject<'a> {
+pub struct HeaderObject<'a> {
     #[serde(flatten)]
     send: SendObject<'a>,
     /// The rules that it breaks. Those that messages of a capture break are reported by `check`.
@@ -68,14 +65,17 @@ impl Record for HeaderObject<'_> {
 }
 
 impl<'a> HeaderObject<'a> {
-    pub(in crate::output) fn new(message: &Message, send: SendObject<'a>) -> Self {
-        Self { send, findings: findings(message).into_iter().map(SendFindingObject::new).collect() }
+    /// Returns the record of a Send, without frame, time, connection and addresses.
+    #[must_use]
+    pub fn new(message: &'a Message) -> Self {
+        let findings = findings(message).into_iter().map(SendFindingObject::new).collect();
+        Self { send: SendObject::new(message), findings }
     }
 }
 
 /// Content of a Send.
 #[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct SendObject<'a> {
+struct SendObject<'a> {
     /// `rdma_xid` (RFC 8166 section 4.2.1); null if the Send, or what the capture holds of it, ends before. The next three are null
     /// if it ends before the last of them.
     rdma_xid: Option<Hex32>,
@@ -92,11 +92,11 @@ pub(in crate::output) struct SendObject<'a> {
     /// Octets after a message that has no Payload stream.
     trailing_octets: Option<usize>,
     /// The Read list (RFC 8166 section 3.4), its segments grouped into Read chunks.
-    reads: Reads<'a>,
+    reads: Vec<ReadObject>,
     /// The Write list.
-    writes: Writes<'a>,
+    writes: Vec<Plain>,
     /// The Reply chunk.
-    reply: Option<Plain<'a>>,
+    reply: Option<Plain>,
     /// The body of an RDMA_ERROR.
     error: Option<ErrorObject>,
     /// The handle that the Send invalidates, if it is a Send With Invalidate.
@@ -110,28 +110,27 @@ pub(in crate::output) struct SendObject<'a> {
     /// Part of the message that the capture lacks.
     incomplete: Option<Incomplete>,
     /// The RPC message in it, if that can be read.
-    rpc: Option<RpcObject<'a>>,
+    rpc: Option<RpcObject>,
 }
 
 impl<'a> SendObject<'a> {
-    /// A message whose header can be read.
-    pub(in crate::output) fn new(message: &'a Message, decoded: &Decoded<'a>) -> Self {
-        let chunks = decoded.header.chunks().unwrap_or_default();
-        Self::with(message, Some(decoded.header), Lengths::new(message, decoded), chunks)
-    }
-
-    /// A message whose header cannot be read. `octets` are those that can be, and `chunks` are in them.
-    pub(in crate::output) fn unreadable(message: &'a Message, octets: &[u8], chunks: Chunks<'a>) -> Self {
+    fn new(message: &'a Message) -> Self {
+        if let Ok(decoded) = message.decode() {
+            let chunks = ChunkObjects::new(&decoded.header.chunks().unwrap_or_default());
+            return Self::with(message, Some(decoded.header), Lengths::new(message, &decoded), chunks);
+        }
+        let octets = readable(message);
         let lengths = match (message.error(), ErrorReply::decode(octets)) {
             // An RDMA_ERROR of another version is not a version 1 header, but has the same layout.
             (Some(AnyErrorBody::V1(_)), Ok((error, _))) => Lengths::without_payload(message, error.encoded_len()),
             _ => Lengths::default(),
         };
-        let malformed = message.is_malformed().map(|error: DecodeError| Malformed::new(error, message.dialect));
+        let malformed = message.is_malformed().map(|error| Malformed::new(error, message.dialect));
+        let chunks = ChunkObjects::salvaged(message.dialect, octets);
         Self { malformed, ..Self::with(message, None, lengths, chunks) }
     }
 
-    fn with(message: &'a Message, header: Option<Header<'a>>, lengths: Lengths, chunks: Chunks<'a>) -> Self {
+    fn with(message: &'a Message, header: Option<Header<'a>>, lengths: Lengths, chunks: ChunkObjects) -> Self {
         let prefix = message.prefix();
         let is_version_1 = message.dialect == Dialect::Version1;
         let (v1, v2) = match header {
@@ -148,9 +147,9 @@ impl<'a> SendObject<'a> {
             header_octets: lengths.header,
             payload_octets: lengths.payload,
             trailing_octets: lengths.trailing,
-            reads: Reads(chunks.reads),
-            writes: Writes(chunks.writes),
-            reply: chunks.reply.map(Plain::new),
+            reads: chunks.reads,
+            writes: chunks.writes,
+            reply: chunks.reply,
             error: message.error().map(ErrorObject::new),
             invalidates: message.invalidates.map(Hex32),
             msgp: v1.and_then(|header| MsgpObject::new(message, &header)),
@@ -192,39 +191,4 @@ impl Lengths {
         let trailing = Some(rest).filter(|rest| *rest > 0 && message.captured != Captured::Head);
         Self { header: Some(header), payload: Some(0), trailing }
     }
-}
-
-/// Writes a message and a line feed.
-///
-/// # Errors
-/// Any error from writing to `out`.
-pub fn write_json(out: &mut impl io::Write, message: &Message, files: &Files) -> io::Result<()> {
-    with_message(message, files, |record| write_record(out, record))
-}
-
-/// Calls `act` with the record of a message.
-pub(in crate::output) fn with_message<T>(
-    message: &Message,
-    files: &Files,
-    act: impl FnOnce(&MessageObject<'_>) -> T,
-) -> T {
-    with_send(message, |send| act(&MessageObject::new(message, files, send)))
-}
-
-/// Writes a message that is not from a capture, such as one typed in by hand: without frame, time, connection and
-/// addresses.
-///
-/// # Errors
-/// Any error from writing to `out`.
-pub fn write_lone_json(out: &mut impl io::Write, message: &Message) -> io::Result<()> {
-    with_send(message, |send| write_record(out, &HeaderObject::new(message, send)))
-}
-
-/// Calls `act` with what is in a Send.
-fn with_send<T>(message: &Message, act: impl FnOnce(SendObject<'_>) -> T) -> T {
-    if let Ok(decoded) = message.decode() {
-        return act(SendObject::new(message, &decoded));
-    }
-    let octets = readable(message);
-    Salvaged::from_octets(message.dialect, octets).with(|chunks| act(SendObject::unreadable(message, octets, *chunks)))
 }

@@ -1,18 +1,16 @@
 //! A Terminate message.
 
-use std::io;
-
 use serde::Serialize;
 
 use crate::event::Terminated;
 use crate::file::Files;
+use crate::output::record::Record;
 use crate::output::record::place::PlaceObject;
 use crate::output::record::values::EndObject;
-use crate::output::record::{Record, write_record};
 
 /// A Terminate message, by which an end of an iWARP connection ends it (RFC 5040 section 4.8).
 #[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct TerminateObject<'a> {
+pub struct TerminateObject<'a> {
     #[serde(flatten)]
     place: PlaceObject<'a>,
     /// The address of the end that ended the connection.
@@ -38,7 +36,9 @@ impl Record for TerminateObject<'_> {
 }
 
 impl<'a> TerminateObject<'a> {
-    pub(in crate::output) fn new(terminated: &Terminated, files: &'a Files) -> Self {
+    /// Returns the record of a Terminate.
+    #[must_use]
+    pub fn new(terminated: &Terminated, files: &'a Files) -> Self {
         let Terminated { stamp, connection, from, to, terminate } = *terminated;
         Self {
             place: PlaceObject::new(stamp, connection, files),
@@ -52,12 +52,4 @@ impl<'a> TerminateObject<'a> {
             text: terminate.to_string(),
         }
     }
-}
-
-/// Writes a Terminate and a line feed.
-///
-/// # Errors
-/// Any error from writing to `out`.
-pub fn write_terminate_json(out: &mut impl io::Write, terminated: &Terminated, files: &Files) -> io::Result<()> {
-    write_record(out, &TerminateObject::new(terminated, files))
 }

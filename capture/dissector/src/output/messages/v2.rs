@@ -1,10 +1,10 @@
 //! The words that only a message of version 2 has.
 
-use rpcrdma::v2::{self, Credit, Family, HeaderV2, Property, PropertySet, PropertyValue, ReverseDirection, family_a};
-use serde::{Serialize, Serializer};
+use rpcrdma::v2::family_a::HeaderFlags;
+use rpcrdma::v2::{self, Credit, Family, HeaderV2, Property, PropertySet, PropertyValue, ReverseDirection};
+use serde::Serialize;
 
-use super::chunks::Reads;
-use crate::output::record::described::described;
+use super::chunks::ReadObject;
 use crate::output::record::values::{Hex32, HexOctets, NameObject, ShownObject};
 use crate::rpc::header::Dialect;
 use crate::rpc::message::{Dropped, Message};
@@ -19,15 +19,15 @@ pub(in crate::output) struct VersionTwoObject<'a> {
     /// Content of `rdma_credit`.
     credit: Option<CreditsObject>,
     /// `rdma_flags`: the names of those that are set, and the others as a number. Null in family B.
-    rdma_flags: Option<FlagNames>,
+    rdma_flags: Option<Vec<String>>,
     /// `rdma_remaining`: octets of the Payload stream that follow in other messages.
     rdma_remaining: Option<u32>,
     /// `rdma_inv_handle`: the handle that the responder may invalidate.
     rdma_inv_handle: Option<Hex32>,
     /// The Call chunk.
-    call: Option<Reads<'a>>,
+    call: Option<Vec<ReadObject>>,
     /// The transport properties.
-    properties: Option<Properties<'a>>,
+    properties: Option<Vec<PropertyObject<'a>>>,
     /// Octets of the Payload stream in the messages before this one.
     earlier_octets: u64,
     /// Reason why the octets of the Payload stream before this message were dropped, if they were.
@@ -44,7 +44,7 @@ impl<'a> VersionTwoObject<'a> {
         };
         let prefix = message.prefix();
         let (rdma_flags, rdma_remaining) = match header {
-            Some(HeaderV2::A(header)) => (Some(FlagNames(header.flags)), None),
+            Some(HeaderV2::A(header)) => (Some(flag_names(header.flags)), None),
             Some(HeaderV2::B(header)) => (None, header.remaining()),
             None => (None, None),
         };
@@ -58,8 +58,8 @@ impl<'a> VersionTwoObject<'a> {
             rdma_flags,
             rdma_remaining,
             rdma_inv_handle: header.and_then(|header| header.inv_handle()).map(Hex32),
-            call: header.and_then(|header| header.call_chunk()).map(Reads),
-            properties: header.and_then(|header| header.properties()).map(Properties),
+            call: header.and_then(|header| header.call_chunk()).map(ReadObject::all),
+            properties: header.and_then(|header| header.properties()).map(PropertyObject::all),
             earlier_octets: message.earlier_length(),
             dropped: message.dropped.map(ShownObject),
         })
@@ -84,25 +84,10 @@ impl CreditsObject {
     }
 }
 
-struct FlagNames(family_a::HeaderFlags);
-
-impl Serialize for FlagNames {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let named = self.0.iter_names().map(|(name, _)| name.to_owned());
-        let rest = self
-            .0
-            .difference(family_a::HeaderFlags::RESPONSE | family_a::HeaderFlags::MORE | family_a::HeaderFlags::TPMORE);
-        let rest = (!rest.is_empty()).then(|| format!("{:#010x}", rest.bits()));
-        serializer.collect_seq(named.chain(rest))
-    }
-}
-
-struct Properties<'a>(PropertySet<'a>);
-
-impl Serialize for Properties<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(PropertyObject::new))
-    }
+fn flag_names(flags: HeaderFlags) -> Vec<String> {
+    let named = flags.iter_names().map(|(name, _)| name.to_owned());
+    let rest = flags.difference(HeaderFlags::RESPONSE | HeaderFlags::MORE | HeaderFlags::TPMORE);
+    named.chain((!rest.is_empty()).then(|| format!("{:#010x}", rest.bits()))).collect()
 }
 
 /// A transport property. Where number and octets are both null, its value is the default.
@@ -121,6 +106,10 @@ struct PropertyObject<'a> {
 }
 
 impl<'a> PropertyObject<'a> {
+    fn all(properties: PropertySet<'a>) -> Vec<Self> {
+        properties.iter().map(Self::new).collect()
+    }
+
     fn new(property: Property<'a>) -> Self {
         let (number, octets) = match property.value {
             PropertyValue::Default => (None, None),
@@ -132,6 +121,3 @@ impl<'a> PropertyObject<'a> {
         Self { id: property.id.0, name: property.id.name(), number, meaning, octets }
     }
 }
-
-described!(FlagNames as Vec<String>);
-described!(Properties<'_> as Vec<PropertyObject<'static>>);

@@ -6,10 +6,10 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use serde_json::{Map, Value};
 
 use crate::output::findings::FindingObject;
-use crate::output::messages::record::MessageObject;
+use crate::output::messages::MessageObject;
 use crate::output::record_fields::{Held, RecordFields};
 use crate::output::schema::of_record;
-use crate::output::transactions::record::TransactionObject;
+use crate::output::transactions::TransactionObject;
 
 /// Subject of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,8 @@ use crate::check::Found;
 use crate::file::Files;
 use crate::output::file_names::FileNames;
 use crate::output::findings::FindingObject;
-use crate::output::{messages, transactions};
+use crate::output::messages::MessageObject;
+use crate::output::transactions::TransactionObject;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::{Half, Rebuilt, Transaction};
 pub use columns::TableKind;
@@ -77,9 +78,7 @@ impl ParquetTable {
     /// # Errors
     /// If it cannot be written.
     pub fn message(&mut self, message: &Message, files: &Files) -> io::Result<()> {
-        messages::with_message(message, files, |record| {
-            self.parts.push(record, message.stamp.time, message.octets.len())
-        })
+        self.parts.push(&MessageObject::new(message, files), message.stamp.time, message.octets.len())
     }
 
     /// Adds an RPC. `names` learns the names of files from it, and has those of earlier ones.
@@ -93,7 +92,7 @@ impl ParquetTable {
             |half: &Option<Half>| half.as_ref().and_then(|half| half.message.as_ref().ok()).map_or(0, Rebuilt::len);
         // Arguments are taken from the call, and names of files from the reply.
         let octets = octets(call) + octets(reply);
-        transactions::with_transaction(transaction, files, names, |record| self.parts.push(record, time, octets))
+        self.parts.push(&TransactionObject::new(transaction, files, names), time, octets)
     }
 
     /// Adds a finding; `in_baseline` says whether an earlier check had it.

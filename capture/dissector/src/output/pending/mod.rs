@@ -1,13 +1,13 @@
 //! Calls without a reply: how long they have waited, and who owes what.
 
 #[cfg(feature = "json")]
-pub(super) mod record;
+mod record;
 
 use std::collections::BinaryHeap;
 use std::io;
 
 #[cfg(feature = "json")]
-pub use record::write_json;
+pub use record::PendingObject;
 
 use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::{Side, Stamp};

@@ -1,21 +1,19 @@
 //! A call without a reply.
 
-use std::io;
-
 use serde::Serialize;
 
 use super::PendingCall;
 use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::Stamp;
 use crate::file::Files;
+use crate::output::record::Record;
 use crate::output::record::called::CalledObject;
 use crate::output::record::values::{EndObject, Hex32};
-use crate::output::record::{Record, write_record};
 use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd};
 
 /// A call without a reply.
 #[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct PendingObject<'a> {
+pub struct PendingObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
     /// `rdma_xid` (RFC 8166 section 4.2.1).
@@ -37,7 +35,7 @@ pub(in crate::output) struct PendingObject<'a> {
     /// Nanoseconds for which it has waited at least: `age_ns`, or those since the clock was last set back.
     age_at_least_ns: u64,
     #[serde(flatten)]
-    called: CalledObject<'a>,
+    called: CalledObject,
     /// Arrival of the call at the responder: `accepted`, `refused` (and not sent again), `unacknowledged` (sent more than once)
     /// or `unknown`.
     delivery: &'static str,
@@ -70,7 +68,9 @@ impl Record for PendingObject<'_> {
 }
 
 impl<'a> PendingObject<'a> {
-    pub(in crate::output) fn new(pending: &'a PendingCall, end: CaptureEnd, files: &'a Files) -> Self {
+    /// Returns the record of a call; `end` is that of the capture.
+    #[must_use]
+    pub fn new(pending: &'a PendingCall, end: CaptureEnd, files: &'a Files) -> Self {
         let (call_file, call_file_frame) = files.locate(pending.call.frame).unzip();
         let waiting = pending.waiting;
         let octets = if let Owed::ReadResponse(octets) = waiting.owed { Some(octets) } else { None };
@@ -134,12 +134,4 @@ impl StepObject {
     fn new((step, stamp): (Step, Stamp)) -> Self {
         Self { step: step.name(), frame: stamp.frame, time_ns: stamp.time.0 }
     }
-}
-
-/// Writes a call without a reply and a line feed; `end` is that of the capture.
-///
-/// # Errors
-/// Any error from writing to `out`.
-pub fn write_json(out: &mut impl io::Write, call: &PendingCall, end: CaptureEnd, files: &Files) -> io::Result<()> {
-    write_record(out, &PendingObject::new(call, end, files))
 }

@@ -1,6 +1,6 @@
 //! The RPC message in a Send, and what all objects say of an RPC.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::described::described;
 use super::values::NumberedObject;
@@ -11,18 +11,18 @@ use crate::rpc::transaction::Transaction;
 
 /// An RPC message.
 #[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct RpcObject<'a> {
+pub(in crate::output) struct RpcObject {
     /// `call` or `reply`.
     direction: &'static str,
     #[serde(flatten)]
-    called: CalledObject<'a>,
+    called: CalledObject,
     #[serde(flatten)]
     ended: EndedObject,
 }
 
 /// Procedure and operations that an RPC calls.
 #[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct CalledObject<'a> {
+pub(in crate::output) struct CalledObject {
     /// True if the server calls the client (RFC 8167).
     reverse: bool,
     /// True if the program is only taken for that of NFSv4's callbacks: the capture does not show that the client
@@ -40,7 +40,7 @@ pub(in crate::output) struct CalledObject<'a> {
     operation: OperationName,
     /// The operations of an NFSv4 COMPOUND, those of the reply and those of the call that were not reached; null for other
     /// procedures, and under RPCSEC_GSS privacy, which seals them.
-    operations: Option<CompoundObjects<'a>>,
+    operations: Option<Vec<CompoundObject>>,
     /// The service of RPCSEC_GSS (RFC 2203 section 5.3.1), or its control procedure; null for other flavors.
     security: Option<&'static str>,
 }
@@ -55,14 +55,6 @@ pub(in crate::output) struct EndedObject {
     nfs_status: Option<NumberedObject>,
 }
 
-struct CompoundObjects<'a>(&'a [CompoundOperation]);
-
-impl Serialize for CompoundObjects<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(CompoundObject::new))
-    }
-}
-
 /// An operation of a COMPOUND.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct CompoundObject {
@@ -74,8 +66,8 @@ pub(in crate::output) struct CompoundObject {
     status: Option<NumberedObject>,
 }
 
-impl<'a> RpcObject<'a> {
-    pub(in crate::output) fn new(rpc: &'a Rpc) -> Self {
+impl RpcObject {
+    pub(in crate::output) fn new(rpc: &Rpc) -> Self {
         let direction = match rpc.direction {
             Direction::Call => "call",
             Direction::Reply => "reply",
@@ -93,8 +85,8 @@ impl<'a> RpcObject<'a> {
     }
 }
 
-impl<'a> CalledObject<'a> {
-    pub(in crate::output) fn of_transaction(transaction: &'a Transaction) -> Self {
+impl CalledObject {
+    pub(in crate::output) fn of_transaction(transaction: &Transaction) -> Self {
         let Transaction { reverse, callback, procedure, name, operations, security, .. } = transaction;
         Self::new((*reverse, *callback), (*procedure, *name), operations, *security)
     }
@@ -102,11 +94,12 @@ impl<'a> CalledObject<'a> {
     pub(in crate::output) fn new(
         (reverse, callback): (bool, Callback),
         (procedure, name): (Option<Procedure>, Option<&'static str>),
-        operations: &'a [CompoundOperation],
+        operations: &[CompoundOperation],
         security: Option<Security>,
     ) -> Self {
         let is_compound = name.is_some_and(|name| name.ends_with("COMPOUND"));
         let is_sealed = security == Some(Security::Privacy);
+        let objects = || operations.iter().map(CompoundObject::new).collect();
         Self {
             reverse,
             program_guessed: callback == Callback::Guessed,
@@ -115,7 +108,7 @@ impl<'a> CalledObject<'a> {
             procedure: procedure.map(|procedure| procedure.procedure),
             name,
             operation: OperationName::new(procedure, name, operations),
-            operations: (is_compound && !is_sealed).then_some(CompoundObjects(operations)),
+            operations: (is_compound && !is_sealed).then(objects),
             security: security.map(Security::name),
         }
     }
@@ -144,4 +137,3 @@ impl CompoundObject {
 }
 
 described!(OperationName as String);
-described!(CompoundObjects<'_> as Vec<CompoundObject>);

@@ -20,21 +20,36 @@ use serde_json::json;
 pub(in crate::output) const SCHEMA: u32 = 1;
 
 /// An object that stands on a line of its own.
-pub(in crate::output) trait Record: Serialize {
+pub trait Record: Serialize {
     /// Its type.
     const TYPE: &'static str;
+
+    /// Writes it as a JSON object, and a line feed.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, &RecordObject { r#type: Self::TYPE, schema: SCHEMA, fields: self })?;
+        out.write_all(b"\n")
+    }
 }
 
 /// A record: its type, the version of its schema, and its fields.
 #[derive(Serialize)]
-pub(in crate::output) struct RecordObject<'a, T> {
+pub(in crate::output) struct RecordObject<T> {
     r#type: &'static str,
     schema: u32,
     #[serde(flatten)]
-    fields: &'a T,
+    fields: T,
 }
 
-impl<T: Record + schemars::JsonSchema> schemars::JsonSchema for RecordObject<'_, T> {
+impl<T: Record> RecordObject<T> {
+    pub(in crate::output) const fn new(fields: T) -> Self {
+        Self { r#type: T::TYPE, schema: SCHEMA, fields }
+    }
+}
+
+impl<T: Record + schemars::JsonSchema> schemars::JsonSchema for RecordObject<T> {
     fn schema_name() -> Cow<'static, str> {
         T::TYPE.into()
     }
@@ -52,10 +67,4 @@ impl<T: Record + schemars::JsonSchema> schemars::JsonSchema for RecordObject<'_,
         schema.insert("properties".to_owned(), properties.into());
         schema
     }
-}
-
-/// Writes a record and a line feed.
-pub(in crate::output) fn write_record<T: Record>(out: &mut impl io::Write, fields: &T) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &RecordObject { r#type: T::TYPE, schema: SCHEMA, fields })?;
-    out.write_all(b"\n")
 }

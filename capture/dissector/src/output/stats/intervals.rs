@@ -12,7 +12,7 @@ use crate::dissector::Summary;
 use crate::event::{Event, Recounted};
 use crate::file::Time;
 #[cfg(feature = "json")]
-use crate::output::record::{Record, write_record};
+use crate::output::record::Record;
 
 /// Counts what is in a capture, one interval after another.
 #[derive(Debug)]
@@ -217,15 +217,4 @@ impl Intervals {
 #[cfg(feature = "json")]
 impl Record for IntervalStatistics {
     const TYPE: &'static str = "interval";
-}
-
-#[cfg(feature = "json")]
-impl IntervalStatistics {
-    /// Writes the numbers as a JSON object and a line feed.
-    ///
-    /// # Errors
-    /// Any error from writing to `out`.
-    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        write_record(out, self)
-    }
 }

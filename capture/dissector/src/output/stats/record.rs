@@ -1,8 +1,6 @@
 //! The numbers that are shown. They are written as JSON too.
 
 use core::fmt::Display;
-#[cfg(feature = "json")]
-use std::io;
 
 use rpcrdma::private_data::Flags;
 
@@ -14,7 +12,7 @@ use crate::event::Report;
 use crate::file::ClockSteps;
 use crate::link::Carrier;
 #[cfg(feature = "json")]
-use crate::output::record::{Record, write_record};
+use crate::output::record::Record;
 
 /// Statistics of a capture.
 #[derive(Clone, Debug)]
@@ -464,17 +462,6 @@ pub struct StatusStatistics {
 #[cfg(feature = "json")]
 impl Record for Statistics {
     const TYPE: &'static str = "stats";
-}
-
-#[cfg(feature = "json")]
-impl Statistics {
-    /// Writes the numbers as a JSON object and a line feed.
-    ///
-    /// # Errors
-    /// Any error from writing to `out`.
-    pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        write_record(out, self)
-    }
 }
 
 impl CaptureStatistics {

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::{TopCounts, TopKey, TopReport};
 use crate::output::file_names::{hash, readable};
+use crate::output::record::Record;
 use crate::output::record::values::{EndObject, HexOctets};
-use crate::output::record::{Record, write_record};
 
 /// RPCs that have something in common.
 #[derive(Serialize, schemars::JsonSchema)]
@@ -98,6 +98,6 @@ impl TopReport {
     /// # Errors
     /// Any error from writing to `out`.
     pub fn write_json(&self, out: &mut impl io::Write) -> io::Result<()> {
-        TopObject::all(self).try_for_each(|object| write_record(out, &object))
+        TopObject::all(self).try_for_each(|object| object.write_json(out))
     }
 }

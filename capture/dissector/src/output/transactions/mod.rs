@@ -3,10 +3,8 @@
 #[cfg(feature = "json")]
 mod arguments;
 #[cfg(feature = "json")]
-pub(super) mod record;
+mod record;
 mod text;
 
-#[cfg(feature = "parquet")]
-pub(super) use record::with_transaction;
 #[cfg(feature = "json")]
-pub use record::write_json;
+pub use record::TransactionObject;

@@ -1,15 +1,13 @@
 //! An RPC with both its messages.
 
-use std::io;
-
 use serde::Serialize;
 
 use super::arguments::ArgumentsObject;
 use crate::file::Files;
 use crate::output::file_names::{FileNames, server};
+use crate::output::record::Record;
 use crate::output::record::called::{CalledObject, EndedObject};
 use crate::output::record::values::{EndObject, Hex32, ShownObject};
-use crate::output::record::{Record, write_record};
 use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::{NotTimed, Phases};
@@ -18,7 +16,7 @@ use crate::rpc::transaction::{Form, Half, Transaction};
 
 /// An RPC: a call and its reply.
 #[derive(Serialize, schemars::JsonSchema)]
-pub(in crate::output) struct TransactionObject<'a> {
+pub struct TransactionObject<'a> {
     /// The number of the connection, from 1.
     connection: u32,
     /// `rdma_xid` (RFC 8166 section 4.2.1).
@@ -59,7 +57,7 @@ pub(in crate::output) struct TransactionObject<'a> {
     /// Reason why that is not known.
     credit_wait_missing: Option<ShownObject<CreditWaitUnknown>>,
     #[serde(flatten)]
-    called: CalledObject<'a>,
+    called: CalledObject,
     /// Arguments of the operations; null if they are unknown, or if none of them names anything.
     arguments: Option<Vec<ArgumentsObject<'a>>>,
     /// The call; null if the capture does not hold it.
@@ -79,11 +77,11 @@ impl Record for TransactionObject<'_> {
 }
 
 impl<'a> TransactionObject<'a> {
-    pub(in crate::output) fn new(
-        transaction: &'a Transaction,
-        arguments: Option<Vec<ArgumentsObject<'a>>>,
-        files: &'a Files,
-    ) -> Self {
+    /// Returns the record of an RPC. `names` learns the names of files from it, and has those of earlier ones.
+    #[must_use]
+    pub fn new(transaction: &'a Transaction, files: &'a Files, names: &'a mut FileNames) -> Self {
+        let arguments = transaction.arguments();
+        names.learn(transaction, &arguments);
         let Transaction { call, reply, .. } = transaction;
         let locate = |half: &Option<Half>| half.as_ref().and_then(|half| files.locate(half.stamp.frame)).unzip();
         let ((call_file, call_file_frame), (reply_file, reply_file_frame)) = (locate(call), locate(reply));
@@ -107,7 +105,7 @@ impl<'a> TransactionObject<'a> {
             credit_wait_ns: transaction.credit_wait.ok(),
             credit_wait_missing: transaction.credit_wait.err().map(ShownObject),
             called: CalledObject::of_transaction(transaction),
-            arguments,
+            arguments: ArgumentsObject::all(&arguments, server(transaction), names),
             call: call.as_ref().map(HalfObject::new),
             reply: reply.as_ref().map(HalfObject::new),
             rdma_read_octets: transaction.read_octets,
@@ -229,30 +227,4 @@ const fn form(form: Form) -> &'static str {
         Form::Long => "long",
         Form::Continued => "continued",
     }
-}
-
-/// Writes a transaction and a line feed. `names` learns the names of files from it, and has those of earlier ones.
-///
-/// # Errors
-/// Any error from writing to `out`.
-pub fn write_json(
-    out: &mut impl io::Write,
-    transaction: &Transaction,
-    files: &Files,
-    names: &mut FileNames,
-) -> io::Result<()> {
-    with_transaction(transaction, files, names, |record| write_record(out, record))
-}
-
-/// Calls `act` with the record of a transaction, once `names` has learnt from it.
-pub(in crate::output) fn with_transaction<T>(
-    transaction: &Transaction,
-    files: &Files,
-    names: &mut FileNames,
-    act: impl FnOnce(&TransactionObject<'_>) -> T,
-) -> T {
-    let arguments = transaction.arguments();
-    names.learn(transaction, &arguments);
-    let arguments = ArgumentsObject::all(&arguments, server(transaction), names);
-    act(&TransactionObject::new(transaction, arguments, files))
 }
