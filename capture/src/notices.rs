@@ -152,7 +152,7 @@ impl Notices {
     pub(crate) fn unread(&mut self, error: &FileError) {
         self.damaged |= error.is_damage();
         self.unusable |= !error.is_damage();
-        self.gaps.unread();
+        self.gaps.files += 1;
         self.unread.push(UnreadFile::new(error));
     }
 
@@ -192,7 +192,7 @@ impl Notices {
 
     /// The exit status of a command that fails if this `is_wrong`, or if there is nothing to judge by.
     pub(crate) fn status_of(&self, is_wrong: bool) -> u8 {
-        let is_one_sided = !self.gaps.directions().is_empty();
+        let is_one_sided = !self.gaps.directions.is_empty();
         if self.interrupted {
             INTERRUPTED
         } else if self.unusable {
@@ -212,12 +212,12 @@ impl Notices {
             Select::Rpcs if self.rpcs > 0 => self.rpcs_selected > 0,
             Select::Rpcs | Select::Both => self.messages_selected + self.rpcs_selected > 0,
         };
-        self.gaps.messages() + self.outside > 0 && !passes
+        self.gaps.messages + self.outside > 0 && !passes
     }
 
     /// There is no message, and no frame was left out.
     const fn holds_nothing(&self) -> bool {
-        self.gaps.messages() + self.outside == 0
+        self.gaps.messages + self.outside == 0
     }
 
     /// Adds what is noteworthy to what is said of a capture.
@@ -225,17 +225,17 @@ impl Notices {
     /// The number of RPCs is known only `with_rpcs`.
     pub(crate) fn describe(&self, capture: &mut CaptureSummary, with_rpcs: bool) {
         let of_rpcs = |count| with_rpcs.then_some(count);
-        (capture.messages, capture.messages_selected) = (self.gaps.messages(), self.messages_selected);
+        (capture.messages, capture.messages_selected) = (self.gaps.messages, self.messages_selected);
         (capture.rpcs, capture.rpcs_selected) = (of_rpcs(self.rpcs), of_rpcs(self.rpcs_selected));
         let places = self.places.iter().map(|(&(place, known), &count)| PlaceCount::new(place, known, count));
         capture.captured_at = places.collect();
         let missing = &mut capture.missing;
-        missing.directions = self.gaps.directions().iter().map(MissingDirectionObject::new).collect();
-        missing.directions_left_out = self.gaps.directions_left_out();
-        missing.incomplete_messages = self.gaps.incomplete();
+        missing.directions = self.gaps.directions.iter().map(MissingDirectionObject::new).collect();
+        missing.directions_left_out = self.gaps.directions_left_out;
+        missing.incomplete_messages = self.gaps.incomplete;
         missing.not_rebuilt_rpcs = of_rpcs(self.rpcs_incomplete);
         missing.untimed_rpcs = self.untimed;
-        missing.packets = self.gaps.packets();
+        missing.packets = self.gaps.packets;
         capture.damaged.files.clone_from(&self.unread);
         capture.damaged.overlapping_files = self.overlaps;
         let ignored = &mut capture.ignored;
@@ -306,7 +306,7 @@ impl Notices {
 
     /// Reports data that the capture does not hold.
     fn missing(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
-        let incomplete = self.gaps.incomplete();
+        let incomplete = self.gaps.incomplete;
         let text = format!("{} incomplete in the capture", counted(incomplete, "message"));
         say(incomplete, Weight::Reason, text);
         let rpcs = counted(self.rpcs_incomplete, "RPC");
@@ -320,9 +320,9 @@ impl Notices {
             Weight::Remark,
             format!("{undecided} left out: too many waited for their RPCs to end, to be selected by them"),
         );
-        let missed = counted(self.gaps.packets(), "packet");
+        let missed = counted(self.gaps.packets, "packet");
         let text = format!("{missed} of RPC-over-RDMA connections missing from the capture");
-        say(self.gaps.packets(), Weight::Reason, text);
+        say(self.gaps.packets, Weight::Reason, text);
         let cut = counted(summary.cut, "frame");
         say(summary.cut, Weight::Remark, format!("{cut} truncated by the capture (snaplen)"));
     }
@@ -344,7 +344,7 @@ impl Notices {
     /// Returns the filters that selected nothing, and the items that they had to select from.
     fn nothing_selected(&self, summary: &Summary, filters: &[&str]) -> String {
         let filters_text = filters.join(" and ");
-        let mut text = match (self.select, self.gaps.messages(), self.rpcs) {
+        let mut text = match (self.select, self.gaps.messages, self.rpcs) {
             (_, 0, _) => format!("nothing selected: no message matches {filters_text}"),
             (Select::Rpcs, _, rpcs @ 1..) => {
                 format!("nothing selected: none of {} matches {filters_text}", counted(rpcs, "RPC"))

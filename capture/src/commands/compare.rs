@@ -94,7 +94,7 @@ pub(super) fn run(arguments: &CompareArguments, color: Color, quiet: bool) -> Re
     if comparison.is_regression() {
         conclusion.say("compare found a regression".to_owned());
     }
-    conclusion.left_out().other_operations_rpcs = comparison.left_out();
+    conclusion.left_out().other_operations_rpcs = comparison.left_out;
     let status = if comparison.is_regression() { DAMAGED } else { 0 };
     conclusion.end(status.max(damaged_before).max(damaged_after))
 }

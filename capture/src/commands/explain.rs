@@ -77,9 +77,9 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     let mut conclusion = Conclusion::new("explain", *json, quiet);
     conclusion.capture(&source, &done);
     conclusion.judge(&judge);
-    conclusion.left_out().unexplained_rpcs = explanations.left_out();
-    conclusion.left_out().unkept_findings_and_events = explanations.unkept();
-    let left_out = [(explanations.left_out(), "RPC"), (explanations.unkept(), "finding or sign of loss")];
+    conclusion.left_out().unexplained_rpcs = explanations.left_out;
+    conclusion.left_out().unkept_findings_and_events = explanations.unkept;
+    let left_out = [(explanations.left_out, "RPC"), (explanations.unkept, "finding or sign of loss")];
     for (count, what) in left_out.into_iter().filter(|(count, _)| *count > 0) {
         conclusion.insist(format!("{} left out: choose with --connection, --since and --until", counted(count, what)));
     }

@@ -165,7 +165,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     })?;
     let mut conclusion = Conclusion::new("pending", arguments.json, quiet);
     conclusion.capture(&source, &done);
-    let (repeated, newer) = (pending.repeated(), pending.newer());
+    let (repeated, newer) = (pending.repeated, pending.newer);
     (conclusion.left_out().repeated_calls, conclusion.left_out().newer_calls) = (repeated, newer);
     if let Some(note) = pending.repeated_note() {
         conclusion.say(note);

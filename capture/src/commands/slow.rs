@@ -98,7 +98,7 @@ pub(super) fn run(arguments: &SlowArguments, color: Color, quiet: bool) -> Resul
     })?;
     let mut conclusion = Conclusion::new("slow", arguments.json, quiet);
     conclusion.capture(&source, &done);
-    let (answered, unanswered) = (slowest.answered(), slowest.unanswered());
+    let (answered, unanswered) = (slowest.answered, slowest.unanswered);
     conclusion.left_out().unanswered_calls = unanswered;
     if unanswered > 0 {
         conclusion.say(format!(

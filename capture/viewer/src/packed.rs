@@ -96,7 +96,7 @@ impl Block {
         }
         ended.into_iter().for_each(|ended| self.number(folded(ended.wrapping_sub(row.time))));
         if row.causes != CauseSet::default() {
-            self.number(row.causes.bits().into());
+            self.number(row.causes.0.into());
         }
     }
 
@@ -133,7 +133,7 @@ impl Block {
         let [read, written] = octets.pair(flags & has::OCTETS);
         let ended = (flags & has::ENDED != 0).then(|| time.wrapping_add(unfolded(octets.number())));
         let causes = if flags & has::CAUSES == 0 { 0 } else { octets.number() };
-        let causes = CauseSet::of_bits(u32::try_from(causes).unwrap_or_default());
+        let causes = CauseSet(u32::try_from(causes).unwrap_or_default());
         let latency = latency.or_else(|| phases.map(Phases::total));
         let ended = ended.or_else(|| usual_end(time, latency));
         Some(Row {
@@ -239,7 +239,7 @@ mod tests {
             phases: Some(phases),
             recovery: Phases { push_ns: number, ..Phases::default() },
             resent: number,
-            causes: CauseSet::of_bits(number as u32 & 1 << 10),
+            causes: CauseSet(number as u32 & 1 << 10),
             call: Some(1_000_000),
             reply: Some(1_000_003),
             read: 1 << 40,
@@ -275,7 +275,7 @@ mod tests {
                 time: 0,
                 ..row(0)
             },
-            Row { phases, causes: CauseSet::of_bits(u32::MAX), ..row(5) },
+            Row { phases, causes: CauseSet(u32::MAX), ..row(5) },
         ];
         let mut block = Block::default();
         assert!(rows.iter().all(|row| block.push(row, 0)));

@@ -14,17 +14,20 @@ const LISTED: usize = 100;
 
 /// Counts of what a capture lacks. They decide whether an absence in it proves anything.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Gaps {
-    /// Sends of RPC-over-RDMA.
-    messages: u64,
-    /// Sends that were captured in part.
-    incomplete: u64,
-    /// Packets of RPC-over-RDMA connections that were not captured.
-    packets: u64,
-    directions: Vec<MissingDirection>,
-    directions_left_out: u64,
-    /// Files that could not be read to their end.
-    files: u64,
+    /// Number of messages: Sends of RPC-over-RDMA.
+    pub messages: u64,
+    /// Number of messages that are incomplete in the capture.
+    pub incomplete: u64,
+    /// Number of packets of RPC-over-RDMA connections that are missing from the capture.
+    pub packets: u64,
+    /// Connections with packets of one end only: the first hundred.
+    pub directions: Vec<MissingDirection>,
+    /// Number of such connections beyond those in the list.
+    pub directions_left_out: u64,
+    /// Number of files that could not be read to their end.
+    pub files: u64,
 }
 
 /// A connection with packets of one end only.
@@ -97,47 +100,6 @@ impl Gaps {
             missing: address(missing),
             paired: report.connection.paired,
         });
-    }
-
-    /// Counts a file that could not be read to its end.
-    pub const fn unread(&mut self) {
-        self.files += 1;
-    }
-
-    /// Number of messages.
-    #[must_use]
-    pub const fn messages(&self) -> u64 {
-        self.messages
-    }
-
-    /// Number of messages that are incomplete in the capture.
-    #[must_use]
-    pub const fn incomplete(&self) -> u64 {
-        self.incomplete
-    }
-
-    /// Number of packets that are missing from the capture.
-    #[must_use]
-    pub const fn packets(&self) -> u64 {
-        self.packets
-    }
-
-    /// Number of files that could not be read to their end.
-    #[must_use]
-    pub const fn files(&self) -> u64 {
-        self.files
-    }
-
-    /// Connections with packets of one end only: the first hundred.
-    #[must_use]
-    pub fn directions(&self) -> &[MissingDirection] {
-        &self.directions
-    }
-
-    /// Number of such connections beyond those in the list.
-    #[must_use]
-    pub const fn directions_left_out(&self) -> u64 {
-        self.directions_left_out
     }
 
     /// The gravest gap; `None` if the capture lacks nothing, as far as it shows.

@@ -40,9 +40,10 @@ pub struct Slowest {
     most: usize,
     least: u64,
     kept: BinaryHeap<Reverse<Slow>>,
-    /// RPCs with call and reply, and calls without a reply.
-    answered: u64,
-    unanswered: u64,
+    /// RPCs whose latency is known, whether or not they are among the slowest.
+    pub answered: u64,
+    /// Calls without a reply.
+    pub unanswered: u64,
 }
 
 /// One of them. Of those that took the same time the first is taken for the slowest.
@@ -84,18 +85,6 @@ impl Slowest {
             self.kept.pop();
         }
         Ok(())
-    }
-
-    /// RPCs whose latency is known, whether or not they are among the slowest.
-    #[must_use]
-    pub const fn answered(&self) -> u64 {
-        self.answered
-    }
-
-    /// Calls without a reply.
-    #[must_use]
-    pub const fn unanswered(&self) -> u64 {
-        self.unanswered
     }
 
     /// Returns true if none was slow enough.

@@ -13,7 +13,7 @@ const SIZE: usize = 1 << 20;
 /// A [`Frame`] whose octets are kept in a buffer, together with those of others.
 #[derive(Clone, Debug)]
 pub struct KeptFrame {
-    number: u64,
+    pub(super) number: u64,
     time: Time,
     link: LinkType,
     octets: Range<usize>,
@@ -35,12 +35,6 @@ impl KeptFrame {
     pub fn frame<'a>(&self, buffer: &'a [u8]) -> Frame<'a> {
         let Self { number, time, link, ref octets, length } = *self;
         Frame { number, time, link, data: buffer.get(octets.clone()).unwrap_or_default(), length }
-    }
-
-    /// As in [`Frame`].
-    #[must_use]
-    pub const fn number(&self) -> u64 {
-        self.number
     }
 
     /// Number of octets that were kept.
@@ -116,7 +110,7 @@ mod tests {
             let mut held = VecDeque::new();
             let check = |buffers: &mut FrameBuffers, held: &mut VecDeque<(KeptFrame, &Vec<u8>)>| {
                 let (kept, expected) = held.pop_front().unwrap();
-                assert!(kept.frame(buffers.oldest()).data == expected, "{most}, frame {}", kept.number());
+                assert!(kept.frame(buffers.oldest()).data == expected, "{most}, frame {}", kept.number);
                 buffers.let_go();
             };
             for (number, data) in (1..).zip(&data) {

@@ -213,7 +213,7 @@ impl<W: Write> Annotator<W> {
 
     /// A frame that was not written yet.
     fn held(&mut self, frame: u64) -> Option<&mut HeldFrame> {
-        let first = self.held.front()?.frame.number();
+        let first = self.held.front()?.frame.number;
         self.held.get_mut(usize::try_from(frame.checked_sub(first)?).ok()?)
     }
 

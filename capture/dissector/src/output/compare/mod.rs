@@ -81,7 +81,8 @@ pub struct Comparison {
     /// Tests of the operations.
     tests: usize,
     findings: Vec<ComparedRule>,
-    left_out: u64,
+    /// RPCs of operations beyond as many as are told apart.
+    pub left_out: u64,
 }
 
 /// Number of times that a rule was broken before and after.
@@ -157,12 +158,6 @@ impl Comparison {
         self.total.regression
             || self.operations.iter().any(|operation| operation.regression)
             || self.findings.iter().any(ComparedRule::is_new_error)
-    }
-
-    /// RPCs of operations beyond as many as are told apart.
-    #[must_use]
-    pub const fn left_out(&self) -> u64 {
-        self.left_out
     }
 
     /// Writes a JSON object and a line feed for the totals, for each operation, and for each rule that is broken in

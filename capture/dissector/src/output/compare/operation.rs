@@ -348,7 +348,7 @@ impl ComparedOperation {
     /// Compares an operation in two captures; also returns its faults in each.
     pub(super) fn new(name: &str, sides: [Ended<'_>; 2], tolerance: f64) -> (Self, [Faults; 2]) {
         let latencies = sides.iter().filter_map(|(side, _)| Some(&(*side)?.latency));
-        let slowest = latencies.filter(|latency| latency.count() > 0).map(Histogram::max).max();
+        let slowest = latencies.filter(|latency| latency.count > 0).map(|latency| latency.max).max();
         let counted = sides.map(|(side, ended)| side.map(|side| side.faults(ended, slowest)).unwrap_or_default());
         let [before_faults, after_faults] = &counted;
         let [(before, _), (after, _)] = sides;

@@ -64,7 +64,7 @@ impl Judgement<'_> {
     /// The causes, in the order of their weight: those of the capture that make the rest unsure, a broken rule of which a call
     /// died, those with a time by their time, and the others.
     pub(super) fn causes(&self) -> Vec<DiagnosedCause> {
-        if self.gaps.messages() == 0 {
+        if self.gaps.messages == 0 {
             return vec![self.nothing_found()];
         }
         let mut causes: Vec<Weighed> =
@@ -130,21 +130,21 @@ impl Judgement<'_> {
         };
         DiagnosedCause {
             owner_address: owner.map(|end| end.to_string()).or(cause.owner_address),
-            client: several(self.waits.clients().len(), tally.client()),
-            server: several(self.waits.servers().len(), tally.server()),
+            client: several(self.waits.clients.len(), tally.client()),
+            server: several(self.waits.servers.len(), tally.server()),
             operation: tally.operation().map(str::to_owned),
             file: tally.file().map(str::to_owned),
             since_ns: tally.since,
             rpcs: Some(tally.rpcs),
             ..cause
         }
-        .shown_by(tally.examples().iter().map(|(_, frame)| CauseExample { frame: *frame, waiting_ns: None }))
+        .shown_by(tally.examples.iter().map(|(_, frame)| CauseExample { frame: *frame, waiting_ns: None }))
     }
 
     /// The same, with a time.
     fn timed(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
         let share = (self.all() > 0).then(|| tally.amount as f64 / self.all() as f64);
-        let examples = tally.examples().iter();
+        let examples = tally.examples.iter();
         let examples = examples.map(|(amount, frame)| CauseExample { frame: *frame, waiting_ns: Some(*amount) });
         self.tallied(DiagnosedCause { waiting_ns: Some(tally.amount), share, ..cause }, tally).shown_by(examples)
     }
@@ -175,12 +175,12 @@ impl Judgement<'_> {
 
     /// `true` if the capture lacks so many packets that this is a cause.
     pub(super) fn misses_packets(&self) -> bool {
-        let missed = self.gaps.packets();
+        let missed = self.gaps.packets;
         is_part(missed, PART, self.facts.packets + missed)
     }
 
     fn capture_gaps(&self) -> Option<Weighed> {
-        let (missed, files) = (self.gaps.packets(), self.gaps.files());
+        let (missed, files) = (self.gaps.packets, self.gaps.files);
         if !self.misses_packets() && files == 0 {
             return None;
         }
@@ -202,7 +202,7 @@ impl Judgement<'_> {
     }
 
     fn cut(&self) -> Option<Weighed> {
-        let (incomplete, messages) = (self.gaps.incomplete(), self.gaps.messages());
+        let (incomplete, messages) = (self.gaps.incomplete, self.gaps.messages);
         if self.summary.cut == 0 || !is_part(incomplete, PART, messages) {
             return None;
         }
@@ -244,7 +244,7 @@ impl Judgement<'_> {
 
     /// Calls that are not answered.
     fn unanswered(&self, cause: Cause, owner: CauseOwner, tally: &Tally, shown: &str) -> Option<Weighed> {
-        let GreatestRpc { amount, subject, .. } = tally.greatest_rpc()?;
+        let GreatestRpc { amount, subject, .. } = tally.greatest_rpc.as_ref()?;
         // They wait on when the capture ends, and where its clock was set back they may have waited longer.
         let longest = if tally.rpcs == 1 { "" } else { ", the longest" };
         let calls = counted(tally.rpcs, "call");
@@ -336,7 +336,7 @@ impl Judgement<'_> {
         evidence.extend(self.facts.losses.sentences(NAMED));
         evidence.extend(self.facts.places.is_empty().then(|| "Where the capture was made is not known.".to_owned()));
         let tally = [loss, affected, arrival_unknown].into_iter().find(|tally| tally.rpcs > 0)?;
-        let client = tally.client().filter(|_| self.waits.clients().len() > 1);
+        let client = tally.client().filter(|_| self.waits.clients.len() > 1);
         let command = client.map_or("events".to_owned(), |client| format!("events --client {client}"));
         let cause = self.cause(Cause::Loss, Some(CauseOwner::Network), evidence, &command);
         let cause = if is_timed { self.timed(cause, loss) } else { self.tallied(cause, tally) };
@@ -381,7 +381,7 @@ impl Judgement<'_> {
 
     /// The role of an end in the calls of the client.
     fn owner(&self, end: Address) -> Option<CauseOwner> {
-        match (self.waits.clients().contains(&end), self.waits.servers().contains(&end)) {
+        match (self.waits.clients.contains(&end), self.waits.servers.contains(&end)) {
             (true, false) => Some(CauseOwner::Requester),
             (false, true) => Some(CauseOwner::Responder),
             _ => None,
@@ -404,7 +404,7 @@ impl Judgement<'_> {
         evidence.extend(way.map(str::to_owned));
         let operation = tally.operation().and_then(|name| name.rsplit(' ').next());
         let mut command = operation.map_or("slow".to_owned(), |operation| format!("slow --op {operation}"));
-        if let Some(client) = tally.client().filter(|_| self.waits.clients().len() > 1) {
+        if let Some(client) = tally.client().filter(|_| self.waits.clients.len() > 1) {
             command.push_str(&format!(" --client {client}"));
         }
         let cause = self.cause(cause, Some(owner), evidence, &command);
@@ -536,7 +536,7 @@ fn named(RpcSubject { operation, file, frame, .. }: &RpcSubject) -> String {
 
 /// A sentence about the RPC with most of a cause and its wait.
 fn longest(title: &str, tally: &Tally) -> Option<String> {
-    let GreatestRpc { subject, waited_for, .. } = tally.greatest_rpc()?;
+    let GreatestRpc { subject, waited_for, .. } = tally.greatest_rpc.as_ref()?;
     let took = subject.latency.map(|latency| format!(", which took {}", duration(latency))).unwrap_or_default();
     let waited_for = waited_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
     Some(format!("{title}: {}{took}{waited_for}.", named(subject)))

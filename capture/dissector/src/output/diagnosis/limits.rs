@@ -7,11 +7,11 @@ use crate::output::format::number::{counted, duration, grouped};
 impl Judgement<'_> {
     /// The limits of the capture as sentences, except those that are a cause.
     pub(super) fn limits(&self) -> Vec<String> {
-        if self.gaps.messages() == 0 {
+        if self.gaps.messages == 0 {
             return Vec::new();
         }
         let Self { waits, silence, facts, summary, .. } = self;
-        let missed = self.gaps.packets();
+        let missed = self.gaps.packets;
         let connections = counted(facts.connections, "connection");
         let longest = Time(summary.clock.longest_ns);
         let lines = [
@@ -27,8 +27,8 @@ impl Judgement<'_> {
                 format!("{} missing from the capture.", counted(missed, "packet")),
             ),
             (
-                if summary.cut > 0 { 0 } else { self.gaps.incomplete() },
-                format!("{} incomplete in the capture.", counted(self.gaps.incomplete(), "message")),
+                if summary.cut > 0 { 0 } else { self.gaps.incomplete },
+                format!("{} incomplete in the capture.", counted(self.gaps.incomplete, "message")),
             ),
             (summary.cut, format!("{} cut by the capture.", counted(summary.cut, "frame"))),
             (summary.clock.count, format!("The clock steps back by up to {longest} s: times across that are wrong.")),

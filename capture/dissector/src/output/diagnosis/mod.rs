@@ -116,7 +116,7 @@ impl Diagnoser {
 
     /// Counts a file that could not be read to its end.
     pub const fn unread(&mut self) {
-        self.gaps.unread();
+        self.gaps.files += 1;
     }
 
     /// The diagnosis, once all events were taken; `summary` is that of the same capture.
@@ -134,10 +134,10 @@ impl Diagnoser {
             first_ns: summary.first.map(|time| time.0),
             last_ns: summary.last.map(|time| time.0),
             captured_at: facts.places.iter().map(|place| place.name()).collect(),
-            clients: waits.clients().len(),
-            servers: waits.servers().len(),
-            client: only(waits.clients()),
-            server: only(waits.servers()),
+            clients: waits.clients.len(),
+            servers: waits.servers.len(),
+            client: only(&waits.clients),
+            server: only(&waits.servers),
             connections: facts.connections,
             rpcs: waits.rpcs,
             without_reply: waits.without_reply,

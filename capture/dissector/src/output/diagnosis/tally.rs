@@ -77,15 +77,16 @@ pub(super) struct Tally {
     servers: KeyAmounts<Address>,
     operations: KeyAmounts<String>,
     files: KeyAmounts<String>,
-    /// The frames of the greatest amounts, with them.
-    frames: Vec<(u64, u64)>,
-    greatest: Option<GreatestRpc>,
+    /// The greatest amounts with their frames, the greatest first.
+    pub(super) examples: Vec<(u64, u64)>,
+    /// The RPC with the greatest amount, the first of several.
+    pub(super) greatest_rpc: Option<GreatestRpc>,
 }
 
 impl Tally {
     /// Adds an RPC. Returns true if no RPC before it had as great an amount.
     pub(super) fn add(&mut self, amount: u64, subject: &RpcSubject) -> bool {
-        let is_greatest = self.greatest.as_ref().is_none_or(|greatest| amount > greatest.amount);
+        let is_greatest = self.greatest_rpc.as_ref().is_none_or(|greatest| amount > greatest.amount);
         self.amount = self.amount.saturating_add(amount);
         self.rpcs += 1;
         self.since = Some(self.since.map_or(subject.began, |since| since.min(subject.began)));
@@ -97,7 +98,7 @@ impl Tally {
             self.files.add(file, amount);
         }
         if is_greatest {
-            self.greatest = Some(GreatestRpc { amount, subject: subject.clone(), waited_for: None });
+            self.greatest_rpc = Some(GreatestRpc { amount, subject: subject.clone(), waited_for: None });
         }
         self.show(amount, subject.frame);
         is_greatest
@@ -106,7 +107,7 @@ impl Tally {
     /// Adds an RPC as [`add`](Self::add) does, with words for its wait if it is the greatest so far.
     pub(super) fn add_with(&mut self, amount: u64, subject: &RpcSubject, waited_for: impl FnOnce() -> String) -> bool {
         let is_greatest = self.add(amount, subject);
-        if let Some(greatest) = self.greatest.as_mut().filter(|_| is_greatest) {
+        if let Some(greatest) = self.greatest_rpc.as_mut().filter(|_| is_greatest) {
             greatest.waited_for = Some(waited_for());
         }
         is_greatest
@@ -114,10 +115,10 @@ impl Tally {
 
     /// Adds a frame to the evidence.
     fn show(&mut self, amount: u64, frame: u64) {
-        let place = self.frames.partition_point(|(shown, _)| *shown >= amount);
-        if place < FRAMES && !self.frames.iter().any(|(_, shown)| *shown == frame) {
-            self.frames.insert(place, (amount, frame));
-            self.frames.truncate(FRAMES);
+        let place = self.examples.partition_point(|(shown, _)| *shown >= amount);
+        if place < FRAMES && !self.examples.iter().any(|(_, shown)| *shown == frame) {
+            self.examples.insert(place, (amount, frame));
+            self.examples.truncate(FRAMES);
         }
     }
 
@@ -143,17 +144,7 @@ impl Tally {
 
     /// The greatest amount of an RPC; `None` without any.
     pub(super) fn greatest(&self) -> Option<u64> {
-        self.greatest.as_ref().map(|greatest| greatest.amount)
-    }
-
-    /// The RPC with the greatest amount, the first of several.
-    pub(super) const fn greatest_rpc(&self) -> Option<&GreatestRpc> {
-        self.greatest.as_ref()
-    }
-
-    /// The greatest amounts with their frames, the greatest first.
-    pub(super) fn examples(&self) -> &[(u64, u64)] {
-        &self.frames
+        self.greatest_rpc.as_ref().map(|greatest| greatest.amount)
     }
 }
 
@@ -176,9 +167,9 @@ mod tests {
         tally.add(1, &subject(2, 30));
         assert_eq!((tally.client(), tally.operation(), tally.file()), (None, Some("NULL"), None));
         assert_eq!(tally.since, Some(10));
-        assert_eq!(tally.examples(), [(80, 10), (20, 20), (1, 30)]);
+        assert_eq!(tally.examples, [(80, 10), (20, 20), (1, 30)]);
         assert_eq!((tally.greatest(), tally.rpcs), (Some(80), 3));
-        assert_eq!(tally.greatest_rpc().map(|greatest| greatest.subject.frame), Some(10));
+        assert_eq!(tally.greatest_rpc.as_ref().map(|greatest| greatest.subject.frame), Some(10));
     }
 
     #[test]
@@ -187,11 +178,8 @@ mod tests {
         for amount in 1..=100 {
             tally.add(amount, &subject(1, 1000 - amount));
         }
-        assert_eq!(tally.examples().first(), Some(&(100, 900)));
-        assert_eq!(
-            tally.examples().iter().map(|(_, frame)| *frame).collect::<Vec<_>>(),
-            (900..908).collect::<Vec<_>>()
-        );
+        assert_eq!(tally.examples.first(), Some(&(100, 900)));
+        assert_eq!(tally.examples.iter().map(|(_, frame)| *frame).collect::<Vec<_>>(), (900..908).collect::<Vec<_>>());
         for client in 0..2 * KEYS as u16 {
             tally.add(1, &subject(client, 5));
         }

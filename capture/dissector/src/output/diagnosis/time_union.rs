@@ -14,7 +14,8 @@ pub(super) struct TimeUnion {
     settled: u64,
     /// Up to when they last. What is added before that may be counted already, and is not counted.
     settled_until: u64,
-    is_least: bool,
+    /// `true` if there are intervals that were not added: it may be longer.
+    pub(super) is_least: bool,
 }
 
 impl TimeUnion {
@@ -40,19 +41,9 @@ impl TimeUnion {
         }
     }
 
-    /// Notes that there are intervals that were not added.
-    pub(super) const fn leave_out(&mut self) {
-        self.is_least = true;
-    }
-
     /// Its nanoseconds.
     pub(super) fn nanoseconds(&self) -> u64 {
         self.settled + self.intervals.iter().map(|(from, until)| until - from).sum::<u64>()
-    }
-
-    /// `true` if it may be longer.
-    pub(super) const fn is_least(&self) -> bool {
-        self.is_least
     }
 }
 
@@ -65,7 +56,7 @@ mod tests {
         let of = |intervals: &[(u64, u64)]| {
             let mut union = TimeUnion::default();
             intervals.iter().for_each(|(from, until)| union.add(*from, *until));
-            assert!(!union.is_least());
+            assert!(!union.is_least);
             union.nanoseconds()
         };
         assert_eq!(of(&[]), 0);
@@ -85,8 +76,8 @@ mod tests {
         let mut union = TimeUnion::default();
         let many = 2 * INTERVALS as u64;
         (0..many).for_each(|place| union.add(10 * place, 10 * place + 3));
-        assert_eq!((union.nanoseconds(), union.is_least(), union.intervals.len()), (3 * many, false, INTERVALS));
+        assert_eq!((union.nanoseconds(), union.is_least, union.intervals.len()), (3 * many, false, INTERVALS));
         union.add(1, 3);
-        assert_eq!((union.nanoseconds(), union.is_least()), (3 * many, true));
+        assert_eq!((union.nanoseconds(), union.is_least), (3 * many, true));
     }
 }

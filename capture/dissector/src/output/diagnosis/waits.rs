@@ -96,8 +96,8 @@ pub(super) struct Waits {
     pub(super) unanswered_left_out: u64,
     /// Calls without a reply whose next step nobody is known to owe.
     pub(super) undecided: u64,
-    clients: BTreeSet<Address>,
-    servers: BTreeSet<Address>,
+    pub(super) clients: BTreeSet<Address>,
+    pub(super) servers: BTreeSet<Address>,
     names: FileNames,
     pub(super) rpcs: u64,
     pub(super) without_call: u64,
@@ -229,15 +229,13 @@ impl Waits {
 
     fn delay(&mut self, recovery: &Recovery) {
         recovery.stretches.iter().for_each(|(from, until)| self.delayed.add(from.0, until.0));
-        if recovery.stretches_left_out > 0 {
-            self.delayed.leave_out();
-        }
+        self.delayed.is_least |= recovery.stretches_left_out > 0;
     }
 
     /// Nanoseconds in which at least one RPC was delayed by loss, and `true` if there may be more. The union also covers the waits of these
     /// RPCs for a receiver that was not ready, so it can be longer than their delays added up, which no union of these is.
     pub(super) fn delayed(&self) -> (u64, bool) {
-        (self.delayed.nanoseconds().min(self.loss.amount), self.delayed.is_least())
+        (self.delayed.nanoseconds().min(self.loss.amount), self.delayed.is_least)
     }
 
     fn unanswered(&mut self, rpc: &KnownRpc<'_>, waiting: &Waiting) {
@@ -307,14 +305,6 @@ impl Waits {
     /// Nanoseconds for which RPCs waited, with the time of those that still wait.
     pub(super) const fn all(&self, silence: &Silence) -> u64 {
         self.latency.saturating_add(self.credits.amount).saturating_add(silence.age)
-    }
-
-    pub(super) const fn clients(&self) -> &BTreeSet<Address> {
-        &self.clients
-    }
-
-    pub(super) const fn servers(&self) -> &BTreeSet<Address> {
-        &self.servers
     }
 }
 

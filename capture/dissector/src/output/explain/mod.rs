@@ -75,13 +75,14 @@ impl ExplainedRpc {
 #[derive(Debug, Default)]
 pub struct Explanations {
     rpcs: Vec<ExplainedRpc>,
-    left_out: u64,
+    /// RPCs that were left out because there were too many.
+    pub left_out: u64,
     /// Messages whose RPC is not over.
     messages: VecDeque<Message>,
     findings: Vec<Found>,
     recovered: Vec<Recovered>,
-    /// Findings and signs of loss that were not kept.
-    unkept: u64,
+    /// Findings and signs of loss that were left out because there were too many.
+    pub unkept: u64,
 }
 
 impl Explanations {
@@ -102,18 +103,6 @@ impl Explanations {
             true => self.findings.push(found.clone()),
             false => self.unkept += 1,
         }
-    }
-
-    /// RPCs that were left out because there were too many.
-    #[must_use]
-    pub const fn left_out(&self) -> u64 {
-        self.left_out
-    }
-
-    /// Findings and signs of loss that were left out because there were too many.
-    #[must_use]
-    pub const fn unkept(&self) -> u64 {
-        self.unkept
     }
 
     /// The RPCs, in the order in which they ended.

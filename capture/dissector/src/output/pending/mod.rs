@@ -37,8 +37,10 @@ const KEPT: usize = 10_000;
 #[derive(Debug, Default)]
 pub struct Pending {
     kept: BinaryHeap<PendingCall>,
-    newer: u64,
-    repeated: u64,
+    /// Calls that were left out because there were so many older ones.
+    pub newer: u64,
+    /// Calls that were left out because others were sent under their XIDs.
+    pub repeated: u64,
 }
 
 /// A call without a reply.
@@ -102,18 +104,6 @@ impl Pending {
             self.kept.pop();
             self.newer += 1;
         }
-    }
-
-    /// Calls that were left out because there were so many older ones.
-    #[must_use]
-    pub const fn newer(&self) -> u64 {
-        self.newer
-    }
-
-    /// Calls that were left out because others were sent under their XIDs.
-    #[must_use]
-    pub const fn repeated(&self) -> u64 {
-        self.repeated
     }
 
     /// A note on the calls that were left out because others were sent under their XIDs, if there are any.

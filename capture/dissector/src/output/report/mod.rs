@@ -191,7 +191,7 @@ impl CaptureReport {
 
     /// Counts a file that could not be read to its end.
     pub const fn unread(&mut self) {
-        self.gaps.unread();
+        self.gaps.files += 1;
         self.diagnoser.unread();
     }
 
@@ -202,7 +202,7 @@ impl CaptureReport {
     pub fn write(mut self, out: &mut impl io::Write, summary: &Summary, notes: &[String]) -> io::Result<()> {
         let mut rows = Vec::new();
         self.slowest.write(&mut rows)?;
-        let (pending_left_out, pending_repeated) = (self.pending.newer(), self.pending.repeated_note());
+        let (pending_left_out, pending_repeated) = (self.pending.newer, self.pending.repeated_note());
         let (pending, end) = (self.pending.into_calls(), summary.end());
         for call in &pending {
             let until = match call.waiting.end {

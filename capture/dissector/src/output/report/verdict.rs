@@ -52,7 +52,7 @@ impl SlowestOne {
 
 /// The sentences.
 pub(super) fn sentences(finished: &Finished<'_>) -> Vec<String> {
-    if finished.gaps.messages() == 0 {
+    if finished.gaps.messages == 0 {
         return vec!["Nothing to judge: there is no RPC-over-RDMA message.".to_owned()];
     }
     let hidden = finished.gaps.hidden(DIRECTIONS).into_iter().map(|text| format!("{}.", capital(&text)));
@@ -190,10 +190,10 @@ fn missing(finished: &Finished<'_>) -> String {
     let missed: u64 =
         statistics.connections.iter().map(|connection| connection.active.missed + connection.passive.missed).sum();
     let late = statistics.connections.iter().filter(|connection| !connection.set_up).count() as u64;
-    let directions = finished.gaps.directions().len() as u64 + finished.gaps.directions_left_out();
+    let directions = finished.gaps.directions.len() as u64 + finished.gaps.directions_left_out;
     let lacks = several([
         (directions, "direction of a connection", "directions of connections"),
-        (finished.gaps.files(), "rest of a file", "rests of files"),
+        (finished.gaps.files, "rest of a file", "rests of files"),
         (missed, "packet", "packets"),
         (late, "set-up of a connection", "set-ups of connections"),
         (statistics.messages.incomplete, "part of a message", "parts of messages"),

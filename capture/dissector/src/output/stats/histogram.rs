@@ -11,9 +11,9 @@ const PART_BITS: u32 = PARTS.ilog2();
 #[derive(Clone, Debug, Default)]
 pub(in crate::output) struct Histogram {
     counts: Vec<u64>,
-    count: u64,
-    min: u64,
-    max: u64,
+    pub(in crate::output) count: u64,
+    pub(in crate::output) min: u64,
+    pub(in crate::output) max: u64,
 }
 
 impl Histogram {
@@ -43,18 +43,6 @@ impl Histogram {
             self.counts.resize(other.counts.len(), 0);
         }
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
-    }
-
-    pub(in crate::output) const fn count(&self) -> u64 {
-        self.count
-    }
-
-    pub(in crate::output) const fn min(&self) -> u64 {
-        self.min
-    }
-
-    pub(in crate::output) const fn max(&self) -> u64 {
-        self.max
     }
 
     /// The value that `percent` of all values do not exceed; 0 without values.
@@ -122,11 +110,11 @@ mod tests {
     #[test]
     fn percentiles_of_one_to_a_thousand() {
         let mut histogram = Histogram::default();
-        assert_eq!((histogram.percentile(50), histogram.count()), (0, 0));
+        assert_eq!((histogram.percentile(50), histogram.count), (0, 0));
         for value in (1..=1000).rev() {
             histogram.record(value * 1000);
         }
-        assert_eq!((histogram.min(), histogram.max(), histogram.count()), (1000, 1_000_000, 1000));
+        assert_eq!((histogram.min, histogram.max, histogram.count), (1000, 1_000_000, 1000));
         assert!(histogram.percentile(50).abs_diff(500_000) < 5_000);
         assert!(histogram.percentile(99).abs_diff(990_000) < 9_900);
         assert_eq!(histogram.percentile(100), 1_000_000);
@@ -146,7 +134,7 @@ mod tests {
                 .map(|percent| histogram.percentile(percent))
                 .to_vec()
                 .into_iter()
-                .chain([histogram.min(), histogram.max(), histogram.count()])
+                .chain([histogram.min, histogram.max, histogram.count])
                 .collect::<Vec<_>>()
         };
         high.merge(&Histogram::default());

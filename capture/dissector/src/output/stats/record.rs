@@ -593,11 +593,11 @@ impl Moved {
 
 impl Latency {
     pub(in crate::output) fn new(latency: &Histogram) -> Option<Self> {
-        (latency.count() > 0).then(|| Self {
-            min_ns: latency.min(),
+        (latency.count > 0).then(|| Self {
+            min_ns: latency.min,
             p50_ns: latency.percentile(50),
             p99_ns: latency.percentile(99),
-            max_ns: latency.max(),
+            max_ns: latency.max,
         })
     }
 }

@@ -136,7 +136,7 @@ impl TopCounts {
     /// Nanoseconds that so many of a hundred of them do not exceed; `None` if no latency is known.
     #[must_use]
     pub fn percentile(&self, percent: u64) -> Option<u64> {
-        (self.latency.count() > 0).then(|| self.latency.percentile(percent))
+        (self.latency.count > 0).then(|| self.latency.percentile(percent))
     }
 }
 
