@@ -9,6 +9,7 @@ use super::tally::{GreatestRpc, RpcSubject, Tally};
 use super::waits::{ResponderStep, Silence, Waits};
 use crate::dissector::Summary;
 use crate::link::Address;
+use crate::output::format::line::sentence;
 use crate::output::format::number::{counted, duration, grouped};
 use crate::output::gaps::Gaps;
 use crate::output::stats::text::{is_doubled, twice};
@@ -44,12 +45,6 @@ fn kind(operation: &str) -> &str {
     if operation == "unknown" { "unreadable calls" } else { operation }
 }
 
-/// A cause, and how much speaks for giving it early.
-struct Weighed {
-    is_first: bool,
-    cause: DiagnosedCause,
-}
-
 /// `true` if a part is at least `percent` of a whole.
 const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
     part > 0 && part.saturating_mul(100) >= whole.saturating_mul(percent)
@@ -67,10 +62,12 @@ impl Judgement<'_> {
         if self.gaps.messages == 0 {
             return vec![self.nothing_found()];
         }
-        let mut causes: Vec<Weighed> =
+        let mut causes: Vec<DiagnosedCause> =
             [self.one_direction().or(self.capture_gaps()), self.cut()].into_iter().flatten().collect();
+        causes.extend(self.joined_late().filter(|_| causes.is_empty()));
+        let is_fatal = self.silence.died.rpcs > 0;
+        causes.extend(self.protocol().filter(|_| is_fatal));
         let others = [
-            self.joined_late().filter(|_| causes.is_empty()),
             self.mirror_doubled(),
             self.responder_silent(),
             self.responder_unreachable(),
@@ -78,18 +75,20 @@ impl Judgement<'_> {
             self.requester_unreachable(),
             self.loss(),
             self.receiver_not_ready(),
-            self.responder_slow(),
-            self.requester_slow(),
+            self.slow(Cause::ResponderSlow, (CauseOwner::Responder, CapturedAt::Responder), &self.waits.responder),
+            self.slow(Cause::RequesterSlow, (CauseOwner::Requester, CapturedAt::Requester), &self.waits.requester),
             self.credits(),
             self.small_sends(),
             self.errors(),
-            self.protocol(),
+            self.protocol().filter(|_| !is_fatal),
         ];
-        causes.extend(others.into_iter().flatten());
+        let mut others: Vec<_> = others.into_iter().flatten().collect();
         // The sort is stable: where nothing else decides, the order is that of the table.
+        let by_time = |cause: &DiagnosedCause| Reverse(cause.waiting_ns.unwrap_or_default());
+        causes.sort_by_key(by_time);
+        others.sort_by_key(by_time);
+        causes.append(&mut others);
         causes
-            .sort_by_key(|weighed| (Reverse(weighed.is_first), Reverse(weighed.cause.waiting_ns.unwrap_or_default())));
-        causes.into_iter().map(|weighed| weighed.cause).collect()
     }
 
     /// A cause without a time.
@@ -98,20 +97,9 @@ impl Judgement<'_> {
             cause: cause.name(),
             title: cause.rule().title,
             owner: owner.map(CauseOwner::name),
-            owner_address: None,
-            waiting_ns: None,
-            disturbed_ns: None,
-            share: None,
-            client: None,
-            server: None,
-            operation: None,
-            file: None,
-            since_ns: None,
-            rpcs: None,
-            frames: Vec::new(),
-            examples: Vec::new(),
             evidence,
             command: format!("rpcrdma {command} {}", self.files),
+            ..DiagnosedCause::default()
         }
     }
 
@@ -165,12 +153,11 @@ impl Judgement<'_> {
         self.cause(Cause::NothingFound, Some(CauseOwner::Capture), evidence, "stats")
     }
 
-    fn one_direction(&self) -> Option<Weighed> {
+    fn one_direction(&self) -> Option<DiagnosedCause> {
         let hidden = self.gaps.hidden(NAMED);
         let mut evidence: Vec<String> = hidden.iter().map(|line| sentence(line)).collect();
         evidence.push("Mirror both directions of the port to the machine that captures.".to_owned());
-        let cause = self.cause(Cause::OneDirection, Some(CauseOwner::Capture), evidence, "stats");
-        (!hidden.is_empty()).then_some(Weighed { is_first: true, cause })
+        (!hidden.is_empty()).then(|| self.cause(Cause::OneDirection, Some(CauseOwner::Capture), evidence, "stats"))
     }
 
     /// `true` if the capture lacks so many packets that this is a cause.
@@ -179,7 +166,7 @@ impl Judgement<'_> {
         is_part(missed, PART, self.facts.packets + missed)
     }
 
-    fn capture_gaps(&self) -> Option<Weighed> {
+    fn capture_gaps(&self) -> Option<DiagnosedCause> {
         let (missed, files) = (self.gaps.packets, self.gaps.files);
         if !self.misses_packets() && files == 0 {
             return None;
@@ -197,11 +184,10 @@ impl Judgement<'_> {
         if files > 0 {
             evidence.push(format!("{} could not be read to the end.", counted(files, "file")));
         }
-        let cause = self.cause(Cause::CaptureGaps, Some(CauseOwner::Capture), evidence, "stats");
-        Some(Weighed { is_first: true, cause })
+        Some(self.cause(Cause::CaptureGaps, Some(CauseOwner::Capture), evidence, "stats"))
     }
 
-    fn cut(&self) -> Option<Weighed> {
+    fn cut(&self) -> Option<DiagnosedCause> {
         let (incomplete, messages) = (self.gaps.incomplete, self.gaps.messages);
         if self.summary.cut == 0 || !is_part(incomplete, PART, messages) {
             return None;
@@ -212,11 +198,10 @@ impl Judgement<'_> {
             grouped(incomplete),
             counted(messages, "message"),
         );
-        let cause = self.cause(Cause::Cut, Some(CauseOwner::Capture), vec![evidence], "stats");
-        Some(Weighed { is_first: true, cause })
+        Some(self.cause(Cause::Cut, Some(CauseOwner::Capture), vec![evidence], "stats"))
     }
 
-    fn joined_late(&self) -> Option<Weighed> {
+    fn joined_late(&self) -> Option<DiagnosedCause> {
         let Waits { rpcs, without_call, .. } = *self.waits;
         if self.facts.joined == 0 || !is_part(without_call, PART, rpcs) {
             return None;
@@ -227,23 +212,22 @@ impl Judgement<'_> {
             grouped(without_call),
             counted(rpcs, "RPC")
         );
-        let cause = self.cause(Cause::JoinedLate, Some(CauseOwner::Capture), vec![evidence], "stats");
-        Some(Weighed { is_first: true, cause })
+        Some(self.cause(Cause::JoinedLate, Some(CauseOwner::Capture), vec![evidence], "stats"))
     }
 
-    fn mirror_doubled(&self) -> Option<Weighed> {
+    fn mirror_doubled(&self) -> Option<DiagnosedCause> {
         let Facts { copies, packets, .. } = *self.facts;
         let evidence = vec![
             sentence(&twice(copies, packets)),
             "Copies are left out of everything else. Mirror each packet once, for example where it enters the switch."
                 .to_owned(),
         ];
-        let cause = self.cause(Cause::MirrorDoubled, Some(CauseOwner::Capture), evidence, "stats");
-        is_doubled(copies, packets).then_some(Weighed { is_first: false, cause })
+        is_doubled(copies, packets)
+            .then(|| self.cause(Cause::MirrorDoubled, Some(CauseOwner::Capture), evidence, "stats"))
     }
 
     /// Calls that are not answered.
-    fn unanswered(&self, cause: Cause, owner: CauseOwner, tally: &Tally, shown: &str) -> Option<Weighed> {
+    fn unanswered(&self, cause: Cause, owner: CauseOwner, tally: &Tally, shown: &str) -> Option<DiagnosedCause> {
         let GreatestRpc { amount, subject, .. } = tally.greatest_rpc.as_ref()?;
         // They wait on when the capture ends, and where its clock was set back they may have waited longer.
         let longest = if tally.rpcs == 1 { "" } else { ", the longest" };
@@ -255,10 +239,10 @@ impl Judgement<'_> {
             evidence.push(format!("{callbacks} among them: the NFS client is the responder of these."));
         }
         let cause = self.cause(cause, Some(owner), evidence, "pending");
-        Some(Weighed { is_first: false, cause: self.timed(cause, tally) })
+        Some(self.timed(cause, tally))
     }
 
-    fn responder_silent(&self) -> Option<Weighed> {
+    fn responder_silent(&self) -> Option<DiagnosedCause> {
         let tally = &self.silence.responder_silent;
         let evidence = match self.silence.arrival_unknown {
             0 => "Accepted by the responder's adapter, or acted on; then nothing followed.".to_owned(),
@@ -276,15 +260,14 @@ impl Judgement<'_> {
         self.unanswered(Cause::ResponderSilent, CauseOwner::Responder, tally, &evidence)
     }
 
-    fn responder_unreachable(&self) -> Option<Weighed> {
+    fn responder_unreachable(&self) -> Option<DiagnosedCause> {
         let evidence = "Sent again, and never acknowledged: the responder is not there, or packets are \
-                        lost on the way to it or back."
-            .to_owned();
+                        lost on the way to it or back.";
         let tally = &self.silence.responder_unreachable;
-        self.unanswered(Cause::ResponderUnreachable, CauseOwner::Network, tally, &evidence)
+        self.unanswered(Cause::ResponderUnreachable, CauseOwner::Network, tally, evidence)
     }
 
-    fn requester_silent(&self) -> Option<Weighed> {
+    fn requester_silent(&self) -> Option<DiagnosedCause> {
         let steps = &self.silence.steps;
         let step = |(step, calls): (&ResponderStep, &u64)| match steps.len() {
             1 => after(*step).to_owned(),
@@ -296,16 +279,14 @@ impl Judgement<'_> {
         self.unanswered(Cause::RequesterSilent, CauseOwner::Requester, tally, &evidence)
     }
 
-    fn requester_unreachable(&self) -> Option<Weighed> {
-        let evidence =
-            "Their replies, or data of them, were sent again, and never acknowledged: the requester is not there, or \
-                        packets are lost on the way to it or back."
-                .to_owned();
+    fn requester_unreachable(&self) -> Option<DiagnosedCause> {
+        let evidence = "Their replies, or data of them, were sent again, and never acknowledged: the requester is not \
+                        there, or packets are lost on the way to it or back.";
         let tally = &self.silence.requester_unreachable;
-        self.unanswered(Cause::RequesterUnreachable, CauseOwner::Network, tally, &evidence)
+        self.unanswered(Cause::RequesterUnreachable, CauseOwner::Network, tally, evidence)
     }
 
-    fn loss(&self) -> Option<Weighed> {
+    fn loss(&self) -> Option<DiagnosedCause> {
         let Waits { loss, affected, arrival_unknown, .. } = self.waits;
         let is_timed = is_part(loss.amount, SHARE, self.all());
         if !is_timed && !is_part(arrival_unknown.rpcs + affected.rpcs, PART, self.waits.rpcs) {
@@ -341,7 +322,7 @@ impl Judgement<'_> {
         let cause = self.cause(Cause::Loss, Some(CauseOwner::Network), evidence, &command);
         let cause = if is_timed { self.timed(cause, loss) } else { self.tallied(cause, tally) };
         let (rpcs, disturbed_ns) = (Some(self.waits.lossy), (loss.rpcs > 0).then_some(self.waits.delayed().0));
-        Some(Weighed { is_first: false, cause: DiagnosedCause { rpcs, disturbed_ns, ..cause } })
+        Some(DiagnosedCause { rpcs, disturbed_ns, ..cause })
     }
 
     /// Sentences about the time of recovery from loss: of one RPC, of all added up, and of the capture.
@@ -364,7 +345,7 @@ impl Judgement<'_> {
         })
     }
 
-    fn receiver_not_ready(&self) -> Option<Weighed> {
+    fn receiver_not_ready(&self) -> Option<DiagnosedCause> {
         let tally = &self.waits.not_ready;
         if !is_part(tally.amount, SHARE, self.all()) {
             return None;
@@ -375,8 +356,7 @@ impl Judgement<'_> {
             "It posts fewer Receives than the other end may send messages, or posts them too late.".to_owned(),
         ];
         let cause = self.cause(Cause::ReceiverNotReady, self.owner(*end), evidence, "events");
-        let cause = DiagnosedCause { owner_address: Some(end.to_string()), ..self.timed(cause, tally) };
-        Some(Weighed { is_first: false, cause })
+        Some(DiagnosedCause { owner_address: Some(end.to_string()), ..self.timed(cause, tally) })
     }
 
     /// The role of an end in the calls of the client.
@@ -388,7 +368,8 @@ impl Judgement<'_> {
         }
     }
 
-    fn slow(&self, cause: Cause, owner: CauseOwner, tally: &Tally, way: Option<&str>) -> Option<Weighed> {
+    /// An end that is slow, and the place of a capture at that end.
+    fn slow(&self, cause: Cause, (owner, place): (CauseOwner, CapturedAt), tally: &Tally) -> Option<DiagnosedCause> {
         let most = tally.greatest()?;
         if !is_part(tally.amount, SLOW_SHARE, self.all()) || tally.rpcs < SEVERAL && most < VERY_SLOW {
             return None;
@@ -401,33 +382,19 @@ impl Judgement<'_> {
             added_up(tally)
         )];
         evidence.extend(longest("The longest wait", tally));
-        evidence.extend(way.map(str::to_owned));
+        if !self.facts.places.iter().eq([&place]) {
+            evidence.push("The way to it and back is part of that: a slow network looks the same.".to_owned());
+        }
         let operation = tally.operation().and_then(|name| name.rsplit(' ').next());
         let mut command = operation.map_or("slow".to_owned(), |operation| format!("slow --op {operation}"));
         if let Some(client) = tally.client().filter(|_| self.waits.clients.len() > 1) {
             command.push_str(&format!(" --client {client}"));
         }
         let cause = self.cause(cause, Some(owner), evidence, &command);
-        Some(Weighed { is_first: false, cause: self.timed(cause, tally) })
+        Some(self.timed(cause, tally))
     }
 
-    fn responder_slow(&self) -> Option<Weighed> {
-        let is_its_own = self.is_captured_only_at(CapturedAt::Responder);
-        let way = (!is_its_own).then_some("The way to it and back is part of that: a slow network looks the same.");
-        self.slow(Cause::ResponderSlow, CauseOwner::Responder, &self.waits.responder, way)
-    }
-
-    fn requester_slow(&self) -> Option<Weighed> {
-        let is_its_own = self.is_captured_only_at(CapturedAt::Requester);
-        let way = (!is_its_own).then_some("The way to it and back is part of that: a slow network looks the same.");
-        self.slow(Cause::RequesterSlow, CauseOwner::Requester, &self.waits.requester, way)
-    }
-
-    fn is_captured_only_at(&self, place: CapturedAt) -> bool {
-        self.facts.places.len() == 1 && self.facts.places.contains(&place)
-    }
-
-    fn credits(&self) -> Option<Weighed> {
+    fn credits(&self) -> Option<DiagnosedCause> {
         let tally = &self.waits.credits;
         if tally.rpcs < SEVERAL || !is_part(tally.rpcs, WAITED, self.waits.rpcs) {
             return None;
@@ -450,10 +417,10 @@ impl Judgement<'_> {
             });
         }
         let cause = self.cause(Cause::Credits, Some(CauseOwner::Responder), evidence, "stats --interval 1s");
-        Some(Weighed { is_first: false, cause: self.timed(cause, tally) })
+        Some(self.timed(cause, tally))
     }
 
-    fn small_sends(&self) -> Option<Weighed> {
+    fn small_sends(&self) -> Option<DiagnosedCause> {
         let small = &self.facts.small;
         if !is_part(small.rpcs.fit, SMALL, small.rpcs.all) {
             return None;
@@ -467,11 +434,10 @@ impl Judgement<'_> {
             ),
             "Each chunk costs a registration of memory and a round trip.".to_owned(),
         ];
-        let cause = self.cause(Cause::SmallSends, small.owner(), evidence, "stats");
-        Some(Weighed { is_first: false, cause })
+        Some(self.cause(Cause::SmallSends, small.owner(), evidence, "stats"))
     }
 
-    fn errors(&self) -> Option<Weighed> {
+    fn errors(&self) -> Option<DiagnosedCause> {
         let failed = &self.facts.failed;
         if failed.rpcs < 2 || !is_part(failed.rpcs, PART, self.waits.rpcs) {
             return None;
@@ -489,10 +455,10 @@ impl Judgement<'_> {
         }
         let evidence = vec![format!("{all} {list}.")];
         let cause = self.cause(Cause::Errors, Some(CauseOwner::Responder), evidence, "top --by status");
-        Some(Weighed { is_first: false, cause: self.tallied(cause, failed) })
+        Some(self.tallied(cause, failed))
     }
 
-    fn protocol(&self) -> Option<Weighed> {
+    fn protocol(&self) -> Option<DiagnosedCause> {
         let mut broken: Vec<_> = self.facts.broken.iter().collect();
         let is_fatal = |broken: &Broken| self.facts.is_fatal(broken);
         broken.sort_by_key(|(_, broken)| (Reverse(is_fatal(broken)), Reverse(broken.count)));
@@ -523,7 +489,7 @@ impl Judgement<'_> {
         let owner_address = gravest.and_then(|broken| broken.by).map(|end| end.to_string());
         let cause = DiagnosedCause { owner_address, ..cause };
         let cause = cause.shown_by(frames.into_iter().map(|frame| CauseExample { frame, waiting_ns: None }));
-        Some(Weighed { is_first: died.rpcs > 0, cause })
+        Some(cause)
     }
 }
 
@@ -545,12 +511,6 @@ fn longest(title: &str, tally: &Tally) -> Option<String> {
 /// The sum over several RPCs, which may have waited at the same time.
 fn added_up(tally: &Tally) -> String {
     if tally.rpcs < 2 { String::new() } else { format!("; {} added up over all of them", duration(tally.amount)) }
-}
-
-/// A text as a sentence.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map(|first| format!("{}{}.", first.to_uppercase(), letters.as_str())).unwrap_or_default()
 }
 
 fn times(count: u64) -> String {

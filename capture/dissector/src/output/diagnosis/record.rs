@@ -69,7 +69,7 @@ pub struct CauseExample {
 }
 
 /// A cause, with what shows it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct DiagnosedCause {

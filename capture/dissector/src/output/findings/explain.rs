@@ -8,7 +8,7 @@ use rpcrdma::rules::Rule;
 use super::text::{SEVERITY, SLUG};
 use crate::check;
 use crate::check::Deviation;
-use crate::output::format::line::{DIM, Line, NAME, PLAIN, capital, severity_style, wrapped};
+use crate::output::format::line::{DIM, Line, NAME, PLAIN, sentence, severity_style, wrapped};
 use crate::output::lines::WIDTH;
 
 /// Writes what a rule says and why, as text.
@@ -31,7 +31,7 @@ pub fn explain(out: &mut impl io::Write, rule: &Rule, colour: bool) -> io::Resul
         ("Known", Some(format!("{} {versions}: {what}.", implementation.name())))
     });
     for (name, text) in [
-        ("Rule", Some(format!("{}.", capital(rule.summary)))),
+        ("Rule", Some(sentence(rule.summary))),
         ("Why", Some(rule.reason.to_owned())),
         ("Correct", Some(rule.correct.to_owned())),
         ("Answer", answer),

@@ -51,6 +51,11 @@ pub(in crate::output) fn capital(text: &str) -> String {
     }
 }
 
+/// A text as a sentence.
+pub(in crate::output) fn sentence(text: &str) -> String {
+    format!("{}.", capital(text))
+}
+
 /// A line of text, at most `limit` columns wide; text that is too long ends in an ellipsis.
 #[derive(Debug)]
 pub(in crate::output) struct Line {

@@ -4,7 +4,7 @@ use rpcrdma::rules::Severity;
 
 use super::Finished;
 use crate::output::called::called_within;
-use crate::output::format::line::capital;
+use crate::output::format::line::sentence;
 use crate::output::format::number::{counted, duration, grouped};
 use crate::output::gaps::Gap;
 use crate::output::slow::longest;
@@ -55,7 +55,7 @@ pub(super) fn sentences(finished: &Finished<'_>) -> Vec<String> {
     if finished.gaps.messages == 0 {
         return vec!["Nothing to judge: there is no RPC-over-RDMA message.".to_owned()];
     }
-    let hidden = finished.gaps.hidden(DIRECTIONS).into_iter().map(|text| format!("{}.", capital(&text)));
+    let hidden = finished.gaps.hidden(DIRECTIONS).into_iter().map(|text| sentence(&text));
     let rest = [
         Some(traffic(finished)),
         latency(finished),
