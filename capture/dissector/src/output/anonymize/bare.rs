@@ -12,8 +12,8 @@ use std::borrow::Cow;
 
 use crate::file::{Frame, LinkType};
 use crate::link::{self, Network};
+use crate::output::export::capture_file::ETHERNET;
 
-pub(super) const ETHERNET: LinkType = LinkType(1);
 pub(super) const INFINIBAND: LinkType = LinkType(247);
 const MAC_ADDRESSES: [u8; 12] = [0; 12];
 

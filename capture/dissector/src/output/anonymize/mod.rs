@@ -38,13 +38,13 @@ use crate::event::Event;
 use crate::file::{Frame, LinkType, Time};
 use crate::link::{self, Address, Carrier, Content};
 use crate::nfs::Callback;
-use crate::output::export::capture_file::{PcapFile, PcapngFile, WrittenFrame};
+use crate::output::export::capture_file::{CaptureFile, WrittenFrame};
 use crate::rpc::header::{PayloadPlace, read_chunks, write_lengths};
 use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
 use crate::rpc::placement::{FramePlacement, PlacedPart};
 use crate::rpc::transaction::Transaction;
-use bare::{BareFrame, ETHERNET};
+use bare::BareFrame;
 use bounds::{HELD_FRAMES, HELD_OCTETS, REMEMBERED};
 pub use key::Key;
 use key::Replacer;
@@ -81,7 +81,7 @@ use streams::{StreamEnds, Streams};
 /// ```
 #[derive(Debug)]
 pub struct Anonymizer<W: Write> {
-    file: WrittenFile<W>,
+    file: CaptureFile<W>,
     replacer: Replacer,
     /// By number, none left out.
     held: VecDeque<UnreadFrame>,
@@ -100,14 +100,6 @@ pub struct Anonymizer<W: Write> {
     /// The chunks of long calls and long replies whose RPC is not over: connection, requester, XID.
     long: HashMap<(u32, Side, u32, Direction), ChunkLengths>,
     anonymized: Anonymized,
-}
-
-#[derive(Debug)]
-enum WrittenFile<W: Write> {
-    /// A pcap file to which nothing has been written: the first frame says its link type. `None` after an error.
-    Begun(Option<W>),
-    Pcap(LinkType, PcapFile<W>),
-    Pcapng(PcapngFile<W>),
 }
 
 /// Offsets of the parts of a frame.
@@ -186,7 +178,7 @@ pub fn config() -> Config {
 impl<W: Write> Anonymizer<W> {
     /// Starts a pcap file, which holds either Ethernet or InfiniBand.
     pub fn new(write: W, key: &Key) -> Self {
-        Self::writing(WrittenFile::Begun(Some(write)), key)
+        Self::writing(CaptureFile::Begun(Some(write)), key)
     }
 
     /// Starts a pcapng file.
@@ -194,10 +186,10 @@ impl<W: Write> Anonymizer<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn pcapng(write: W, key: &Key) -> io::Result<Self> {
-        Ok(Self::writing(WrittenFile::Pcapng(PcapngFile::new(write)?), key))
+        Ok(Self::writing(CaptureFile::pcapng(write)?, key))
     }
 
-    fn writing(file: WrittenFile<W>, key: &Key) -> Self {
+    fn writing(file: CaptureFile<W>, key: &Key) -> Self {
         Self {
             file,
             replacer: Replacer::new(key),
@@ -332,7 +324,8 @@ impl<W: Write> Anonymizer<W> {
         let mut payload = Vec::new();
         for placement in placements {
             let of_stream = self.streams.data(stream, placement).map(Cow::Owned);
-            let of_frame = || self.held(placement.frame).and_then(UnreadFrame::data).map(Cow::Borrowed);
+            let held = |place| self.held.get(place).and_then(UnreadFrame::data);
+            let of_frame = || self.place(placement.frame).and_then(held).map(Cow::Borrowed);
             let Some(data) = of_stream.or_else(of_frame) else { break };
             let reached = payload.len() as u64;
             // Data that was sent again may overlap.
@@ -354,9 +347,7 @@ impl<W: Write> Anonymizer<W> {
             if self.streams.put(stream, placement, octets) {
                 continue;
             }
-            let Some(first) = self.held.front().map(|first| first.number) else { return };
-            let index = placement.frame.checked_sub(first).and_then(|index| usize::try_from(index).ok());
-            let Some(held) = index.and_then(|index| self.held.get_mut(index)) else { continue };
+            let Some(held) = self.place(placement.frame).and_then(|place| self.held.get_mut(place)) else { continue };
             let Some((FrameLayout::Packet(layout), original)) = held.layout.as_ref().ok().zip(held.data()) else {
                 continue;
             };
@@ -375,9 +366,9 @@ impl<W: Write> Anonymizer<W> {
         }
     }
 
-    fn held(&self, frame: u64) -> Option<&UnreadFrame> {
-        let first = self.held.front()?.number;
-        self.held.get(usize::try_from(frame.checked_sub(first)?).ok()?)
+    /// The place of a frame among those that are held.
+    fn place(&self, frame: u64) -> Option<usize> {
+        usize::try_from(frame.checked_sub(self.held.front()?.number)?).ok()
     }
 
     /// Writes what is held, and ends the file.
@@ -411,7 +402,7 @@ impl<W: Write> Anonymizer<W> {
         let UnreadFrame { time, link, length, .. } = held;
         let frame = WrittenFrame { time, link, data: Cow::Owned(copy), length };
         self.anonymized.frames += 1;
-        self.file.frame(frame)
+        self.file.frame(frame, None::<&str>)
     }
 
     /// The copy of a frame with an InfiniBand packet. `None` if it belongs to no RPC-over-RDMA connection.
@@ -448,33 +439,6 @@ impl<W: Write> Anonymizer<W> {
     fn segment(&mut self, held: &UnreadFrame, layout: &SegmentLayout) -> Option<Vec<u8>> {
         let data = self.streams.copy(layout, held.data().unwrap_or_default())?;
         layout.rewrite(&held.frame(), &data, &mut self.replacer)
-    }
-}
-
-impl<W: Write> WrittenFile<W> {
-    fn frame(&mut self, frame: WrittenFrame<'_>) -> io::Result<()> {
-        if let Self::Begun(write) = self
-            && let Some(write) = write.take()
-        {
-            *self = Self::Pcap(frame.link, PcapFile::of(frame.link, write)?);
-        }
-        match self {
-            Self::Pcap(link, file) if *link == frame.link => file.frame(frame),
-            Self::Pcap(..) => {
-                let text = "a pcap file holds either Ethernet or InfiniBand, and the capture has both: write pcapng";
-                Err(io::Error::new(io::ErrorKind::Unsupported, text))
-            }
-            Self::Pcapng(file) => file.frame(frame, core::iter::empty()),
-            Self::Begun(_) => Err(io::ErrorKind::BrokenPipe.into()),
-        }
-    }
-
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Begun(write) => write.map_or(Ok(()), |write| PcapFile::of(ETHERNET, write)?.finish()),
-            Self::Pcap(_, file) => file.finish(),
-            Self::Pcapng(file) => file.finish(),
-        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! The link and network layers of a frame: their offsets, and their copy with other addresses.
 
-use super::bare::{ETHERNET, INFINIBAND};
+use super::bare::INFINIBAND;
 use super::key::Replacer;
 use super::octets::{keep, put};
 use crate::file::Frame;
 use crate::link::{self, Lrh, Network, NextHeader};
+use crate::output::export::capture_file::ETHERNET;
+use crate::output::export::tcp;
 
 const MAC: usize = 6;
 const IPV4: usize = 20;
@@ -170,14 +172,5 @@ pub(super) fn checksum(from: &[u8], to: &mut [u8], at: usize, sum_of: impl Fn(&[
 
 /// The one's complement sum of RFC 1071.
 fn sum(octets: &[u8], start: u32) -> u16 {
-    let words = octets.chunks(2).map(|pair| match *pair {
-        [high, low] => u32::from(u16::from_be_bytes([high, low])),
-        [high] => u32::from(high) << 8,
-        _ => 0,
-    });
-    let mut sum = words.fold(u64::from(start), |sum, word| sum + u64::from(word));
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
+    !u16::from_be_bytes(tcp::fold(tcp::sum(octets) + u64::from(start)))
 }

@@ -14,6 +14,8 @@ use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 
 use crate::file::{LinkType, Time};
 
+/// The link type of Ethernet frames.
+pub(in crate::output) const ETHERNET: LinkType = LinkType(1);
 /// The largest frame libpcap reads.
 const SNAPLEN: u32 = 262_144;
 /// Times in pcapng are in units of 10 to the power of minus this, in seconds.
@@ -32,6 +34,15 @@ pub(in crate::output) struct WrittenFrame<'a> {
     pub(in crate::output) length: u32,
 }
 
+/// A capture file in either format.
+#[derive(Debug)]
+pub(in crate::output) enum CaptureFile<W: Write> {
+    /// A pcap file to which nothing has been written: the first frame says its link type. `None` after an error.
+    Begun(Option<W>),
+    Pcap(LinkType, PcapFile<W>),
+    Pcapng(PcapngFile<W>),
+}
+
 /// A pcap file of frames of one link type.
 #[derive(Debug)]
 pub(in crate::output) struct PcapFile<W: Write>(PcapWriter<W>);
@@ -46,14 +57,50 @@ pub(in crate::output) struct PcapngFile<W: Write> {
     interfaces: Vec<LinkType>,
 }
 
-impl<W: Write> PcapFile<W> {
-    /// Starts a file of Ethernet frames.
-    pub(in crate::output) fn new(write: W) -> io::Result<Self> {
-        Self::of(LinkType(1), write)
+impl<W: Write> CaptureFile<W> {
+    /// Starts a pcap file of Ethernet frames.
+    pub(in crate::output) fn of_ethernet(write: W) -> io::Result<Self> {
+        Ok(Self::Pcap(ETHERNET, PcapFile::new(ETHERNET, write)?))
     }
 
-    /// Starts a file of frames of a link type.
-    pub(in crate::output) fn of(link: LinkType, write: W) -> io::Result<Self> {
+    /// Starts a pcapng file.
+    pub(in crate::output) fn pcapng(write: W) -> io::Result<Self> {
+        Ok(Self::Pcapng(PcapngFile::new(write)?))
+    }
+
+    /// Writes a frame. Only pcapng has comments.
+    pub(in crate::output) fn frame(
+        &mut self,
+        frame: WrittenFrame<'_>,
+        comment: Option<impl fmt::Display>,
+    ) -> io::Result<()> {
+        if let Self::Begun(write) = self
+            && let Some(write) = write.take()
+        {
+            *self = Self::Pcap(frame.link, PcapFile::new(frame.link, write)?);
+        }
+        match self {
+            Self::Pcap(link, file) if *link == frame.link => file.frame(frame),
+            Self::Pcap(..) => {
+                let text = "a pcap file holds either Ethernet or InfiniBand, and the capture has both: write pcapng";
+                Err(io::Error::new(io::ErrorKind::Unsupported, text))
+            }
+            Self::Pcapng(file) => file.frame(frame, comment.iter().map(|comment| Cow::Owned(comment.to_string()))),
+            Self::Begun(_) => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    pub(in crate::output) fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Begun(write) => write.map_or(Ok(()), |write| PcapFile::new(ETHERNET, write)?.finish()),
+            Self::Pcap(_, file) => file.finish(),
+            Self::Pcapng(file) => file.finish(),
+        }
+    }
+}
+
+impl<W: Write> PcapFile<W> {
+    fn new(link: LinkType, write: W) -> io::Result<Self> {
         let header = PcapHeader {
             snaplen: SNAPLEN,
             datalink: DataLink::from(u32::from(link.0)),
@@ -63,7 +110,7 @@ impl<W: Write> PcapFile<W> {
         PcapWriter::with_header(write, header).map(Self).map_err(failed)
     }
 
-    pub(in crate::output) fn frame(&mut self, frame: WrittenFrame<'_>) -> io::Result<()> {
+    fn frame(&mut self, frame: WrittenFrame<'_>) -> io::Result<()> {
         let WrittenFrame { time, data, length, .. } = frame;
         // A time that the format cannot express becomes the latest that it can.
         let seconds = (time.0 / 1_000_000_000).min(u64::from(u32::MAX));
@@ -72,7 +119,7 @@ impl<W: Write> PcapFile<W> {
         self.0.write_packet(&packet).map(drop).map_err(failed)
     }
 
-    pub(in crate::output) fn finish(self) -> io::Result<()> {
+    fn finish(self) -> io::Result<()> {
         self.0.into_writer().flush()
     }
 }

@@ -13,7 +13,7 @@
 //! even then its time is right, and so are the sequence numbers, which follow the order in the file.
 
 pub(super) mod capture_file;
-mod tcp;
+pub(super) mod tcp;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,12 +22,12 @@ use std::fmt;
 use std::io::{self, Write};
 
 use crate::carrier::operation::{Side, Sides};
-use crate::file::{LinkType, Time};
+use crate::file::Time;
 use crate::link::Address;
 use crate::output::reason::{count, reason};
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Form, Half, Transaction};
-use capture_file::{PcapFile, PcapngFile, WrittenFrame};
+use capture_file::{CaptureFile, ETHERNET, WrittenFrame};
 use tcp::ExportedStream;
 
 /// The port of the server (RFC 8881 section 2.9.3).
@@ -40,8 +40,6 @@ const HELD_OCTETS: usize = 64 << 20;
 const STREAMS: usize = 8192;
 /// Reason for a message that parses as RPC-over-RDMA but carries no RPC message.
 const NO_RPC: &str = "what the message carries is no RPC message";
-/// The link type of the frames that are written.
-const ETHERNET: LinkType = LinkType(1);
 /// The bit that marks the last fragment of a record (RFC 5531 section 11); the rest of the word is its length.
 const LAST_FRAGMENT: u32 = 0x8000_0000;
 
@@ -64,7 +62,7 @@ const LAST_FRAGMENT: u32 = 0x8000_0000;
 /// ```
 #[derive(Debug)]
 pub struct Exporter<W: Write> {
-    file: ExportFile<W>,
+    file: CaptureFile<W>,
     /// By connection number.
     streams: BTreeMap<u32, Open>,
     opened: u16,
@@ -118,7 +116,7 @@ impl<W: Write> Exporter<W> {
     /// # Errors
     /// Where it cannot be written.
     pub fn new(write: W) -> io::Result<Self> {
-        Ok(Self::with_file(ExportFile::Pcap(PcapFile::new(write)?)))
+        Ok(Self::with_file(CaptureFile::of_ethernet(write)?))
     }
 
     /// Starts a pcapng file, in which the first frame of each message has a comment: which frame of the capture the message
@@ -127,10 +125,10 @@ impl<W: Write> Exporter<W> {
     /// # Errors
     /// Where it cannot be written.
     pub fn pcapng(write: W) -> io::Result<Self> {
-        Ok(Self::with_file(ExportFile::Pcapng(PcapngFile::new(write)?)))
+        Ok(Self::with_file(CaptureFile::pcapng(write)?))
     }
 
-    fn with_file(file: ExportFile<W>) -> Self {
+    fn with_file(file: CaptureFile<W>) -> Self {
         Self {
             file,
             streams: BTreeMap::new(),
@@ -228,7 +226,7 @@ impl<W: Write> Exporter<W> {
                 let open =
                     entry.insert(Open { stream: ExportedStream::new(held.addresses, ports), client: held.client });
                 for frame in open.stream.open() {
-                    file.frame(time, &frame, None)?;
+                    file.frame(ethernet(time, &frame), None::<&str>)?;
                 }
                 open
             }
@@ -236,39 +234,19 @@ impl<W: Write> Exporter<W> {
         let from = if held.sender == open.client { Side::Active } else { Side::Passive };
         // Only the first of its frames has the comment.
         let mut comment = Some(held.comment);
-        open.stream.send(from, &held.record, |frame| file.frame(time, frame, comment.take()))
+        open.stream.send(from, &held.record, |frame| file.frame(ethernet(time, frame), comment.take()))
     }
+}
+
+/// A frame to write. It is no longer than an IP packet.
+fn ethernet(time: Time, frame: &[u8]) -> WrittenFrame<'_> {
+    WrittenFrame { time, link: ETHERNET, data: Cow::Borrowed(frame), length: frame.len() as u32 }
 }
 
 /// Returns when an RPC was over, if its latency is known.
 fn ended(transaction: &Transaction) -> Option<Time> {
     let began = transaction.began?.time;
     Some(Time(began.0.saturating_add(transaction.latency()?)))
-}
-
-/// The file that is written.
-#[derive(Debug)]
-enum ExportFile<W: Write> {
-    Pcap(PcapFile<W>),
-    Pcapng(PcapngFile<W>),
-}
-
-impl<W: Write> ExportFile<W> {
-    fn frame(&mut self, time: Time, frame: &[u8], comment: Option<HeldComment>) -> io::Result<()> {
-        // A frame is no longer than an IP packet.
-        let frame = WrittenFrame { time, link: ETHERNET, data: Cow::Borrowed(frame), length: frame.len() as u32 };
-        match self {
-            Self::Pcap(file) => file.frame(frame),
-            Self::Pcapng(file) => file.frame(frame, comment.iter().map(|comment| Cow::Owned(comment.to_string()))),
-        }
-    }
-
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Pcap(file) => file.finish(),
-            Self::Pcapng(file) => file.finish(),
-        }
-    }
 }
 
 /// Origin of a message.

@@ -174,7 +174,7 @@ const fn v6(address: Address) -> [u8; 16] {
 }
 
 /// The sum of the 16-bit words (RFC 1071 section 1), not folded yet. Words of 32 bits give the same, folded.
-fn sum(octets: &[u8]) -> u64 {
+pub(in crate::output) fn sum(octets: &[u8]) -> u64 {
     let (words, rest) = octets.as_chunks::<4>();
     let mut last = [0; 4];
     for (place, octet) in last.iter_mut().zip(rest) {
@@ -184,7 +184,7 @@ fn sum(octets: &[u8]) -> u64 {
 }
 
 /// The checksum from a result of `sum`.
-fn fold(mut sum: u64) -> [u8; 2] {
+pub(in crate::output) fn fold(mut sum: u64) -> [u8; 2] {
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
