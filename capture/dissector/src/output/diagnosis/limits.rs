@@ -14,45 +14,24 @@ impl Judgement<'_> {
         let missed = self.gaps.packets;
         let connections = counted(facts.connections, "connection");
         let longest = Time(summary.clock.longest_ns);
+        let line = |count: u64, name: &str, rest: &str| (count > 0).then(|| format!("{} {rest}", counted(count, name)));
+        let recent = format!("without a reply, which had waited for less than {} at the end.", duration(silence.least));
+        let joined = format!(
+            "{} of {connections}: set up before the capture, so inline thresholds and first credits are unknown.",
+            grouped(facts.joined)
+        );
+        let clock = format!("The clock steps back by up to {longest} s: times across that are wrong.");
         let lines = [
-            (
-                facts.joined,
-                format!(
-                    "{} of {connections}: set up before the capture, so inline thresholds and first credits are unknown.",
-                    grouped(facts.joined)
-                ),
-            ),
-            (
-                if self.misses_packets() { 0 } else { missed },
-                format!("{} missing from the capture.", counted(missed, "packet")),
-            ),
-            (
-                if summary.cut > 0 { 0 } else { self.gaps.incomplete },
-                format!("{} incomplete in the capture.", counted(self.gaps.incomplete, "message")),
-            ),
-            (summary.cut, format!("{} cut by the capture.", counted(summary.cut, "frame"))),
-            (summary.clock.count, format!("The clock steps back by up to {longest} s: times across that are wrong.")),
-            (
-                waits.unassigned,
-                format!("{} or others: packets were sent again for one of them.", counted(waits.unassigned, "RPC")),
-            ),
-            (
-                waits.undecided,
-                format!("{} without a reply: who owes the next step is unknown.", counted(waits.undecided, "call")),
-            ),
-            (
-                silence.recent,
-                format!(
-                    "{} without a reply, which had waited for less than {} at the end.",
-                    counted(silence.recent, "call"),
-                    duration(silence.least)
-                ),
-            ),
-            (
-                waits.unanswered_left_out,
-                format!("{} more without a reply.", counted(waits.unanswered_left_out, "call")),
-            ),
+            (facts.joined > 0).then_some(joined),
+            line(if self.misses_packets() { 0 } else { missed }, "packet", "missing from the capture."),
+            line(if summary.cut > 0 { 0 } else { self.gaps.incomplete }, "message", "incomplete in the capture."),
+            line(summary.cut, "frame", "cut by the capture."),
+            (summary.clock.count > 0).then_some(clock),
+            line(waits.unassigned, "RPC", "or others: packets were sent again for one of them."),
+            line(waits.undecided, "call", "without a reply: who owes the next step is unknown."),
+            line(silence.recent, "call", &recent),
+            line(waits.unanswered_left_out, "call", "more without a reply."),
         ];
-        lines.into_iter().filter(|(count, _)| *count > 0).map(|(_, line)| line).collect()
+        lines.into_iter().flatten().collect()
     }
 }

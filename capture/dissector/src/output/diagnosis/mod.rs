@@ -13,12 +13,11 @@ mod limits;
 mod losses;
 mod record;
 mod tally;
-pub(super) mod text;
+mod text;
 mod time_union;
 mod waits;
 
 use std::collections::BTreeSet;
-use std::io;
 
 use crate::check::Found;
 use crate::dissector::Summary;
@@ -156,14 +155,4 @@ impl Diagnoser {
 const fn is_expected(status: Status) -> bool {
     // NFS3ERR_NOENT and NFS3ERR_EXIST, and the same of NFSv4 (RFC 1813 section 2.6, RFC 8881 section 15.1); NOTSUPP of both.
     matches!(status, Status::Success(None | Some(0 | 2 | 17 | 10_004)))
-}
-
-impl Diagnosis {
-    /// Writes the diagnosis in lines of at most 80 columns, apart from commands.
-    ///
-    /// # Errors
-    /// Any error from writing to `out`.
-    pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
-        text::write(self, out, colour)
-    }
 }

@@ -12,28 +12,6 @@ const WIDTH: usize = 80;
 /// Columns before the evidence of a cause.
 const INDENT: usize = 3;
 
-/// Writes a diagnosis.
-pub(super) fn write(diagnosis: &Diagnosis, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
-    let mut page = Page { out, colour };
-    page.paragraph(0, NAME, &head(diagnosis))?;
-    ends(diagnosis).iter().try_for_each(|text| page.paragraph(0, PLAIN, text))?;
-    page.blank()?;
-    if diagnosis.causes.is_empty() {
-        page.paragraph(0, REPLY, &diagnosis.nothing_stands_out())?;
-    }
-    for (cause, number) in diagnosis.causes.iter().zip(1..) {
-        if number > 1 {
-            page.blank()?;
-        }
-        page.cause(cause, number)?;
-    }
-    if !diagnosis.limits.is_empty() {
-        page.blank()?;
-        page.line(DIM, "What the capture cannot show:")?;
-    }
-    diagnosis.limits.iter().try_for_each(|text| page.paragraph(INDENT, DIM, text))
-}
-
 /// The capture: its name, frames and time.
 fn head(diagnosis: &Diagnosis) -> String {
     let frames = counted(diagnosis.frames, "frame");
@@ -77,6 +55,31 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
 }
 
 impl Diagnosis {
+    /// Writes the diagnosis in lines of at most 80 columns, apart from commands.
+    ///
+    /// # Errors
+    /// Any error from writing to `out`.
+    pub fn write_text(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
+        let mut page = Page { out, colour };
+        page.paragraph(0, NAME, &head(self))?;
+        ends(self).iter().try_for_each(|text| page.paragraph(0, PLAIN, text))?;
+        page.blank()?;
+        if self.causes.is_empty() {
+            page.paragraph(0, REPLY, &self.nothing_stands_out())?;
+        }
+        for (cause, number) in self.causes.iter().zip(1..) {
+            if number > 1 {
+                page.blank()?;
+            }
+            page.cause(cause, number)?;
+        }
+        if !self.limits.is_empty() {
+            page.blank()?;
+            page.paragraph(0, DIM, "What the capture cannot show:")?;
+        }
+        self.limits.iter().try_for_each(|text| page.paragraph(INDENT, DIM, text))
+    }
+
     /// The capture, its ends and its RPCs: a sentence each.
     #[must_use]
     pub fn summary(&self) -> Vec<String> {
@@ -111,16 +114,9 @@ impl<W: io::Write> Page<'_, W> {
         self.out.write_all(b"\n")
     }
 
-    fn line(&mut self, style: anstyle::Style, text: &str) -> io::Result<()> {
-        Line::new(self.colour, WIDTH).unlimited().with(style, text).write(self.out)
-    }
-
     fn paragraph(&mut self, indent: usize, style: anstyle::Style, text: &str) -> io::Result<()> {
         for text in wrapped(text, WIDTH - indent) {
-            let mut line = Line::new(self.colour, WIDTH).unlimited();
-            line.push(PLAIN, &" ".repeat(indent));
-            line.push(style, &text);
-            line.write(self.out)?;
+            Line::new(self.colour, usize::MAX).with(PLAIN, &" ".repeat(indent)).with(style, &text).write(self.out)?;
         }
         Ok(())
     }
@@ -145,7 +141,7 @@ impl<W: io::Write> Page<'_, W> {
             let since = cause.since().map(|since| format!("Since {since}. ")).unwrap_or_default();
             self.paragraph(INDENT, PLAIN, &format!("{since}{introduction}: {}", frames.join(", ")))?;
         }
-        Line::new(self.colour, WIDTH).unlimited().with(DIM, "   $ ").with(CALL, &cause.command).write(self.out)
+        Line::new(self.colour, usize::MAX).with(DIM, "   $ ").with(CALL, &cause.command).write(self.out)
     }
 }
 

@@ -86,7 +86,7 @@ impl Findings {
     #[must_use]
     pub const fn with_times(mut self, times: ShownTimes) -> Self {
         match &mut self.form {
-            FindingsForm::Text(text) => text.show_times(times),
+            FindingsForm::Text(text) => text.lines.show_times(times),
             #[cfg(feature = "json")]
             FindingsForm::Json => {}
         }
@@ -96,7 +96,7 @@ impl Findings {
     /// Sets the time of the first frame.
     pub const fn starts_at(&mut self, start: Time) {
         match &mut self.form {
-            FindingsForm::Text(text) => text.starts_at(start),
+            FindingsForm::Text(text) => text.lines.starts_at(start),
             #[cfg(feature = "json")]
             FindingsForm::Json => {}
         }

@@ -11,7 +11,6 @@ use crate::file::{Files, Time};
 use crate::link::Address;
 use crate::output::format::line::{DIM, FAULT, NAME, PLAIN, WARNING, severity_style, wrapped};
 use crate::output::format::screen::Screen;
-use crate::output::format::time::ShownTimes;
 use crate::output::gaps::Gap;
 use crate::output::lines::{At, Lines, WIDTH};
 
@@ -29,7 +28,7 @@ const REMEMBERED: usize = 1024;
 /// Writes findings as text. Of those that say the same the first is written, and the others are counted.
 #[derive(Debug)]
 pub(super) struct FindingsText {
-    lines: Lines,
+    pub(super) lines: Lines,
     /// True if the first line was written.
     begun: bool,
     said: HashSet<Said>,
@@ -54,14 +53,6 @@ impl FindingsText {
             said: HashSet::new(),
             folded: 0,
         }
-    }
-
-    pub(super) const fn starts_at(&mut self, start: Time) {
-        self.lines.starts_at(start);
-    }
-
-    pub(super) const fn show_times(&mut self, times: ShownTimes) {
-        self.lines.show_times(times);
     }
 
     pub(super) fn finding(&mut self, out: &mut impl io::Write, found: &Found, files: &Files) -> io::Result<()> {

@@ -149,7 +149,7 @@ pub fn lines(
     let called = times.clock_if_shown(call.call.time).map(|time| (PLAIN, format!("called at {time}")));
     for (style, text) in called.into_iter().chain([(style, call.owed()), (DIM, call.last_steps(files))]) {
         for text in wrapped(&text, WIDTH - INDENT) {
-            Line::new(colour, WIDTH).unlimited().with(PLAIN, &" ".repeat(INDENT)).with(style, &text).write(out)?;
+            Line::new(colour, usize::MAX).with(PLAIN, &" ".repeat(INDENT)).with(style, &text).write(out)?;
         }
     }
     Ok(())

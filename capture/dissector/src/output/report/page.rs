@@ -204,25 +204,17 @@ fn operations(finished: &Finished<'_>) -> Markup {
     let all = procedures.iter().map(|procedure| procedure.latency_sum_ns).sum();
     let latencies = || procedures.iter().filter_map(|procedure| procedure.latency);
     let scale = (latencies().map(|l| l.min_ns).min().unwrap_or(1), latencies().map(|l| l.max_ns).max().unwrap_or(1));
-    let headings = [
-        "operation",
-        "#calls",
-        "#failed",
-        "#RDMA Read",
-        "#RDMA Write",
-        "#time",
-        "#share",
-        "#median",
-        "#99 %",
-        "#slowest",
-        "spread",
-    ];
     let ladder = |name: &str| finished.ladders.find(|drawn| drawn.operation == name);
     let rows = html! {
         @for procedure in &procedures { (operation(procedure, scale, all, ladder(&procedure.operation))) }
     };
     html! {
-        (table("RPCs by operation, those that took the most time first", &headings, rows))
+        (table(
+            "RPCs by operation, those that took the most time first",
+            &["operation", "#calls", "#failed", "#RDMA Read", "#RDMA Write", "#time", "#share", "#median", "#99 %", "#slowest",
+                "spread"],
+            rows,
+        ))
         p.note {
             "Spread: from the least latency to the greatest on a scale of powers of ten, " (duration(scale.0))
             " to " (duration(scale.1)) ", with the median and the 99th percentile."

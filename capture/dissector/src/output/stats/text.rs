@@ -13,6 +13,18 @@ use crate::output::format::screen::Screen;
 const INTERVAL_WIDTH: usize = 120;
 /// The fewest columns with which a line about an interval is complete.
 const INTERVAL_WHOLE: usize = 113;
+/// Columns of counts of an end.
+const END_COUNTS: [(&str, fn(&EndReport) -> u64); 9] = [
+    ("packets", |end| end.packets),
+    ("retransmitted", |end| end.retransmitted),
+    ("replaced", |end| end.replaced),
+    ("early", |end| end.early),
+    ("sequence_errors", |end| end.sequence_errors),
+    ("not_ready", |end| end.not_ready),
+    ("failed", |end| end.failed),
+    ("missed", |end| end.missed),
+    ("orphans", |end| end.orphans),
+];
 
 impl Statistics {
     /// Writes the numbers as tables.
@@ -155,19 +167,7 @@ impl Statistics {
             let number = connection.connection.to_string();
             [end(&number, "→", &connection.active), end(&number, "←", &connection.passive)]
         });
-        let names = [
-            "sent by",
-            "queue_pair",
-            "packets",
-            "retransmitted",
-            "replaced",
-            "early",
-            "sequence_errors",
-            "not_ready",
-            "failed",
-            "missed",
-            "orphans",
-        ];
+        let names: Vec<&str> = ["sent by", "queue_pair"].into_iter().chain(END_COUNTS.map(|(name, _)| name)).collect();
         text.table(&names, 2, rows.collect())
     }
 
@@ -465,19 +465,7 @@ fn end(number: &str, arrow: &str, end: &EndReport) -> Vec<String> {
     let name = format!("{number} {arrow}");
     let tcp_port = end.tcp_port.map(|port| format!("TCP {port}"));
     let queue_pair = end.queue_pair.clone().or(tcp_port).unwrap_or_else(|| "?".to_owned());
-    let words = [name, queue_pair];
-    let numbers = [
-        end.packets,
-        end.retransmitted,
-        end.replaced,
-        end.early,
-        end.sequence_errors,
-        end.not_ready,
-        end.failed,
-        end.missed,
-        end.orphans,
-    ];
-    words.into_iter().chain(numbers.map(grouped)).collect()
+    [name, queue_pair].into_iter().chain(END_COUNTS.map(|(_, count)| grouped(count(end)))).collect()
 }
 
 fn invalidation(connection: &ConnectionStatistics) -> String {
