@@ -11,6 +11,7 @@ use crate::output::format::line::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrappe
 use crate::output::format::number::exact_milliseconds;
 use crate::output::format::screen::Screen;
 use crate::output::format::time::ShownTimes;
+use crate::output::lines::add;
 use crate::rpc::phases::{Phase, Phases};
 use crate::rpc::recovery::{Recovery, TimeOut};
 use crate::rpc::transaction::Transaction;
@@ -203,10 +204,7 @@ pub fn lines(
         let mut line = Line::new(screen.colour, WIDTH);
         line.push(PLAIN, INDENT);
         line.push(style, &text);
-        for (style, note) in notes.drain(..) {
-            line.push(PLAIN, "  ");
-            line.push(style, &note);
-        }
+        add(&mut line, &core::mem::take(&mut notes));
         line.write(out)?;
     }
     let places: Vec<String> = frames.iter().flatten().filter_map(|frame| files.place(*frame)).collect();

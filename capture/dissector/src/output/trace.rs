@@ -298,6 +298,10 @@ fn since(from: Time, until: Time) -> f64 {
 fn arguments(transaction: &Transaction, end: SliceEnd) -> Value {
     let frame = |half: &Option<Half>| half.as_ref().map(|half| half.stamp.frame);
     let operations: Vec<_> = transaction.operations.iter().map(|operation| operation.name).collect();
+    let phases = transaction.phases.ok().map(|phases| {
+        let used = Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0);
+        used.map(|phase| (phase.name(), phases.of(phase))).collect::<BTreeMap<_, _>>()
+    });
     let mut arguments = json!({
         "rdma_xid": format!("{:#010x}", transaction.xid),
         "call_frame": frame(&transaction.call),
@@ -306,7 +310,7 @@ fn arguments(transaction: &Transaction, end: SliceEnd) -> Value {
         "status": transaction.status.map(|status| status.name()),
         "rdma_read_octets": transaction.read_octets,
         "rdma_write_octets": transaction.write_octets,
-        "phases_ns": transaction.phases.ok().map(|phases| named(&phases)),
+        "phases_ns": phases,
     });
     let more = match (end, transaction.waiting, transaction.phases) {
         (SliceEnd::Open, Some(waiting), _) => Some(("owed", waiting.owed.name().to_owned())),
@@ -336,10 +340,4 @@ fn stretches(transaction: &Transaction) -> Vec<(Phase, Time, Time)> {
             vec![called, (Phase::Reply, Time(until.saturating_sub(reply)), Time(until))]
         }
     }
-}
-
-/// The phases that took time, in nanoseconds.
-fn named(phases: &Phases) -> BTreeMap<&'static str, u64> {
-    let used = Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0);
-    used.map(|phase| (phase.name(), phases.of(phase))).collect()
 }

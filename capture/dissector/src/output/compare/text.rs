@@ -75,7 +75,8 @@ impl ComparedTotal {
             line.print(PLAIN, format_args!("{before:>16} → {after:>16}"));
             if change != FaultChange::UNKNOWN {
                 line.print(DIM, format_args!("  {}", change.significance.name()));
-                line.push(style(change.outcome), verdict(change.outcome));
+                let (style, verdict) = verdict(change.outcome);
+                line.push(style, verdict);
                 if change.outcome == FaultOutcome::Worse && !self.regression {
                     line.push(DIM, " (may be chance)");
                 }
@@ -100,19 +101,11 @@ fn untold(before: &FaultsObject, after: &FaultsObject) -> Vec<String> {
     [waiting, latency].into_iter().flatten().collect()
 }
 
-const fn style(outcome: FaultOutcome) -> anstyle::Style {
+const fn verdict(outcome: FaultOutcome) -> (anstyle::Style, &'static str) {
     match outcome {
-        FaultOutcome::Worse => FAULT,
-        FaultOutcome::Better => REPLY,
-        FaultOutcome::Same | FaultOutcome::Unknown => PLAIN,
-    }
-}
-
-const fn verdict(outcome: FaultOutcome) -> &'static str {
-    match outcome {
-        FaultOutcome::Worse => "  worse",
-        FaultOutcome::Better => "  better",
-        FaultOutcome::Same | FaultOutcome::Unknown => "",
+        FaultOutcome::Worse => (FAULT, "  worse"),
+        FaultOutcome::Better => (REPLY, "  better"),
+        FaultOutcome::Same | FaultOutcome::Unknown => (PLAIN, ""),
     }
 }
 
@@ -148,7 +141,7 @@ impl ComparedOperation {
         let faults = names.into_iter().zip(self.faults.of_sides(before, after));
         let changed = faults.filter(|(_, ([before, after], _))| is_changed(*before, *after));
         let texts = changed.map(|(name, ([(before, _), (after, _)], change))| {
-            format!("{name} {before} → {after} ({}){}", change.significance.name(), verdict(change.outcome))
+            format!("{name} {before} → {after} ({}){}", change.significance.name(), verdict(change.outcome).1)
         });
         texts.collect()
     }
@@ -156,8 +149,9 @@ impl ComparedOperation {
     fn line(&self, out: &mut impl io::Write, colour: bool) -> io::Result<()> {
         let sides = [&self.before, &self.after];
         let rpcs = sides.map(|side| side.as_ref().map_or("-".to_owned(), |side| side.rpcs.to_string()));
+        let milliseconds = |nanoseconds: u64| format!("{:.3}", nanoseconds as f64 / 1e6);
         let time = |of: fn(&ComparandObject) -> Option<u64>| {
-            sides.map(|side| side.as_ref().and_then(of).map_or("-".to_owned(), in_milliseconds))
+            sides.map(|side| side.as_ref().and_then(of).map_or("-".to_owned(), milliseconds))
         };
         let (medians, p99s) = (time(|side| side.p50_ns), time(|side| side.p99_ns));
         let change = self.p50_change.map_or("-".to_owned(), |change| format!("{:+.0} %", change * 100.0));
@@ -172,7 +166,8 @@ impl ComparedOperation {
             Outcome::New => (WARNING, "only after"),
         };
         let is_compared = !matches!(self.outcome, Outcome::Gone | Outcome::New);
-        let chance = |chance: Chance| if is_compared { short_name(chance) } else { "" };
+        // The heading of the column says what `p` is.
+        let chance = |chance: Chance| if is_compared { chance.name().trim_start_matches("p ") } else { "" };
         let mut line = Line::new(colour, WIDTH);
         line.column(NAME, &self.operation, OPERATION);
         let [before, after] = rpcs;
@@ -192,11 +187,6 @@ impl ComparedOperation {
         line.push(style, outcome);
         line.write(out)
     }
-}
-
-/// A chance in the column of that name.
-fn short_name(chance: Chance) -> &'static str {
-    chance.name().trim_start_matches("p ")
 }
 
 /// `true` if the part of a whole is another before and after. A whole of nothing has no part either, and never differs.
@@ -226,8 +216,4 @@ impl fmt::Display for Forms {
         }
         Ok(())
     }
-}
-
-fn in_milliseconds(nanoseconds: u64) -> String {
-    format!("{:.3}", nanoseconds as f64 / 1e6)
 }

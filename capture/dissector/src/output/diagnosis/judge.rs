@@ -193,8 +193,10 @@ impl Judgement<'_> {
             return None;
         }
         let evidence = format!(
-            "{} cut, and {} of {} are incomplete because of that: capture at least 256 octets of each packet (tcpdump -s 256).",
-            were(self.summary.cut, "frame"),
+            "{} {} cut, and {} of {} are incomplete because of that: capture at least 256 octets of each packet (tcpdump \
+             -s 256).",
+            counted(self.summary.cut, "frame"),
+            if self.summary.cut == 1 { "was" } else { "were" },
             grouped(incomplete),
             counted(messages, "message"),
         );
@@ -309,8 +311,9 @@ impl Judgement<'_> {
         }
         if arrival_unknown.rpcs > 0 {
             evidence.push(format!(
-                "{} a reply that was sent again, and nothing shows which copy arrived: their times are not counted.",
-                have(arrival_unknown.rpcs, "RPC")
+                "{} {} a reply that was sent again, and nothing shows which copy arrived: their times are not counted.",
+                counted(arrival_unknown.rpcs, "RPC"),
+                if arrival_unknown.rpcs == 1 { "has" } else { "have" }
             ));
         }
         evidence.extend(self.facts.losses.summary());
@@ -515,12 +518,4 @@ fn added_up(tally: &Tally) -> String {
 
 fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{} times", grouped(count)) }
-}
-
-fn were(count: u64, name: &str) -> String {
-    format!("{} {}", counted(count, name), if count == 1 { "was" } else { "were" })
-}
-
-fn have(count: u64, name: &str) -> String {
-    format!("{} {}", counted(count, name), if count == 1 { "has" } else { "have" })
 }

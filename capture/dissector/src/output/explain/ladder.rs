@@ -79,7 +79,8 @@ impl Rung {
 
 /// A ladder has no time of its own for packets that were captured before those of the line before.
 pub(in crate::output) fn rungs(transaction: &Transaction) -> Vec<Rung> {
-    let Some(began) = began(transaction) else { return Vec::new() };
+    let reply = transaction.reply.as_ref().map(|reply| reply.stamp);
+    let Some(began) = transaction.began.or(reply) else { return Vec::new() };
     let (runs, left_out) = match &transaction.steps {
         Some(steps) => (steps.runs(), steps.left_out),
         // The capture lacks the call.
@@ -94,10 +95,6 @@ pub(in crate::output) fn rungs(transaction: &Transaction) -> Vec<Rung> {
         rungs.push(rung(run, transaction, (began, rungs.last())));
     }
     rungs
-}
-
-fn began(transaction: &Transaction) -> Option<Stamp> {
-    transaction.began.or_else(|| transaction.reply.as_ref().map(|reply| reply.stamp))
 }
 
 fn reply_alone(transaction: &Transaction) -> Vec<PacketRun> {

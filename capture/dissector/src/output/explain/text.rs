@@ -14,6 +14,7 @@ use crate::output::format::line::{
     CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, severity_style, wrapped,
 };
 use crate::output::format::number::{exact_milliseconds, grouped};
+use crate::output::lines::add;
 use crate::output::messages::tree;
 use crate::output::pending::PendingCall;
 use crate::output::slow::done;
@@ -92,10 +93,7 @@ impl<W: io::Write> Sections<'_, W> {
         let room = line.room().saturating_sub(noted + latency.chars().count());
         line.push_within(NAME, &called_within(room, transaction), room);
         line.push(PLAIN, &latency);
-        for (style, note) in notes {
-            line.push(PLAIN, "  ");
-            line.push(style, &note);
-        }
+        add(&mut line, &notes);
         line.write(self.out)?;
         self.styled(PLAIN, &format!("connection {connection}, requester {from}, responder {to}"))
     }

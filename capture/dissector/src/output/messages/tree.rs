@@ -308,9 +308,7 @@ impl Tree<'_> {
             self.line(None, PLAIN, "  procedure", name)?;
         }
         if let Some(Status::Success(Some(code))) = rpc.status {
-            let name =
-                rpc.procedure.and_then(|procedure| nfs::status::name(&procedure, rpc.callback.is_callback(), code));
-            self.line(None, PLAIN, "  status", &numbered(code, name))?;
+            self.line(None, PLAIN, "  status", &status(rpc, code))?;
         }
         self.operations(Some(rpc))
     }
@@ -321,11 +319,8 @@ impl Tree<'_> {
             self.line(None, PLAIN, "  RPCSEC_GSS", protection.name())?;
         }
         for operation in &rpc.operations {
-            let status = operation.status.filter(|status| *status != 0);
-            let name = |code| {
-                rpc.procedure.and_then(|procedure| nfs::status::name(&procedure, rpc.callback.is_callback(), code))
-            };
-            let status = status.map(|code| format!("  {}", numbered(code, name(code)))).unwrap_or_default();
+            let failed = operation.status.filter(|status| *status != 0);
+            let status = failed.map(|code| format!("  {}", status(rpc, code))).unwrap_or_default();
             let value = format!("{} ({}){status}", operation.code, operation.name);
             self.line(None, PLAIN, "    operation", &value)?;
         }
@@ -346,6 +341,11 @@ fn credits(credit: Credit, family: Option<Family>) -> String {
 
 fn numbered(code: u32, name: Option<&str>) -> String {
     name.map_or_else(|| code.to_string(), |name| format!("{code} ({name})"))
+}
+
+fn status(rpc: &Rpc, code: u32) -> String {
+    let callback = rpc.callback.is_callback();
+    numbered(code, rpc.procedure.and_then(|procedure| nfs::status::name(&procedure, callback, code)))
 }
 
 fn segment(segment: Segment) -> String {

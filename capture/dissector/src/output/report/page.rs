@@ -96,14 +96,6 @@ fn shown_in(cause: &str) -> &'static str {
     }
 }
 
-/// The words for the RPC that is drawn for a cause.
-fn greatest(cause: &str) -> &'static str {
-    match cause {
-        "errors" => "The first of them",
-        _ => "The RPC with most of it",
-    }
-}
-
 /// The diagnosis: each cause with what shows it, and a link to the section that shows more.
 fn diagnosed(finished: &Finished<'_>) -> Markup {
     let Diagnosis { causes, limits, .. } = &finished.diagnosis;
@@ -120,7 +112,9 @@ fn diagnosed(finished: &Finished<'_>) -> Markup {
                         (shown_by(cause))
                         a href={ "#" (shown_in(cause.cause)) } { "Show it" }
                         @if let Some(drawn) = finished.ladders.of_cause(cause.cause) {
-                            " " a href={ "#" (drawn.id) } { (greatest(cause.cause)) }
+                            " " a href={ "#" (drawn.id) } {
+                                @if cause.cause == "errors" { "The first of them" } @else { "The RPC with most of it" }
+                            }
                         }
                     }
                 }

@@ -387,7 +387,7 @@ impl<W: io::Write> StatsText<'_, W> {
         }
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let widths = widths(rows.iter().chain([&names]));
-        if !names.is_empty() && !self.screen.fits(columns(&widths)) {
+        if !names.is_empty() && !self.screen.fits(widths.iter().map(|width| width + 2).sum()) {
             return self.turned(&names, &rows);
         }
         let heading = (!names.is_empty()).then_some((&names, DIM));
@@ -445,11 +445,6 @@ fn widths<'a>(rows: impl Iterator<Item = &'a Vec<String>>) -> Vec<usize> {
         }
     }
     widths
-}
-
-/// The columns of a table with the spaces before each.
-fn columns(widths: &[usize]) -> usize {
-    widths.iter().map(|width| width + 2).sum()
 }
 
 /// The width of the widest cell.

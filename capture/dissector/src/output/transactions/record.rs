@@ -210,21 +210,16 @@ impl HalfObject {
             Err(reason) => (None, Some(ShownObject(*reason))),
         };
         Self {
-            form: form(half.form),
+            form: match half.form {
+                Form::Short => "short",
+                Form::Chunked => "chunked",
+                Form::Long => "long",
+                Form::Continued => "continued",
+            },
             inline_octets: half.inline,
             rebuilt: length_octets.is_some(),
             length_octets,
             reason,
         }
-    }
-}
-
-/// Returns the form in which an RPC message was sent, as RFC 8166 section 3.5 names it.
-const fn form(form: Form) -> &'static str {
-    match form {
-        Form::Short => "short",
-        Form::Chunked => "chunked",
-        Form::Long => "long",
-        Form::Continued => "continued",
     }
 }
