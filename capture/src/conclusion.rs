@@ -1,6 +1,6 @@
 //! End of a command: its exit status, its notices on standard error, and, as JSON, the last record.
 
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::findings::FindingTotals;
 use rpcrdma_dissector::output::gaps::Gap;
 use rpcrdma_dissector::output::summary::{CommandSummary, LeftOut};

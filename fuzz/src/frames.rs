@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::export::Exporter;
 use rpcrdma_dissector::output::file_names::FileNames;
 use rpcrdma_dissector::output::findings::Findings;

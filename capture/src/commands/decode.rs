@@ -1,7 +1,7 @@
 //! `decode`: the messages.
 
 use clap::Args;
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::messages::{MessageObject, TerminateObject};
 #[cfg(feature = "parquet")]
 use rpcrdma_dissector::output::parquet::TableKind;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rpcrdma_dissector::Config;
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::diagnosis::Diagnoser;
 use rpcrdma_dissector::output::format::number::counted;
 

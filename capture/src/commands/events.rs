@@ -1,7 +1,7 @@
 //! `events`: what was sent again, and the other signs that packets were lost.
 
 use clap::Args;
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::csv::CsvTable;
 use rpcrdma_dissector::output::events::RecoveredObject;
 use rpcrdma_dissector::{Config, Event};

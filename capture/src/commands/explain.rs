@@ -1,7 +1,7 @@
 //! `explain`: one RPC, with all that is known of it.
 
 use clap::Args;
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::explain::{self, ExplainedObject, Explanations};
 use rpcrdma_dissector::output::file_names::FileNames;
 use rpcrdma_dissector::output::format::number::counted;

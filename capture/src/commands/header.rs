@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Read};
 
 use clap::Args;
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::messages::HeaderObject;
 use rpcrdma_dissector::output::messages::tree;
 use rpcrdma_dissector::{HexDump, lone_message};

@@ -5,7 +5,7 @@ use std::io;
 use std::time::Instant;
 
 use clap::Args;
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::format::time::ShownTimes;
 use rpcrdma_dissector::output::pending::{self, Pending, PendingCall, PendingObject};

@@ -1,7 +1,7 @@
 //! `slow`: the slowest RPCs.
 
 use clap::Args;
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::file_names::FileNames;
 use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::gaps::Gap;

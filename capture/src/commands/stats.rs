@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use clap::Args;
 use rpcrdma_dissector::Config;
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::csv::CsvTable;
 use rpcrdma_dissector::output::format::screen::Screen;
 use rpcrdma_dissector::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};

@@ -1,7 +1,7 @@
 //! `transactions`: the RPCs.
 
 use clap::Args;
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::csv::CsvTable;
 use rpcrdma_dissector::output::file_names::FileNames;
 #[cfg(feature = "parquet")]

@@ -2,7 +2,7 @@
 //! the engine promises about order, loss, connections, memory and the forms a call and a reply can have.
 
 use rpcrdma_dissector::nfs::{Callback, WalkError};
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::file_names::FileNames;
 use rpcrdma_dissector::output::transactions::TransactionObject;
 use rpcrdma_dissector::{

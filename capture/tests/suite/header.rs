@@ -2,7 +2,7 @@
 
 use rpcrdma::v2::Family;
 use rpcrdma_dissector::check::send::findings;
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::messages::HeaderObject;
 use rpcrdma_dissector::output::messages::tree;
 use rpcrdma_dissector::{Direction, Status, lone_message};

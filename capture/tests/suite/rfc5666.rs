@@ -1,7 +1,7 @@
 //! Features of RFC 5666 that RFC 8166 dropped, of which some live on in responder-provided Read chunks
 //! (draft-cel-nfsv4-reliable-reply): RDMA_MSGP, RDMA_DONE, the errors without a name.
 
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::format::screen::Screen;
 use rpcrdma_dissector::output::lines::Lines;
 use rpcrdma_dissector::output::messages::MessageObject;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma_dissector::output::Record;
+use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::format::screen::Screen;
 use rpcrdma_dissector::output::stats::{
     self, Forms, Inline, IntervalStatistics, Intervals, ProcedureStatistics, Range, Statistics, Stats,

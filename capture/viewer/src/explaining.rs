@@ -5,7 +5,7 @@ use std::io;
 use dissector::output::explain::{self, ExplainedObject, Explanations};
 use dissector::output::file_names::FileNames;
 use dissector::output::format::number::duration;
-use dissector::output::{OperationName, Record, report};
+use dissector::output::{JsonRecord, OperationName, report};
 use dissector::{Checker, Event, Found, StepsWanted, Transaction};
 use serde::Serialize;
 use serde_json::value::RawValue;

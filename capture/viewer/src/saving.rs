@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::io;
 use std::rc::Rc;
 
-use dissector::output::Record;
+use dissector::output::JsonRecord;
 use dissector::output::annotate::Annotator;
 use dissector::output::csv::CsvTable;
 use dissector::output::export::Exporter;

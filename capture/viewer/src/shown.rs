@@ -2,7 +2,7 @@
 
 use std::io;
 
-use dissector::output::Record;
+use dissector::output::JsonRecord;
 use dissector::output::diagnosis::{DiagnosedCause, Diagnosis};
 use dissector::output::format::number::counted;
 use serde::Serialize;

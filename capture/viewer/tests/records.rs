@@ -1,7 +1,7 @@
 //! Rows of the viewer against the records that the program prints.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
-use dissector::output::Record;
+use dissector::output::JsonRecord;
 use dissector::output::file_names::FileNames;
 use dissector::output::report::CaptureReport;
 use dissector::output::transactions::TransactionObject;

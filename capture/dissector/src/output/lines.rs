@@ -36,18 +36,8 @@ impl Lines {
     /// The same with times in this form.
     #[must_use]
     pub const fn with_times(mut self, times: ShownTimes) -> Self {
-        self.show_times(times);
-        self
-    }
-
-    /// Sets the time of the first frame.
-    pub(super) const fn starts_at(&mut self, start: Time) {
-        self.times = self.times.starting_at(start);
-    }
-
-    /// Sets what is shown of times.
-    pub(super) const fn show_times(&mut self, times: ShownTimes) {
         self.times = times.starting_at(self.times.start);
+        self
     }
 
     /// A line of text, indented by `indent` columns.

@@ -29,7 +29,7 @@ pub(crate) mod reason;
 
 pub use operation_name::OperationName;
 #[cfg(feature = "json")]
-pub use record::Record;
+pub use record::JsonRecord;
 
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;

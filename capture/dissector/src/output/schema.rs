@@ -12,7 +12,7 @@ use crate::output::explain::ExplainedObject;
 use crate::output::findings::{FindingObject, RuleTotals};
 use crate::output::messages::{HeaderObject, MessageObject, TerminateObject};
 use crate::output::pending::PendingObject;
-use crate::output::record::{Record, RecordObject, SCHEMA};
+use crate::output::record::{JsonRecord, RecordObject, SCHEMA};
 use crate::output::stats::{IntervalStatistics, Statistics};
 use crate::output::summary::{CapturesSummary, CommandSummary};
 use crate::output::top::record::TopObject;
@@ -28,7 +28,7 @@ struct RecordType {
 }
 
 impl RecordType {
-    const fn of<T: Record + JsonSchema + 'static>() -> Self {
+    const fn of<T: JsonRecord + JsonSchema + 'static>() -> Self {
         Self {
             name: T::TYPE,
             reference: |generator| generator.subschema_for::<RecordObject<T>>(),
@@ -70,7 +70,7 @@ pub fn of_type(name: &str) -> Option<Value> {
 }
 
 /// The same of a type of this program.
-pub(super) fn of_record<T: Record + JsonSchema + 'static>() -> Value {
+pub(super) fn of_record<T: JsonRecord + JsonSchema + 'static>() -> Value {
     let mut generator = generator();
     let schema = RecordObject::<T>::json_schema(&mut generator);
     document(generator, &format!("{} record of rpcrdma", T::TYPE), schema)

@@ -8,7 +8,7 @@ use crate::file::Files;
 use crate::output::called::{called_within, ended};
 use crate::output::file_names::{FileNames, client, server};
 use crate::output::format::line::{CHUNK, DIM, Line, NAME, PLAIN, WARNING, wrapped};
-use crate::output::format::number::exact_milliseconds;
+use crate::output::format::number::Milliseconds;
 use crate::output::format::screen::Screen;
 use crate::output::format::time::ShownTimes;
 use crate::output::lines::add;
@@ -162,7 +162,7 @@ pub fn lines(
     (files, names): (&Files, &FileNames),
     (screen, times): (Screen, ShownTimes),
 ) -> io::Result<()> {
-    let latency = transaction.latency().map_or("-".to_owned(), exact_milliseconds);
+    let latency = transaction.latency().map_or("-".to_owned(), |latency| Milliseconds(latency).to_string());
     let frames = [&transaction.call, &transaction.reply].map(|half| half.as_ref().map(|half| half.stamp.frame));
     let mut line = Line::new(screen.colour, width(screen));
     line.print(PLAIN, format_args!("{latency:>9}  "));
@@ -221,7 +221,7 @@ pub(super) fn longest(phases: &Phases, transaction: &Transaction) -> String {
 fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     let longest = Phase::ALL.into_iter().rev().max_by_key(|phase| phases.of(*phase)).unwrap_or(Phase::Responder);
     let time = phases.of(longest);
-    let sentence = |why: &str| format!("{} {} ms: {why}", longest.name(), exact_milliseconds(time));
+    let sentence = |why: &str| format!("{} {} ms: {why}", longest.name(), Milliseconds(time));
     let (recovery, done) = match &transaction.recovery {
         Ok(recovery) => (recovery, done(recovery)),
         Err(reason) => return vec![sentence(&what(longest, transaction)), format!("recovery unknown: {reason}")],
@@ -232,7 +232,7 @@ fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     if recovery.phases.of(longest) > time / 2 {
         return vec![sentence(&done)];
     }
-    let recovery = format!("recovery {} ms: {done}", exact_milliseconds(recovery.phases.total()));
+    let recovery = format!("recovery {} ms: {done}", Milliseconds(recovery.phases.total()));
     vec![sentence(&what(longest, transaction)), recovery]
 }
 
@@ -240,7 +240,7 @@ fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
 fn before(transaction: &Transaction) -> Option<String> {
     let least = transaction.latency().unwrap_or_default() / MATTERS;
     let wait = transaction.credit_wait.ok().filter(|wait| *wait > least)?;
-    Some(format!("before it, no credit was free for {} ms", exact_milliseconds(wait)))
+    Some(format!("before it, no credit was free for {} ms", Milliseconds(wait)))
 }
 
 /// Returns a description of a phase.
@@ -259,11 +259,11 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
 /// Returns a description of the recovery from lost packets.
 pub(super) fn done(recovery: &Recovery) -> String {
     let resent = recovery.resent_from.map(|frame| format!(" sent again from frame {frame}")).unwrap_or_default();
-    let wait = format!(" (wait {} ms)", exact_milliseconds(recovery.rnr_wait));
+    let wait = format!(" (wait {} ms)", Milliseconds(recovery.rnr_wait));
     let up_to = if recovery.timeouts > 1 { "up to " } else { "" };
     let longest = recovery
         .longest_timeout
-        .map(|TimeOut { frame, silence }| format!(" ({up_to}{} ms, frame {frame})", exact_milliseconds(silence)));
+        .map(|TimeOut { frame, silence }| format!(" ({up_to}{} ms, frame {frame})", Milliseconds(silence)));
     let done = [
         (recovery.timeouts, "time-out", longest.as_deref().unwrap_or_default()),
         (recovery.implied_naks, "implied NAK", ""),

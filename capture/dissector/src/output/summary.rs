@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::dissector;
 use crate::output::findings::FindingTotals;
 use crate::output::gaps::MissingDirection;
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::stats::{ClockStatistics, NamedCount, named};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 
@@ -34,7 +34,7 @@ pub struct CommandSummary {
     pub notices: Vec<String>,
 }
 
-impl Record for CommandSummary {
+impl JsonRecord for CommandSummary {
     const TYPE: &'static str = "summary";
 }
 
@@ -55,7 +55,7 @@ pub struct CapturesSummary {
     pub not_read: usize,
 }
 
-impl Record for CapturesSummary {
+impl JsonRecord for CapturesSummary {
     const TYPE: &'static str = "captures";
 }
 

@@ -18,8 +18,6 @@ pub(super) const LEN: usize = 32;
 const REMEMBERED: usize = 4096;
 /// Octets of text.
 const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-/// Prefix of GIDs that map an IPv4 address.
-const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
 /// Stands before a LID, which is replaced like the end of an address.
 const BEFORE_LID: [u8; 14] = *b"InfiniBand LID";
 /// The first LID of a multicast group, and the one that every port accepts (InfiniBand Architecture section 4.1.3).
@@ -125,9 +123,8 @@ impl Replacer {
 
     /// The replacement of an IPv4 address.
     pub(super) fn ipv4(&mut self, address: [u8; 4]) -> [u8; 4] {
-        let mut long = [0; 16];
-        long.iter_mut().zip(address).for_each(|(to, from)| *to = from);
-        let [a, b, c, d, ..] = self.address(long, 4);
+        let [a, b, c, d] = address;
+        let [a, b, c, d, ..] = self.address([a, b, c, d, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 4);
         [a, b, c, d]
     }
 
@@ -135,10 +132,8 @@ impl Replacer {
     pub(super) fn ipv6(&mut self, address: [u8; 16]) -> [u8; 16] {
         match address {
             [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d] => {
-                let mut mapped = [0; 16];
-                let octets = MAPPED.into_iter().chain(self.ipv4([a, b, c, d]));
-                mapped.iter_mut().zip(octets).for_each(|(to, from)| *to = from);
-                mapped
+                let [a, b, c, d] = self.ipv4([a, b, c, d]);
+                [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, a, b, c, d]
             }
             _ if address == [0; 16] => address,
             _ => self.address(address, 16),

@@ -20,7 +20,7 @@ use crate::check::Found;
 use crate::event::Report;
 use crate::file::Time;
 use crate::output::operation_name::OperationName;
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::stats::NAMES;
 use crate::rpc::transaction::Transaction;
 use chance::{Chance, Limit};
@@ -98,7 +98,7 @@ pub(super) struct ComparedRule {
     after: u64,
 }
 
-impl Record for ComparedRule {
+impl JsonRecord for ComparedRule {
     const TYPE: &'static str = "compared_rule";
 }
 

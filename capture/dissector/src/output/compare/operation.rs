@@ -7,7 +7,7 @@ use super::fault::{FaultChange, FaultCount, FaultOutcome};
 use super::rank::Chances;
 use super::series::Series;
 use crate::file::Time;
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::stats::{Forms, Histogram, Latency, Moved, failure};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::recovery::RecoveryUnknown;
@@ -277,7 +277,7 @@ pub(in crate::output) struct ComparedOperation {
     pub(super) regression: bool,
 }
 
-impl Record for ComparedOperation {
+impl JsonRecord for ComparedOperation {
     const TYPE: &'static str = "compared_operation";
 }
 

@@ -6,7 +6,7 @@ use super::chance::Limit;
 use super::fault::FaultChange;
 use super::operation::{FaultChanges, Faults, FaultsObject};
 use crate::carrier::connection::Counts;
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 
 /// PacketCounts of RPC-over-RDMA connections.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,7 +37,7 @@ pub(in crate::output) struct ComparedTotal {
     pub(super) regression: bool,
 }
 
-impl Record for ComparedTotal {
+impl JsonRecord for ComparedTotal {
     const TYPE: &'static str = "compared_total";
 }
 

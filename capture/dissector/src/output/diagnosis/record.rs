@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::cause::Cause;
 #[cfg(feature = "json")]
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::stats::Latency;
 
 /// A diagnosis.
@@ -123,6 +123,6 @@ impl DiagnosedCause {
 }
 
 #[cfg(feature = "json")]
-impl Record for Diagnosis {
+impl JsonRecord for Diagnosis {
     const TYPE: &'static str = "diagnosis";
 }

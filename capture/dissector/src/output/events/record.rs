@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::carrier::recovery::RecoveryKind;
 use crate::event::Recovered;
 use crate::file::Files;
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::record::place::{EndsObject, PlaceObject};
 use crate::output::record::values::Hex32;
 
@@ -27,7 +27,7 @@ pub struct RecoveredObject<'a> {
     wait_ns: Option<u64>,
 }
 
-impl Record for RecoveredObject<'_> {
+impl JsonRecord for RecoveredObject<'_> {
     const TYPE: &'static str = "event";
 }
 

@@ -6,7 +6,7 @@ use crate::carrier::recovery::RecoveryKind;
 use crate::event::Recovered;
 use crate::file::Files;
 use crate::output::format::line::{DIM, PLAIN, WARNING};
-use crate::output::format::number::exact_milliseconds;
+use crate::output::format::number::Milliseconds;
 use crate::output::lines::{At, Lines};
 
 /// The place of a sign of loss.
@@ -34,11 +34,9 @@ impl Lines {
         line.push(WARNING, recovered.kind.name());
         match recovered.kind {
             RecoveryKind::TimedOut { silence } => {
-                line.print(PLAIN, format_args!("  after {} ms of silence", exact_milliseconds(silence)));
+                line.print(PLAIN, format_args!("  after {} ms of silence", Milliseconds(silence)));
             }
-            RecoveryKind::NotReady { wait } => {
-                line.print(PLAIN, format_args!("  wait {} ms", exact_milliseconds(wait)))
-            }
+            RecoveryKind::NotReady { wait } => line.print(PLAIN, format_args!("  wait {} ms", Milliseconds(wait))),
             _ => {}
         }
         line.write(out)

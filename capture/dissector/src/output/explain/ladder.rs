@@ -3,7 +3,7 @@
 
 use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
-use crate::output::format::number::{exact_milliseconds, grouped};
+use crate::output::format::number::{Milliseconds, grouped};
 use crate::rpc::steps::{PacketRun, StepsLeftOut};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::Step;
@@ -161,7 +161,7 @@ fn label(run: &PacketRun) -> Vec<String> {
     }
     let duration = last.time.0.saturating_sub(first.time.0);
     if packets > 1 && duration > 0 {
-        label.push(format!("{} ms", exact_milliseconds(duration)));
+        label.push(format!("{} ms", Milliseconds(duration)));
     }
     label
 }
@@ -170,10 +170,10 @@ fn label(run: &PacketRun) -> Vec<String> {
 fn sign(recovery: Option<RecoveryKind>) -> String {
     match recovery {
         Some(RecoveryKind::TimedOut { silence }) => {
-            format!("time-out: had waited for {} ms", exact_milliseconds(silence))
+            format!("time-out: had waited for {} ms", Milliseconds(silence))
         }
         Some(RecoveryKind::ImpliedNak) => "implied NAK: a response was missing".to_owned(),
-        Some(RecoveryKind::NotReady { wait }) => format!("RNR NAK: wait {} ms", exact_milliseconds(wait)),
+        Some(RecoveryKind::NotReady { wait }) => format!("RNR NAK: wait {} ms", Milliseconds(wait)),
         Some(RecoveryKind::SequenceError) => "NAK: a packet is missing".to_owned(),
         Some(kind @ (RecoveryKind::SentAgain | RecoveryKind::Replaced)) => {
             format!("TCP segment {}", kind.name())

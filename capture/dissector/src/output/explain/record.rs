@@ -11,7 +11,7 @@ use crate::output::file_names::FileNames;
 use crate::output::findings::FindingObject;
 use crate::output::messages::MessageObject;
 use crate::output::record::values::{EndObject, Hex32};
-use crate::output::record::{Record, RecordObject};
+use crate::output::record::{JsonRecord, RecordObject};
 use crate::output::transactions::TransactionObject;
 use crate::rpc::steps::{PacketRun, PhaseStretch, Steps};
 use crate::rpc::transaction::Transaction;
@@ -44,7 +44,7 @@ pub struct ExplainedObject<'a> {
     events_after: Vec<RecordObject<RecoveredObject<'a>>>,
 }
 
-impl Record for ExplainedObject<'_> {
+impl JsonRecord for ExplainedObject<'_> {
     const TYPE: &'static str = "explain";
 }
 

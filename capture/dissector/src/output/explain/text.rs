@@ -13,7 +13,7 @@ use crate::output::file_names::{FileNames, escaped, hash, server};
 use crate::output::format::line::{
     CALL, CHUNK, DIM, FAULT, Line, NAME, PLAIN, REPLY, WARNING, severity_style, wrapped,
 };
-use crate::output::format::number::{exact_milliseconds, grouped};
+use crate::output::format::number::{Milliseconds, grouped};
 use crate::output::lines::add;
 use crate::output::messages::tree;
 use crate::output::pending::PendingCall;
@@ -89,7 +89,7 @@ impl<W: io::Write> Sections<'_, W> {
         let notes = ended(transaction);
         let noted: usize = notes.iter().map(|(_, note)| note.chars().count() + 2).sum();
         let latency =
-            transaction.latency().map(|latency| format!("  {} ms", exact_milliseconds(latency))).unwrap_or_default();
+            transaction.latency().map(|latency| format!("  {} ms", Milliseconds(latency))).unwrap_or_default();
         let room = line.room().saturating_sub(noted + latency.chars().count());
         line.push_within(NAME, &called_within(room, transaction), room);
         line.push(PLAIN, &latency);
@@ -123,8 +123,8 @@ impl<W: io::Write> Sections<'_, W> {
         for (index, rung) in rungs.iter().enumerate() {
             let mut line = self.line();
             line.print(DIM, format_args!("{:>frames$}", rung.frames()));
-            line.print(PLAIN, format_args!("{:>MILLISECONDS$}", exact_milliseconds(rung.at)));
-            let since = if index == 0 { String::new() } else { exact_milliseconds(rung.since) };
+            line.print(PLAIN, format_args!("{:>MILLISECONDS$}", Milliseconds(rung.at)));
+            let since = if index == 0 { String::new() } else { Milliseconds(rung.since).to_string() };
             // A tenth of the latency is where the time went.
             let style = if rung.since >= latency / 10 && rung.since > 0 { WARNING } else { DIM };
             line.print(style, format_args!("{since:>MILLISECONDS$}"));
@@ -169,19 +169,17 @@ impl<W: io::Write> Sections<'_, W> {
         for phase in Phase::ALL.into_iter().filter(|phase| phases.of(*phase) > 0) {
             let time = phases.of(phase);
             let mut line = self.line();
-            line.print(PLAIN, format_args!("  {:<NAMES$}{:>10} ms", phase.name(), exact_milliseconds(time)));
+            line.print(PLAIN, format_args!("  {:<NAMES$}{:>10} ms", phase.name(), Milliseconds(time)));
             line.print(DIM, format_args!("{:>6.1} %", time as f64 * 100.0 / total as f64));
             let lost = recovery.map(|recovery| recovery.phases.of(phase)).unwrap_or_default();
             if lost > 0 {
-                line.print(WARNING, format_args!("  {} ms of it recovery", exact_milliseconds(lost)));
+                line.print(WARNING, format_args!("  {} ms of it recovery", Milliseconds(lost)));
             }
             line.write(self.out)?;
         }
         match recovery.map(|recovery| (recovery.phases.total(), done(recovery))) {
             Ok((_, done)) if done.is_empty() => Ok(()),
-            Ok((time, done)) => {
-                self.paragraph(WARNING, 2, &format!("recovery {} ms: {done}", exact_milliseconds(time)))
-            }
+            Ok((time, done)) => self.paragraph(WARNING, 2, &format!("recovery {} ms: {done}", Milliseconds(time))),
             Err(reason) => self.paragraph(WARNING, 2, &format!("recovery unknown: {reason}")),
         }
     }

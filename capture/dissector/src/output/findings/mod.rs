@@ -20,7 +20,7 @@ use crate::file::{Files, Time};
 use crate::output::format::time::ShownTimes;
 use crate::output::gaps::Gap;
 #[cfg(feature = "json")]
-use crate::output::record::Record as _;
+use crate::output::record::JsonRecord as _;
 #[cfg(feature = "json")]
 pub use baseline::{Baseline, BaselineError};
 pub use explain::{explain, list};
@@ -86,7 +86,7 @@ impl Findings {
     #[must_use]
     pub const fn with_times(mut self, times: ShownTimes) -> Self {
         match &mut self.form {
-            FindingsForm::Text(text) => text.lines.show_times(times),
+            FindingsForm::Text(text) => text.lines.times = times.starting_at(text.lines.times.start),
             #[cfg(feature = "json")]
             FindingsForm::Json => {}
         }
@@ -96,7 +96,7 @@ impl Findings {
     /// Sets the time of the first frame.
     pub const fn starts_at(&mut self, start: Time) {
         match &mut self.form {
-            FindingsForm::Text(text) => text.lines.starts_at(start),
+            FindingsForm::Text(text) => text.lines.times = text.lines.times.starting_at(start),
             #[cfg(feature = "json")]
             FindingsForm::Json => {}
         }

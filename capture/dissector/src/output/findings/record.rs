@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::totals::RuleTotals;
 use crate::check::Found;
 use crate::file::Files;
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::record::place::PlaceObject;
 use crate::output::record::values::{EndObject, Hex32};
 
@@ -38,7 +38,7 @@ pub(in crate::output) struct FindingObject<'a> {
     in_baseline: bool,
 }
 
-impl Record for FindingObject<'_> {
+impl JsonRecord for FindingObject<'_> {
     const TYPE: &'static str = "finding";
 }
 
@@ -77,6 +77,6 @@ pub struct FindingTotals {
     pub baseline: Option<u64>,
 }
 
-impl Record for RuleTotals {
+impl JsonRecord for RuleTotals {
     const TYPE: &'static str = "rule";
 }

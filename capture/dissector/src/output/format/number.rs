@@ -83,12 +83,7 @@ pub(in crate::output) fn three_digits(value: f64, unit: &str) -> String {
     format!("{value:.decimals$} {unit}")
 }
 
-/// A time of so many nanoseconds in milliseconds, to a microsecond.
-pub(in crate::output) fn exact_milliseconds(nanoseconds: u64) -> String {
-    Milliseconds(nanoseconds).to_string()
-}
-
-/// The same where no string is needed; aligned to the right.
+/// A time of so many nanoseconds in milliseconds, to a microsecond; aligned to the right.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::output) struct Milliseconds(pub(in crate::output) u64);
 

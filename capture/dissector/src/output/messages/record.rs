@@ -11,7 +11,7 @@ use super::v1::MsgpObject;
 use super::v2::VersionTwoObject;
 use crate::check::send::findings;
 use crate::file::Files;
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::record::called::RpcObject;
 use crate::output::record::place::{EndsObject, MirrorSessionObject, PlaceObject};
 use crate::output::record::values::{Hex32, NameObject};
@@ -33,7 +33,7 @@ pub struct MessageObject<'a> {
     send: SendObject<'a>,
 }
 
-impl Record for MessageObject<'_> {
+impl JsonRecord for MessageObject<'_> {
     const TYPE: &'static str = "message";
 }
 
@@ -60,7 +60,7 @@ pub struct HeaderObject<'a> {
     findings: Vec<SendFindingObject>,
 }
 
-impl Record for HeaderObject<'_> {
+impl JsonRecord for HeaderObject<'_> {
     const TYPE: &'static str = "header";
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::event::Terminated;
 use crate::file::Files;
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::record::place::PlaceObject;
 use crate::output::record::values::EndObject;
 
@@ -31,7 +31,7 @@ pub struct TerminateObject<'a> {
     text: String,
 }
 
-impl Record for TerminateObject<'_> {
+impl JsonRecord for TerminateObject<'_> {
     const TYPE: &'static str = "terminate";
 }
 

@@ -6,7 +6,7 @@ use super::PendingCall;
 use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::Stamp;
 use crate::file::Files;
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::record::called::CalledObject;
 use crate::output::record::values::{EndObject, Hex32};
 use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd};
@@ -63,7 +63,7 @@ pub struct PendingObject<'a> {
     responder_last: Option<StepObject>,
 }
 
-impl Record for PendingObject<'_> {
+impl JsonRecord for PendingObject<'_> {
     const TYPE: &'static str = "pending";
 }
 

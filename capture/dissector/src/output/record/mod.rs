@@ -20,7 +20,7 @@ use serde_json::json;
 pub(in crate::output) const SCHEMA: u32 = 1;
 
 /// An object that stands on a line of its own.
-pub trait Record: Serialize {
+pub trait JsonRecord: Serialize {
     /// Its type.
     const TYPE: &'static str;
 
@@ -43,13 +43,13 @@ pub(in crate::output) struct RecordObject<T> {
     fields: T,
 }
 
-impl<T: Record> RecordObject<T> {
+impl<T: JsonRecord> RecordObject<T> {
     pub(in crate::output) const fn new(fields: T) -> Self {
         Self { r#type: T::TYPE, schema: SCHEMA, fields }
     }
 }
 
-impl<T: Record + schemars::JsonSchema> schemars::JsonSchema for RecordObject<T> {
+impl<T: JsonRecord + schemars::JsonSchema> schemars::JsonSchema for RecordObject<T> {
     fn schema_name() -> Cow<'static, str> {
         T::TYPE.into()
     }

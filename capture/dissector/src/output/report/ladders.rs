@@ -9,10 +9,10 @@ use maud::{Markup, PreEscaped, html};
 use crate::file::Files;
 use crate::link::Address;
 use crate::output::called::called_within;
-use crate::output::diagnosis::{CAUSES, Cause};
+use crate::output::diagnosis::Cause;
 use crate::output::explain::ladder::{Arrow, Rung, RungKind, notes, rungs};
 use crate::output::file_names::{FileNames, client, server};
-use crate::output::format::number::{counted, duration, exact_milliseconds, grouped};
+use crate::output::format::number::{Milliseconds, counted, duration, grouped};
 use crate::output::operation_name::OperationName;
 use crate::output::top::TopBy;
 use crate::rpc::arguments::OperationArguments;
@@ -123,8 +123,7 @@ impl Ladders {
 
     /// The ladder of the greatest instance of a cause of this name.
     pub(super) fn of_cause(&self, name: &str) -> Option<&Drawn> {
-        let rule = CAUSES.iter().find(|rule| rule.name == name)?;
-        self.causes.get(&rule.cause).map(AsRef::as_ref)
+        self.causes.get(&Cause::of_name(name)?).map(AsRef::as_ref)
     }
 
     /// The ladder of the slowest RPC for which `is_meant` is true, among those that are drawn.
@@ -244,8 +243,8 @@ fn line_of(rung: &Rung, y: u32, is_long: bool) -> Markup {
     };
     html! {
         text x=(FRAMES) y=(text) { (rung.frames()) }
-        text x=(AT) y=(text) { (exact_milliseconds(rung.at)) }
-        text.long[is_long] x=(SINCE) y=(text) { (exact_milliseconds(rung.since)) }
+        text x=(AT) y=(text) { (Milliseconds(rung.at)) }
+        text.long[is_long] x=(SINCE) y=(text) { (Milliseconds(rung.since)) }
         g class=(kind) {
             @match rung.arrow {
                 Arrow::Right | Arrow::RequesterSilent => { text.left x=(REQUESTER + 10) y=(text) { (label) } }
@@ -269,7 +268,7 @@ fn description(rungs: &[Rung]) -> String {
         text.push_str(&format!(" Last, {}", named(last.last.frame, last)));
     }
     if let Some(longest) = rungs.iter().skip(1).max_by_key(|rung| rung.since) {
-        let wait = exact_milliseconds(longest.since);
+        let wait = Milliseconds(longest.since);
         text.push_str(&format!(" The longest wait, {wait} ms, was before {}", named(longest.first.frame, longest)));
     }
     text

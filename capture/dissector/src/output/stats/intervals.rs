@@ -12,7 +12,7 @@ use crate::dissector::Summary;
 use crate::event::{Event, Recounted};
 use crate::file::Time;
 #[cfg(feature = "json")]
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 
 /// Counts what is in a capture, one interval after another.
 #[derive(Debug)]
@@ -215,6 +215,6 @@ impl Intervals {
 }
 
 #[cfg(feature = "json")]
-impl Record for IntervalStatistics {
+impl JsonRecord for IntervalStatistics {
     const TYPE: &'static str = "interval";
 }

@@ -12,7 +12,7 @@ use crate::event::Report;
 use crate::file::ClockSteps;
 use crate::link::Carrier;
 #[cfg(feature = "json")]
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 
 /// Statistics of a capture.
 #[derive(Clone, Debug)]
@@ -460,7 +460,7 @@ pub struct StatusStatistics {
 }
 
 #[cfg(feature = "json")]
-impl Record for Statistics {
+impl JsonRecord for Statistics {
     const TYPE: &'static str = "stats";
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{TopCounts, TopKey, TopReport};
 use crate::output::file_names::{hash, readable};
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::record::values::{EndObject, HexOctets};
 
 /// RPCs that have something in common.
@@ -45,7 +45,7 @@ struct KeyObject<'a> {
     others: Option<u64>,
 }
 
-impl Record for TopObject<'_> {
+impl JsonRecord for TopObject<'_> {
     const TYPE: &'static str = "top";
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::arguments::ArgumentsObject;
 use crate::file::Files;
 use crate::output::file_names::{FileNames, server};
-use crate::output::record::Record;
+use crate::output::record::JsonRecord;
 use crate::output::record::called::{CalledObject, EndedObject};
 use crate::output::record::values::{EndObject, Hex32, ShownObject};
 use crate::rpc::credits::CreditWaitUnknown;
@@ -72,7 +72,7 @@ pub struct TransactionObject<'a> {
     ended: EndedObject,
 }
 
-impl Record for TransactionObject<'_> {
+impl JsonRecord for TransactionObject<'_> {
     const TYPE: &'static str = "transaction";
 }
 
