@@ -13,8 +13,11 @@ use crate::output::format::screen::Screen;
 const INTERVAL_WIDTH: usize = 120;
 /// The fewest columns with which a line about an interval is complete.
 const INTERVAL_WHOLE: usize = 113;
-/// Columns of counts of an end.
-const END_COUNTS: [(&str, fn(&EndReport) -> u64); 9] = [
+
+/// A count of an end, and the heading of its column.
+type EndCount = (&'static str, fn(&EndReport) -> u64);
+
+const END_COUNTS: [EndCount; 9] = [
     ("packets", |end| end.packets),
     ("retransmitted", |end| end.retransmitted),
     ("replaced", |end| end.replaced),
