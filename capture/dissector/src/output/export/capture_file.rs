@@ -38,6 +38,7 @@ pub(in crate::output) struct WrittenFrame<'a> {
 #[derive(Debug)]
 pub(in crate::output) enum CaptureFile<W: Write> {
     /// A pcap file to which nothing has been written: the first frame says its link type. `None` after an error.
+    #[cfg_attr(not(feature = "anonymize"), allow(dead_code, reason = "only `anonymize` begins in this way"))]
     Begun(Option<W>),
     Pcap(LinkType, PcapFile<W>),
     Pcapng(PcapngFile<W>),
