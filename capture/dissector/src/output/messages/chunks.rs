@@ -94,5 +94,9 @@ mod tests {
         let chunks = ChunkObjects::salvaged(Dialect::Version1, &CUT);
         assert_eq!((chunks.reads.len(), chunks.writes.len(), chunks.reply.is_none()), (1, 1, true));
         assert_eq!(chunks.writes[0].segments.iter().map(|segment| segment.length).collect::<Vec<_>>(), [6]);
+        // The same chunk in the place of the Reply chunk, after two empty lists.
+        let reply = [&CUT[..16], &[0; 8], &CUT[44..]].concat();
+        let chunks = ChunkObjects::salvaged(Dialect::Version1, &reply);
+        assert_eq!((chunks.writes.len(), chunks.reply.map(|chunk| chunk.segments.len())), (0, Some(1)));
     }
 }
