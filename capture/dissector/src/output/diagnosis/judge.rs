@@ -193,8 +193,8 @@ impl Judgement<'_> {
             return None;
         }
         let evidence = format!(
-            "{} {} cut, and {} of {} are incomplete because of that: capture at least 256 octets of each packet (tcpdump \
-             -s 256).",
+            "{} {} cut, and {} of {} are incomplete because of that: capture at least 256 octets of each packet \
+             (tcpdump -s 256).",
             counted(self.summary.cut, "frame"),
             if self.summary.cut == 1 { "was" } else { "were" },
             grouped(incomplete),

@@ -49,7 +49,8 @@ impl JsonRecord for ExplainedObject<'_> {
 }
 
 impl<'a> ExplainedObject<'a> {
-    /// Returns the record of an RPC, with its parts as the objects that other commands print. `names` are those of files.
+    /// Returns the record of an RPC, with its parts as the objects that other commands print. `names` are those of
+    /// files.
     #[must_use]
     pub fn new(rpc: &'a ExplainedRpc, files: &'a Files, names: &'a mut FileNames) -> Self {
         let transaction = &rpc.transaction;
