@@ -7,7 +7,8 @@
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
 //!   [`explain`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
 //!   (Wireshark), [`anonymize`] (a capture to share) and [`report`] (HTML);
-//! - [`summary`], the record that ends the output of each command; and from all records [`schema`], [`csv`] and `parquet`.
+//! - [`summary`], the record that ends the output of each command; `record_types`, the names of all records; and from all records
+//!   [`schema`], [`csv`] and `parquet`.
 //!
 //! Text is behind the feature `text`, records behind `json`, which brings `text`. Each answer that brings a package with it is
 //! behind the feature of that name.
@@ -69,6 +70,8 @@ pub mod csv;
 pub mod parquet;
 #[cfg(any(feature = "csv", feature = "parquet"))]
 mod record_fields;
+#[cfg(feature = "json")]
+mod record_types;
 #[cfg(feature = "schema")]
 pub mod schema;
 #[cfg(feature = "json")]

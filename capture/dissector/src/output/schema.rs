@@ -2,61 +2,11 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{RecursiveTransform, Transform};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::output::compare::{ComparedOperation, ComparedRule, ComparedTotal};
-use crate::output::diagnosis::Diagnosis;
-use crate::output::events::RecoveredObject;
-use crate::output::explain::ExplainedObject;
-use crate::output::findings::{FindingObject, RuleTotals};
-use crate::output::messages::{HeaderObject, MessageObject, TerminateObject};
-use crate::output::pending::PendingObject;
-use crate::output::record::{JsonRecord, RecordObject, SCHEMA};
-use crate::output::stats::{IntervalStatistics, Statistics};
-use crate::output::summary::{CapturesSummary, CommandSummary};
-use crate::output::top::record::TopObject;
-use crate::output::transactions::TransactionObject;
-
-/// A type of record.
-struct RecordType {
-    name: &'static str,
-    /// Its schema as a reference to a definition.
-    reference: fn(&mut SchemaGenerator) -> Schema,
-    /// Its schema itself.
-    whole: fn() -> Value,
-}
-
-impl RecordType {
-    const fn of<T: JsonRecord + JsonSchema + 'static>() -> Self {
-        Self {
-            name: T::TYPE,
-            reference: |generator| generator.subschema_for::<RecordObject<T>>(),
-            whole: of_record::<T>,
-        }
-    }
-}
-
-const TYPES: &[RecordType] = &[
-    RecordType::of::<MessageObject<'static>>(),
-    RecordType::of::<TerminateObject<'static>>(),
-    RecordType::of::<TransactionObject<'static>>(),
-    RecordType::of::<PendingObject<'static>>(),
-    RecordType::of::<RecoveredObject<'static>>(),
-    RecordType::of::<ExplainedObject<'static>>(),
-    RecordType::of::<TopObject<'static>>(),
-    RecordType::of::<Diagnosis>(),
-    RecordType::of::<Statistics>(),
-    RecordType::of::<IntervalStatistics>(),
-    RecordType::of::<ComparedTotal>(),
-    RecordType::of::<ComparedOperation>(),
-    RecordType::of::<ComparedRule>(),
-    RecordType::of::<FindingObject<'static>>(),
-    RecordType::of::<RuleTotals>(),
-    RecordType::of::<HeaderObject<'static>>(),
-    RecordType::of::<CommandSummary>(),
-    RecordType::of::<CapturesSummary>(),
-];
+use crate::output::record::SCHEMA;
+use crate::output::record_types::{RecordType, TYPES};
 
 /// The names of the types of records.
 pub fn types() -> impl Iterator<Item = &'static str> {
@@ -66,14 +16,14 @@ pub fn types() -> impl Iterator<Item = &'static str> {
 /// The schema of one type of record; `None` if there is none of that name.
 #[must_use]
 pub fn of_type(name: &str) -> Option<Value> {
-    TYPES.iter().find(|one| one.name == name).map(|one| (one.whole)())
+    TYPES.iter().find(|one| one.name == name).map(of_record)
 }
 
 /// The same of a type of this program.
-pub(super) fn of_record<T: JsonRecord + JsonSchema + 'static>() -> Value {
+pub(super) fn of_record(record: &RecordType) -> Value {
     let mut generator = generator();
-    let schema = RecordObject::<T>::json_schema(&mut generator);
-    document(generator, &format!("{} record of rpcrdma", T::TYPE), schema)
+    let schema = (record.whole)(&mut generator);
+    document(generator, &format!("{} record of rpcrdma", record.name), schema)
 }
 
 /// The schema of all records: each is one of those.

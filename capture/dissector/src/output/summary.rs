@@ -5,7 +5,6 @@ use serde::Serialize;
 use crate::dissector;
 use crate::output::findings::FindingTotals;
 use crate::output::gaps::MissingDirection;
-use crate::output::record::JsonRecord;
 use crate::output::stats::{ClockStatistics, NamedCount, named};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 
@@ -34,10 +33,6 @@ pub struct CommandSummary {
     pub notices: Vec<String>,
 }
 
-impl JsonRecord for CommandSummary {
-    const TYPE: &'static str = "summary";
-}
-
 /// The last record of `--separate`: what became of the captures, each of which has ended with a summary of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct CapturesSummary {
@@ -53,10 +48,6 @@ pub struct CapturesSummary {
     pub interrupted: usize,
     /// Captures not begun for the same reason.
     pub not_read: usize,
-}
-
-impl JsonRecord for CapturesSummary {
-    const TYPE: &'static str = "captures";
 }
 
 /// Items that a command left out because there were too many, or because they do not belong there.

@@ -98,10 +98,6 @@ pub(super) struct ComparedRule {
     after: u64,
 }
 
-impl JsonRecord for ComparedRule {
-    const TYPE: &'static str = "compared_rule";
-}
-
 impl ComparedRule {
     fn is_new_error(&self) -> bool {
         self.severity == Severity::Error.name() && self.before == 0

@@ -7,7 +7,6 @@ use super::fault::{FaultChange, FaultCount, FaultOutcome};
 use super::rank::Chances;
 use super::series::Series;
 use crate::file::Time;
-use crate::output::record::JsonRecord;
 use crate::output::stats::{Forms, Histogram, Latency, Moved, failure};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::recovery::RecoveryUnknown;
@@ -20,14 +19,10 @@ const WAITING: usize = 4096;
 /// The RPCs of one operation in one capture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PerOperation {
-    rpcs: u64,
-    /// Calls by whether they were answered.
-    unanswered: FaultCount,
-    /// Times of the calls that waited at the end of the capture.
+    /// Counts of faults, without the calls that waited at the end of the capture.
+    faults: Faults,
+    /// Times of these calls.
     waiting: Vec<Time>,
-    failed: FaultCount,
-    retransmitted: FaultCount,
-    latency_unknown: u64,
     latency: Histogram,
     latencies: Series,
     moved: Moved,
@@ -37,15 +32,15 @@ pub(super) struct PerOperation {
 
 impl PerOperation {
     pub(super) fn take(&mut self, transaction: &Transaction) {
-        self.rpcs += 1;
+        self.faults.rpcs += 1;
         self.take_answer(transaction);
         if let Some(status) = transaction.status {
-            self.failed.put(failure(transaction, status).is_some());
+            self.faults.failed.put(failure(transaction, status).is_some());
         }
         match &transaction.recovery {
-            Ok(recovery) => self.retransmitted.put(recovery.resent_packets > 0),
+            Ok(recovery) => self.faults.retransmitted.put(recovery.resent_packets > 0),
             // Of several copies of the reply, nothing shows which one arrived.
-            Err(RecoveryUnknown::NotTimed(NotTimed::ArrivalUnknown)) => self.retransmitted.put(true),
+            Err(RecoveryUnknown::NotTimed(NotTimed::ArrivalUnknown)) => self.faults.retransmitted.put(true),
             Err(_) => {}
         }
         match transaction.latency() {
@@ -53,7 +48,7 @@ impl PerOperation {
                 self.latency.record(latency);
                 self.latencies.record(latency);
             }
-            None => self.latency_unknown += u64::from(transaction.reply.is_some()),
+            None => self.faults.latency_unknown += u64::from(transaction.reply.is_some()),
         }
         self.moved.put(transaction.read_octets, transaction.write_octets);
         for (half, forms) in [(&transaction.call, &mut self.calls), (&transaction.reply, &mut self.replies)] {
@@ -66,12 +61,13 @@ impl PerOperation {
     /// RPCs of these latencies, with their failures.
     #[cfg(test)]
     pub(super) fn of(rpcs: &[(u64, bool)]) -> Self {
-        let mut operation = Self { rpcs: rpcs.len() as u64, ..Self::default() };
+        let mut operation = Self::default();
+        operation.faults.rpcs = rpcs.len() as u64;
         for (latency, is_failed) in rpcs {
             operation.latency.record(*latency);
             operation.latencies.record(*latency);
-            operation.unanswered.put(false);
-            operation.failed.put(*is_failed);
+            operation.faults.unanswered.put(false);
+            operation.faults.failed.put(*is_failed);
         }
         operation
     }
@@ -79,28 +75,21 @@ impl PerOperation {
     fn take_answer(&mut self, transaction: &Transaction) {
         let Some(call) = &transaction.call else { return };
         match transaction.waiting {
-            _ if transaction.reply.is_some() => self.unanswered.put(false),
+            _ if transaction.reply.is_some() => self.faults.unanswered.put(false),
             // The reply may be among the packets that are missing.
             Some(Waiting { owed: Owed::Unknown(reason), .. }) if !is_reply_missing(reason) => {}
             None => {}
             Some(Waiting { end: WaitEnd::Capture, .. }) if self.waiting.len() < WAITING => {
                 self.waiting.push(call.stamp.time);
             }
-            Some(_) => self.unanswered.put(true),
+            Some(_) => self.faults.unanswered.put(true),
         }
     }
 
     /// Its faults, if the capture ended then. A call that had waited for no longer than `slowest`, the greatest latency of the
     /// operation, was not left without a reply.
     fn faults(&self, ended: Time, slowest: Option<u64>) -> Faults {
-        let mut faults = Faults {
-            rpcs: self.rpcs,
-            unanswered: self.unanswered,
-            waiting: 0,
-            failed: self.failed,
-            retransmitted: self.retransmitted,
-            latency_unknown: self.latency_unknown,
-        };
+        let mut faults = self.faults;
         for called in &self.waiting {
             if slowest.is_some_and(|slowest| ended.0.saturating_sub(called.0) <= slowest) {
                 faults.waiting += 1;
@@ -124,6 +113,7 @@ const fn is_reply_missing(reason: OwedUnknown) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Faults {
     pub(super) rpcs: u64,
+    /// Calls by whether they were answered.
     unanswered: FaultCount,
     waiting: u64,
     failed: FaultCount,
@@ -277,10 +267,6 @@ pub(in crate::output) struct ComparedOperation {
     pub(super) regression: bool,
 }
 
-impl JsonRecord for ComparedOperation {
-    const TYPE: &'static str = "compared_operation";
-}
-
 /// Outcome for an operation: the first of these that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -329,7 +315,7 @@ impl ComparandObject {
     fn new(operation: &PerOperation, faults: &Faults) -> Self {
         let latency = Latency::new(&operation.latency);
         Self {
-            rpcs: operation.rpcs,
+            rpcs: faults.rpcs,
             faults: FaultsObject::new(faults),
             p50_ns: latency.map(|latency| latency.p50_ns),
             p99_ns: latency.map(|latency| latency.p99_ns),
@@ -455,8 +441,6 @@ mod tests {
 
     const SURE: Chance = Chance::of_probability(0.001);
 
-    const FAULT_CHANGES: [FaultOutcome; 3] = [FaultOutcome::Worse, FaultOutcome::Better, FaultOutcome::Same];
-
     fn compared(median: Growth, tail: Growth, retransmitted: FaultOutcome) -> ComparedOperation {
         let change = |outcome| FaultChange { significance: SURE, outcome };
         ComparedOperation {
@@ -500,12 +484,13 @@ mod tests {
 
     #[test]
     fn more_faults_are_worse_than_a_latency_and_that_is_worse_than_fewer_faults() {
+        let faults = [FaultOutcome::Worse, FaultOutcome::Better, FaultOutcome::Same];
         for (growth, expected) in [
             (0.3, [Outcome::Worse, Outcome::Slower, Outcome::Slower]),
             (-0.3, [Outcome::Worse, Outcome::Better, Outcome::Faster]),
         ] {
             let growth = (Some(growth), SURE);
-            let found = FAULT_CHANGES.map(|faults| compared(growth, growth, faults).outcome(0.1));
+            let found = faults.map(|faults| compared(growth, growth, faults).outcome(0.1));
             assert_eq!(found, expected, "{growth:?}");
         }
     }

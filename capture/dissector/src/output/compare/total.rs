@@ -6,7 +6,6 @@ use super::chance::Limit;
 use super::fault::FaultChange;
 use super::operation::{FaultChanges, Faults, FaultsObject};
 use crate::carrier::connection::Counts;
-use crate::output::record::JsonRecord;
 
 /// PacketCounts of RPC-over-RDMA connections.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,10 +34,6 @@ pub(in crate::output) struct ComparedTotal {
     pub(super) changes: FaultChanges,
     /// `true` if a change is `worse`, and that is significant among these three too (Holm's method).
     pub(super) regression: bool,
-}
-
-impl JsonRecord for ComparedTotal {
-    const TYPE: &'static str = "compared_total";
 }
 
 /// The numbers of all RPCs of one capture.

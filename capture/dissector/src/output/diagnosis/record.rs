@@ -4,8 +4,6 @@
 use serde::Serialize;
 
 use super::cause::Cause;
-#[cfg(feature = "json")]
-use crate::output::record::JsonRecord;
 use crate::output::stats::Latency;
 
 /// A diagnosis.
@@ -120,9 +118,4 @@ impl DiagnosedCause {
         frames.sort_unstable();
         Self { frames, examples, ..self }
     }
-}
-
-#[cfg(feature = "json")]
-impl JsonRecord for Diagnosis {
-    const TYPE: &'static str = "diagnosis";
 }

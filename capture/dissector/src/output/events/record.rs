@@ -5,7 +5,6 @@ use serde::Serialize;
 use crate::carrier::recovery::RecoveryKind;
 use crate::event::Recovered;
 use crate::file::Files;
-use crate::output::record::JsonRecord;
 use crate::output::record::place::{EndsObject, PlaceObject};
 use crate::output::record::values::Hex32;
 
@@ -25,10 +24,6 @@ pub struct RecoveredObject<'a> {
     silence_ns: Option<u64>,
     /// Of an `RNR NAK`: for how many nanoseconds the sender has to wait.
     wait_ns: Option<u64>,
-}
-
-impl JsonRecord for RecoveredObject<'_> {
-    const TYPE: &'static str = "event";
 }
 
 impl<'a> RecoveredObject<'a> {

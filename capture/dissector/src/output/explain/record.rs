@@ -10,8 +10,8 @@ use crate::output::events::RecoveredObject;
 use crate::output::file_names::FileNames;
 use crate::output::findings::FindingObject;
 use crate::output::messages::MessageObject;
+use crate::output::record::RecordObject;
 use crate::output::record::values::{EndObject, Hex32};
-use crate::output::record::{JsonRecord, RecordObject};
 use crate::output::transactions::TransactionObject;
 use crate::rpc::steps::{PacketRun, PhaseStretch, Steps};
 use crate::rpc::transaction::Transaction;
@@ -42,10 +42,6 @@ pub struct ExplainedObject<'a> {
     findings: Vec<RecordObject<FindingObject<'a>>>,
     /// Retransmissions after the end of the RPC.
     events_after: Vec<RecordObject<RecoveredObject<'a>>>,
-}
-
-impl JsonRecord for ExplainedObject<'_> {
-    const TYPE: &'static str = "explain";
 }
 
 impl<'a> ExplainedObject<'a> {

@@ -2,10 +2,8 @@
 
 use serde::Serialize;
 
-use super::totals::RuleTotals;
 use crate::check::Found;
 use crate::file::Files;
-use crate::output::record::JsonRecord;
 use crate::output::record::place::PlaceObject;
 use crate::output::record::values::{EndObject, Hex32};
 
@@ -36,10 +34,6 @@ pub(in crate::output) struct FindingObject<'a> {
     known: Option<&'static str>,
     /// True if the baseline (`--baseline`) has it.
     in_baseline: bool,
-}
-
-impl JsonRecord for FindingObject<'_> {
-    const TYPE: &'static str = "finding";
 }
 
 impl<'a> FindingObject<'a> {
@@ -75,8 +69,4 @@ pub struct FindingTotals {
     pub known: u64,
     /// Findings that the baseline has, and that are not among the others; null without a baseline.
     pub baseline: Option<u64>,
-}
-
-impl JsonRecord for RuleTotals {
-    const TYPE: &'static str = "rule";
 }

@@ -11,7 +11,6 @@ use super::v1::MsgpObject;
 use super::v2::VersionTwoObject;
 use crate::check::send::findings;
 use crate::file::Files;
-use crate::output::record::JsonRecord;
 use crate::output::record::called::RpcObject;
 use crate::output::record::place::{EndsObject, MirrorSessionObject, PlaceObject};
 use crate::output::record::values::{Hex32, NameObject};
@@ -31,10 +30,6 @@ pub struct MessageObject<'a> {
     retransmitted: u32,
     #[serde(flatten)]
     send: SendObject<'a>,
-}
-
-impl JsonRecord for MessageObject<'_> {
-    const TYPE: &'static str = "message";
 }
 
 impl<'a> MessageObject<'a> {
@@ -58,10 +53,6 @@ pub struct HeaderObject<'a> {
     send: SendObject<'a>,
     /// The rules that it breaks. Those that messages of a capture break are reported by `check`.
     findings: Vec<SendFindingObject>,
-}
-
-impl JsonRecord for HeaderObject<'_> {
-    const TYPE: &'static str = "header";
 }
 
 impl<'a> HeaderObject<'a> {

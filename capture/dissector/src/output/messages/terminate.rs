@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use crate::event::Terminated;
 use crate::file::Files;
-use crate::output::record::JsonRecord;
 use crate::output::record::place::PlaceObject;
 use crate::output::record::values::EndObject;
 
@@ -29,10 +28,6 @@ pub struct TerminateObject<'a> {
     message: Option<&'static str>,
     /// All of that in words.
     text: String,
-}
-
-impl JsonRecord for TerminateObject<'_> {
-    const TYPE: &'static str = "terminate";
 }
 
 impl<'a> TerminateObject<'a> {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::output::findings::FindingObject;
 use crate::output::messages::MessageObject;
 use crate::output::record_fields::{Held, RecordFields};
+use crate::output::record_types::RecordType;
 use crate::output::schema::of_record;
 use crate::output::transactions::TransactionObject;
 
@@ -35,11 +36,11 @@ impl TableKind {
 }
 
 pub(super) fn of(kind: TableKind) -> SchemaRef {
-    let fields = RecordFields::new(&match kind {
-        TableKind::Transactions => of_record::<TransactionObject<'static>>(),
-        TableKind::Messages => of_record::<MessageObject<'static>>(),
-        TableKind::Findings => of_record::<FindingObject<'static>>(),
-    });
+    let fields = RecordFields::new(&of_record(&match kind {
+        TableKind::Transactions => RecordType::of::<TransactionObject<'static>>(),
+        TableKind::Messages => RecordType::of::<MessageObject<'static>>(),
+        TableKind::Findings => RecordType::of::<FindingObject<'static>>(),
+    }));
     Arc::new(Schema::new(columns(&fields, &fields.properties)))
 }
 

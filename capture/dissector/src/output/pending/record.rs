@@ -6,7 +6,6 @@ use super::PendingCall;
 use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::Stamp;
 use crate::file::Files;
-use crate::output::record::JsonRecord;
 use crate::output::record::called::CalledObject;
 use crate::output::record::values::{EndObject, Hex32};
 use crate::rpc::waiting::{Delivery, Owed, Step, WaitEnd};
@@ -63,16 +62,12 @@ pub struct PendingObject<'a> {
     responder_last: Option<StepObject>,
 }
 
-impl JsonRecord for PendingObject<'_> {
-    const TYPE: &'static str = "pending";
-}
-
 impl<'a> PendingObject<'a> {
     /// Returns the record of a call; `end` is that of the capture.
     #[must_use]
     pub fn new(pending: &'a PendingCall, end: CaptureEnd, files: &'a Files) -> Self {
         let (call_file, call_file_frame) = files.locate(pending.call.frame).unzip();
-        let waiting = pending.waiting;
+        let PendingCall { reverse, callback, procedure, name, ref operations, security, waiting, .. } = *pending;
         let octets = if let Owed::ReadResponse(octets) = waiting.owed { Some(octets) } else { None };
         let unknown = match waiting.owed {
             Owed::ReplyArrival(times) => Some(format!("the reply was sent {times} times and never acknowledged")),
@@ -98,12 +93,7 @@ impl<'a> PendingObject<'a> {
             time_ns: pending.call.time.0,
             age_ns: pending.age(end),
             age_at_least_ns: pending.least_age(end),
-            called: CalledObject::new(
-                (pending.reverse, pending.callback),
-                (pending.procedure, pending.name),
-                &pending.operations,
-                pending.security,
-            ),
+            called: CalledObject::new((reverse, callback), (procedure, name), operations, security),
             delivery: waiting.delivery.name(),
             reply_delivery: waiting.reply_delivery.map(Delivery::name),
             owed: waiting.owed.name(),

@@ -11,8 +11,6 @@ use super::{Statistics, Stats};
 use crate::dissector::Summary;
 use crate::event::{Event, Recounted};
 use crate::file::Time;
-#[cfg(feature = "json")]
-use crate::output::record::JsonRecord;
 
 /// Counts what is in a capture, one interval after another.
 #[derive(Debug)]
@@ -212,9 +210,4 @@ impl Intervals {
         let interval = self.interval(end);
         take(&interval)
     }
-}
-
-#[cfg(feature = "json")]
-impl JsonRecord for IntervalStatistics {
-    const TYPE: &'static str = "interval";
 }

@@ -11,8 +11,6 @@ use crate::dissector::Summary;
 use crate::event::Report;
 use crate::file::ClockSteps;
 use crate::link::Carrier;
-#[cfg(feature = "json")]
-use crate::output::record::JsonRecord;
 
 /// Statistics of a capture.
 #[derive(Clone, Debug)]
@@ -457,11 +455,6 @@ pub struct StatusStatistics {
     pub status: StatusName,
     /// Number of these RPCs.
     pub count: u64,
-}
-
-#[cfg(feature = "json")]
-impl JsonRecord for Statistics {
-    const TYPE: &'static str = "stats";
 }
 
 impl CaptureStatistics {

@@ -45,10 +45,6 @@ struct KeyObject<'a> {
     others: Option<u64>,
 }
 
-impl JsonRecord for TopObject<'_> {
-    const TYPE: &'static str = "top";
-}
-
 impl<'a> TopObject<'a> {
     pub(in crate::output) fn all(report: &'a TopReport) -> impl Iterator<Item = Self> + 'a {
         let rows = report.rows.iter().map(|(key, counts)| Self::new(report, KeyObject::new(report, key), counts));

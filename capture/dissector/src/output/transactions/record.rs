@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::arguments::ArgumentsObject;
 use crate::file::Files;
 use crate::output::file_names::{FileNames, server};
-use crate::output::record::JsonRecord;
 use crate::output::record::called::{CalledObject, EndedObject};
 use crate::output::record::values::{EndObject, Hex32, ShownObject};
 use crate::rpc::credits::CreditWaitUnknown;
@@ -70,10 +69,6 @@ pub struct TransactionObject<'a> {
     rdma_write_octets: u64,
     #[serde(flatten)]
     ended: EndedObject,
-}
-
-impl JsonRecord for TransactionObject<'_> {
-    const TYPE: &'static str = "transaction";
 }
 
 impl<'a> TransactionObject<'a> {

@@ -1,0 +1,74 @@
+//! The types of records and their names.
+
+#[cfg(feature = "schema")]
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::output::compare::{ComparedOperation, ComparedRule, ComparedTotal};
+use crate::output::diagnosis::Diagnosis;
+use crate::output::events::RecoveredObject;
+use crate::output::explain::ExplainedObject;
+use crate::output::findings::{FindingObject, RuleTotals};
+use crate::output::messages::{HeaderObject, MessageObject, TerminateObject};
+use crate::output::pending::PendingObject;
+use crate::output::record::JsonRecord;
+#[cfg(feature = "schema")]
+use crate::output::record::RecordObject;
+use crate::output::stats::{IntervalStatistics, Statistics};
+use crate::output::summary::{CapturesSummary, CommandSummary};
+use crate::output::top::record::TopObject;
+use crate::output::transactions::TransactionObject;
+
+/// A type of record.
+#[cfg(feature = "schema")]
+pub(super) struct RecordType {
+    pub(super) name: &'static str,
+    /// Its schema as a reference to a definition.
+    pub(super) reference: fn(&mut SchemaGenerator) -> Schema,
+    /// Its schema itself.
+    pub(super) whole: fn(&mut SchemaGenerator) -> Schema,
+}
+
+#[cfg(feature = "schema")]
+impl RecordType {
+    pub(super) const fn of<T: JsonRecord + JsonSchema>() -> Self {
+        Self {
+            name: T::TYPE,
+            reference: SchemaGenerator::subschema_for::<RecordObject<T>>,
+            whole: RecordObject::<T>::json_schema,
+        }
+    }
+}
+
+/// Gives each type its name, and lists all of them for their schemas.
+macro_rules! record_types {
+    ($($name:literal: $record:ty,)*) => {
+        $(impl JsonRecord for $record {
+            const TYPE: &'static str = $name;
+        })*
+
+        /// All types of records.
+        #[cfg(feature = "schema")]
+        pub(super) const TYPES: &[RecordType] = &[$(RecordType::of::<$record>()),*];
+    };
+}
+
+record_types! {
+    "message": MessageObject<'_>,
+    "terminate": TerminateObject<'_>,
+    "transaction": TransactionObject<'_>,
+    "pending": PendingObject<'_>,
+    "event": RecoveredObject<'_>,
+    "explain": ExplainedObject<'_>,
+    "top": TopObject<'_>,
+    "diagnosis": Diagnosis,
+    "stats": Statistics,
+    "interval": IntervalStatistics,
+    "compared_total": ComparedTotal,
+    "compared_operation": ComparedOperation,
+    "compared_rule": ComparedRule,
+    "finding": FindingObject<'_>,
+    "rule": RuleTotals,
+    "header": HeaderObject<'_>,
+    "summary": CommandSummary,
+    "captures": CapturesSummary,
+}
