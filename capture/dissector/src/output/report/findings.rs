@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rpcrdma::rules::{Rule, Severity};
+use rpcrdma::rules::Severity;
 
 use crate::check::Found;
 
@@ -21,18 +21,17 @@ pub(super) struct FindingsByPeer {
 /// Violations of one rule by one peer.
 #[derive(Clone, Debug)]
 pub(super) struct PeerFinding {
-    pub(super) rule: &'static Rule,
-    pub(super) severity: Severity,
+    /// The first of them.
+    pub(super) first: Found,
     pub(super) by: String,
     pub(super) count: u64,
-    /// The first of them.
-    pub(super) frame: u64,
-    /// Its connection, and the RPC that it is about.
-    pub(super) connection: u32,
-    pub(super) xid: Option<u32>,
-    pub(super) message: String,
+}
+
+impl PeerFinding {
     /// The implementation that is known to do this.
-    pub(super) known: Option<&'static str>,
+    pub(super) fn known(&self) -> Option<&'static str> {
+        self.first.known().map(|known| known.implementation.name())
+    }
 }
 
 impl FindingsByPeer {
@@ -41,17 +40,7 @@ impl FindingsByPeer {
         if let Some(finding) = self.counts.get_mut(&key) {
             finding.count += 1;
         } else if self.counts.len() < KEPT {
-            let finding = PeerFinding {
-                rule: found.rule,
-                severity: found.severity,
-                by: key.2.clone(),
-                count: 1,
-                frame: found.stamp.frame,
-                connection: found.connection,
-                xid: found.xid,
-                message: found.message.clone(),
-                known: found.known().map(|known| known.implementation.name()),
-            };
+            let finding = PeerFinding { first: found.clone(), by: key.2.clone(), count: 1 };
             self.counts.insert(key, finding);
         } else {
             self.left_out += 1;
@@ -61,13 +50,13 @@ impl FindingsByPeer {
     /// The worst first, and of those the most frequent.
     pub(super) fn sorted(&self) -> Vec<&PeerFinding> {
         let mut findings: Vec<_> = self.counts.values().collect();
-        findings.sort_by(|a, b| a.severity.cmp(&b.severity).then(b.count.cmp(&a.count)));
+        findings.sort_by(|a, b| a.first.severity.cmp(&b.first.severity).then(b.count.cmp(&a.count)));
         findings
     }
 
     /// Number of findings of this severity.
     pub(super) fn of(&self, severity: Severity) -> u64 {
-        self.counts.values().filter(|finding| finding.severity == severity).map(|finding| finding.count).sum()
+        self.counts.values().filter(|finding| finding.first.severity == severity).map(|finding| finding.count).sum()
     }
 }
 
@@ -95,6 +84,6 @@ mod tests {
         [1000, 1000, 1001].into_iter().for_each(|peer| findings.take(&found(peer)));
         let sorted = findings.sorted();
         assert_eq!((sorted.len(), findings.left_out, findings.of(CREDIT_EXCEEDED.severity)), (1000, 3, 1002));
-        assert_eq!((sorted[0].frame, sorted[0].count, sorted[1].count), (1000, 3, 1));
+        assert_eq!((sorted[0].first.stamp.frame, sorted[0].count, sorted[1].count), (1000, 3, 1));
     }
 }

@@ -160,27 +160,23 @@ impl CaptureReport {
     pub fn event(&mut self, event: &Event, files: &Files) -> io::Result<()> {
         self.stats.event(event);
         self.gaps.event(event);
-        if !matches!(event, Event::Transaction(_)) {
-            self.diagnoser.event(event);
-        }
         self.series.event(event);
-        match event {
-            Event::Transaction(transaction) => {
-                AnsweredRpc::new(transaction).iter().for_each(|rpc| self.series.answered(rpc));
-                self.unacknowledged += u64::from(transaction.reply.is_some() && !transaction.is_acknowledged);
-                transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
-                self.pending.take(transaction);
-                let arguments = transaction.arguments();
-                let causes = self.diagnoser.transaction(transaction, &arguments);
-                self.tops.iter_mut().for_each(|top| top.take_with(transaction, &arguments));
-                let [.., by_name] = &self.tops;
-                let file = || by_name.names.of_transaction(transaction, &arguments);
-                verdict::SlowestOne::replace(&mut self.slowest_one, transaction, file);
-                self.ladders.take((transaction, &arguments), &causes.greatest, (files, &by_name.names));
-                self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
-            }
-            _ => Ok(()),
-        }
+        let Event::Transaction(transaction) = event else {
+            self.diagnoser.event(event);
+            return Ok(());
+        };
+        AnsweredRpc::new(transaction).iter().for_each(|rpc| self.series.answered(rpc));
+        self.unacknowledged += u64::from(transaction.reply.is_some() && !transaction.is_acknowledged);
+        transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
+        self.pending.take(transaction);
+        let arguments = transaction.arguments();
+        let causes = self.diagnoser.transaction(transaction, &arguments);
+        self.tops.iter_mut().for_each(|top| top.take_with(transaction, &arguments));
+        let [.., by_name] = &self.tops;
+        let file = || by_name.names.of_transaction(transaction, &arguments);
+        verdict::SlowestOne::replace(&mut self.slowest_one, transaction, file);
+        self.ladders.take((transaction, &arguments), &causes.greatest, (files, &by_name.names));
+        self.slowest.take(transaction, |out| page::slowest_row(out, transaction, files))
     }
 
     /// Takes a finding.

@@ -8,6 +8,8 @@ use super::findings::PeerFinding;
 use super::ladders::{Drawn, Ladders};
 use super::verdict::{no_finding, no_pending, sentences};
 use super::{Finished, charts, ladders};
+use crate::carrier::operation::Stamp;
+use crate::check::Found;
 use crate::file::Files;
 use crate::output::called::{called_within, ended};
 use crate::output::diagnosis::{CauseExample, DiagnosedCause, Diagnosis};
@@ -185,7 +187,9 @@ fn count(value: u64) -> Markup {
     number(value, grouped(value))
 }
 
-fn left_out(count: u64, what: &str) -> Markup {
+/// A note on what a table leaves out: of `all` those after the first, and others.
+fn left_out(all: usize, others: u64, what: &str) -> Markup {
+    let count = all.saturating_sub(ROWS) as u64 + others;
     html! { @if count > 0 { p.note { (grouped(count)) " more " (what) " are not shown." } } }
 }
 
@@ -213,7 +217,7 @@ fn operations(finished: &Finished<'_>) -> Markup {
             "Spread: from the least latency to the greatest on a scale of powers of ten, " (duration(scale.0))
             " to " (duration(scale.1)) ", with the median and the 99th percentile."
         }
-        (left_out(finished.statistics.procedures_left_out, "RPCs of other operations"))
+        (left_out(0, finished.statistics.procedures_left_out, "RPCs of other operations"))
         @if !finished.statistics.failures.is_empty() {
             (table("Failures", &["operation", "status", "#RPCs"], html! {
                 @for failure in &finished.statistics.failures {
@@ -348,7 +352,6 @@ fn hung(finished: &Finished<'_>) -> Markup {
     if calls.is_empty() {
         return html! { p { (no_pending(finished)) } (repeated) };
     }
-    let more = calls.len().saturating_sub(ROWS) as u64 + finished.pending_left_out;
     let row = |call: &PendingCall| {
         let ladder = finished.ladders.find(|drawn| drawn.is_rpc(call.connection, call.xid, call.call.frame));
         html! {
@@ -368,7 +371,7 @@ fn hung(finished: &Finished<'_>) -> Markup {
             &["#age", "RPC", "requester → responder", "rdma_xid", "#frame", "who owes what"],
             html! { @for call in calls.iter().take(ROWS) { (row(call)) } },
         ))
-        (left_out(more, "calls"))
+        (left_out(calls.len(), finished.pending_left_out, "calls"))
         (repeated)
         h3 { "What the ends sent each other for the oldest" }
         (finished.ladders.of_unanswered())
@@ -380,26 +383,25 @@ fn rules(finished: &Finished<'_>) -> Markup {
     if findings.is_empty() {
         return html! { p { (no_finding(finished)) } };
     }
-    let more = findings.len().saturating_sub(ROWS) as u64 + finished.findings.left_out;
     html! {
         (table(
             "Broken rules, by who broke them",
             &["severity", "rule", "broken by", "#times", "#first frame", "what it says"],
             html! { @for finding in findings.iter().take(ROWS) { (finding_row(finding, finished.ladders)) } },
         ))
-        (left_out(more, "findings"))
+        (left_out(findings.len(), finished.findings.left_out, "findings"))
     }
 }
 
 fn finding_row(finding: &PeerFinding, ladders: &Ladders) -> Markup {
-    let PeerFinding { rule, severity, by, count: times, frame, connection, xid, message, known } = finding;
+    let Found { rule, severity, stamp: Stamp { frame, .. }, connection, xid, message, .. } = &finding.first;
     let ladder = xid.and_then(|xid| ladders.find(|drawn| drawn.is_rpc(*connection, xid, *frame)));
     html! {
         tr {
             td class=(severity.name()) { (severity.name()) }
             th scope="row" { (rule.slug) }
-            td { (by) @if let Some(known) = known { " (known of " (known) ")" } }
-            (count(*times))
+            td { (finding.by) @if let Some(known) = finding.known() { " (known of " (known) ")" } }
+            (count(finding.count))
             td.number data-value=(frame) { (linked(&grouped(*frame), ladder)) }
             td {
                 details {
@@ -418,7 +420,6 @@ fn connections(finished: &Finished<'_>) -> Markup {
     if statistics.connections.is_empty() {
         return html! { p { "No connection carries RPC-over-RDMA." } };
     }
-    let more = statistics.connections.len().saturating_sub(ROWS) as u64 + statistics.connections_left_out;
     html! {
         (table(
             "What each end of a connection sent",
@@ -432,7 +433,7 @@ fn connections(finished: &Finished<'_>) -> Markup {
             },
         ))
         p.note { "→ requested the connection. Missed: packets that it sent and the capture does not hold." }
-        (left_out(more, "connections"))
+        (left_out(statistics.connections.len(), statistics.connections_left_out, "connections"))
     }
 }
 

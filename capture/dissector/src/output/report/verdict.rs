@@ -70,12 +70,8 @@ fn traffic(finished: &Finished<'_>) -> String {
     let statistics = &finished.statistics;
     let rpcs = &statistics.rpcs;
     let connections = statistics.connections.len() as u64 + statistics.connections_left_out;
-    let text = format!(
-        "{} on {} in {}",
-        counted(rpcs.total, "RPC"),
-        counted(connections, "connection"),
-        duration(statistics.capture.duration_ns)
-    );
+    let (all, length) = (counted(rpcs.total, "RPC"), duration(statistics.capture.duration_ns));
+    let text = format!("{all} on {} in {length}", counted(connections, "connection"));
     let calls = rpcs.total - rpcs.without_call;
     let whole = calls - rpcs.without_reply.min(calls);
     let answered = match (calls, rpcs.without_reply, finished.gaps.gravest()) {
@@ -83,10 +79,8 @@ fn traffic(finished: &Finished<'_>) -> String {
         (_, _, Some(Gap::Direction)) => format!("; both call and reply were captured of {}", grouped(whole)),
         (0, ..) => "; no call was captured".to_owned(),
         (_, 0, None) if finished.unacknowledged > 0 => {
-            format!(
-                "; every call has a reply, {} of them not acknowledged in the capture",
-                grouped(finished.unacknowledged)
-            )
+            let unacknowledged = grouped(finished.unacknowledged);
+            format!("; every call has a reply, {unacknowledged} of them not acknowledged in the capture")
         }
         (_, 0, None) => "; every call was answered".to_owned(),
         (_, 0, Some(_)) => "; every call that was captured was answered".to_owned(),
@@ -117,13 +111,9 @@ fn latency(finished: &Finished<'_>) -> Option<String> {
     let frame = slowest.frame.map(|frame| format!(" in frame {frame}")).unwrap_or_default();
     let file = slowest.file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
     let longest = slowest.longest.as_ref().map(|longest| format!(" ({longest})")).unwrap_or_default();
-    Some(format!(
-        "Half of the RPCs took no more than {}, 99 of 100 no more than {}; the slowest, {}{file}{frame}, took {}{longest}.",
-        duration(latency.p50_ns),
-        duration(latency.p99_ns),
-        slowest.called,
-        duration(slowest.latency)
-    ))
+    let [half, most, all] = [latency.p50_ns, latency.p99_ns, slowest.latency].map(duration);
+    let slowest = format!("{}{file}{frame}, took {all}{longest}", slowest.called);
+    Some(format!("Half of the RPCs took no more than {half}, 99 of 100 no more than {most}; the slowest, {slowest}."))
 }
 
 fn network(finished: &Finished<'_>) -> String {
@@ -170,19 +160,15 @@ fn rules(finished: &Finished<'_>) -> String {
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, severity)| counted(count, severity.name()));
-    let counts: Vec<_> = counts.collect();
+    let counts = counts.collect::<Vec<_>>().join(", ");
     let sorted = findings.sorted();
     let Some(worst) = sorted.first() else { return no_finding(finished) };
-    if let Some(known) = worst.known.filter(|known| sorted.iter().all(|finding| finding.known == Some(*known))) {
-        return format!("No rule is broken but in ways that {known} is known for: {}.", counts.join(", "));
+    if let Some(known) = worst.known().filter(|known| sorted.iter().all(|finding| finding.known() == Some(*known))) {
+        return format!("No rule is broken but in ways that {known} is known for: {counts}.");
     }
-    let known = worst.known.map(|known| format!(", known of {known}")).unwrap_or_default();
-    format!(
-        "Rules of the protocol are broken: {}; the worst is {}, by {}{known}.",
-        counts.join(", "),
-        worst.rule.slug,
-        worst.by
-    )
+    let known = worst.known().map(|known| format!(", known of {known}")).unwrap_or_default();
+    let (slug, by) = (worst.first.rule.slug, &worst.by);
+    format!("Rules of the protocol are broken: {counts}; the worst is {slug}, by {by}{known}.")
 }
 
 fn missing(finished: &Finished<'_>) -> String {

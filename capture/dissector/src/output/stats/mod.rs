@@ -128,12 +128,8 @@ impl Stats {
         let connection = self.open.entry(message.connection).or_default();
         connection.messages += 1;
         let direction = message.direction();
-        let counts = &mut self.messages;
-        match direction {
-            Some(Direction::Call) => counts.calls += 1,
-            Some(Direction::Reply) => counts.replies += 1,
-            None => {}
-        }
+        counts.calls += u64::from(direction == Some(Direction::Call));
+        counts.replies += u64::from(direction == Some(Direction::Reply));
         if malformed.is_some() {
             return;
         }
@@ -237,8 +233,10 @@ impl Stats {
     pub fn finish(self, summary: &Summary) -> Statistics {
         let mut connections = self.connections;
         connections.sort_by_key(|connection| connection.connection);
-        let mut procedures: Vec<ProcedureStatistics> =
-            self.procedures.into_iter().map(|(name, procedure)| procedure.named(name)).collect();
+        let procedures = self.procedures.into_iter().map(|(operation, PerProcedure { counts, latency })| {
+            ProcedureStatistics { operation, latency: Latency::new(&latency), ..counts }
+        });
+        let mut procedures: Vec<_> = procedures.collect();
         procedures.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
         let statuses = self.statuses.into_iter();
         let rejected = self.rejected.into_iter().map(|((service, reason), count)| RejectedStatistics {
@@ -282,12 +280,6 @@ impl InlineFits {
     }
 }
 
-impl PerProcedure {
-    fn named(self, operation: String) -> ProcedureStatistics {
-        ProcedureStatistics { operation, latency: Latency::new(&self.latency), ..self.counts }
-    }
-}
-
 impl ChunkStatistics {
     fn put(&mut self, chunks: &lists::Chunks<'_>, is_reply: bool) {
         for chunk in chunks.reads.chunks() {
@@ -324,28 +316,21 @@ const HEADER: usize = 28;
 
 /// Octets of the longer Send of an RPC without chunks, if both its messages were rebuilt.
 pub(super) fn send_length(transaction: &Transaction) -> Option<usize> {
-    let (call, reply) = (length(&transaction.call)?, length(&transaction.reply)?);
-    Some(call.max(reply) + HEADER)
-}
-
-/// Octets of an RPC message that was rebuilt.
-fn length(half: &Option<Half>) -> Option<usize> {
-    Some(half.as_ref()?.message.as_ref().ok()?.len())
+    let length = |half: &Option<Half>| Some(half.as_ref()?.message.as_ref().ok()?.len());
+    Some(length(&transaction.call)?.max(length(&transaction.reply)?) + HEADER)
 }
 
 /// Returns the failure; `None` if the RPC succeeded.
 pub(super) fn failure(transaction: &Transaction, status: Status) -> Option<StatusName> {
-    let name = match status {
-        Status::Success(None | Some(0)) => return None,
+    match status {
+        Status::Success(None | Some(0)) => None,
         Status::Success(Some(number)) => {
             let Transaction { procedure, callback, .. } = transaction;
             let name = procedure.and_then(|procedure| nfs::status::name(&procedure, callback.is_callback(), number));
-            let name = name.map_or_else(|| format!("status {number}"), str::to_owned);
-            return Some(StatusName { name, number });
+            Some(StatusName { name: name.map_or_else(|| format!("status {number}"), str::to_owned), number })
         }
-        status => status.name().to_owned(),
-    };
-    Some(StatusName { name, number: status.number() })
+        status => Some(StatusName { name: status.name().to_owned(), number: status.number() }),
+    }
 }
 
 #[cfg(test)]

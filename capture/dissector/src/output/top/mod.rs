@@ -339,50 +339,18 @@ impl TopReport {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::carrier::operation::{Side, Stamp};
-    use crate::file::Time;
-    use crate::nfs::Callback;
-    use crate::rpc::credits::CreditWaitUnknown;
-    use crate::rpc::phases::NotTimed;
-    use crate::rpc::recovery::RecoveryUnknown;
-    use crate::rpc::transaction::{Form, Rebuilt};
-
-    /// An RPC on a connection that took so many nanoseconds.
-    fn transaction(connection: u32, latency: u64) -> Transaction {
-        let half = |time| {
-            let stamp = Stamp { frame: 1, time: Time(time) };
-            Half { stamp, form: Form::Short, inline: 0, message: Ok(Rebuilt::default()) }
-        };
-        Transaction {
-            connection,
-            requester: Side::Active,
-            from: Address::Lid(1),
-            to: Address::Lid(2),
-            reverse: false,
-            callback: Callback::No,
-            xid: 1,
-            call: Some(half(0)),
-            reply: Some(half(latency)),
-            is_acknowledged: true,
-            procedure: None,
-            name: None,
-            operations: Vec::new(),
-            security: None,
-            status: None,
-            read_octets: 0,
-            write_octets: 0,
-            began: Some(Stamp { frame: 1, time: Time(0) }),
-            phases: Err(NotTimed::Missed),
-            recovery: Err(RecoveryUnknown::NotTimed(NotTimed::Missed)),
-            steps: None,
-            credit_wait: Err(CreditWaitUnknown::CallMissing),
-            waiting: None,
-            placements: crate::rpc::placement::Placements::default(),
-        }
-    }
+    use crate::rpc::phases::Phases;
+    use crate::{Capture, Config, Events};
 
     #[test]
     fn past_the_bound_the_keys_that_took_the_least_time_are_counted_as_one() {
+        let mut events = Events::new(Capture::from_paths(["examples/nfs.pcap"]), Config::default()).transactions();
+        let any = events.next().unwrap().unwrap();
+        // An RPC on a connection that took so many nanoseconds.
+        let transaction = |connection, responder| {
+            let phases = Ok(Phases { responder, ..Phases::default() });
+            Transaction { connection, phases, ..any.clone() }
+        };
         let (mut top, keys) = (Top::new(TopBy::Connection), KEYS as u32);
         for connection in 0..3 * keys {
             // One key takes much time from the beginning.
