@@ -91,15 +91,12 @@ pub(super) fn ended(transaction: &Transaction) -> Vec<(anstyle::Style, String)> 
         Some(error @ Status::Error(_)) => notes.push((FAULT, without_prefix(error.name()))),
         Some(other) => notes.push((WARNING, other.name().to_owned())),
     }
-    if transaction.phases == Err(NotTimed::ArrivalUnknown) {
-        notes.push((WARNING, "end unknown".to_owned()));
-    }
-    if transaction.reverse {
-        notes.push((DIM, "reverse".to_owned()));
-    }
-    if transaction.callback == Callback::Guessed {
-        notes.push((DIM, "program guessed".to_owned()));
-    }
+    let more = [
+        (transaction.phases == Err(NotTimed::ArrivalUnknown), WARNING, "end unknown"),
+        (transaction.reverse, DIM, "reverse"),
+        (transaction.callback == Callback::Guessed, DIM, "program guessed"),
+    ];
+    notes.extend(more.into_iter().filter(|(is_so, ..)| *is_so).map(|(_, style, note)| (style, note.to_owned())));
     notes
 }
 

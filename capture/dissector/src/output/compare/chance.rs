@@ -57,11 +57,8 @@ impl Limit {
     pub(super) fn of_all(tests: &[Chance]) -> Self {
         let mut probabilities: Vec<f64> = tests.iter().filter_map(|chance| chance.0).collect();
         probabilities.sort_by(f64::total_cmp);
-        let left = (1..=tests.len()).rev();
-        let real = probabilities
-            .iter()
-            .zip(left)
-            .take_while(|(probability, left)| **probability <= SIGNIFICANT / *left as f64);
+        let ranked = probabilities.iter().zip((1..=tests.len()).rev());
+        let real = ranked.take_while(|(probability, left)| **probability <= SIGNIFICANT / *left as f64);
         // Without any, nothing is within: a probability of 0 would be one.
         Self(real.last().map_or(0.0, |(probability, _)| *probability))
     }

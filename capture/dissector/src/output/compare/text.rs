@@ -29,13 +29,7 @@ impl Comparison {
         self.total.write_text(out, colour)?;
         let mut line = Line::new(colour, WIDTH);
         line.column(DIM, "operation", OPERATION);
-        line.print(
-            DIM,
-            format_args!(
-                "{:>15}  {:>21}  {:>6}  {:<7}  {:>21}  chance",
-                "RPCs", "median, ms", "change", "chance", "99 %, ms"
-            ),
-        );
+        line.push(DIM, "           RPCs             median, ms  change  chance                99 %, ms  chance");
         line.write(out)?;
         for operation in &self.operations {
             operation.line(out, colour)?;

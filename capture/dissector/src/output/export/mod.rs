@@ -21,6 +21,8 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::io::{self, Write};
 
+use rpcrdma::rpc::{RpcCall, RpcReply};
+
 use crate::carrier::operation::{Side, Sides};
 use crate::file::Time;
 use crate::link::Address;
@@ -146,6 +148,7 @@ impl<W: Write> Exporter<W> {
     /// Where the file cannot be written.
     pub fn transaction(&mut self, transaction: &Transaction) -> io::Result<()> {
         let (requester, began) = (transaction.requester, transaction.began);
+        let is_call = |octets: &[u8]| RpcCall::decode(octets).is_ok();
         let called = match transaction.call.as_ref().map(|call| (call, record(call, is_call))) {
             Some((call, Ok(record))) => {
                 let time = began.unwrap_or(call.stamp).time;
@@ -156,10 +159,11 @@ impl<W: Write> Exporter<W> {
             None => return self.leave_out(reason(&NotRebuilt::CallMissing)),
         };
         if let Some(reply) = &transaction.reply {
-            match record(reply, is_reply) {
+            match record(reply, |octets| RpcReply::decode(octets).is_ok()) {
                 // Even if a capture has its frames out of order, a reply comes after its call.
                 Ok(record) => {
-                    let ended = ended(transaction);
+                    let timed = began.zip(transaction.latency());
+                    let ended = timed.map(|(began, latency)| Time(began.time.0.saturating_add(latency)));
                     self.exported.arrivals_unknown += u64::from(ended.is_none());
                     let time = ended.unwrap_or(reply.stamp.time).max(called);
                     self.hold(transaction, requester.other(), (reply, time), record);
@@ -243,12 +247,6 @@ fn ethernet(time: Time, frame: &[u8]) -> WrittenFrame<'_> {
     WrittenFrame { time, link: ETHERNET, data: Cow::Borrowed(frame), length: frame.len() as u32 }
 }
 
-/// Returns when an RPC was over, if its latency is known.
-fn ended(transaction: &Transaction) -> Option<Time> {
-    let began = transaction.began?.time;
-    Some(Time(began.0.saturating_add(transaction.latency()?)))
-}
-
 /// Origin of a message.
 #[derive(Clone, Copy, Debug)]
 struct HeldComment {
@@ -278,14 +276,6 @@ fn record(half: &Half, is_right: fn(&[u8]) -> bool) -> Result<Vec<u8>, &'static 
     record.extend((LAST_FRAGMENT | length).to_be_bytes());
     message.pieces().for_each(|piece| record.extend_from_slice(piece));
     if is_right(record.get(4..).unwrap_or_default()) { Ok(record) } else { Err(NO_RPC) }
-}
-
-fn is_call(octets: &[u8]) -> bool {
-    rpcrdma::rpc::RpcCall::decode(octets).is_ok()
-}
-
-fn is_reply(octets: &[u8]) -> bool {
-    rpcrdma::rpc::RpcReply::decode(octets).is_ok()
 }
 
 /// The port of a client. Reserved ports come first, as with NFS clients, except those of well-known protocols, for

@@ -122,10 +122,8 @@ impl fmt::Display for BaselineError {
 
 impl std::error::Error for BaselineError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io(error) => Some(error),
-            Self::Line { .. } => None,
-        }
+        let Self::Io(error) = self else { return None };
+        Some(error)
     }
 }
 

@@ -110,7 +110,7 @@ impl<F: FnMut(usize, Field)> FieldWalker<'_, F> {
     }
 
     fn lists(&mut self) -> Option<()> {
-        self.read_list()?;
+        self.entries(Field::ReadSegment, Field::ReadListEnd)?;
         self.write_list()?;
         self.reply_chunk()
     }
@@ -216,10 +216,6 @@ impl<F: FnMut(usize, Field)> FieldWalker<'_, F> {
             Ok(1) => Some(true),
             _ => None,
         }
-    }
-
-    fn read_list(&mut self) -> Option<()> {
-        self.entries(Field::ReadSegment, Field::ReadListEnd)
     }
 
     fn entries(&mut self, field: impl Fn(ReadSegment) -> Field, end: Field) -> Option<()> {

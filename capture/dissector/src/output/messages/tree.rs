@@ -112,6 +112,7 @@ impl Tree<'_> {
     }
 
     fn field(&mut self, offset: usize, field: Field) -> io::Result<()> {
+        let entry = |ReadSegment { position, target }| format!("position {position:<8} {}", segment(target));
         let (style, name, value) = match field {
             Field::Word("rdma_err", ErrorBody::ERR_VERS) => (FAULT, "rdma_err", "1 (ERR_VERS)".to_owned()),
             Field::Word("rdma_err", ErrorBody::ERR_CHUNK) => (FAULT, "rdma_err", "2 (ERR_CHUNK)".to_owned()),
@@ -134,13 +135,9 @@ impl Tree<'_> {
                 };
                 (PLAIN, "  property", format!("{}: {value}", numbered(id.0, id.name())))
             }
-            Field::CallSegment(ReadSegment { position, target }) => {
-                (CHUNK, "Call segment", format!("position {position:<8} {}", segment(target)))
-            }
+            Field::CallSegment(read) => (CHUNK, "Call segment", entry(read)),
             Field::CallChunkEnd => (PLAIN, "Call chunk ends", String::new()),
-            Field::ReadSegment(ReadSegment { position, target }) => {
-                (CHUNK, "Read segment", format!("position {position:<8} {}", segment(target)))
-            }
+            Field::ReadSegment(read) => (CHUNK, "Read segment", entry(read)),
             Field::ReadListEnd => (PLAIN, "Read list ends", String::new()),
             Field::WriteChunk(count) => (CHUNK, "Write chunk", segments(count)),
             Field::Segment(target) => (CHUNK, "  segment", segment(target)),
@@ -193,12 +190,8 @@ impl Tree<'_> {
     /// Writes the errors, and the required reactions of the receivers. A message that the capture cut is not at fault.
     fn faults(&mut self, message: &Message) -> io::Result<()> {
         if message.dialect == Dialect::Version2Unknown {
-            self.line(
-                None,
-                WARNING,
-                "not decoded",
-                "no message on this connection shows which wire format of version 2 it uses",
-            )?;
+            let why = "no message on this connection shows which wire format of version 2 it uses";
+            self.line(None, WARNING, "not decoded", why)?;
         }
         if let Some(dropped) = message.dropped {
             self.line(None, FAULT, "dropped", &dropped.to_string())?;

@@ -68,19 +68,14 @@ pub(in crate::output) struct CompoundObject {
 
 impl RpcObject {
     pub(in crate::output) fn new(rpc: &Rpc) -> Self {
-        let direction = match rpc.direction {
-            Direction::Call => "call",
-            Direction::Reply => "reply",
-        };
+        let Rpc { reverse, callback, procedure, name, ref operations, security, .. } = *rpc;
         Self {
-            direction,
-            called: CalledObject::new(
-                (rpc.reverse, rpc.callback),
-                (rpc.procedure, rpc.name),
-                &rpc.operations,
-                rpc.security,
-            ),
-            ended: EndedObject::new(rpc.status, rpc.procedure, rpc.callback),
+            direction: match rpc.direction {
+                Direction::Call => "call",
+                Direction::Reply => "reply",
+            },
+            called: CalledObject::new((reverse, callback), (procedure, name), operations, security),
+            ended: EndedObject::new(rpc.status, procedure, callback),
         }
     }
 }

@@ -51,12 +51,8 @@ impl Statistics {
     fn capture<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         let capture = &self.capture;
         text.heading("Capture")?;
-        text.line(&format!(
-            "{}, {}, {}",
-            frames(capture.frames),
-            octets(capture.octets),
-            duration(capture.duration_ns)
-        ))?;
+        let (frames, length) = (counted(capture.frames, "frame"), duration(capture.duration_ns));
+        text.line(&format!("{frames}, {}, {length}", octets(capture.octets)))?;
         if let Some(first) = capture.first_ns.map(Time) {
             text.line(&format!("from {first} (seconds since 1970-01-01 UTC)"))?;
         }
@@ -78,14 +74,13 @@ impl Statistics {
             text.line(&format!("{}: {}", counted(service.count, "InfiniBand packet"), service.name))?;
         }
         for other in &capture.others {
-            text.line(&format!("{}: {}", frames(other.count), other.name))?;
+            text.line(&format!("{}: {}", counted(other.count, "frame"), other.name))?;
         }
         let steps = &capture.clock_steps;
         if let (Some(first), Some(longest)) = (steps.first_frame, steps.longest_frame) {
             let (times, length) = (counted(steps.count, "time"), duration(steps.longest_ns));
-            text.line(&format!(
-                "the clock steps back {times}, first in frame {first}, most in frame {longest}: {length}"
-            ))?;
+            let places = format!("first in frame {first}, most in frame {longest}");
+            text.line(&format!("the clock steps back {times}, {places}: {length}"))?;
         }
         let ends = || self.connections.iter().flat_map(|connection| [&connection.active, &connection.passive]);
         let copies: u64 = ends().map(|end| end.duplicates).sum();
@@ -120,17 +115,11 @@ impl Statistics {
             text.line(&format!("{number}: {active} → {passive}{port}, {}, {begin}, {messages}", connection.carrier))?;
             if let Some(inline) = connection.inline {
                 let (call, reply) = (inline.call_octets, inline.reply_octets);
-                let invalidation = invalidation(connection);
-                text.line(&format!(
-                    "   inline thresholds {call} for calls, {reply} for replies; remote invalidation {invalidation}"
-                ))?;
+                let thresholds = format!("inline thresholds {call} for calls, {reply} for replies");
+                text.line(&format!("   {thresholds}; remote invalidation {}", invalidation(connection)))?;
             }
-            let missing = match connection.missing_direction {
-                Some("active") => Some((active, passive)),
-                Some(_) => Some((passive, active)),
-                None => None,
-            };
-            if let Some((missing, captured)) = missing {
+            if let Some(end) = connection.missing_direction {
+                let (missing, captured) = if end == "active" { (active, passive) } else { (passive, active) };
                 text.line(&format!("   only packets of {captured} captured, none of {missing}"))?;
             }
             text.line(&format!("   credits {}", credits(connection)))?;
@@ -142,10 +131,8 @@ impl Statistics {
             }
             if let Some(place) = connection.captured_at {
                 let between = if place == "between" { "" } else { "at the " };
-                let why = match connection.captured_at_known {
-                    Some("inferred") => format!(": {}", acknowledged(connection)),
-                    _ => String::new(),
-                };
+                let inferred = connection.captured_at_known.filter(|known| *known == "inferred");
+                let why = inferred.map(|_| format!(": {}", acknowledged(connection))).unwrap_or_default();
                 text.line(&format!("   captured {between}{place}{why}"))?;
             }
             // Before the first reply there is only one credit, so some time is normal.
@@ -155,11 +142,8 @@ impl Statistics {
                     0 => String::new(),
                     unknown => format!(", and may have had none for {} more", duration(unknown)),
                 };
-                text.line(&format!(
-                    "   {} had no credit left for {}{unknown}",
-                    end.address,
-                    duration(end.at_limit_ns)
-                ))?;
+                let known = duration(end.at_limit_ns);
+                text.line(&format!("   {} had no credit left for {known}{unknown}", end.address))?;
             }
             if connection.unclaimed > 0 {
                 text.line(&format!("   {} RDMA operations on memory that no call advertised", connection.unclaimed))?;
@@ -241,12 +225,8 @@ impl Statistics {
             let moved = procedure.moved;
             let mut row = row(&procedure.operation, [procedure.calls, procedure.replies, procedure.failed]);
             row.extend([moved.read_octets, moved.write_octets].map(short));
-            match procedure.latency {
-                Some(latency) => {
-                    row.extend([latency.min_ns, latency.p50_ns, latency.p99_ns, latency.max_ns].map(milliseconds))
-                }
-                None => row.extend(["", "", "", ""].map(str::to_owned)),
-            }
+            let latencies = procedure.latency.map(|of| [of.min_ns, of.p50_ns, of.p99_ns, of.max_ns].map(milliseconds));
+            row.extend(latencies.unwrap_or_default());
             row
         });
         let names = ["", "calls", "replies", "failed", "Read", "Write", "min", "median", "p99", "max"];
@@ -270,18 +250,19 @@ impl Statistics {
 
 /// Writes why an end sent packets again.
 fn recoveries<W: io::Write>(text: &mut StatsText<'_, W>, end: &EndReport) -> io::Result<()> {
-    let address = &end.address;
-    for (count, name, why) in [
-        (end.timeouts, "time-out", "got no acknowledgement"),
-        (end.implied_naks, "implied NAK", "asked again for an RDMA Read, because a response was missing"),
-        (end.causes_not_seen, "cause not seen", "sent packets again, and the capture does not show why"),
+    let EndReport { address, timeouts, implied_naks, causes_not_seen, .. } = end;
+    let unseen = format!("cause not seen, {}", counted(*causes_not_seen, "time"));
+    for (count, times, why) in [
+        (timeouts, counted(*timeouts, "time-out"), "got no acknowledgement"),
+        (
+            implied_naks,
+            counted(*implied_naks, "implied NAK"),
+            "asked again for an RDMA Read, because a response was missing",
+        ),
+        (causes_not_seen, unseen, "sent packets again, and the capture does not show why"),
     ] {
-        match (count, name) {
-            (0, _) => {}
-            (count, "cause not seen") => {
-                text.line(&format!("   {name}, {}: {address} {why}", counted(count, "time")))?
-            }
-            (count, name) => text.line(&format!("   {}: {address} {why}", counted(count, name)))?,
+        if *count > 0 {
+            text.line(&format!("   {times}: {address} {why}"))?;
         }
     }
     Ok(())
@@ -329,9 +310,8 @@ impl IntervalStatistics {
         let failed = self.procedures.iter().map(|procedure| procedure.failed).sum();
         let [all, unanswered, failed] = [rpcs.total, rpcs.without_reply, failed].map(grouped);
         let [read, write] = [rpcs.moved.read_octets, rpcs.moved.write_octets].map(short);
-        let latency = |latency: Option<u64>| latency.map_or("-".to_owned(), milliseconds);
-        let (median, p99) =
-            (latency(self.latency.map(|latency| latency.p50_ns)), latency(self.latency.map(|l| l.p99_ns)));
+        let latencies = self.latency.map(|latency| [latency.p50_ns, latency.p99_ns].map(milliseconds));
+        let [median, p99] = latencies.unwrap_or(["-", "-"].map(str::to_owned));
         let mean = calls.latency_sum_ns as f64 / self.length_ns.max(1) as f64;
         let granted = calls.granted.map_or("-".to_owned(), |granted| granted.to_string());
         let (start, limit) = (self.start_ns as f64 / 1e9, calls.at_limit_ns as f64 / 1e9);
@@ -340,10 +320,8 @@ impl IntervalStatistics {
         line.print(PLAIN, format_args!("{all:>8} {unanswered:>8} {failed:>8} "));
         let latencies = format!("{median:>8} {p99:>8} {mean:>10.3} ");
         if screen.fits(INTERVAL_WHOLE) {
-            line.print(
-                PLAIN,
-                format_args!("{read:>9} {write:>10} {latencies}{:>6} {granted:>6} {limit:>8.3}", calls.max),
-            );
+            let credits = format!("{:>6} {granted:>6} {limit:>8.3}", calls.max);
+            line.print(PLAIN, format_args!("{read:>9} {write:>10} {latencies}{credits}"));
         } else {
             line.print(PLAIN, format_args!("{latencies}{granted:>6}"));
         }
@@ -503,10 +481,6 @@ fn range(range: Range) -> String {
         (Some(min), ..) => min.to_string(),
         _ => "none".to_owned(),
     }
-}
-
-fn frames(count: u64) -> String {
-    counted(count, "frame")
 }
 
 #[cfg(test)]
