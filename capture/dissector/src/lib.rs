@@ -46,12 +46,12 @@
 //!
 //! | feature | for | brings |
 //! |---|---|---|
-//! | `json` | `output::json`, and findings and statistics as JSON | serde, serde_json |
-//! | `text` | `output::text`, `output::tree`, and findings and statistics as text | anstyle |
+//! | `json` | what `output` has as JSON, one record per line | `text`, serde, serde_json, schemars |
+//! | `text` | what `output` has as text | anstyle |
 //! | `export` | `output::export`: pcap files of RPC over TCP | pcap-file |
 //! | `anonymize` | `output::anonymize`: captures without confidential content | `export`, aes, hmac, sha2, getrandom |
 //! | `report` | `output::report`: a capture as one HTML page | `text`, maud |
-//! | `schema` | `output::schema`: the JSON Schema of the records | `json`, `text`, schemars |
+//! | `schema` | `output::schema`: the JSON Schema of the records | `json` |
 //! | `csv` | `output::csv`: records as comma-separated values | `schema`, csv |
 //! | `parquet` | `output::parquet`: tables for data analysis; needs a C compiler | parquet, arrow |
 //!

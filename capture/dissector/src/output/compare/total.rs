@@ -7,7 +7,7 @@ use super::fault::FaultChange;
 use super::operation::{FaultChanges, Faults, FaultsObject};
 use crate::carrier::connection::Counts;
 
-/// PacketCounts of RPC-over-RDMA connections.
+/// Packets of RPC-over-RDMA connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PacketCounts {
     all: u64,
@@ -43,9 +43,9 @@ pub(super) struct TotalObject {
     pub(super) rpcs: u64,
     /// Faults of these RPCs.
     pub(super) faults: FaultsObject,
-    /// PacketCounts of RPC-over-RDMA connections.
+    /// Packets of RPC-over-RDMA connections.
     pub(super) packets: u64,
-    /// PacketCounts that were sent again.
+    /// Packets that were sent again.
     pub(super) packets_sent_again: u64,
 }
 
