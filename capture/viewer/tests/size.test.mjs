@@ -78,7 +78,8 @@ test("2 GB are read in 400 MB of memory, and are shown while they are read", asy
     const tab = await visit(context);
     const size = await drop(tab, 214);
     assert.ok(size > 2e9, `${size} octets`);
-    await shown(tab);
+    // A minute is too short on a machine that does other work.
+    await shown(tab, 240_000);
     assert.match(await tab.textContent("#status"), /^2,\d{3},\d{3} frames, 1\d\d,\d{3} RPCs$/);
     const counts = await tab.evaluate(() => window.counts);
     assert.ok(new Set(counts).size > 1, `${counts}`);
