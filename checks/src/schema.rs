@@ -9,8 +9,10 @@ use serde_json::{Map, Value};
 
 use crate::repository;
 
-/// The program, built from the sources as they are.
-static PROGRAM: LazyLock<String> = LazyLock::new(|| {
+/// The program that the variable RPCRDMA names, or else one that is built from the sources as they are.
+static PROGRAM: LazyLock<String> = LazyLock::new(|| env::var("RPCRDMA").unwrap_or_else(|_| built()));
+
+fn built() -> String {
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "-p", "rpcrdma-capture", "--bin", "rpcrdma", "--message-format", "json-render-diagnostics"]);
     let output = build.current_dir(repository()).stderr(Stdio::inherit()).output().unwrap();
@@ -21,7 +23,7 @@ static PROGRAM: LazyLock<String> = LazyLock::new(|| {
         artifact["executable"].as_str().map(str::to_owned)
     });
     programs.next().unwrap()
-});
+}
 
 /// Fields that are null, or in lists that are empty, in every record of these captures, with what is in them, and why.
 const UNUSED: &[(&str, &str)] = &[
