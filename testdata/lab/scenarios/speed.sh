@@ -125,8 +125,9 @@ largest() {
 client() {
     local status=0 turn
     cd /tmp || return
-    step "latency of a NULL call: three times the median of 2000, in microseconds"
-    for turn in 1 2 3; do
+    # What takes less than a millisecond is disturbed most by other work on the host.
+    step "latency of a NULL call: nine times the median of 2000, in microseconds"
+    for turn in {1..9}; do
         reference_latency >>ib_send_lat
         our_latency "$server:20050" >>ours
         our_latency "$server:$port" >>nfsd
