@@ -279,7 +279,8 @@ impl Tcp {
             self.end(to).delivered += 1;
             match part {
                 Part::Call | Part::Reply if is_last => world.arrived(to, xid, captured),
-                Part::ReadRequest(which, _) => {
+                Part::ReadRequest(which, octets) => {
+                    world.asks(xid, octets, captured);
                     let data = self.memory[&(xid, which)].clone();
                     let sink = sink(xid, which);
                     let fpdu =

@@ -190,8 +190,7 @@ impl Roce {
             }
             return;
         }
-        let Sent { ends, xid, .. } = self.end(from).requests[index];
-        let is_read = self.end(from).requests[index].read().is_some();
+        let Sent { ends, xid, part, .. } = self.end(from).requests[index];
         if index == expected {
             if ends && world.network.random.happens(world.network.chances.not_ready) {
                 self.reply_with(to, Control::NotReady, index, world);
@@ -201,11 +200,13 @@ impl Roce {
             }
             let end = self.end(to);
             (end.expected, end.has_refused) = (index + 1, false);
-            if ends {
-                world.arrived(to, xid, captured);
+            match part {
+                Part::ReadRequest(_, octets) => world.asks(xid, octets, captured),
+                _ if ends => world.arrived(to, xid, captured),
+                _ => {}
             }
         }
-        if is_read {
+        if let Part::ReadRequest(..) = part {
             self.respond(from, (index, skipped), world);
         } else if ends {
             let last = self.end(to).expected - 1;

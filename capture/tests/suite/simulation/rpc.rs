@@ -75,6 +75,8 @@ pub(super) struct Rpc {
     pub(super) replies: u64,
     /// Time of the first capture of each part.
     pub(super) parts: Vec<(u64, Part)>,
+    /// RDMA Reads that the client accepted, by the capture of the packet that completed the request, with their octets.
+    pub(super) asked: Vec<(u64, u64)>,
     /// True if a packet of it was sent more than once, or lost.
     pub(super) is_lossy: bool,
     /// True if a packet of it was captured before another one of the same end that was sent before.
@@ -194,6 +196,11 @@ impl<E: Ord> World<E> {
                 self.has_reply = true;
             }
         }
+    }
+
+    /// The client accepts the request of an RDMA Read for so many octets.
+    pub(super) fn asks(&mut self, xid: u32, octets: u64, captured: u64) {
+        self.rpcs.get_mut(&xid).unwrap().asked.push((captured, octets));
     }
 
     /// An RDMA Read is complete.
