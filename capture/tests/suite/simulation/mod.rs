@@ -127,7 +127,7 @@ fn connections() -> impl Iterator<Item = Simulated> {
         let chances = Chances { late: [0; 2], ..Chances::of(seed) };
         Simulated::run::<Roce>(chances, CALLS, true)
     });
-    let iwarp = (1..=160).map(|seed| {
+    let iwarp = (1..=160).chain([1014, 1180]).map(|seed| {
         let Chances { lost, .. } = Chances::of(seed);
         let chances = Chances { not_ready: 0, lost: lost.map(|lost| lost.min(10)), ..Chances::of(seed) };
         Simulated::run::<Tcp>(chances, CALLS, false)
