@@ -1,5 +1,5 @@
 # 1,000 connections to our rpcrdma-serve, of which ten make calls, with Receives of their own, shared ones, and fewer credits: memory, descriptors, registrations, processor time per call.
-programs="many rpcrdma-ping rpcrdma-serve" profile=dist seconds=3000
+programs="many rpcrdma-ping rpcrdma-serve" profile=dist memory=2500 seconds=3000
 
 readonly count=1000
 
