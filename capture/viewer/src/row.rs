@@ -4,7 +4,7 @@ use std::io;
 
 use dissector::output::OperationName;
 use dissector::output::diagnosis::CauseSet;
-use dissector::{Half, Status, Transaction, WaitEnd, nfs};
+use dissector::{Half, Status, Transaction, WaitEnd, Waiting, nfs};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -81,6 +81,8 @@ pub(crate) struct Kind {
     pub(crate) status: Name,
     pub(crate) status_number: Option<u32>,
     pub(crate) has_failed: bool,
+    /// What is known of the reply to a call without one, in a few words.
+    pub(crate) unanswered: &'static str,
 }
 
 impl Row {
@@ -135,6 +137,7 @@ impl Kind {
             status: names.insert(status),
             status_number,
             has_failed,
+            unanswered: transaction.waiting.as_ref().map_or("no reply", Waiting::outcome),
         }
     }
 }

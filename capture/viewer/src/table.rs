@@ -108,7 +108,7 @@ impl RowText {
         let if_any = |value: u64, text: fn(u64) -> String| if value > 0 { text(value) } else { String::new() };
         let size = |octets: u64| number::size(octets as f64);
         let latency = match row.latency {
-            _ if row.is_waiting() => "no reply".to_owned(),
+            _ if row.is_waiting() => row.kind.unanswered.to_owned(),
             latency => latency.map_or_else(|| "–".to_owned(), number::duration),
         };
         Self {

@@ -35,8 +35,16 @@ function times(ns, first) {
   return [seconds, `${day}.${String(ns / 1000n % 1_000_000n).padStart(6, "0")}`];
 }
 
-/** The row that the page has to show of a record, but for its place, its file and the drawing of its phases. */
-function rowOf(record, first) {
+/** What is known of the reply of a call without one, by what `pending` says of it. */
+function unanswered(waits) {
+  if (waits?.owed === "RDMA Read of the reply") return "reply not read";
+  if (waits?.owed_unknown === "the capture holds no packet of the responder") return "reply unknown";
+  const delivery = waits?.reply_delivery ?? null;
+  return delivery === null ? "no reply" : delivery === "refused" ? "reply refused" : "reply not acknowledged";
+}
+
+/** The row that the page has to show of a record, but for its place, its file and the drawing of its phases. `waits` is the record of `pending`. */
+function rowOf(record, first, waits) {
   const { connection, rdma_xid: xid, latency_ns, phases, recovery, call_frame, reply_frame, operation, status, nfs_status } = record;
   const [client, server] = record.reverse ? [record.responder, record.requester] : [record.requester, record.responder];
   const isSuccess = status?.name === "SUCCESS";
@@ -51,7 +59,7 @@ function rowOf(record, first) {
     status: outcome === null ? "" : outcome.name ?? "unknown",
     failed: outcome !== null && !(isSuccess && (nfs_status?.number ?? 0) === 0), waiting, read_octets: read, write_octets: written,
     text: {
-      time, clock, latency: waiting ? "no reply" : latency_ns === null ? "–" : duration(latency_ns), recovery: ifAny(lost, duration), read: ifAny(read, size), written: ifAny(written, size),
+      time, clock, latency: waiting ? unanswered(waits) : latency_ns === null ? "–" : duration(latency_ns), recovery: ifAny(lost, duration), read: ifAny(read, size), written: ifAny(written, size),
     },
   };
 }
@@ -65,14 +73,16 @@ const phaseWords = ({ phases }) => PHASES.filter((name) => phases[`${name}_ns`] 
 const namesOf = ({ arguments: given }) => (given ?? []).flatMap(({ file_name, handle, named_handle }) => [file_name, handle?.file_name, named_handle?.file_name]).filter((name) => typeof name === "string");
 
 /** Compares the rows of a capture with the records, and returns the number of compared rows. */
-function compareRows(opened, name, records, first) {
+function compareRows(opened, name, records, pending, first) {
+  const call = ({ connection, rdma_xid: xid, call_frame: frame }) => `${connection} ${xid} ${frame}`;
+  const waits = new Map(pending.map((record) => [call(record), record]));
   const count = opened.select(query("time"));
   assert.equal(opened.count(), `${grouped(records.length)} of ${grouped(records.length)} RPCs`, name);
   const rows = JSON.parse(opened.rows(0, count)).sort((a, b) => a.index - b.index);
   assert.equal(rows.length, records.length, name);
   for (const [place, { index, file, text: { phases: drawing, ...text }, ...row }] of rows.entries()) {
     const record = records[place];
-    assert.deepEqual({ ...row, text }, rowOf(record, first), `${name}: row ${index}`);
+    assert.deepEqual({ ...row, text }, rowOf(record, first, waits.get(call(record))), `${name}: row ${index}`);
     assert.ok(file === "" || namesOf(record).includes(file), `${name}: ${file}`);
     // Recovery is a part of a phase, and said after it.
     const said = /aria-label="([^"]*)"/.exec(drawing)?.[1].replaceAll(/ \([^)]* of it recovery\)/g, "") ?? null;
@@ -121,7 +131,7 @@ test("all rows and totals of all captures are those that the program prints", as
     const opened = await read(path);
     const records = printed("transactions", "--json", path);
     const [stats] = printed("stats", "--json", path);
-    totals.rows += compareRows(opened, name, records, BigInt(stats.capture.first_ns ?? 0));
+    totals.rows += compareRows(opened, name, records, printed("pending", "--json", path), BigInt(stats.capture.first_ns ?? 0));
     totals.operations += compareTotals(opened, name, records, stats);
     const findings = printed("check", "--json", path).filter(({ type }) => type === "finding");
     assert.deepEqual(JSON.parse(opened.findings(query("frame"))).records.map(({ rule, frame, message }) => [rule, frame, message]), findings.map(({ rule, frame, message }) => [rule, frame, message]).sort(([, a], [, b]) => a - b), name);

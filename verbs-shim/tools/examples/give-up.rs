@@ -22,7 +22,7 @@ const THREADS: u32 = 8;
 /// One call in this many is dropped.
 const ONE_IN: u64 = 2;
 /// The most octets of data in a call.
-const MOST: u64 = 20_000;
+const MOST: u32 = 20_000;
 /// Maximum time for the Send of a call to be dropped: without a free slot it is not sent, because nobody waits for one.
 const SEND: Duration = Duration::from_millis(100);
 /// Maximum time for the replies to dropped calls.
@@ -152,9 +152,9 @@ impl Asked<'_> {
     fn echo(client: &Client<Device>, random: &mut Random) -> Result<Self, String> {
         let number = random.below(Carry::ALL.len() as u64) as usize;
         let carry = Carry::ALL.get(number).copied().unwrap_or(Carry::Inline);
-        let most = if carry == Carry::Inline { 500 } else { MOST };
-        let length = random.below(most) as u32;
-        let caller = Caller::echo(carry, length, &client.connection().terms());
+        let terms = client.connection().terms();
+        let length = random.below(carry.most(&terms).min(MOST).into()) as u32;
+        let caller = Caller::echo(carry, length, &terms);
         caller.map(Self::Echo).map_err(|error| error.to_string())
     }
 
@@ -190,7 +190,7 @@ impl File {
         const RESULTS: u32 = 44;
         let offset = random.below(self.octets.len() as u64) as usize;
         let rest = self.octets.get(offset..).unwrap_or_default();
-        let data = rest.get(..1 + random.below(MOST) as usize).unwrap_or(rest);
+        let data = rest.get(..1 + random.below(MOST.into()) as usize).unwrap_or(rest);
         let user = AuthSys::new(b"", 0, 0, &[]).map_err(|error| error.to_string())?;
         let call = Call::rpc(100_003, 4, 1).with_credentials(&user).with_results_length(RESULTS);
         let mut call = call.with_result(vec![0; data.len()]);

@@ -200,12 +200,12 @@ impl Waiting {
     /// Outcome of the RPC in a few words: a reply that was sent is not one that arrived.
     #[must_use]
     pub const fn outcome(&self) -> &'static str {
-        match self.owed {
-            Owed::Unknown(OwedUnknown::DirectionMissing) => "reply unknown",
-            Owed::ReplyArrival(_) => "reply not acknowledged",
-            Owed::ReplyAgain(_) => "reply refused",
-            Owed::ReadReply => "reply not read",
-            _ => "no reply",
+        match (self.owed, self.reply_delivery) {
+            (Owed::Unknown(OwedUnknown::DirectionMissing), _) => "reply unknown",
+            (Owed::ReadReply, _) => "reply not read",
+            (_, Some(Delivery::Refused(_))) => "reply refused",
+            (_, Some(_)) => "reply not acknowledged",
+            (_, None) => "no reply",
         }
     }
 }

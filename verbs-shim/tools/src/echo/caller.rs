@@ -16,6 +16,21 @@ const TRANSPORT: u32 = 28;
 const CALL: u32 = 40;
 const REPLY: u32 = 24;
 
+impl Carry {
+    /// The most octets of data that a call of the echo program carries in this way, on a connection with these terms.
+    #[must_use]
+    pub fn most(self, terms: &Terms) -> u32 {
+        let inline = |threshold: u32, header: u32| threshold.saturating_sub(TRANSPORT + header + 4);
+        match self {
+            Self::Continued if terms.version != Version::One => MAX_LENGTH,
+            Self::Inline | Self::Continued => {
+                inline(terms.call_threshold, CALL).min(inline(terms.reply_threshold, REPLY)).min(MAX_LENGTH)
+            }
+            Self::Read | Self::Write | Self::PositionZero | Self::Reply => MAX_LENGTH,
+        }
+    }
+}
+
 /// Makes calls of one kind, one after the other, and checks their replies. The data differs each time, so that data of
 /// the previous call cannot pass for a reply. All buffers are kept: from the second call on, nothing is allocated here.
 #[derive(Clone, Debug)]
@@ -62,14 +77,7 @@ impl Caller {
     /// # Errors
     /// [`TooLong`].
     pub fn echo(carry: Carry, length: u32, terms: &Terms) -> Result<Self, TooLong> {
-        let inline = |threshold: u32, header: u32| threshold.saturating_sub(TRANSPORT + header + 4);
-        let most = match carry {
-            Carry::Continued if terms.version != Version::One => MAX_LENGTH,
-            Carry::Inline | Carry::Continued => {
-                inline(terms.call_threshold, CALL).min(inline(terms.reply_threshold, REPLY)).min(MAX_LENGTH)
-            }
-            _ => MAX_LENGTH,
-        };
+        let most = carry.most(terms);
         if length > most {
             return Err(TooLong { carry, most });
         }

@@ -38,7 +38,7 @@ pub struct PendingObject<'a> {
     /// Arrival of the call at the responder: `accepted`, `refused` (and not sent again), `unacknowledged` (sent more than once)
     /// or `unknown`.
     delivery: &'static str,
-    /// Arrival of the reply, if it was sent: `refused` (and not sent again) or `unacknowledged` (sent more than once).
+    /// Arrival of the reply, if it was sent: `refused` (and not sent again), `unacknowledged` (sent more than once) or `unknown`.
     reply_delivery: Option<&'static str>,
     /// Step that is owed: `reply`, `reply again` (it was refused), `call` (it was refused), `acknowledgement` (of a
     /// call that was sent more than once), `RDMA Read response`, `RDMA Read of the reply`, `nothing` or `unknown`.

@@ -61,7 +61,7 @@ pub struct TransactionObject<'a> {
     arguments: Option<Vec<ArgumentsObject<'a>>>,
     /// The call; null if the capture does not hold it.
     call: Option<HalfObject>,
-    /// The reply; null if the capture does not hold it.
+    /// The reply; null if the capture does not hold it, or it did not arrive.
     reply: Option<HalfObject>,
     /// Octets that the responder pulled from Read chunks.
     rdma_read_octets: u64,

@@ -103,6 +103,7 @@ fn a_server_that_does_not_call_back_is_not_accused() {
         (Whims { never_delegates: true, ..usual }, "not judged: no delegation is granted"),
         (Whims { never_recalls: true, ..usual }, "not judged: no backward Call came"),
         (Whims { delegates_late: true, ..usual }, "conforms: next call"),
+        (Whims { delegates_some: true, ..usual }, "conforms: next call"),
     ] {
         assert_eq!(ours(whims, &["reverse-reply"]), [format!("reverse-reply: {expected}")], "{whims:?}");
     }

@@ -20,6 +20,8 @@ pub(crate) struct Whims {
     pub(crate) never_delegates: bool,
     /// It delegates files only when they exist already.
     pub(crate) delegates_late: bool,
+    /// It delegates every other file, as Linux does not delegate one whose handle may be that of a file that it recalled recently.
+    pub(crate) delegates_some: bool,
     /// It answers REMOVE of a delegated file with NFS4ERR_DELAY, and recalls nothing.
     pub(crate) never_recalls: bool,
 }
@@ -195,7 +197,10 @@ impl Nfsd {
             }
         };
         let asked = self.sessions[session].has_backchannel || self.whims.delegates_unasked;
-        let delegates = asked && !self.whims.never_delegates && !(creates && self.whims.delegates_late);
+        let is_refused = self.whims.never_delegates
+            || (creates && self.whims.delegates_late)
+            || (self.whims.delegates_some && file.is_multiple_of(2));
+        let delegates = asked && !is_refused;
         let mut results = words(&[1, 2, 3, 4, 1, 0, 1, 0, 2, 4]);
         // The attributes that were set: the mode.
         results.extend(if creates { words(&[2, 0, 2]) } else { words(&[0]) });
