@@ -224,7 +224,7 @@ mod tests {
         status: Name::of(6),
         status_number: Some(10_008),
         has_failed: true,
-        unanswered: "reply unknown",
+        unanswered: "unknown",
     };
 
     fn row(number: u64) -> Row {

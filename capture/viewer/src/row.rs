@@ -81,7 +81,7 @@ pub(crate) struct Kind {
     pub(crate) status: Name,
     pub(crate) status_number: Option<u32>,
     pub(crate) has_failed: bool,
-    /// What is known of the reply to a call without one, in a few words.
+    /// Outcome of a call without a reply; a call with one has it in `status`.
     pub(crate) unanswered: &'static str,
 }
 
@@ -137,8 +137,18 @@ impl Kind {
             status: names.insert(status),
             status_number,
             has_failed,
-            unanswered: transaction.waiting.as_ref().map_or("no reply", Waiting::outcome),
+            unanswered: unanswered(transaction),
         }
+    }
+}
+
+/// Outcome of a call without a reply, in the words of `transactions` as far as the column has room for them.
+fn unanswered(transaction: &Transaction) -> &'static str {
+    let outcome = transaction.waiting.as_ref().map_or("no reply", Waiting::outcome);
+    match outcome.strip_prefix("reply ") {
+        Some("not acknowledged") => "in doubt",
+        Some(short) => short,
+        None => outcome,
     }
 }
 

@@ -37,10 +37,10 @@ function times(ns, first) {
 
 /** What is known of the reply of a call without one, by what `pending` says of it. */
 function unanswered(waits) {
-  if (waits?.owed === "RDMA Read of the reply") return "reply not read";
-  if (waits?.owed_unknown === "the capture holds no packet of the responder") return "reply unknown";
+  if (waits?.owed === "RDMA Read of the reply") return "not read";
+  if (waits?.owed_unknown === "the capture holds no packet of the responder") return "unknown";
   const delivery = waits?.reply_delivery ?? null;
-  return delivery === null ? "no reply" : delivery === "refused" ? "reply refused" : "reply not acknowledged";
+  return delivery === null ? "no reply" : delivery === "refused" ? "refused" : "in doubt";
 }
 
 /** The row that the page has to show of a record, but for its place, its file and the drawing of its phases. `waits` is the record of `pending`. */
