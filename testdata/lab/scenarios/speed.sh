@@ -1,5 +1,5 @@
 # Latency, throughput and processor time of our programs against perftest, the Linux client, a mount without our gateway, and a server without idle connections.
-programs="many rpcrdma-ping rpcrdma-serve nfs4-cp gateway" profile=dist peer="192.0.2.1 192.0.2.2" busy_polls=1 fio=1 seconds=1500
+programs="many rpcrdma-ping rpcrdma-serve nfs4-cp gateway" profile=dist peer="192.0.2.1 192.0.2.2" fio=1 seconds=1500
 
 # A NULL call of NFSv4 is a Send of 28 octets of header and 40 of RPC.
 readonly null_call=68 large=67108864 echo=262144 busy=10

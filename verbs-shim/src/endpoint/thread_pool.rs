@@ -373,6 +373,7 @@ impl<V: Provider> ServedConnection<V> {
             }
             LastActivity::At(last_activity) => last_activity,
         };
+        let mut is_active = false;
         loop {
             let taken = self.connection.taken();
             let request = self.connection.request(Duration::ZERO)?;
@@ -382,21 +383,22 @@ impl<V: Provider> ServedConnection<V> {
             }
             if let Some(request) = request {
                 service.call(request);
-                last_activity = now();
+                is_active = true;
                 continue;
             }
             if self.connection.taken() != taken {
                 // Completions have come, and more may have: looking again is faster than sleeping.
                 continue;
             }
-            if self.connection.is_answering() {
+            if is_active || self.connection.is_answering() {
                 last_activity = now();
+            } else if idle.zip(last_activity).is_some_and(|(longest, last_activity)| last_activity.elapsed() > longest)
+            {
+                self.connection.disconnect();
+                continue;
             }
-            if idle.zip(last_activity).is_none_or(|(longest, last_activity)| last_activity.elapsed() <= longest) {
-                *self.lock() = LastActivity::At(last_activity);
-                return Ok(());
-            }
-            self.connection.disconnect();
+            *self.lock() = LastActivity::At(last_activity);
+            return Ok(());
         }
     }
 

@@ -297,19 +297,19 @@ impl QueuePair {
         if let Some(found) = look(&mut state).ok().flatten() {
             return Ok(Some(found));
         }
-        if timeout.is_zero() && state.may_pass_over_events() {
+        if !state.may_pass_over_events() {
+            state.take_connection_events(&self.channel);
+        } else if timeout.is_zero() {
             return look(&mut state);
         }
-        let begin = Instant::now();
-        let deadline = begin.checked_add(timeout);
-        state.take_connection_events(&self.channel);
-        let spin = state.spin().min(timeout);
+        let (mut begin, spin) = (None, state.spin().min(timeout));
         if !spin.is_zero() {
-            state = self.spin(state, begin, spin);
+            state = self.spin(state, &mut begin, spin);
             if let Some(found) = look(&mut state).ok().flatten() {
                 return Ok(Some(found));
             }
         }
+        let deadline = begin.unwrap_or_else(Instant::now).checked_add(timeout);
         loop {
             state.take_connection_events(&self.channel);
             state.poll();
@@ -325,11 +325,12 @@ impl QueuePair {
         }
     }
 
-    /// Busy-polls for at most this time, so that early completions cost no sleep.
+    /// Busy-polls for at most this time, so that early completions cost no sleep. The time counts from when the first polls have
+    /// found nothing: then `begin` is set.
     fn spin<'a>(
         &'a self,
         mut state: MutexGuard<'a, PairState>,
-        begin: Instant,
+        begin: &mut Option<Instant>,
         longest: Duration,
     ) -> MutexGuard<'a, PairState> {
         loop {
@@ -345,8 +346,10 @@ impl QueuePair {
             drop(state);
             thread::yield_now();
             state = self.lock();
-            if begin.elapsed() >= longest {
-                return state;
+            match begin {
+                None => *begin = Some(Instant::now()),
+                Some(begin) if begin.elapsed() >= longest => return state,
+                Some(_) => {}
             }
         }
     }
@@ -393,7 +396,7 @@ impl QueuePair {
         if spin.is_zero() {
             state.poll();
         } else {
-            state = self.spin(state, Instant::now(), spin);
+            state = self.spin(state, &mut None, spin);
         }
         if !state.ready.is_empty() {
             // Completions need no system call.
@@ -702,8 +705,8 @@ impl PairState {
         Some(completion)
     }
 
-    /// Returns true if a poll that must not wait can skip the system call for connection events: on an established
-    /// connection, fifteen of sixteen polls do.
+    /// Returns true if a poll can skip the system call for connection events: on an established connection, fifteen of
+    /// sixteen polls do.
     fn may_pass_over_events(&mut self) -> bool {
         self.looks = self.looks.wrapping_add(1);
         self.phase == PairPhase::Established && self.lost.is_none() && !self.looks.is_multiple_of(16)

@@ -201,7 +201,9 @@ impl<V: Provider> Run<'_, V> {
     fn is_stopped(&self, before: Option<Instant>) -> bool {
         const LOOK_AGAIN: Duration = Duration::from_millis(50);
         while !self.stop.load(Ordering::Relaxed) {
-            let left = before.map_or(Duration::ZERO, |before| self.plan.interval.saturating_sub(before.elapsed()));
+            let interval = self.plan.interval;
+            let before = before.filter(|_| !interval.is_zero());
+            let left = before.map_or(Duration::ZERO, |before| interval.saturating_sub(before.elapsed()));
             if left.is_zero() || self.client.connection().ended().is_some() {
                 return false;
             }
