@@ -262,3 +262,30 @@ pub struct Waiting {
     /// The calls of the requester that wait at that time, and its credits for them.
     pub credits: CreditUse,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_that_was_sent_is_told_from_none_after_the_connection_too() {
+        let stamp = Stamp::default();
+        let refused = Delivery::Refused(Refusal { kind: RecoveryKind::SequenceError, stamp });
+        for (reply_delivery, expected) in [
+            (None, "no reply"),
+            (Some(refused), "reply refused"),
+            (Some(Delivery::Unacknowledged { times: 2 }), "reply not acknowledged"),
+        ] {
+            let waiting = Waiting {
+                end: WaitEnd::Repeated,
+                requester: (Step::Call, stamp),
+                responder: None,
+                delivery: Delivery::Accepted,
+                reply_delivery,
+                owed: Owed::over(WaitEnd::Repeated),
+                credits: CreditUse::default(),
+            };
+            assert_eq!(waiting.outcome(), expected);
+        }
+    }
+}
