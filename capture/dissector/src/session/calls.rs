@@ -238,9 +238,7 @@ impl Session {
 
     /// Arrival of a call at its responder.
     fn delivery(&self, id: u64, call: &Call) -> Delivery {
-        // TCP acknowledges octets, so of a call whose end the capture lacks, it may have acknowledged a part.
-        let is_partial = self.keeps && call.message.captured == Captured::Head;
-        if (call.is_accepted && !is_partial) || call.responder_last.is_some() {
+        if call.is_accepted || call.responder_last.is_some() {
             return Delivery::Accepted;
         }
         self.arrivals.get(call.message.sender).delivery(id).unwrap_or(Delivery::Unknown)

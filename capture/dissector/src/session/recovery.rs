@@ -286,7 +286,8 @@ impl Session {
             }
             None => {
                 if let Some(call) = self.calls.get_mut(&call) {
-                    call.is_accepted = true;
+                    // TCP acknowledges octets, so of a call whose end the capture lacks, it may have acknowledged a part.
+                    call.is_accepted = !self.keeps || call.message.captured != Captured::Head;
                 }
             }
         }

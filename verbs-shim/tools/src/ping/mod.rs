@@ -175,7 +175,8 @@ impl<V: Provider> Run<'_, V> {
                 break;
             }
             let begun = Instant::now();
-            before = Some(begun);
+            // Without an interval, the next call is due at once, and needs no clock.
+            before = (!self.plan.interval.is_zero()).then_some(begun);
             let outcome = self.caller.call(self.client);
             let took = begun.elapsed();
             self.summary.calls += 1;
@@ -201,9 +202,7 @@ impl<V: Provider> Run<'_, V> {
     fn is_stopped(&self, before: Option<Instant>) -> bool {
         const LOOK_AGAIN: Duration = Duration::from_millis(50);
         while !self.stop.load(Ordering::Relaxed) {
-            let interval = self.plan.interval;
-            let before = before.filter(|_| !interval.is_zero());
-            let left = before.map_or(Duration::ZERO, |before| interval.saturating_sub(before.elapsed()));
+            let left = before.map_or(Duration::ZERO, |before| self.plan.interval.saturating_sub(before.elapsed()));
             if left.is_zero() || self.client.connection().ended().is_some() {
                 return false;
             }
