@@ -30,6 +30,9 @@ client() {
     fail "not every defect was used"
 }
 
+# The call before `silence` is unanswered too. When it times out, Linux connects anew for the next call, and may end that connection
+# as well and repeat the call on another: which of the two depends on the speed of the machines.
 verdict() {
-    diff <(tail -n +2 "$lab/expected/client-linux-$linux.tsv") share/misbehave.tsv || fault "other verdicts than expected"
+    diff <(tail -n +2 "$lab/expected/client-linux-$linux.tsv") \
+        <(sed '/\tsilence\tnone\t/s/retry on a new connection/silence/' share/misbehave.tsv) || fault "other verdicts than expected"
 }
