@@ -38,6 +38,9 @@ pub enum Event {
     Lost(Lost),
     /// Memory was used in a way that, as far as is known, no call allows.
     Memory(Box<MemoryUse>),
+    /// The adapter of a requester refused a reply because no Receive was posted. Given when the reply was accepted in the end, or
+    /// will not be.
+    RefusedReply(RefusedReply),
     /// A set-up frame or an FPDU of an iWARP connection. Only [`anonymize`](crate::output::anonymize) asks for it.
     #[doc(hidden)]
     Framed(Box<FramedPart>),
@@ -218,6 +221,38 @@ pub enum MemoryUseKind {
         /// The place of the call in everything that its sender sends.
         sent: u64,
     },
+}
+
+/// A reply that the requester's adapter refused because no Receive was posted ("receiver not ready").
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RefusedReply {
+    /// Number of the connection.
+    pub connection: u32,
+    /// The end that called.
+    pub requester: Side,
+    /// XID of the reply.
+    pub xid: u32,
+    /// The first refusal.
+    pub stamp: Stamp,
+    /// Number of refusals.
+    pub times: u32,
+    /// The end of the refusals.
+    pub end: RefusedReplyEnd,
+    /// True if nothing else can have taken the Receive that the requester owed to the reply: the connection was captured from its
+    /// set-up without a gap, and its responder has sent nothing but replies to calls that waited.
+    pub is_expected: bool,
+}
+
+/// End of the refusals of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedReplyEnd {
+    /// The reply was accepted.
+    Accepted,
+    /// The connection ended before the reply was accepted.
+    ConnectionEnded,
+    /// The capture does not show it.
+    Unknown,
 }
 
 /// A connection, at its end.

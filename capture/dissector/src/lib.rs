@@ -81,7 +81,10 @@ pub use carrier::recovery::RecoveryKind;
 pub use carrier::terminate::Terminate;
 pub use check::{Checker, Found};
 pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary};
-pub use event::{Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, Report, Terminated};
+pub use event::{
+    Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, RefusedReply, RefusedReplyEnd, Report,
+    Terminated,
+};
 pub use events::Events;
 pub use file::{Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, Reader, Time, first_frame, in_order};
 pub use input::hexdump::{HexDump, HexError};

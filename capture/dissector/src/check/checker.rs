@@ -56,6 +56,11 @@ impl Checker {
                     connection.memory(used, book);
                 }
             }
+            Event::RefusedReply(refused) => {
+                if let Some(connection) = connections.get_mut(&refused.connection) {
+                    connection.refused_reply(refused, book);
+                }
+            }
             Event::Connection(report) => {
                 let Some(number) = report.number else { return };
                 let Some(connection) = connections.remove(&number) else { return };

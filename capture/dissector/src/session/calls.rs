@@ -248,6 +248,9 @@ impl Session {
     pub(super) fn reply(&mut self, mut message: Message, context: &mut Context<'_>) -> Message {
         let xid = message.xid();
         let id = self.xids.get(message.sender.other()).get(&xid).copied();
+        if context.operations {
+            self.note_reply(&message, id);
+        }
         if let Some(id) = id {
             self.own_for(message.sender, self.places.first, id);
             // Signs of loss before the reply count from what was there before; those of the reply, from when it was sent.
@@ -311,6 +314,7 @@ impl Session {
         self.abandon(connection, context);
         self.settle_all(context);
         self.settle_replies(end, context);
+        self.finish_refused(end, context);
         while let Some((&id, _)) = self.calls.first_key_value() {
             self.give_up(id, end, context);
         }

@@ -27,6 +27,7 @@ mod operations;
 mod owners;
 mod provided;
 mod recovery;
+mod refused;
 mod reply;
 mod returned;
 mod sends;

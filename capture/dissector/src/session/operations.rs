@@ -29,6 +29,9 @@ impl Session {
             *self.spoke.get_mut(operation.from) = true;
         }
         if let OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } = operation.kind {
+            if context.operations {
+                self.refuse_reply(connection, operation);
+            }
             self.recover(operation, context);
             return Taken::Done;
         }

@@ -263,6 +263,7 @@ impl Session {
         context: &mut Context<'_>,
     ) {
         *self.spoke.get_mut(from) = true;
+        self.accept_refused(from.other(), place, context);
         let keeps = self.keeps;
         while let Some(arrived) = self.arrivals.get_mut(from.other()).acknowledge(place, stamp, keeps) {
             // If the responder has done something before, that shows the arrival already.

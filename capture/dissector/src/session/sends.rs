@@ -72,6 +72,13 @@ impl Session {
             Some(Direction::Reply) => (self.reply(message, context), Some(sender.other())),
             None => (message, None),
         };
+        if context.operations {
+            match direction {
+                Some(Direction::Call) => self.note_call(sender),
+                Some(Direction::Reply) => {}
+                None => self.replies.get_mut(sender).note_other(),
+            }
+        }
         message.credit_use = requester.map(|requester| (requester, self.credits.get(requester).usage()));
         self.invalidate(&message);
         let done = self.done(&message);

@@ -47,7 +47,108 @@ pub(crate) const CASES: &[Case] = &[
         trace.send(Client, &message(MSG, XID, &lists, &null(XID)));
         trace.refuse(1);
     }),
+    case("reply-not-ready", |trace, bad| {
+        trace.null(XID);
+        let number = trace.wire.server.next - 1;
+        let answer = if bad { trace.wire.not_ready(Client, number) } else { trace.wire.ack(Client, number) };
+        trace.packets.push(answer);
+    }),
 ];
+
+/// A call whose reply the client refuses so many times with RNR NAKs.
+fn reply_refused(trace: &mut Trace, times: usize) {
+    trace.send(Client, &null_message());
+    let number = trace.wire.server.next;
+    let reply = trace.wire.send(Server, &message(MSG, XID, &Lists::default(), &reply(XID, &[])));
+    for _ in 0..times {
+        let refusal = trace.wire.not_ready(Client, number);
+        trace.packets.extend(reply.iter().cloned().chain([refusal]));
+    }
+    trace.packets.extend(reply);
+}
+
+/// Rule, severity, blame, and number of times that `reply-not-ready` was not judged.
+fn not_ready(trace: &Trace) -> (Vec<(&'static str, Severity, Blame)>, u64) {
+    (blamed(&trace.packets), not_judged(&trace.packets, "reply-not-ready"))
+}
+
+#[test]
+fn a_reply_refused_for_long_or_until_the_end_is_an_error_and_another_a_hazard() {
+    let found = |severity| (vec![("reply-not-ready", severity, Blame::Sender)], 0);
+    for (times, severity) in [(1, Severity::Hazard), (6, Severity::Hazard), (7, Severity::Error)] {
+        let mut trace = Trace::new();
+        reply_refused(&mut trace, times);
+        trace.acknowledge(Client);
+        assert_eq!(not_ready(&trace), found(severity), "{times}");
+    }
+    for ended in [false, true] {
+        let mut trace = Trace::new();
+        reply_refused(&mut trace, 1);
+        if ended {
+            trace.disconnect(Server);
+        }
+        assert_eq!(not_ready(&trace), found(if ended { Severity::Error } else { Severity::Hazard }), "{ended}");
+    }
+}
+
+/// Each of these may have taken the Receive that was posted for the reply, or is not known to be a reply.
+#[test]
+fn a_requester_is_not_blamed_for_a_receive_that_something_else_may_have_taken() {
+    let unjudged = (Vec::new(), 1);
+    let reply_before = |trace: &mut Trace, reply: Vec<u8>| {
+        trace.send(Server, &reply);
+        reply_refused(trace, 1);
+    };
+    // A call of the server waits.
+    let mut trace = Trace::new();
+    reply_before(&mut trace, callback(9));
+    assert_eq!(not_ready(&trace), unjudged, "a callback");
+    // The server has called twice at a time.
+    let mut trace = Trace::new();
+    for xid in [9, 10] {
+        trace.send(Server, &callback(xid));
+    }
+    for xid in [9, 10] {
+        trace.send(Client, &message(MSG, xid, &Lists::default(), &reply(xid, &[])));
+    }
+    reply_refused(&mut trace, 1);
+    assert_eq!(not_judged(&trace.packets, "reply-not-ready"), 1, "two callbacks");
+    assert!(!slugs(&trace.packets).contains("reply-not-ready"));
+    // A reply that no call waits for. It may be early, so what the server sends next is held back.
+    let mut trace = Trace::new();
+    reply_before(&mut trace, message(MSG, 0x77, &Lists::default(), &reply(0x77, &[])));
+    assert!(!slugs(&trace.packets).contains("reply-not-ready"), "a stray reply");
+    // What is refused is a call of the server, or was not captured.
+    for is_call in [true, false] {
+        let mut trace = Trace::new();
+        trace.send(Client, &null_message());
+        let number = trace.wire.server.next;
+        let sent = if is_call { callback(9) } else { message(MSG, XID, &Lists::default(), &reply(XID, &[])) };
+        let packets = trace.wire.send(Server, &sent);
+        trace.packets.extend(packets.into_iter().filter(|_| is_call));
+        let refusal = trace.wire.not_ready(Client, number);
+        trace.packets.push(refusal);
+        assert!(!slugs(&trace.packets).contains("reply-not-ready"), "{is_call}");
+    }
+    // The set-up was not captured, or a packet of the server is missing.
+    for missing in [0..3, 4..5] {
+        let mut trace = Trace::new();
+        reply_refused(&mut trace, 1);
+        trace.packets.drain(missing);
+        assert!(!slugs(&trace.packets).contains("reply-not-ready"));
+    }
+}
+
+/// The client posts the Receive of a call of the server again before it answers.
+#[test]
+fn a_reply_after_a_callback_that_was_answered_is_judged() {
+    let mut trace = Trace::new();
+    trace.send(Server, &callback(9));
+    trace.send(Client, &message(MSG, 9, &Lists::default(), &reply(9, &[])));
+    reply_refused(&mut trace, 1);
+    trace.acknowledge(Client);
+    assert!(slugs(&trace.packets).contains("reply-not-ready"));
+}
 
 #[test]
 fn a_refused_request_gives_its_credit_back_once() {

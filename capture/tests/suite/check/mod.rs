@@ -25,7 +25,7 @@ use crate::check::judging::*;
 use crate::check::trace::*;
 
 /// Every rule, spelled out: one that is lost from the tables is missed here.
-const SLUGS: [&str; 79] = [
+const SLUGS: [&str; 80] = [
     "header-short",
     "version",
     "proc-unknown",
@@ -46,6 +46,7 @@ const SLUGS: [&str; 79] = [
     "credit-zero-request",
     "credit-exceeded",
     "credit-initial",
+    "reply-not-ready",
     "inline-exceeded",
     "reply-chunk-missing",
     "read-position-align",

@@ -34,6 +34,7 @@ mod pending;
 mod proof;
 mod provided;
 mod pulled;
+mod refused;
 mod requests;
 mod rules;
 mod sends;

@@ -47,6 +47,20 @@ pub(super) static V2_VERSION_CHANGED: Rule = Rule {
     answer: None,
 };
 
+pub(super) static REPLY_NOT_READY: Rule = Rule {
+    slug: "reply-not-ready",
+    severity: Severity::Error,
+    section: "RFC 8166 3.3.1",
+    summary: "a requester has a Receive posted for each reply that it expects",
+    reason: "Without one, its adapter refuses the reply (RNR NAK). The responder retries it, and whatever it sends after that \
+             waits too, until the responder's adapter gives up and ends the connection.",
+    correct: "Post a Receive before each call is sent. A refusal that passes soon is a hazard: an adapter may also have been short \
+              of something else. It is an error if the connection ends with the reply refused, or after seven refusals, which is \
+              more than any number of retries that InfiniBand can count.",
+    answer: None,
+};
+
 pub(crate) fn rules() -> impl Iterator<Item = &'static Rule> {
-    [&REPLY_UNEXPECTED, &REVERSE_VERSION, &V2_VERSION_CHANGED, &PULL_NOT_NOTIFIED, &ANSWER].into_iter()
+    [&REPLY_UNEXPECTED, &REVERSE_VERSION, &V2_VERSION_CHANGED, &PULL_NOT_NOTIFIED, &REPLY_NOT_READY, &ANSWER]
+        .into_iter()
 }

@@ -106,7 +106,7 @@ impl Stats {
             Event::Rejected(rejected) => self.rejected(rejected),
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) | Event::Framed(_) => {}
             // The connection's counts have it.
-            Event::Terminated(_) | Event::Recovery(_) | Event::Recounted(_) => {}
+            Event::Terminated(_) | Event::Recovery(_) | Event::Recounted(_) | Event::RefusedReply(_) => {}
         }
     }
 
