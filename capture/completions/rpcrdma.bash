@@ -173,7 +173,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__annotate)
-            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --output --profile --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --output --profile --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -208,6 +208,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -251,7 +259,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__anonymize)
-            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --output --key --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --output --key --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -286,6 +294,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -329,7 +345,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__check)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --time --zone --rule --ignore --known --baseline --explain --list --json --parquet --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --time --zone --rule --ignore --known --baseline --explain --list --json --parquet --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -364,6 +380,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -435,7 +459,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__compare)
-            opts="-q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --tolerance --json --color --quiet --help"
+            opts="-q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --tolerance --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -470,6 +494,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -523,7 +555,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__decode)
-            opts="-v -j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --time --zone --verbose --json --parquet --separate --jobs --color --quiet --help"
+            opts="-v -j -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --time --zone --verbose --json --parquet --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -558,6 +590,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -609,7 +649,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__diagnose)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -644,6 +684,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -683,7 +731,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__events)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --time --zone --json --csv --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --time --zone --json --csv --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -718,6 +766,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -765,7 +821,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__explain)
-            opts="-q -h --connection --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --json --xid --color --quiet --help"
+            opts="-q -h --connection --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --json --xid --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -796,6 +852,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -831,7 +895,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__export)
-            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --output --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -866,6 +930,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1267,7 +1339,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__pending)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --time --zone --older-than --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --time --zone --older-than --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1302,6 +1374,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1353,7 +1433,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__report)
-            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --output --known --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --output --known --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1388,6 +1468,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1449,7 +1537,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__slow)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --time --zone --top --json --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --time --zone --top --json --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1484,6 +1572,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1535,7 +1631,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__stats)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --interval --json --csv --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --interval --json --csv --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1570,6 +1666,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1613,7 +1717,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__top)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --by --rows --json --csv --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --by --rows --json --csv --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1648,6 +1752,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1695,7 +1807,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__trace)
-            opts="-o -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --output --color --quiet --help"
+            opts="-o -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --output --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1730,6 +1842,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1769,7 +1889,7 @@ _rpcrdma() {
             return 0
             ;;
         rpcrdma__subcmd__transactions)
-            opts="-j -q -h --connection --xid --since --until --client --server --op --status --slower-than --port --captured-at --verify-crc --v2-family --time --zone --json --csv --parquet --separate --jobs --color --quiet --help"
+            opts="-j -q -h --connection --xid --since --until --client --server --op --status --file --frame --failed --slower-than --port --captured-at --verify-crc --v2-family --time --zone --json --csv --parquet --separate --jobs --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1804,6 +1924,14 @@ _rpcrdma() {
                     return 0
                     ;;
                 --status)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --frame)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

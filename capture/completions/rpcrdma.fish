@@ -54,12 +54,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "man" -d 'Print the 
 complete -c rpcrdma -n "__fish_rpcrdma_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -71,6 +73,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -s j -l jobs -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l json -d 'Print one JSON object'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
@@ -78,12 +81,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -s q -l quiet 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -100,6 +105,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s j -l jobs -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s v -l verbose -d 'Print each field of the header with its offset'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l json -d 'Print one JSON object per line'
@@ -108,12 +114,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s q -l quiet -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -130,6 +138,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s j -l jo
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json. Fields of a nested object are prefixed with the object\'s name (phases_call_ns). The names of operations and the frames of recovery are one cell each, joined by spaces; other lists are left out'
@@ -138,12 +147,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s q -l qu
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -160,18 +171,21 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -s j -l jobs -d 'W
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l json -d 'Print one JSON object per line, as \'transactions --json\' does'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -183,18 +197,21 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l xid -d 'Show
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -211,6 +228,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s j -l jobs -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
@@ -218,12 +236,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s q -l quiet -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -239,6 +259,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -s j -l jobs -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json'
@@ -247,12 +268,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -s q -l quiet -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -272,6 +295,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s j -l jobs -d 'Wi
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json. Fields of a nested object are prefixed with the object\'s name'
@@ -280,12 +304,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s q -l quiet -d 'P
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -297,17 +323,20 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -s o -l output -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -320,17 +349,20 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l profile -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -343,17 +375,20 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l key -d 'Ke
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -365,17 +400,20 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -s o -l output -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -388,6 +426,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l known -d 'Lea
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -400,12 +439,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand view" -s q -l quiet -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand view" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -418,6 +459,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s j -l jobs -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l json -d 'Print one JSON object; with --interval, one per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: a row for each operation, and with --interval for each operation in each interval. The fields are those of --json; what is in an object has the name of the object in front (latency_p50_ns)'
@@ -426,12 +468,14 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s q -l quiet -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -443,18 +487,21 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l tolerance -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l json -d 'Print one JSON object per line: one for all RPCs, one for each operation, one for each broken rule'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l connection -d 'Show only this connection, or these (1,2); may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l xid -d 'Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l since -d 'Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l until -d 'Show nothing after this time' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l since -d 'Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it has a zone' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l until -d 'Show what was under way at this time or earlier' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l client -d 'Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from server, either end matches. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l captured-at -d 'Place of the capture: it tells which phases of an RPC contain time in the network. By default, it is inferred for each connection, if one of its ends takes much longer to acknowledge than the other' -r -f -a "requester\t'At the end that calls (for callbacks, the end that is called)'
@@ -713,6 +760,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -s j -l jobs -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l failed -d 'Show only RPCs that ended with an error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l list -d 'List all rules; reads no file'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l json -d 'Print one JSON object per line: findings, then the outcome for each rule, then a summary'

@@ -8,6 +8,7 @@ use rpcrdma_dissector::CapturedAt;
 use rpcrdma_dissector::check::Implementation;
 use rpcrdma_dissector::link::Address;
 use rpcrdma_dissector::output::format::time::{ShownTimes, TimeForm};
+use rpcrdma_dissector::output::selection::Selection;
 use rpcrdma_dissector::values::{Moment, duration, xid, zone_alone};
 
 /// Use of colours.
@@ -34,12 +35,12 @@ pub(crate) struct InputArguments {
     /// Show only this rdma_xid (0x5a7a4583, or decimal), or these (1,2); may be repeated
     #[arg(long, value_name = "X", value_parser = xid, value_delimiter = ',')]
     pub(crate) xid: Vec<u32>,
-    /// Show nothing before this time: seconds after the first frame (+12.5), a time of day on the day of the first
+    /// Show what was under way at this time or later: RPCs that had not ended, messages since then. TIME is seconds after the first frame (+12.5), a time of day on the day of the first
     /// frame (10:00), a date and time (2025-11-21T00:00:00+02:00), or seconds since 1970 (1763683200.5). UTC, unless it
     /// has a zone
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<Moment>,
-    /// Show nothing after this time
+    /// Show what was under way at this time or earlier
     #[arg(long, value_name = "TIME")]
     pub(crate) until: Option<Moment>,
     /// Show only RPCs of this client: the end that calls, except for callbacks. If the capture does not tell client from
@@ -57,6 +58,15 @@ pub(crate) struct InputArguments {
     /// RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     pub(crate) status: Vec<String>,
+    /// Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub(crate) file: Vec<String>,
+    /// Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    pub(crate) frame: Vec<u64>,
+    /// Show only RPCs that ended with an error
+    #[arg(long)]
+    pub(crate) failed: bool,
     /// Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) slower_than: Option<u64>,
@@ -127,6 +137,19 @@ impl TimeArguments {
 }
 
 impl InputArguments {
+    /// The selection that the options describe.
+    pub(crate) fn selection(&self) -> Selection {
+        let Self { connection, xid, since, until, client, server, op, status, .. } = self.clone();
+        let mut selection = Selection::default();
+        (selection.connections, selection.xids) = (connection, xid);
+        (selection.since, selection.until) = (since, until);
+        (selection.clients, selection.servers) = (client, server);
+        (selection.operations, selection.statuses) = (op, status);
+        (selection.files, selection.frames) = (self.file.clone(), self.frame.clone());
+        (selection.slower_than, selection.failed) = (self.slower_than, self.failed);
+        selection
+    }
+
     /// The name of the capture: that of its file, or of the first of several.
     pub(crate) fn name(&self) -> String {
         let name = |file: &PathBuf| file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();

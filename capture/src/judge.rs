@@ -4,12 +4,22 @@ use std::io;
 
 use rpcrdma_dissector::check::{Checker, Count, Found};
 use rpcrdma_dissector::output::format::number::counted;
+use rpcrdma_dissector::output::selection::Verdict;
 use rpcrdma_dissector::{Event, Time};
 
 use crate::failure::say;
-use crate::filters::{Filters, Verdict};
+use crate::filters::Filters;
 use crate::source::Known;
 use crate::undecided::Undecided;
+
+/// Use of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FindingUse {
+    /// Context of the selected findings. Each finding is given as this first.
+    Context,
+    /// The filters let the finding pass.
+    Shown,
+}
 
 /// Takes events, and gives the findings that the filters let pass.
 pub(crate) struct Judge<'a> {
@@ -30,10 +40,21 @@ impl<'a> Judge<'a> {
         known: Known<'_>,
         mut show: impl FnMut(&Found) -> io::Result<()>,
     ) -> io::Result<()> {
+        self.event_in_context(event, known, only_shown(&mut show))
+    }
+
+    /// As [`event`](Self::event); gives every finding as context too.
+    pub(crate) fn event_in_context(
+        &mut self,
+        event: &Event,
+        known: Known<'_>,
+        mut take: impl FnMut(&Found, FindingUse) -> io::Result<()>,
+    ) -> io::Result<()> {
         self.checker.event(event);
-        self.rest(known.first, &mut show)?;
-        if self.filters.select_findings_by_rpc() {
-            self.undecided.settle(event, known.is_wanted, |_| 0).iter().try_for_each(show)?;
+        self.rest(known.first, &mut take)?;
+        if self.filters.selection.selects_findings_by_rpc() {
+            let late = self.undecided.settle(event, known.is_wanted_at_some_time, |_| 0);
+            late.iter().try_for_each(|found| take(found, FindingUse::Shown))?;
         }
         Ok(())
     }
@@ -41,23 +62,38 @@ impl<'a> Judge<'a> {
     /// Gives `show` what is left at the end and wanted. A message that belongs to no RPC, and so does not show which end is the client, is
     /// selected by either address.
     pub(crate) fn finish(&mut self, first: Time, mut show: impl FnMut(&Found) -> io::Result<()>) -> io::Result<()> {
-        self.rest(first, &mut show)?;
+        self.finish_in_context(first, only_shown(&mut show))
+    }
+
+    /// As [`finish`](Self::finish); gives every finding as context too.
+    pub(crate) fn finish_in_context(
+        &mut self,
+        first: Time,
+        mut take: impl FnMut(&Found, FindingUse) -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.rest(first, &mut take)?;
         let mut of_no_rpc = self.undecided.take_waiting();
-        if self.filters.ask_for_rpcs() {
+        if self.filters.selection.asks_for_rpcs() {
             return Ok(());
         }
         of_no_rpc.sort_by_key(|found| found.stamp.frame);
-        of_no_rpc.iter().try_for_each(show)
+        of_no_rpc.iter().try_for_each(|found| take(found, FindingUse::Shown))
     }
 
-    fn rest(&mut self, first: Time, mut show: impl FnMut(&Found) -> io::Result<()>) -> io::Result<()> {
+    fn rest(&mut self, first: Time, mut take: impl FnMut(&Found, FindingUse) -> io::Result<()>) -> io::Result<()> {
+        let selection = &self.filters.selection;
+        let window = selection.window(first);
         while let Some(found) = self.checker.finding() {
-            let shown = match self.filters.judge_finding(&found, first) {
+            take(&found, FindingUse::Context)?;
+            if !window.contains(found.stamp.time) {
+                continue;
+            }
+            let shown = match selection.judge_finding(&found) {
                 Verdict::Wanted => Some(found),
                 Verdict::Unwanted => None,
                 Verdict::AsItsRpc(rpc) => self.undecided.take(rpc, 0, found),
             };
-            shown.iter().try_for_each(&mut show)?;
+            shown.iter().try_for_each(|found| take(found, FindingUse::Shown))?;
         }
         Ok(())
     }
@@ -78,4 +114,9 @@ impl<'a> Judge<'a> {
     pub(crate) fn counts(&self) -> impl Iterator<Item = Count> + '_ {
         self.checker.counts()
     }
+}
+
+/// Passes on the findings that the filters let pass.
+fn only_shown(show: &mut impl FnMut(&Found) -> io::Result<()>) -> impl FnMut(&Found, FindingUse) -> io::Result<()> {
+    move |found, given| if given == FindingUse::Shown { show(found) } else { Ok(()) }
 }

@@ -3,8 +3,10 @@
 use core::fmt::Display;
 use std::collections::BTreeMap;
 
+use rpcrdma_dissector::output::format::date::utc_range;
 use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::gaps::{Gap, Gaps};
+use rpcrdma_dissector::output::selection::{NamedRpc, Throughout, Window};
 use rpcrdma_dissector::output::stats::twice;
 use rpcrdma_dissector::output::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
 use rpcrdma_dissector::{
@@ -15,16 +17,10 @@ use rpcrdma_dissector::{
 use crate::failure::{DAMAGED, UNUSABLE};
 use crate::interrupt::INTERRUPTED;
 
-/// The options that select.
+/// Options that select, and of which a notice says more.
 pub(crate) const CONNECTION: &str = "--connection";
-pub(crate) const XID: &str = "--xid";
 pub(crate) const SINCE: &str = "--since";
 pub(crate) const UNTIL: &str = "--until";
-pub(crate) const CLIENT: &str = "--client";
-pub(crate) const SERVER: &str = "--server";
-pub(crate) const OPERATION: &str = "--op";
-pub(crate) const STATUS: &str = "--status";
-pub(crate) const SLOWER_THAN: &str = "--slower-than";
 
 /// Items that a command shows, and that its filters select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,8 +65,6 @@ pub(crate) struct Notices {
     pub(crate) interrupted: bool,
     /// Files that begin before the one before them ends.
     pub(crate) overlaps: u64,
-    /// Frames that were not looked at.
-    pub(crate) outside: u64,
     /// RPCs that would be shown if it were known how long they took.
     pub(crate) untimed: u64,
     /// Parts of RPCs that might have been shown, if there had been room for them until the RPCs ended.
@@ -79,6 +73,10 @@ pub(crate) struct Notices {
     messages_selected: u64,
     /// RPCs that the filters let pass.
     rpcs_selected: u64,
+    /// Indications of loss that the filters let pass.
+    recoveries_selected: u64,
+    /// RPCs among them that are in flight through all of the selected time.
+    pub(crate) throughout: Throughout,
     /// The greatest number of a connection.
     connections: u32,
     rpcs: u64,
@@ -105,11 +103,12 @@ impl Notices {
             unread: Vec::new(),
             interrupted: false,
             overlaps: 0,
-            outside: 0,
             untimed: 0,
             undecided: 0,
             messages_selected: 0,
             rpcs_selected: 0,
+            recoveries_selected: 0,
+            throughout: Throughout::default(),
             connections: 0,
             rpcs: 0,
             rpcs_incomplete: 0,
@@ -123,11 +122,15 @@ impl Notices {
         }
     }
 
-    /// Takes note of an event that the filters let pass.
-    pub(crate) const fn selected(&mut self, event: &Event) {
+    /// Takes note of an event that the filters let pass, in the selected window.
+    pub(crate) fn selected(&mut self, event: &Event, window: Window) {
         match event {
             Event::Message(_) => self.messages_selected += 1,
-            Event::Transaction(_) => self.rpcs_selected += 1,
+            Event::Recovery(_) => self.recoveries_selected += 1,
+            Event::Transaction(transaction) => {
+                self.rpcs_selected += 1;
+                self.throughout.take(&NamedRpc { transaction, file: None }, window);
+            }
             _ => {}
         }
     }
@@ -204,20 +207,21 @@ impl Notices {
         }
     }
 
-    /// There are messages or frames, and the filters let nothing pass that is shown.
+    /// True if the capture has messages and the filters select none of what is shown.
     pub(crate) const fn selects_nothing(&self) -> bool {
         let passes = match self.select {
-            Select::Messages => self.messages_selected > 0,
+            Select::Messages => self.messages_selected + self.recoveries_selected > 0,
             // If there is no RPC to select, no filter is the reason.
             Select::Rpcs if self.rpcs > 0 => self.rpcs_selected > 0,
-            Select::Rpcs | Select::Both => self.messages_selected + self.rpcs_selected > 0,
+            Select::Rpcs => self.messages_selected > 0,
+            Select::Both => self.messages_selected + self.rpcs_selected + self.recoveries_selected > 0,
         };
-        self.gaps.messages + self.outside > 0 && !passes
+        self.gaps.messages > 0 && !passes
     }
 
-    /// There is no message, and no frame was left out.
+    /// True if the capture has no message.
     const fn holds_nothing(&self) -> bool {
-        self.gaps.messages + self.outside == 0
+        self.gaps.messages == 0
     }
 
     /// Adds what is noteworthy to what is said of a capture.
@@ -239,7 +243,6 @@ impl Notices {
         capture.damaged.files.clone_from(&self.unread);
         capture.damaged.overlapping_files = self.overlaps;
         let ignored = &mut capture.ignored;
-        ignored.outside_frames = self.outside;
         ignored.other_connections = self.other_connections;
         ignored.other_packets = self.other_packets;
         ignored.copied_packets = self.copies;
@@ -270,6 +273,7 @@ impl Notices {
         if self.selects_nothing() {
             say(1, Weight::Reason, self.nothing_selected(summary, filters));
         }
+        self.throughout.sentence().into_iter().for_each(|text| say(1, Weight::Remark, text));
         self.wrong(summary, verified, &mut say);
         self.missing(summary, &mut say);
         self.ignored(summary, &mut say);
@@ -345,8 +349,7 @@ impl Notices {
     fn nothing_selected(&self, summary: &Summary, filters: &[&str]) -> String {
         let filters_text = filters.join(" and ");
         let mut text = match (self.select, self.gaps.messages, self.rpcs) {
-            (_, 0, _) => format!("nothing selected: no message matches {filters_text}"),
-            (Select::Rpcs, _, rpcs @ 1..) => {
+            (Select::Rpcs | Select::Both, _, rpcs @ 1..) => {
                 format!("nothing selected: none of {} matches {filters_text}", counted(rpcs, "RPC"))
             }
             (_, count, _) => format!("nothing selected: none of {} matches {filters_text}", counted(count, "message")),
@@ -357,10 +360,8 @@ impl Notices {
         if let (Some(first), Some(last)) = (summary.first, summary.last)
             && (filters.contains(&SINCE) || filters.contains(&UNTIL))
         {
-            text.push_str(&format!(
-                "; the capture runs from {first} to {last} (+{})",
-                Time(last.0.saturating_sub(first.0))
-            ));
+            let length = Time(last.0.saturating_sub(first.0));
+            text.push_str(&format!("; the capture runs from {} (+{length})", utc_range(first.0, last.0)));
         }
         text
     }

@@ -76,32 +76,26 @@ impl Batches {
     /// Reads and dissects `capture` to its end, or until reading is to end, or nobody wants any more; gives what its frames
     /// were.
     ///
-    /// Frames outside `window` are left out: it has the time of the first frame, and that of one. How many there were is
-    /// given too. `keep` is whether frames themselves are handed over.
+    /// `keep` is `true` to hand over the frames themselves.
     pub(crate) fn fill(
         &self,
         mut capture: Capture,
         mut dissector: Dissector,
         interrupt: &Interrupt,
-        window: impl Fn(Time, Time) -> bool,
         keep: bool,
-    ) -> (Summary, u64) {
-        let (mut ended, mut begun, mut outside) = (false, 0, 0);
+    ) -> Summary {
+        let (mut ended, mut begun) = (false, 0);
         let mut first = None;
         while !ended {
             let mut taken = Ok(());
             match capture.next() {
                 Some(Ok(frame)) => {
-                    let time = *first.get_or_insert(frame.time);
+                    first.get_or_insert(frame.time);
                     if keep {
                         taken = self.lock().keep(&frame, first);
                     }
                     let overlaps = dissector.summary().last.is_some_and(|last| frame.time < last);
-                    if window(time, frame.time) {
-                        dissector.frame(&frame);
-                    } else {
-                        outside += 1;
-                    }
+                    dissector.frame(&frame);
                     if capture.files().begun() > begun {
                         begun = capture.files().begun();
                         taken = taken.and_then(|()| self.take(ReadingStep::Begun(capture.files().clone()), first));
@@ -127,7 +121,7 @@ impl Batches {
         dissector.take_clock_steps(capture.clock_steps());
         // This fails only if nobody wants the rest, so nothing is lost.
         _ = self.hand_over();
-        (dissector.summary().clone(), outside)
+        dissector.summary().clone()
     }
 }
 

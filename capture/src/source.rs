@@ -6,12 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
+use rpcrdma_dissector::output::file_names::FileNames;
+use rpcrdma_dissector::output::selection::{NamedRpc, Verdict};
 use rpcrdma_dissector::output::summary::CaptureSummary;
 use rpcrdma_dissector::{Config, Dissector, Event, Files, Frame, Summary, Time};
 
 use crate::capture::Inputs;
 use crate::failure::{Failure, say};
-use crate::filters::{Filters, Verdict};
+use crate::filters::Filters;
 use crate::interrupt::Interrupt;
 use crate::notices::Notices;
 use crate::output::Output;
@@ -28,8 +30,8 @@ pub(crate) struct Show {
     pub(crate) bar: bool,
     /// True if events that were not asked for are given too, because what was asked for follows from them.
     pub(crate) all: bool,
-    /// True if frames before `--since` and after `--until` are ignored.
-    pub(crate) between: bool,
+    /// True if events that match but for their time are given too.
+    pub(crate) any_time: bool,
     /// True if the frames themselves are given too, each before what is found in it.
     pub(crate) frames: bool,
     /// True if phases of RPCs are shown, so that it matters where they were captured.
@@ -57,7 +59,7 @@ impl Show {
 
     /// For a command that prints when all is read, or writes a file.
     pub(crate) const fn report(quiet: bool) -> Self {
-        Self { notices: !quiet, bar: !quiet, all: false, between: false, frames: false, phases: false, idle: false }
+        Self { notices: !quiet, bar: !quiet, all: false, any_time: false, frames: false, phases: false, idle: false }
     }
 }
 
@@ -69,6 +71,15 @@ pub(crate) struct Known<'a> {
     pub(crate) files: &'a Files,
     /// True if the filters let pass what is given.
     pub(crate) is_wanted: bool,
+    /// True if the filters would let pass what is given at some other time.
+    pub(crate) is_wanted_at_some_time: bool,
+}
+
+impl<'a> Known<'a> {
+    /// Known properties of a capture for an item that no filter concerns.
+    const fn unfiltered(first: Time, files: &'a Files) -> Self {
+        Self { first, files, is_wanted: true, is_wanted_at_some_time: true }
+    }
 }
 
 /// A capture that was read.
@@ -97,8 +108,13 @@ impl<'a> InputSource<'a> {
     /// Examines the input, as far as that takes no time.
     pub(crate) fn new(filters: Filters<'a>) -> Result<Self, Failure> {
         let inputs = Inputs::new(&filters.input.files)?;
-        inputs.first().map_or(Ok(()), |first| filters.input.refuse_astray(first))?;
+        inputs.first().map_or(Ok(()), |first| filters.refuse_astray(first))?;
         Ok(Self { filters, inputs })
+    }
+
+    /// `true` if nothing is filtered out.
+    pub(crate) fn selects_all(&self) -> bool {
+        self.filters.selection.is_all()
     }
 
     /// `true` if part of the input is a stream: it may be captured while it is read.
@@ -142,7 +158,7 @@ impl<'a> InputSource<'a> {
         config.v2_family = input.v2_family.map(Into::into);
         config.captured_at = input.captured_at.map(Into::into);
         config.ports.extend(&input.port);
-        config.transactions |= self.filters.ask_for_rpcs();
+        config.transactions |= self.filters.selection.asks_for_rpcs() || self.filters.has_window();
         let has_rpcs = config.transactions;
         let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("cannot handle signals: {error}")))?;
         let (batches, found) = Batches::new();
@@ -152,12 +168,18 @@ impl<'a> InputSource<'a> {
         }
         let filters = &self.filters;
         let notices = Notices::new(filters.select);
-        let mut shown = Showing { filters, show, notices, files: Files::default(), undecided: Undecided::default() };
-        let (result, (summary, outside)) = thread::scope(|scope| {
+        let mut shown = Showing {
+            filters,
+            show,
+            notices,
+            files: Files::default(),
+            names: FileNames::default(),
+            undecided: Undecided::default(),
+        };
+        let (result, summary) = thread::scope(|scope| {
             let stop = interrupt.clone();
-            let window = |first, time| !show.between || input.is_between(time, first);
             // It takes with it what it holds: the input has ended when nobody holds `batches` any more.
-            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, window, show.frames));
+            let reader = scope.spawn(move || batches.fill(capture, Dissector::new(config), &stop, show.frames));
             let result = shown.all(found, &bar, take);
             if result.is_err() {
                 interrupt.stop();
@@ -169,7 +191,6 @@ impl<'a> InputSource<'a> {
         let Showing { mut notices, files, undecided, .. } = shown;
         notices.undecided = undecided.left_out;
         notices.interrupted = interrupt.is_signalled();
-        notices.outside = outside;
         if show.notices {
             self.say(&notices, &summary);
         }
@@ -234,6 +255,8 @@ struct Showing<'a> {
     show: Show,
     notices: Notices,
     files: Files,
+    /// Names of files, for a selection by name.
+    names: FileNames,
     undecided: Undecided<Event>,
 }
 
@@ -252,7 +275,7 @@ impl Showing<'_> {
                 Ok(batch) => batch,
                 Err(_) => {
                     output.flush()?;
-                    let known = Known { first, files: &self.files, is_wanted: true };
+                    let known = Known::unfiltered(first, &self.files);
                     let idle = || take(Given::Idle, &mut output, known).and_then(|()| output.flush());
                     let Some(batch) = next_batch(&found, self.show.idle, idle)? else { return Ok(()) };
                     batch
@@ -261,7 +284,7 @@ impl Showing<'_> {
             first = batch.first;
             if is_first && batch.first != Time::default() {
                 is_first = false;
-                self.filters.input.refuse_astray(batch.first)?;
+                self.filters.refuse_astray(batch.first)?;
             }
             for step in batch.steps {
                 match step {
@@ -272,7 +295,7 @@ impl Showing<'_> {
                         })?;
                     }
                     ReadingStep::Frame(frame) => {
-                        let known = Known { first: batch.first, files: &self.files, is_wanted: true };
+                        let known = Known::unfiltered(batch.first, &self.files);
                         take(Given::Frame(frame.frame(&batch.octets)), &mut output, known)?;
                     }
                     ReadingStep::Begun(files) => self.files = files,
@@ -293,28 +316,64 @@ impl Showing<'_> {
         first: Time,
         mut take: impl FnMut(Given<'_>, Known<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let verdict = self.filters.judge(&event, first);
-        let is_wanted = verdict == Verdict::Wanted;
+        let selection = &self.filters.selection;
+        let file = self.file(&event);
+        let verdict = selection.judge(&event, file.as_deref());
+        let is_in_window = selection.window(first).shows(&event);
+        let is_wanted = verdict == Verdict::Wanted && is_in_window;
         self.notices.event(&event);
-        self.notices.untimed += u64::from(self.filters.cannot_tell(&event, first));
+        self.notices.untimed += u64::from(self.lacks_latency(&event, file.as_deref(), is_in_window));
         if is_wanted {
-            self.notices.selected(&event);
+            self.notices.selected(&event, selection.window(first));
         }
-        let known = |is_wanted| Known { first, files: &self.files, is_wanted };
-        if self.show.all || is_wanted {
-            take(Given::Event(&event), known(is_wanted))?;
+        let known = |is_wanted_at_some_time| Known {
+            first,
+            files: &self.files,
+            is_wanted: is_wanted_at_some_time && is_in_window,
+            is_wanted_at_some_time,
+        };
+        let is_given = self.show.all || is_wanted || self.show.any_time && verdict == Verdict::Wanted;
+        if is_given {
+            take(Given::Event(&event), known(verdict == Verdict::Wanted))?;
         }
-        if !self.filters.ask_for_rpcs() {
+        if !selection.asks_for_rpcs() {
             return Ok(());
         }
-        let mut late = self.undecided.settle(&event, is_wanted, Event::octets);
-        if let Verdict::AsItsRpc(rpc) = verdict {
+        let mut late = self.undecided.settle(&event, verdict == Verdict::Wanted, Event::octets);
+        if let Verdict::AsItsRpc(rpc) = verdict
+            && (is_in_window || self.show.any_time)
+        {
             late.extend(self.undecided.take(rpc, event.octets(), event));
         }
         for event in &late {
-            self.notices.selected(event);
-            take(Given::Late(event), known(true))?;
+            let window = selection.window(first);
+            let is_wanted = window.shows(event);
+            if is_wanted {
+                self.notices.selected(event, window);
+            }
+            let known = Known { first, files: &self.files, is_wanted, is_wanted_at_some_time: true };
+            take(Given::Late(event), known)?;
         }
         Ok(())
+    }
+
+    /// Name of the file that an RPC is about, if files are selected by name.
+    fn file(&mut self, event: &Event) -> Option<String> {
+        let Event::Transaction(transaction) = event else { return None };
+        if self.filters.selection.files.is_empty() {
+            return None;
+        }
+        let arguments = transaction.arguments();
+        self.names.learn(transaction, &arguments);
+        self.names.of_transaction(transaction, &arguments)
+    }
+
+    fn lacks_latency(&self, event: &Event, file: Option<&str>, is_in_window: bool) -> bool {
+        match event {
+            Event::Transaction(transaction) if is_in_window => {
+                self.filters.selection.lacks_latency(&NamedRpc { transaction, file })
+            }
+            _ => false,
+        }
     }
 }

@@ -2,9 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use rpcrdma_dissector::output::selection::RpcKey;
 use rpcrdma_dissector::{Direction, Event};
-
-use crate::filters::RpcKey;
 
 /// The most items that wait.
 const WAITING: usize = 65_536;

@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
     destination.refuse_pcap()?;
     arguments.profile.iter().try_for_each(|profiles| write_profile(profiles))?;
     let filters = Filters::new(&arguments.input, Select::Both);
-    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
     let mut write = destination.create()?;
     let mut annotator = Annotator::new(&mut write).map_err(|error| destination.failed(error))?;
     // RPCs, their packets, what was sent again, and what the checker judges by.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rpcrdma_dissector::check::{self, Found};
-use rpcrdma_dissector::output::findings::{self, Baseline, BaselineError, Findings};
+use rpcrdma_dissector::output::findings::{self, Baseline, BaselineError, Findings, FindingsScope};
 use rpcrdma_dissector::output::format::number::counted;
 #[cfg(feature = "parquet")]
 use rpcrdma_dissector::output::parquet::TableKind;
@@ -132,14 +132,19 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
         return write_table(arguments, findings, directory, quiet);
     }
     let filters = Filters::new(&arguments.input, Select::Both);
-    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
     let mut config = Config::for_checker();
-    config.transactions = filters.select_findings_by_rpc();
+    config.transactions = filters.selection.selects_findings_by_rpc();
     let show = Show { all: true, ..Show::listing(quiet) };
     let done = source.read_all(config, show, |event, out, known| {
         judge.event(event, known, |found| arguments.show(found, &mut findings, out, known.first, known.files))
     })?;
     findings.lacking(done.notices.gap());
+    findings.about(match (source.selects_all(), done.notices.selects_nothing()) {
+        (true, _) => FindingsScope::Capture,
+        (false, false) => FindingsScope::Selection,
+        (false, true) => FindingsScope::Nothing,
+    });
     let mut out = Vec::new();
     let first = done.summary.first.unwrap_or_default();
     judge.finish(first, |found| arguments.show(found, &mut findings, &mut out, first, &done.files))?;
@@ -168,14 +173,14 @@ fn write_table(
     quiet: bool,
 ) -> Result<u8, Failure> {
     let filters = Filters::new(&arguments.input, Select::Both);
-    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
     let mut written = DatasetTable::create(directory, TableKind::Findings, &arguments.input, quiet)?;
     let mut take = |found: &Found, files: &Files| match arguments.wants_rule(found.rule.slug) {
         true => written.table.finding(found, files, findings.written_elsewhere(found)),
         false => Ok(()),
     };
     let mut config = Config::for_checker();
-    config.transactions = filters.select_findings_by_rpc();
+    config.transactions = filters.selection.selects_findings_by_rpc();
     let show = Show { all: true, ..Show::report(quiet) };
     let done =
         source.read_all(config, show, |event, _, known| judge.event(event, known, |found| take(found, known.files)))?;

@@ -107,7 +107,7 @@ fn read(
 ) -> Result<(Comparand, u8), Failure> {
     let input = InputArguments { files: vec![file.to_owned()], ..input.clone() };
     let filters = Filters::new(&input, Select::Rpcs);
-    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
     let mut comparand = Comparand::default();
     // RPCs, and what the checker judges them by.
     let mut config = Config::default();

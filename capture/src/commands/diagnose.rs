@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rpcrdma_dissector::Config;
+use rpcrdma_dissector::check::Found;
 use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::diagnosis::Diagnoser;
 use rpcrdma_dissector::output::format::number::counted;
@@ -13,7 +14,7 @@ use crate::arguments::{Color, InputArguments};
 use crate::conclusion::Conclusion;
 use crate::failure::Failure;
 use crate::filters::Filters;
-use crate::judge::Judge;
+use crate::judge::{FindingUse, Judge};
 use crate::notices::Select;
 use crate::output;
 use crate::source::{Given, InputSource, Show};
@@ -63,19 +64,27 @@ impl Separable for DiagnoseArguments {
 pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let DiagnoseArguments { input, json } = arguments;
     let filters = Filters::new(input, Select::Both);
-    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
     let mut diagnoser = Diagnoser::new(input.name()).with_files(pasteable(&input.files));
+    if !filters.selection.is_all() {
+        diagnoser = diagnoser.of_selection();
+    }
     let mut config = Config::default();
     (config.operations, config.recovery) = (true, true);
     // The diagnosis itself contains the warnings.
-    let show = Show { notices: false, all: true, between: true, ..Show::report(quiet) };
+    let show = Show { notices: false, all: true, ..Show::report(quiet) };
+    let take = |diagnoser: &mut Diagnoser, found: &Found, given| {
+        match given {
+            FindingUse::Context => diagnoser.context_finding(found),
+            FindingUse::Shown => diagnoser.finding(found),
+        }
+        Ok(())
+    };
     let done = source.read_given(config, show, |given, _, known| {
         match given {
             Given::Event(event) => {
-                judge.event(event, known, |found| {
-                    diagnoser.finding(found);
-                    Ok(())
-                })?;
+                judge.event_in_context(event, known, |found, given| take(&mut diagnoser, found, given))?;
+                diagnoser.context(event);
                 if known.is_wanted {
                     diagnoser.event(event);
                 }
@@ -85,11 +94,12 @@ pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> R
         }
         Ok(())
     })?;
-    judge.finish(done.summary.first.unwrap_or_default(), |found| {
-        diagnoser.finding(found);
-        Ok(())
-    })?;
+    let first = done.summary.first.unwrap_or_default();
+    judge.finish_in_context(first, |found, given| take(&mut diagnoser, found, given))?;
     judge.say_left_out();
+    if let Some(options) = filters.options(first) {
+        diagnoser.describe_selection(options, &done.notices.throughout);
+    }
     done.notices.unread.iter().for_each(|_| diagnoser.unread());
     if !quiet {
         source.say_reasons(&done);

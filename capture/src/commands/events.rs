@@ -85,7 +85,11 @@ pub(super) fn run(arguments: &EventsArguments, color: Color, quiet: bool) -> Res
     conclusion.capture(&source, &done);
     if count == 0 && !done.notices.selects_nothing() {
         let found = "nothing that was captured shows that a packet was lost and sent again";
-        conclusion.say_nothing("nothing shows that a packet was lost and sent again", found, done.notices.gap());
+        let all_clear = match source.selects_all() {
+            true => "nothing shows that a packet was lost and sent again",
+            false => "nothing selected shows that a packet was lost and sent again",
+        };
+        conclusion.say_nothing(all_clear, found, done.notices.gap());
     }
     conclusion.end(done.status())
 }

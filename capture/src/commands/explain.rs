@@ -47,7 +47,7 @@ pub(super) struct ExplainArguments {
 pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Result<u8, Failure> {
     let ExplainArguments { input, json } = arguments;
     let filters = Filters::new(input, Select::Both);
-    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
     let mut explanations = Explanations::default();
     // Operations before the RPC give the names of its files.
     let mut names = FileNames::default();

@@ -163,7 +163,8 @@ enum Command {
     View(ViewArguments),
     /// Count connections, messages, chunks, credits, retransmissions and latencies
     ///
-    /// With --since or --until, only the frames in that time are counted, as if the capture started and ended there.
+    /// With --since or --until, the messages in that time and the RPCs under way in it are counted; packets of connections are those
+    /// of the whole capture.
     Stats(SeparateArguments<StatsArguments>),
     /// Compare two captures: what fails, is sent again or is slower now, and which rules are broken now
     Compare(CompareArguments),

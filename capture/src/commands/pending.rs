@@ -180,11 +180,11 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
     let least = arguments.older_than.or(arguments.input.slower_than).unwrap_or(0);
     calls.retain(|call| call.least_age(end) >= least);
     if waiting == 0 && !done.notices.selects_nothing() {
-        conclusion.say_nothing(
-            "no call is without a reply",
-            "no call without a reply was captured",
-            done.notices.gap(),
-        );
+        let all_clear = match source.selects_all() {
+            true => "no call is without a reply",
+            false => "no selected call is without a reply",
+        };
+        conclusion.say_nothing(all_clear, "no call without a reply was captured", done.notices.gap());
     }
     if waiting > 0 && calls.is_empty() {
         conclusion.say(format!("nothing selected: none of {} has waited that long", counted(waiting, "waiting call")));

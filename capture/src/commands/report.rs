@@ -13,7 +13,7 @@ use crate::arguments::{InputArguments, KnownSet};
 use crate::destination::Destination;
 use crate::failure::Failure;
 use crate::filters::Filters;
-use crate::judge::Judge;
+use crate::judge::{FindingUse, Judge};
 use crate::notices::Select;
 use crate::source::{Given, InputSource, Show};
 
@@ -24,8 +24,8 @@ are latency and load over time, the operations, clients, servers and files, the 
 by packet, calls without a reply, findings and connections. It shows at most 192 intervals of time,
 20 clients, servers and files, the first 200 rows of a long table, and 36 lines of what the ends of
 an RPC sent each other.
-With --since or --until, only the frames in that time are read, as if the capture started and
-ended there.";
+With --since or --until, the page shows the RPCs that were under way in that time; the whole capture
+is read all the same, and setup, loss and gaps are judged by all of it.";
 
 #[derive(Args, Debug)]
 #[command(after_help = REPORT_HELP)]
@@ -46,32 +46,46 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     let is_excused = |found: &Found| found.known().is_some_and(|known| excused.contains(&known.implementation));
     let destination = Destination::new(output, &input.files)?;
     let filters = Filters::new(input, Select::Both);
-    let (mut source, mut judge) = (InputSource::new(filters)?, Judge::new(filters));
+    let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
     let mut report = CaptureReport::new(input.name());
+    if !filters.selection.is_all() {
+        report = report.of_selection();
+    }
     // RPCs, their packets, what was sent again, and what the checker judges by.
     let mut config = Config::default();
     (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::All);
-    let show = Show { all: true, between: true, ..Show::report(quiet) };
-    let take = |report: &mut CaptureReport, found: &Found| {
-        if !is_excused(found) {
-            report.finding(found);
+    let show = Show { all: true, any_time: true, ..Show::report(quiet) };
+    let take = |report: &mut CaptureReport, found: &Found, given| {
+        match given {
+            _ if is_excused(found) => {}
+            FindingUse::Context => report.context_finding(found),
+            FindingUse::Shown => report.finding(found),
         }
         Ok(())
     };
     let done = source.read_given(config, show, |given, _, known| match given {
         Given::Event(event) => {
-            judge.event(event, known, |found| take(&mut report, found))?;
+            judge.event_in_context(event, known, |found, given| take(&mut report, found, given))?;
+            report.context(event);
+            if known.is_wanted_at_some_time {
+                report.over_time(event);
+            }
             if known.is_wanted { report.event(event, known.files) } else { Ok(()) }
         }
-        Given::Late(event) => report.event(event, known.files),
+        Given::Late(event) => {
+            report.over_time(event);
+            if known.is_wanted { report.event(event, known.files) } else { Ok(()) }
+        }
         Given::Frame(_) | Given::Idle => Ok(()),
     })?;
-    judge.finish(done.summary.first.unwrap_or_default(), |found| take(&mut report, found))?;
+    let first = done.summary.first.unwrap_or_default();
+    judge.finish_in_context(first, |found, given| take(&mut report, found, given))?;
     judge.say_left_out();
     done.notices.unread.iter().for_each(|_| report.unread());
     let mut notes: Vec<String> = done.notices.unread.iter().map(unread).collect();
     notes.extend(source.notes(&done.notices, &done.summary));
-    if let Some(options) = filters.options(done.summary.first.unwrap_or_default()) {
+    if let Some(options) = filters.options(first) {
+        report.describe_selection(&options, filters.selection.window(first), &done.notices.throughout);
         notes.insert(0, format!("not all of the capture is shown: only what matches {options}"));
     }
     let mut write = destination.create()?;

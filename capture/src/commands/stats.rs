@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use rpcrdma_dissector::Config;
 use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::csv::CsvTable;
 use rpcrdma_dissector::output::format::screen::Screen;
+use rpcrdma_dissector::output::selection::TimeSpan;
 use rpcrdma_dissector::output::stats::{IntervalStatistics, Intervals, Stats, interval_heading};
 use rpcrdma_dissector::values::duration;
+use rpcrdma_dissector::{Config, Time};
 
 use super::separate::{Separable, SeparateForm};
 use super::table::table;
@@ -18,7 +19,7 @@ use crate::failure::Failure;
 use crate::filters::Filters;
 use crate::notices::Select;
 use crate::output;
-use crate::source::{Done, InputSource, Show};
+use crate::source::{Done, Given, InputSource, Show};
 
 const STATS_HELP: &str = "\
 What each end of a connection sent:
@@ -97,7 +98,7 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
     let mut counts = Stats::default();
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
     // The numbers themselves contain the warnings.
-    let show = Show { notices: false, between: true, ..Show::report(quiet) };
+    let show = Show { notices: false, ..Show::report(quiet) };
     let done = source.read_all(Config::default(), show, |event, _, _| {
         counts.event(event);
         Ok(())
@@ -127,15 +128,32 @@ fn end(arguments: &StatsArguments, source: &InputSource<'_>, done: &Done, quiet:
 /// Prints the numbers of each interval when it ends.
 fn intervals(arguments: &StatsArguments, length: u64, color: Color, quiet: bool) -> Result<u8, Failure> {
     let mut intervals = Intervals::new(length);
-    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
-    let show = Show { between: true, ..Show::listing(quiet) };
+    let filters = Filters::new(&arguments.input, Select::Both);
+    let selection = filters.selection.clone();
+    let is_shown = |interval: &IntervalStatistics, first| {
+        let (from, length) = (Time(interval.time_ns), interval.length_ns);
+        // The first moment after an interval belongs to the next one.
+        let until = Time(from.0.saturating_add(length.saturating_sub(1)));
+        selection.window(first).overlaps(TimeSpan { from, until: Some(until) })
+    };
+    let mut source = InputSource::new(filters)?;
+    // Calls that are in flight in the first interval began before that.
+    let show = Show { any_time: true, ..Show::listing(quiet) };
     let table = table(arguments.csv, CsvTable::of_intervals)?;
     let mut lines = IntervalLines { table, json: arguments.json, screen: output::screen(color), is_begun: false };
-    let done = source.read_all(Config::default(), show, |event, out, known| {
-        intervals.event(known.first, event, |interval| lines.write(out, interval))
+    let done = source.read_given(Config::default(), show, |given, out, known| {
+        let (Given::Event(event) | Given::Late(event)) = given else { return Ok(()) };
+        intervals.event(known.first, event, |interval| match is_shown(interval, known.first) {
+            true => lines.write(out, interval),
+            false => Ok(()),
+        })
     })?;
     let mut out = Vec::new();
-    intervals.finish(done.summary.last, |interval| lines.write(&mut out, interval))?;
+    let first = done.summary.first.unwrap_or_default();
+    intervals.finish(done.summary.last, |interval| match is_shown(interval, first) {
+        true => lines.write(&mut out, interval),
+        false => Ok(()),
+    })?;
     output::write(&out)?;
     end(arguments, &source, &done, quiet)
 }

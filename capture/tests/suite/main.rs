@@ -37,6 +37,7 @@ mod recovery;
 mod report;
 mod rfc5666;
 mod screen;
+mod selection;
 mod separate;
 mod simulation;
 mod situations;

@@ -4,6 +4,7 @@
 //! - `format`: numbers, times, and lines for a screen; `record`: what all records share;
 //! - `lines`, `called`, `operation_name`, [`file_names`], [`gaps`], `reason`: what several answers say of a message, an RPC or a
 //!   capture;
+//! - [`selection`]: the part of a capture that an answer shows;
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
 //!   [`explain`], [`diagnosis`], [`compare`]; for other programs [`trace`] (Perfetto), [`export`] (RPC over TCP), [`annotate`]
 //!   (Wireshark), [`anonymize`] (a capture to share) and [`report`] (HTML);
@@ -54,6 +55,8 @@ pub mod messages;
 pub mod pending;
 #[cfg(feature = "report")]
 pub mod report;
+#[cfg(feature = "text")]
+pub mod selection;
 #[cfg(feature = "text")]
 pub mod slow;
 pub mod stats;

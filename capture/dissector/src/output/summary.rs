@@ -250,8 +250,6 @@ impl UnreadFile {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Ignored {
-    /// Frames before `--since` and after `--until`, for the commands that begin and end there.
-    pub outside_frames: u64,
     /// InfiniBand packets that were cut within their own headers.
     pub unreadable_packets: u64,
     /// Connections that do not carry RPC-over-RDMA.

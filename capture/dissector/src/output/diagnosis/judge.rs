@@ -7,6 +7,7 @@ use super::facts::{Broken, Facts};
 use super::record::{CauseExample, DiagnosedCause};
 use super::tally::{GreatestRpc, RpcSubject, Tally};
 use super::waits::{ResponderStep, Silence, Waits};
+use super::whole::WholeCapture;
 use crate::dissector::Summary;
 use crate::link::Address;
 use crate::output::format::line::sentence;
@@ -25,6 +26,8 @@ pub(super) struct Judgement<'a> {
     pub(super) facts: &'a Facts,
     pub(super) gaps: &'a Gaps,
     pub(super) summary: &'a Summary,
+    /// The whole capture, if a selection is diagnosed.
+    pub(super) context: Option<&'a WholeCapture>,
     /// The names of the files, quoted for a shell.
     pub(super) files: &'a str,
 }
@@ -89,6 +92,11 @@ impl Judgement<'_> {
         others.sort_by_key(by_time);
         causes.append(&mut others);
         causes
+    }
+
+    /// True if a cause is given: `rpcs` fell on it, and they are enough for it, or those of the whole capture are.
+    fn stands_out(&self, cause: Cause, rpcs: u64, is_enough: bool) -> bool {
+        is_enough || rpcs > 0 && self.context.is_some_and(|context| context.causes.contains(cause))
     }
 
     /// A cause without a time.
@@ -204,7 +212,7 @@ impl Judgement<'_> {
     }
 
     fn joined_late(&self) -> Option<DiagnosedCause> {
-        let Waits { rpcs, without_call, .. } = *self.waits;
+        let Waits { rpcs, without_call, .. } = *self.context.map_or(self.waits, |context| &context.waits);
         if self.facts.joined == 0 || !is_part(without_call, PART, rpcs) {
             return None;
         }
@@ -291,7 +299,9 @@ impl Judgement<'_> {
     fn loss(&self) -> Option<DiagnosedCause> {
         let Waits { loss, affected, arrival_unknown, .. } = self.waits;
         let is_timed = is_part(loss.amount, SHARE, self.all());
-        if !is_timed && !is_part(arrival_unknown.rpcs + affected.rpcs, PART, self.waits.rpcs) {
+        let untimed = arrival_unknown.rpcs + affected.rpcs;
+        let is_enough = is_timed || is_part(untimed, PART, self.waits.rpcs);
+        if !self.stands_out(Cause::Loss, loss.rpcs + untimed, is_enough) {
             return None;
         }
         let mut evidence = Vec::new();
@@ -317,7 +327,10 @@ impl Judgement<'_> {
             ));
         }
         evidence.extend(self.facts.losses.summary());
-        evidence.extend(self.facts.losses.sentences(NAMED));
+        evidence.extend(match self.context {
+            None => self.facts.losses.sentences(NAMED),
+            Some(_) => self.facts.losses.counts(NAMED),
+        });
         evidence.extend(self.facts.places.is_empty().then(|| "Where the capture was made is not known.".to_owned()));
         let tally = [loss, affected, arrival_unknown].into_iter().find(|tally| tally.rpcs > 0)?;
         let client = tally.client().filter(|_| self.waits.clients.len() > 1);
@@ -350,7 +363,7 @@ impl Judgement<'_> {
 
     fn receiver_not_ready(&self) -> Option<DiagnosedCause> {
         let tally = &self.waits.not_ready;
-        if !is_part(tally.amount, SHARE, self.all()) {
+        if !self.stands_out(Cause::ReceiverNotReady, tally.rpcs, is_part(tally.amount, SHARE, self.all())) {
             return None;
         }
         let (end, count) = self.facts.not_ready.iter().max_by_key(|(_, count)| **count)?;
@@ -374,7 +387,8 @@ impl Judgement<'_> {
     /// An end that is slow, and the place of a capture at that end.
     fn slow(&self, cause: Cause, (owner, place): (CauseOwner, CapturedAt), tally: &Tally) -> Option<DiagnosedCause> {
         let most = tally.greatest()?;
-        if !is_part(tally.amount, SLOW_SHARE, self.all()) || tally.rpcs < SEVERAL && most < VERY_SLOW {
+        let is_enough = tally.rpcs >= SEVERAL || most >= VERY_SLOW;
+        if !self.stands_out(cause, tally.rpcs, is_enough && is_part(tally.amount, SLOW_SHARE, self.all())) {
             return None;
         }
         let mut evidence = vec![format!(
@@ -399,7 +413,8 @@ impl Judgement<'_> {
 
     fn credits(&self) -> Option<DiagnosedCause> {
         let tally = &self.waits.credits;
-        if tally.rpcs < SEVERAL || !is_part(tally.rpcs, WAITED, self.waits.rpcs) {
+        let is_enough = tally.rpcs >= SEVERAL && is_part(tally.rpcs, WAITED, self.waits.rpcs);
+        if !self.stands_out(Cause::Credits, tally.rpcs, is_enough) {
             return None;
         }
         let longest = tally.greatest()?;
@@ -425,7 +440,8 @@ impl Judgement<'_> {
 
     fn small_sends(&self) -> Option<DiagnosedCause> {
         let small = &self.facts.small;
-        if !is_part(small.rpcs.fit, SMALL, small.rpcs.all) {
+        let is_enough = is_part(small.rpcs.fit, SMALL, small.rpcs.all);
+        if !self.stands_out(Cause::SmallSends, small.rpcs.fit, is_enough) {
             return None;
         }
         let evidence = vec![
@@ -442,7 +458,8 @@ impl Judgement<'_> {
 
     fn errors(&self) -> Option<DiagnosedCause> {
         let failed = &self.facts.failed;
-        if failed.rpcs < 2 || !is_part(failed.rpcs, PART, self.waits.rpcs) {
+        let is_enough = failed.rpcs > 1 && is_part(failed.rpcs, PART, self.waits.rpcs);
+        if !self.stands_out(Cause::Errors, failed.rpcs, is_enough) {
             return None;
         }
         let mut failures: Vec<_> = self.facts.failures.iter().collect();
@@ -462,10 +479,12 @@ impl Judgement<'_> {
     }
 
     fn protocol(&self) -> Option<DiagnosedCause> {
-        let mut broken: Vec<_> = self.facts.broken.iter().collect();
-        let is_fatal = |broken: &Broken| self.facts.is_fatal(broken);
+        // Selected calls may have died of a rule that was broken before the selected time.
+        let facts = self.context.filter(|_| self.silence.died.rpcs > 0).map_or(self.facts, |context| &context.facts);
+        let mut broken: Vec<_> = facts.broken.iter().collect();
+        let is_fatal = |broken: &Broken| facts.is_fatal(broken);
         broken.sort_by_key(|(_, broken)| (Reverse(is_fatal(broken)), Reverse(broken.count)));
-        let refusals = self.facts.fatal_refusals();
+        let refusals = facts.fatal_refusals();
         let gravest = broken.first().map(|(_, broken)| *broken);
         let line = |((rule, by), broken): &(&(&str, String), &Broken)| {
             format!("{rule}, by {by}, {}: {}.", times(broken.count), broken.message)

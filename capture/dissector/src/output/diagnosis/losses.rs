@@ -162,6 +162,14 @@ impl Losses {
         Some(format!("{} ({}); {packets} {were} sent again{why}.", losses_of(losses), signs.join(", ")))
     }
 
+    /// The directions with the most losses, at most `most` of them, as sentences without sides of the capture: of a selection, the
+    /// losses before it may be what packets in it were sent again for.
+    pub(super) fn counts(&self, most: usize) -> Vec<String> {
+        let mut directions: Vec<_> = self.directions.iter().collect();
+        directions.sort_by_key(|(_, direction)| Reverse((direction.losses, direction.again)));
+        directions.into_iter().take(most).map(|(ends, direction)| direction.count(*ends)).collect()
+    }
+
     /// The directions with the most losses, at most `most` of them, as sentences.
     pub(super) fn sentences(&self, most: usize) -> Vec<String> {
         let mut settled = self.clone();
@@ -202,6 +210,15 @@ impl SenderLosses {
 }
 
 impl DirectionLosses {
+    fn count(&self, (from, to): FromTo) -> String {
+        let (losses, again) = (losses_of(self.losses), counted(self.again, "packet"));
+        match (self.losses, self.again) {
+            (0, _) => format!("From {from} to {to}: {again} retransmitted."),
+            (_, 0) => format!("From {from} to {to}: {losses}."),
+            _ => format!("From {from} to {to}: {losses}, {again} retransmitted."),
+        }
+    }
+
     fn sentence(&self, (from, to): FromTo) -> String {
         let again = counted(self.again, "packet");
         match self.losses {

@@ -3,6 +3,7 @@
 //! - `cause`: the causes, and the table of rules by which they are found;
 //! - `waits`: waiting times by cause; `losses`: losses by direction; `facts`: other counts; `tally`: the client, operation and file
 //!   with most of a cause; `time_union`: time in which at least one RPC was delayed;
+//! - `whole`: the whole capture, on which the diagnosis of a selection rests;
 //! - `judge`: causes from these, with their evidence; `limits`: limits of what the capture shows;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
@@ -16,6 +17,7 @@ mod tally;
 mod text;
 mod time_union;
 mod waits;
+mod whole;
 
 use std::collections::BTreeSet;
 
@@ -24,6 +26,7 @@ use crate::dissector::Summary;
 use crate::event::Event;
 use crate::link::Address;
 use crate::output::gaps::Gaps;
+use crate::output::selection::Throughout;
 use crate::output::stats::{Latency, failure};
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::known::Status;
@@ -32,9 +35,10 @@ use crate::rpc::waiting::WaitEnd;
 use facts::Facts;
 use judge::Judgement;
 use waits::Waits;
+use whole::WholeCapture;
 
 pub use cause::{CAUSES, Cause, CauseOwner, CauseRule, CauseSet, RpcCauses};
-pub use record::{CauseExample, DiagnosedCause, Diagnosis};
+pub use record::{CauseExample, DiagnosedCause, Diagnosis, SelectedRpcs};
 
 /// Takes what was found in a capture, in bounded memory, and diagnoses it.
 ///
@@ -65,13 +69,78 @@ pub struct Diagnoser {
     waits: Waits,
     facts: Facts,
     gaps: Gaps,
+    selected: Option<Box<SelectedPart>>,
 }
+
+/// Counts of a selection, besides those that the diagnosis of a whole capture has too.
+#[derive(Clone, Debug)]
+struct SelectedPart {
+    /// The whole capture.
+    whole: Diagnoser,
+    /// The selection, as on the command line.
+    options: String,
+    /// Selected messages, RPCs and indications of loss.
+    items: u64,
+    /// Connections of them, up to a bound.
+    connections: BTreeSet<u32>,
+    throughout: Throughout,
+}
+
+/// The most connections of a selection that are counted.
+const CONNECTIONS: usize = 10_000;
 
 impl Diagnoser {
     /// For a capture of this name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), files: None, waits: Waits::default(), facts: Facts::default(), gaps: Gaps::default() }
+        Self {
+            name: name.into(),
+            files: None,
+            waits: Waits::default(),
+            facts: Facts::default(),
+            gaps: Gaps::default(),
+            selected: None,
+        }
+    }
+
+    /// Diagnoses a selection.
+    ///
+    /// All events, in their order, go to [`context`](Self::context), and those that are selected to [`event`](Self::event) too.
+    #[must_use]
+    pub fn of_selection(self) -> Self {
+        let selected = SelectedPart {
+            whole: Self::new(""),
+            options: String::new(),
+            items: 0,
+            connections: BTreeSet::new(),
+            throughout: Throughout::default(),
+        };
+        Self { selected: Some(Box::new(selected)), ..self }
+    }
+
+    /// Describes the [selection](Self::of_selection): `options` as on the command line, and the RPCs in flight throughout.
+    pub fn describe_selection(&mut self, options: impl Into<String>, throughout: &Throughout) {
+        if let Some(selected) = &mut self.selected {
+            (selected.options, selected.throughout) = (options.into(), throughout.clone());
+        }
+    }
+
+    /// Takes an event of the whole capture, if a [selection](Self::of_selection) is diagnosed.
+    pub fn context(&mut self, event: &Event) {
+        let Some(selected) = &mut self.selected else { return };
+        selected.whole.event(event);
+        match event {
+            Event::Message(_) => self.gaps.event(event),
+            Event::Transaction(transaction) => self.waits.learn(transaction, &transaction.arguments()),
+            _ => {}
+        }
+    }
+
+    /// Takes a finding about the whole capture, if a [selection](Self::of_selection) is diagnosed.
+    pub fn context_finding(&mut self, found: &Found) {
+        if let Some(selected) = &mut self.selected {
+            selected.whole.finding(found);
+        }
     }
 
     /// Sets the names of the files, quoted for a shell: the commands that show more repeat them.
@@ -82,7 +151,15 @@ impl Diagnoser {
 
     /// Takes an event. A caller that has the arguments of an RPC gives them to [`transaction`](Self::transaction) instead.
     pub fn event(&mut self, event: &Event) {
-        self.gaps.event(event);
+        match &mut self.selected {
+            Some(selected) => {
+                selected.take(event);
+                if !matches!(event, Event::Message(_)) {
+                    self.gaps.event(event);
+                }
+            }
+            None => self.gaps.event(event),
+        }
         match event {
             Event::Message(message) => self.facts.message(message),
             Event::Transaction(transaction) => _ = self.transaction(transaction, &transaction.arguments()),
@@ -95,6 +172,7 @@ impl Diagnoser {
     /// Takes an RPC with its [arguments](Transaction::arguments), for a caller that needs them too. Returns its causes.
     pub fn transaction(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> RpcCauses {
         let mut causes = RpcCauses::default();
+        self.selected.iter_mut().for_each(|selected| selected.item(transaction.connection));
         self.facts.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
             self.facts.death(transaction.connection, stamp.frame);
@@ -114,24 +192,56 @@ impl Diagnoser {
     }
 
     /// Counts a file that could not be read to its end.
-    pub const fn unread(&mut self) {
+    pub fn unread(&mut self) {
         self.gaps.files += 1;
+        self.selected.iter_mut().for_each(|selected| selected.whole.unread());
     }
 
     /// The diagnosis, once all events were taken; `summary` is that of the same capture.
     #[must_use]
-    pub fn finish(self, summary: &Summary) -> Diagnosis {
-        let Self { name, files, waits, facts, gaps } = self;
-        let is_fatal = |connection| facts.is_fatal_connection(connection);
-        let silence = waits.silence(summary.end(), is_fatal);
+    pub fn finish(mut self, summary: &Summary) -> Diagnosis {
+        let Some(selected) = self.selected.take() else { return self.diagnose(summary, None) };
+        let SelectedPart { whole, options, items, connections, throughout } = *selected;
+        let context = whole.into_context(summary);
+        let mut diagnosis = self.diagnose(summary, Some(&context));
+        if items == 0 {
+            (diagnosis.causes, diagnosis.limits, diagnosis.gap) = (Vec::new(), Vec::new(), None);
+        }
+        diagnosis.connections = connections.len() as u64;
+        diagnosis.selection = Some(SelectedRpcs {
+            options,
+            rpcs: diagnosis.rpcs,
+            all_rpcs: context.waits.rpcs,
+            is_empty: items == 0,
+            throughout_rpcs: throughout.rpcs,
+            throughout_frames: throughout.frames.clone(),
+            throughout: throughout.sentence(),
+        });
+        diagnosis
+    }
+
+    fn into_context(self, summary: &Summary) -> WholeCapture {
+        let diagnosis = self.clone().diagnose(summary, None);
+        let mut causes = CauseSet::default();
+        diagnosis.causes.iter().filter_map(|cause| Cause::of_name(cause.cause)).for_each(|cause| causes.insert(cause));
+        WholeCapture { waits: self.waits, facts: self.facts, causes }
+    }
+
+    fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
+        let Self { name, files, waits, facts, gaps, selected: _ } = self;
+        let all_facts = context.map_or(&facts, |context| &context.facts);
+        let is_fatal = |connection| all_facts.is_fatal_connection(connection);
+        let silence = waits.silence(summary.end(), context.map(|context| &context.waits), is_fatal);
         let files = files.as_deref().unwrap_or("FILE");
-        let judgement = Judgement { waits: &waits, silence: &silence, facts: &facts, gaps: &gaps, summary, files };
+        let judgement =
+            Judgement { waits: &waits, silence: &silence, facts: &facts, gaps: &gaps, summary, context, files };
         let only = |ends: &BTreeSet<Address>| ends.first().filter(|_| ends.len() == 1).map(ToString::to_string);
         Diagnosis {
             name,
             frames: summary.frames,
             first_ns: summary.first.map(|time| time.0),
             last_ns: summary.last.map(|time| time.0),
+            selection: None,
             captured_at: facts.places.iter().map(|place| place.name()).collect(),
             clients: waits.clients.len(),
             servers: waits.servers.len(),
@@ -147,6 +257,25 @@ impl Diagnoser {
             gap: gaps.gravest().map(|gap| gap.to_string()),
             limits: judgement.limits(),
             unanswered: silence.causes.clone(),
+        }
+    }
+}
+
+impl SelectedPart {
+    /// Takes a selected event, except for RPCs.
+    fn take(&mut self, event: &Event) {
+        let connection = match event {
+            Event::Message(message) => message.connection,
+            Event::Recovery(recovered) => recovered.connection,
+            _ => return,
+        };
+        self.item(connection);
+    }
+
+    fn item(&mut self, connection: u32) {
+        self.items += 1;
+        if self.connections.len() < CONNECTIONS {
+            self.connections.insert(connection);
         }
     }
 }

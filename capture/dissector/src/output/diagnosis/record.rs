@@ -20,6 +20,8 @@ pub struct Diagnosis {
     pub first_ns: Option<u64>,
     /// Time of the last frame.
     pub last_ns: Option<u64>,
+    /// The selected part, if the diagnosis is not about the whole capture; the fields above are those of the whole capture.
+    pub selection: Option<SelectedRpcs>,
     /// Places of the capture, as far as they are known: at the `requester`, at the `responder`, or `between` them.
     pub captured_at: Vec<&'static str>,
     /// Number of clients.
@@ -53,6 +55,28 @@ pub struct Diagnosis {
     /// Calls without a reply that count for a cause: the place of each among all RPCs, from 0, and the cause.
     #[cfg_attr(feature = "json", serde(skip))]
     pub unanswered: Vec<(u64, Cause)>,
+}
+
+/// The part of a capture that a diagnosis is about.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct SelectedRpcs {
+    /// The selection, as options of the command line; times are UTC.
+    pub options: String,
+    /// Selected RPCs.
+    pub rpcs: u64,
+    /// RPCs of the whole capture.
+    pub all_rpcs: u64,
+    /// True if no RPC, no message and no indication of loss is selected: then nothing is said about the capture.
+    pub is_empty: bool,
+    /// Selected RPCs that were in flight before the selected time, through all of it, and after it.
+    pub throughout_rpcs: u64,
+    /// Frames of the calls of these RPCs, at most eight.
+    pub throughout_frames: Vec<u64>,
+    /// The same in words.
+    #[cfg_attr(feature = "json", serde(skip))]
+    pub throughout: Option<String>,
 }
 
 /// An RPC that a cause fell on, or a frame that shows the cause.

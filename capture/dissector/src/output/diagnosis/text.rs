@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::record::{CauseExample, DiagnosedCause, Diagnosis};
+use super::record::{CauseExample, DiagnosedCause, Diagnosis, SelectedRpcs};
 use crate::output::format::date::{time_of_day, utc_range};
 use crate::output::format::line::{CALL, DIM, FAULT, Line, NAME, PLAIN, REPLY, wrapped};
 use crate::output::format::number::{counted, duration, grouped};
@@ -22,10 +22,18 @@ fn head(diagnosis: &Diagnosis) -> String {
     format!("{}: {frames}, {} ({length})", diagnosis.name, utc_range(first, last))
 }
 
-/// The ends, the number of RPCs, and their latency.
+/// The selection, and the RPCs in it.
+fn selected(diagnosis: &Diagnosis) -> Option<String> {
+    let SelectedRpcs { options, rpcs, all_rpcs, throughout, .. } = diagnosis.selection.as_ref()?;
+    let throughout = throughout.as_ref().map(|text| format!("; {text}")).unwrap_or_default();
+    Some(format!("selected ({options}): {} of {}{throughout}", grouped(*rpcs), counted(*all_rpcs, "RPC")))
+}
+
+/// The selection, the ends, the number of RPCs, and their latency.
 fn ends(diagnosis: &Diagnosis) -> Vec<String> {
+    let selected = selected(diagnosis);
     if diagnosis.connections == 0 {
-        return Vec::new();
+        return selected.into_iter().collect();
     }
     // The causes below use the words of the protocol.
     let end = |one: &Option<String>, count: usize, name: &str, role: &str| match one {
@@ -51,7 +59,7 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
         let (median, most) = (duration(latency.p50_ns), duration(latency.p99_ns));
         text.push_str(&format!("; half took up to {median}, 99 of 100 up to {most}"));
     }
-    vec![format!("{client}, {server}, {connections}{place}"), text]
+    selected.into_iter().chain([format!("{client}, {server}, {connections}{place}"), text]).collect()
 }
 
 impl Diagnosis {
@@ -89,12 +97,18 @@ impl Diagnosis {
     /// Words for a diagnosis without a cause.
     #[must_use]
     pub fn nothing_stands_out(&self) -> String {
+        if let Some(selection) = &self.selection
+            && selection.is_empty
+        {
+            return format!("No RPC matches {}: nothing is said about the capture.", selection.options);
+        }
         if let Some(gap) = &self.gap {
             return format!("No cause was found, but {gap}.");
         }
+        let part = if self.selection.is_some() { " in this selection" } else { "" };
         match self.latency {
             Some(latency) => format!(
-                "Nothing stands out: the median latency is {}, the 99th percentile {}.",
+                "Nothing stands out{part}: the median latency is {}, the 99th percentile {}.",
                 duration(latency.p50_ns),
                 duration(latency.p99_ns)
             ),

@@ -146,6 +146,11 @@ impl Waits {
         subject
     }
 
+    /// Takes the names of files that an RPC shows, which is not selected itself.
+    pub(super) fn learn(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
+        self.names.learn(transaction, arguments);
+    }
+
     fn take(&mut self, rpc: &KnownRpc<'_>, causes: &mut RpcCauses) {
         let transaction = rpc.transaction;
         self.rpcs += 1;
@@ -270,8 +275,10 @@ impl Waits {
 
     /// The time for which calls waited that were not answered, until the `end` of the capture. A call whose connection ended waits
     /// no longer; `is_fatal` says that an end broke the protocol on it.
-    pub(super) fn silence(&self, end: CaptureEnd, is_fatal: impl Fn(u32) -> bool) -> Silence {
-        let least = self.longest.saturating_mul(2).max(UNANSWERED);
+    ///
+    /// `context` has the RPCs of the whole capture, if these are selected ones.
+    pub(super) fn silence(&self, end: CaptureEnd, context: Option<&Self>, is_fatal: impl Fn(u32) -> bool) -> Silence {
+        let least = context.unwrap_or(self).longest.saturating_mul(2).max(UNANSWERED);
         let mut silence = Silence { least, ..Silence::default() };
         for UnansweredCall { place, cause, step, began, ended, connection, is_arrival_unknown, subject } in
             &self.unanswered

@@ -29,6 +29,7 @@ pub(super) use record::FindingObject;
 #[cfg(feature = "json")]
 pub use record::FindingTotals;
 use text::FindingsText;
+pub use totals::FindingsScope;
 pub(super) use totals::RuleTotals;
 use totals::{CONNECTIONS, Counted, Excused};
 
@@ -41,6 +42,7 @@ pub struct Findings {
     excused: Excused,
     counts: Vec<Counted>,
     gap: Option<Gap>,
+    scope: FindingsScope,
 }
 
 /// Form in which findings are written.
@@ -66,7 +68,7 @@ impl Findings {
     }
 
     fn new(form: FindingsForm) -> Self {
-        Self { form, excused: Excused::default(), counts: Vec::new(), gap: None }
+        Self { form, excused: Excused::default(), counts: Vec::new(), gap: None, scope: FindingsScope::default() }
     }
 
     /// Leaves the known deviations of these implementations out of the text, and out of the [`errors`](Self::errors).
@@ -100,6 +102,11 @@ impl Findings {
             #[cfg(feature = "json")]
             FindingsForm::Json => {}
         }
+    }
+
+    /// Takes the part of the capture that the findings are about.
+    pub const fn about(&mut self, scope: FindingsScope) {
+        self.scope = scope;
     }
 
     /// Takes the gravest gap of the capture: because of it, the [`summary`](Self::summary) does not say that no rule is broken.
@@ -190,7 +197,7 @@ impl Findings {
     pub fn summary(&self, out: &mut impl io::Write, counts: impl Iterator<Item = Count>) -> io::Result<()> {
         let rules: Vec<_> = counts.map(|count| RuleTotals::new(&count, self.of(count.rule))).collect();
         match &self.form {
-            FindingsForm::Text(text) => text.summary(out, &rules, (&self.excused, self.gap)),
+            FindingsForm::Text(text) => text.summary(out, &rules, &self.excused, (self.gap, self.scope)),
             #[cfg(feature = "json")]
             FindingsForm::Json => {
                 rules.iter().filter(|rule| rule.is_noteworthy()).try_for_each(|rule| rule.write_json(out))

@@ -5,7 +5,7 @@ use std::io;
 
 use rpcrdma::rules::Severity;
 
-use super::totals::{CONNECTIONS, Excused, RuleTotals};
+use super::totals::{CONNECTIONS, Excused, FindingsScope, RuleTotals};
 use crate::check::{Blame, Found};
 use crate::file::{Files, Time};
 use crate::link::Address;
@@ -99,7 +99,8 @@ impl FindingsText {
         &self,
         out: &mut impl io::Write,
         rules: &[RuleTotals],
-        (excused, gap): (&Excused, Option<Gap>),
+        excused: &Excused,
+        (gap, scope): (Option<Gap>, FindingsScope),
     ) -> io::Result<()> {
         self.left_out(out, excused)?;
         let lines = &self.lines;
@@ -121,9 +122,11 @@ impl FindingsText {
         let [known, not_judged] = [sum(|rule| rule.known), sum(|rule| rule.not_judged)];
         let broken = rules.iter().filter(|rule| rule.is_broken()).count();
         let mut line = lines.text(0);
-        let outcome = match (broken, gap) {
-            (_, Some(Gap::Empty)) => "nothing to judge".to_owned(),
-            (0, Some(_)) => "none found broken".to_owned(),
+        let outcome = match (broken, gap, scope) {
+            (_, Some(Gap::Empty), _) => "nothing to judge".to_owned(),
+            (_, _, FindingsScope::Nothing) => "nothing selected".to_owned(),
+            (0, Some(_), _) => "none found broken".to_owned(),
+            (_, _, FindingsScope::Selection) => format!("{broken} in selection"),
             _ => format!("{broken} broken"),
         };
         line.column(PLAIN, &format!("  all {} rules, {outcome}", rules.len()), RULE);

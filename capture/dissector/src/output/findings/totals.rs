@@ -8,6 +8,18 @@ use rpcrdma::rules::Rule;
 use super::baseline::Baseline;
 use crate::check::{Count, Implementation};
 
+/// Part of a capture that findings are about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FindingsScope {
+    /// The whole capture.
+    #[default]
+    Capture,
+    /// A selection.
+    Selection,
+    /// A selection in which there is nothing.
+    Nothing,
+}
+
 /// The most connections that are counted per rule.
 pub(super) const CONNECTIONS: usize = 4096;
 

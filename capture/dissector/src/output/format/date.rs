@@ -12,10 +12,22 @@ pub(in crate::output) fn utc(nanoseconds: u64) -> String {
 }
 
 /// The time from one number of nanoseconds since 1970 to another, in UTC: with the second date only if it differs.
-pub(in crate::output) fn utc_range(first: u64, last: u64) -> String {
+#[must_use]
+pub fn utc_range(first: u64, last: u64) -> String {
     let (first, last) = (utc(first), utc(last));
     let (begun, ended) = (first.trim_end_matches(" UTC"), last.split_at(DATE));
     if first.starts_with(ended.0) { format!("{begun} to {}", ended.1) } else { format!("{begun} to {last}") }
+}
+
+/// Nanoseconds since 1970 as a time that options take, `2026-11-21T00:41:07Z`, with a fraction of the second if there is one.
+#[must_use]
+pub fn utc_option(nanoseconds: u64) -> String {
+    let text = utc(nanoseconds).replace(" UTC", "").replace(' ', "T");
+    let fraction = format!("{:09}", nanoseconds % 1_000_000_000);
+    match fraction.trim_end_matches('0') {
+        "" => format!("{text}Z"),
+        fraction => format!("{text}.{fraction}Z"),
+    }
 }
 
 /// The time of day of nanoseconds since 1970, in UTC.
@@ -56,6 +68,15 @@ mod tests {
             let (year, month, day) = date(number);
             assert_eq!(days(year, month, day), number);
         }
+    }
+
+    #[test]
+    fn a_time_of_an_option_is_read_back() {
+        for time in [1_795_221_667_000_000_000, 1_795_221_667_500_000_000, 1_795_221_667_000_000_001] {
+            let moment: crate::input::values::Moment = utc_option(time).parse().unwrap();
+            assert_eq!(moment.at(crate::file::Time(0)).0, time);
+        }
+        assert_eq!(utc_option(1_795_221_667_500_000_000), "2026-11-21T00:41:07.5Z");
     }
 
     /// As `date -u -d @SECONDS` prints them.

@@ -12,6 +12,7 @@ mod verdict;
 
 use std::io;
 
+use super::selection::{Throughout, Window};
 use crate::capture_end::CaptureEnd;
 use crate::check::Found;
 use crate::dissector::Summary;
@@ -106,6 +107,8 @@ pub struct CaptureReport {
     gaps: Gaps,
     diagnoser: Diagnoser,
     unacknowledged: u64,
+    /// The selected time, if the report shows a selection.
+    window: Option<Window>,
 }
 
 /// Data that is complete at the end of the capture.
@@ -131,6 +134,13 @@ struct Finished<'a> {
     notes: &'a [String],
 }
 
+impl Finished<'_> {
+    /// True if the report shows a selection that selects nothing.
+    fn is_empty_selection(&self) -> bool {
+        self.diagnosis.selection.as_ref().is_some_and(|selection| selection.is_empty)
+    }
+}
+
 impl CaptureReport {
     /// For a capture of this name, for example that of its file.
     #[must_use]
@@ -150,7 +160,48 @@ impl CaptureReport {
             tops: [TopBy::Client, TopBy::Server, TopBy::Name].map(Top::new),
             gaps: Gaps::default(),
             unacknowledged: 0,
+            window: None,
         }
+    }
+
+    /// Reports on a selection. All events, in their order, go to [`context`](Self::context); those that are selected, at any time, to
+    /// [`over_time`](Self::over_time); and those that are in the selected time as well to [`event`](Self::event).
+    #[must_use]
+    pub fn of_selection(self) -> Self {
+        Self { diagnoser: self.diagnoser.of_selection(), window: Some(Window::default()), ..self }
+    }
+
+    /// Describes the [selection](Self::of_selection): `options` as on the command line, its time, and the RPCs in flight throughout.
+    pub fn describe_selection(&mut self, options: &str, window: Window, throughout: &Throughout) {
+        self.diagnoser.describe_selection(options, throughout);
+        self.window = Some(window);
+    }
+
+    /// Takes an event of the whole capture, if the report shows a [selection](Self::of_selection).
+    pub fn context(&mut self, event: &Event) {
+        if self.window.is_some() {
+            self.gaps.event(event);
+            self.diagnoser.context(event);
+        }
+    }
+
+    /// Takes an event that is selected at any time, if the report shows a [selection](Self::of_selection).
+    pub fn over_time(&mut self, event: &Event) {
+        if self.window.is_some() {
+            self.draw(event);
+        }
+    }
+
+    fn draw(&mut self, event: &Event) {
+        self.series.event(event);
+        if let Event::Transaction(transaction) = event {
+            AnsweredRpc::new(transaction).iter().for_each(|rpc| self.series.answered(rpc));
+        }
+    }
+
+    /// Takes a finding about the whole capture, if the report shows a [selection](Self::of_selection).
+    pub fn context_finding(&mut self, found: &Found) {
+        self.diagnoser.context_finding(found);
     }
 
     /// Takes an event.
@@ -159,13 +210,14 @@ impl CaptureReport {
     /// None that can happen: rows are written to memory.
     pub fn event(&mut self, event: &Event, files: &Files) -> io::Result<()> {
         self.stats.event(event);
-        self.gaps.event(event);
-        self.series.event(event);
+        if self.window.is_none() {
+            self.gaps.event(event);
+            self.draw(event);
+        }
         let Event::Transaction(transaction) = event else {
             self.diagnoser.event(event);
             return Ok(());
         };
-        AnsweredRpc::new(transaction).iter().for_each(|rpc| self.series.answered(rpc));
         self.unacknowledged += u64::from(transaction.reply.is_some() && !transaction.is_acknowledged);
         transaction.latency().iter().for_each(|latency| self.latencies.record(*latency));
         self.pending.take(transaction);
@@ -186,7 +238,7 @@ impl CaptureReport {
     }
 
     /// Counts a file that could not be read to its end.
-    pub const fn unread(&mut self) {
+    pub fn unread(&mut self) {
         self.gaps.files += 1;
         self.diagnoser.unread();
     }
@@ -208,6 +260,7 @@ impl CaptureReport {
             self.series.unanswered(call.call.time.0, until.0);
         }
         self.series.end(end.time.0);
+        self.window.iter().for_each(|window| self.series.clip(*window));
         let finished = Finished {
             name: &self.name,
             diagnosis: self.diagnoser.finish(summary),

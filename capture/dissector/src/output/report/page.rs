@@ -44,6 +44,7 @@ pub(super) fn page(finished: &Finished<'_>) -> Markup {
             body {
                 (top(finished, first))
                 main {
+                    @if !finished.is_empty_selection() {
                     (section("timeline", "Time line", charts::timeline(finished.series, first)))
                     (section("operations", "Operations", operations(finished)))
                     (section("top", "Clients, servers and files", tops(finished)))
@@ -51,6 +52,7 @@ pub(super) fn page(finished: &Finished<'_>) -> Markup {
                     (section("hung", "Calls without a reply", hung(finished)))
                     (section("rules", "Rules that were broken", rules(finished)))
                     (section("connections", "Connections", connections(finished)))
+                    }
                     (section("capture", "The capture", capture(finished)))
                 }
                 footer { p { "Written by rpcrdma " (env!("CARGO_PKG_VERSION")) ". Times of day are UTC; seconds count from the first frame." } }
@@ -72,7 +74,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
             }
             (diagnosed(finished))
             ul.verdict { @for sentence in sentences(finished) { li { (sentence) } } }
-            nav aria-label="Sections" {
+            @if !finished.is_empty_selection() { nav aria-label="Sections" {
                 @for (id, name) in [
                     ("timeline", "Time line"), ("operations", "Operations"), ("top", "Clients"), ("slowest", "Slowest"),
                     ("hung", "Without a reply"), ("rules", "Rules"), ("connections", "Connections"),
@@ -80,7 +82,7 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
                 ] {
                     a href={ "#" (id) } { (name) } " "
                 }
-            }
+            } }
         }
     }
 }

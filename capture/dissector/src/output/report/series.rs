@@ -4,6 +4,8 @@
 //! outgrows them, each two become one of twice the length. Everything that is counted can be added, so nothing is lost.
 
 use crate::event::Event;
+use crate::file::Time;
+use crate::output::selection::Window;
 use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::Transaction;
@@ -135,6 +137,17 @@ impl TimeSeries {
         if self.start.is_some() {
             self.at(time);
         }
+    }
+
+    /// Leaves out the intervals outside of a window, except for the one in which the window begins and the one in which it ends.
+    pub fn clip(&mut self, window: Window) {
+        let Some(start) = self.start else { return };
+        let interval = |time: Time| (time.0.saturating_sub(start) / self.length) as usize;
+        let last = window.until.map_or(self.intervals.len(), |until| interval(until) + 1);
+        self.intervals.truncate(last);
+        let first = window.since.map_or(0, interval).min(self.intervals.len().saturating_sub(1));
+        self.intervals.drain(..first);
+        self.start = Some(start + first as u64 * self.length);
     }
 
     /// Takes the credits that a reply granted.

@@ -4,6 +4,7 @@ use rpcrdma::rules::Severity;
 
 use super::Finished;
 use crate::output::called::called_within;
+use crate::output::diagnosis::SelectedRpcs;
 use crate::output::format::line::sentence;
 use crate::output::format::number::{counted, duration, grouped};
 use crate::output::gaps::Gap;
@@ -55,6 +56,9 @@ pub(super) fn sentences(finished: &Finished<'_>) -> Vec<String> {
     if finished.gaps.messages == 0 {
         return vec!["Nothing to judge: there is no RPC-over-RDMA message.".to_owned()];
     }
+    if finished.is_empty_selection() {
+        return Vec::new();
+    }
     let hidden = finished.gaps.hidden(DIRECTIONS).into_iter().map(|text| sentence(&text));
     let rest = [
         Some(traffic(finished)),
@@ -71,13 +75,21 @@ fn traffic(finished: &Finished<'_>) -> String {
     let rpcs = &statistics.rpcs;
     let connections = statistics.connections.len() as u64 + statistics.connections_left_out;
     let (all, length) = (counted(rpcs.total, "RPC"), duration(statistics.capture.duration_ns));
-    let text = format!("{all} on {} in {length}", counted(connections, "connection"));
+    let text = match &finished.diagnosis.selection {
+        None => format!("{all} on {} in {length}", counted(connections, "connection")),
+        Some(SelectedRpcs { options, all_rpcs, throughout, .. }) => {
+            let selected = grouped(rpcs.total);
+            let throughout = throughout.as_ref().map(|text| format!(", {text}")).unwrap_or_default();
+            format!("{selected} of {} selected ({options}){throughout}", counted(*all_rpcs, "RPC"))
+        }
+    };
     let calls = rpcs.total - rpcs.without_call;
     let whole = calls - rpcs.without_reply.min(calls);
     let answered = match (calls, rpcs.without_reply, finished.gaps.gravest()) {
         _ if rpcs.total == 0 => String::new(),
         (_, _, Some(Gap::Direction)) => format!("; both call and reply were captured of {}", grouped(whole)),
         (0, ..) => "; no call was captured".to_owned(),
+        (_, 0, _) if finished.diagnosis.selection.is_some() => "; each of their calls was answered".to_owned(),
         (_, 0, None) if finished.unacknowledged > 0 => {
             let unacknowledged = grouped(finished.unacknowledged);
             format!("; every call has a reply, {unacknowledged} of them not acknowledged in the capture")
@@ -93,6 +105,8 @@ fn traffic(finished: &Finished<'_>) -> String {
 /// Words for an empty list of calls without a reply.
 pub(super) fn no_pending(finished: &Finished<'_>) -> String {
     match finished.gaps.gravest() {
+        _ if finished.is_empty_selection() => "No RPC is selected.".to_owned(),
+        None if finished.diagnosis.selection.is_some() => "Every selected call has its reply.".to_owned(),
         None => "Every call has its reply.".to_owned(),
         Some(gap) => format!("No call without a reply was captured, but {gap}."),
     }
@@ -101,6 +115,8 @@ pub(super) fn no_pending(finished: &Finished<'_>) -> String {
 /// Words for an empty list of findings.
 pub(super) fn no_finding(finished: &Finished<'_>) -> String {
     match finished.gaps.gravest() {
+        _ if finished.is_empty_selection() => "Nothing is selected.".to_owned(),
+        None if finished.diagnosis.selection.is_some() => "No rule is broken in this selection.".to_owned(),
         None => "No rule of the protocol is broken.".to_owned(),
         Some(gap) => format!("No broken rule was found, but {gap}."),
     }
@@ -150,7 +166,10 @@ fn network(finished: &Finished<'_>) -> String {
         0 => String::new(),
         copies => format!(" Left out: {}.", twice(copies, packets)),
     };
-    if more.is_empty() { format!("{again}.{copies}") } else { format!("{again}; there were {more}.{copies}") }
+    // Packets are counted by connection, not by time.
+    let scope = if finished.diagnosis.selection.is_some() { ", at any time on these connections" } else { "" };
+    let more = if more.is_empty() { more } else { format!("; there were {more}") };
+    format!("{again}{scope}{more}.{copies}")
 }
 
 fn rules(finished: &Finished<'_>) -> String {

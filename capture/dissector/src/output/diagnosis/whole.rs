@@ -1,0 +1,13 @@
+//! The whole capture, as far as the diagnosis of a selection rests on it.
+
+use super::cause::CauseSet;
+use super::facts::Facts;
+use super::waits::Waits;
+
+/// Counts of a whole capture, and its causes.
+#[derive(Clone, Debug)]
+pub(super) struct WholeCapture {
+    pub(super) waits: Waits,
+    pub(super) facts: Facts,
+    pub(super) causes: CauseSet,
+}
