@@ -44,12 +44,6 @@ impl Conclusion {
         }
     }
 
-    /// Says something in any case.
-    pub(crate) fn insist(&mut self, text: String) {
-        say(&text);
-        self.summary.notices.push(text);
-    }
-
     /// Takes a capture that was read. What is to be known of it comes before what was said so far.
     pub(crate) fn capture(&mut self, source: &InputSource<'_>, done: &Done) {
         self.summary.interrupted |= done.notices.interrupted;
@@ -62,7 +56,7 @@ impl Conclusion {
     /// Adds the findings that the judge had no room for.
     pub(crate) fn judge(&mut self, judge: &Judge<'_>) {
         self.summary.left_out.undecided_findings += judge.left_out();
-        self.summary.notices.extend(judge.say_left_out());
+        self.summary.notices.extend(judge.say_left_out(self.quiet));
     }
 
     /// Returns the counts of items that the command left out.

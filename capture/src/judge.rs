@@ -98,11 +98,16 @@ impl<'a> Judge<'a> {
         Ok(())
     }
 
-    /// Says for how many findings there was no room until their RPCs ended.
-    pub(crate) fn say_left_out(&self) -> Option<String> {
+    /// Returns the number of findings for which there was no room until their RPCs ended, in words, and says it unless the user wants
+    /// quiet.
+    pub(crate) fn say_left_out(&self, quiet: bool) -> Option<String> {
         let count = self.left_out();
         let text = format!("{} left out: too many waited for their RPCs to end", counted(count, "finding"));
-        (count > 0).then_some(text).inspect(|text| say(text))
+        (count > 0).then_some(text).inspect(|text| {
+            if !quiet {
+                say(text);
+            }
+        })
     }
 
     /// Their number.

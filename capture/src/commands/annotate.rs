@@ -83,7 +83,7 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
         annotator.finding(found);
         Ok(())
     })?;
-    judge.say_left_out();
+    judge.say_left_out(quiet);
     let annotated = annotator.finish().map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {

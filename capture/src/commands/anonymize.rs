@@ -88,7 +88,7 @@ pub(super) fn run(arguments: &AnonymizeArguments, quiet: bool) -> Result<u8, Fai
     })?;
     let anonymized = anonymizer.finish().map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
-    if !quiet || anonymized.unknown > 0 || anonymized.overwritten > 0 {
+    if !quiet {
         say(&anonymized.to_string());
     }
     Ok(if anonymized.frames > 0 && anonymized.unknown == 0 { done.status() } else { done.status().max(DAMAGED) })

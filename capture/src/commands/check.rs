@@ -185,7 +185,7 @@ fn write_table(
     let done =
         source.read_all(config, show, |event, _, known| judge.event(event, known, |found| take(found, known.files)))?;
     judge.finish(done.summary.first.unwrap_or_default(), |found| take(found, &done.files))?;
-    judge.say_left_out();
+    judge.say_left_out(quiet);
     if findings.errors() > 0 && !quiet {
         say(&found_errors(&findings));
     }

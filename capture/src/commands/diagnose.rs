@@ -96,7 +96,7 @@ pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> R
     })?;
     let first = done.summary.first.unwrap_or_default();
     judge.finish_in_context(first, |found, given| take(&mut diagnoser, found, given))?;
-    judge.say_left_out();
+    judge.say_left_out(quiet);
     if let Some(options) = filters.options(first) {
         diagnoser.describe_selection(options, &done.notices.throughout);
     }

@@ -4,7 +4,7 @@ use clap::Args;
 use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::explain::{self, ExplainedObject, Explanations};
 use rpcrdma_dissector::output::file_names::FileNames;
-use rpcrdma_dissector::output::format::number::counted;
+use rpcrdma_dissector::output::format::number::{counted, grouped};
 use rpcrdma_dissector::{Config, Event, StepsWanted};
 
 use crate::arguments::{Color, InputArguments};
@@ -79,9 +79,15 @@ pub(super) fn run(arguments: &ExplainArguments, color: Color, quiet: bool) -> Re
     conclusion.judge(&judge);
     conclusion.left_out().unexplained_rpcs = explanations.left_out;
     conclusion.left_out().unkept_findings_and_events = explanations.unkept;
-    let left_out = [(explanations.left_out, "RPC"), (explanations.unkept, "finding or sign of loss")];
-    for (count, what) in left_out.into_iter().filter(|(count, _)| *count > 0) {
-        conclusion.insist(format!("{} left out: choose with --connection, --since and --until", counted(count, what)));
+    let unkept = match explanations.unkept {
+        1 => "1 finding or sign of loss".to_owned(),
+        unkept => format!("{} findings and signs of loss", grouped(unkept)),
+    };
+    for (count, what) in [(explanations.left_out, counted(explanations.left_out, "RPC")), (explanations.unkept, unkept)]
+    {
+        if count > 0 {
+            conclusion.say(format!("{what} left out: choose with --connection, --since and --until"));
+        }
     }
     let rpcs = explanations.into_rpcs();
     if rpcs.is_empty() {

@@ -35,7 +35,7 @@ pub(super) fn run(arguments: &ExportArguments, quiet: bool) -> Result<u8, Failur
     })?;
     let exported = exporter.finish().map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
-    if !quiet || exported.left_out > 0 {
+    if !quiet {
         say(&exported.to_string());
     }
     Ok(if exported.calls > 0 { status } else { status.max(DAMAGED) })

@@ -171,7 +171,7 @@ pub(super) fn run(arguments: &PendingArguments, color: Color, quiet: bool) -> Re
         conclusion.say(note);
     }
     if newer > 0 {
-        conclusion.insist(format!("{} left out: only the oldest are kept", counted(newer, "call")));
+        conclusion.say(format!("{} left out: only the oldest are kept", counted(newer, "call")));
     }
     let first = done.summary.first.unwrap_or_default();
     let (end, files) = (done.summary.end(), &done.files);

@@ -80,7 +80,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     })?;
     let first = done.summary.first.unwrap_or_default();
     judge.finish_in_context(first, |found, given| take(&mut report, found, given))?;
-    judge.say_left_out();
+    judge.say_left_out(quiet);
     done.notices.unread.iter().for_each(|_| report.unread());
     let mut notes: Vec<String> = done.notices.unread.iter().map(unread).collect();
     notes.extend(source.notes(&done.notices, &done.summary));

@@ -19,11 +19,12 @@ use crate::source::{InputSource, Show};
 
 const TOP_HELP: &str = "\
 The columns:
-  calls       RPCs, among them those without a reply, and those that failed
+  calls       calls in the capture; then those without a reply, and RPCs that failed
   read        octets of file data in results, as of READ, however they were sent
   written     octets of file data in arguments, as of WRITE
   p50, p99    milliseconds that half of the RPCs, and 99 of 100, did not exceed, to one in a hundred
-  time        the share of the latencies of all RPCs, added up
+  time        the share of the time of all RPCs: latencies, and the waits of calls without a reply
+              to the end of the capture or of their connection
 A terminal of fewer than 100 columns does not show read and written.
 A COMPOUND is counted by its first operation that does not just lead up to another, as PUTFH and
 GETATTR do. Its file is the one that this operation names, or else the current one. --by handle
@@ -88,7 +89,7 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
         }
         Ok(())
     })?;
-    let report = top.finish(arguments.rows as usize);
+    let report = top.finish(arguments.rows as usize, done.summary.end());
     let mut out = Vec::new();
     if let Some(table) = table {
         table.record(&mut out, |lines| report.write_json(lines))?;
@@ -103,6 +104,10 @@ pub(super) fn run(arguments: &TopArguments, color: Color, quiet: bool) -> Result
     let lacking = report.not_rebuilt();
     if lacking > 0 {
         conclusion.say(format!("{} not rebuilt: file data of these is not counted", counted(lacking, "RPC")));
+    }
+    let without_call = report.without_call();
+    if without_call > 0 {
+        conclusion.say(format!("{} without a call: not counted as calls", counted(without_call, "reply")));
     }
     conclusion.end(done.status())
 }

@@ -17,7 +17,7 @@ use rpcrdma_dissector::output::file_names::FileNames;
 use rpcrdma_dissector::output::format::screen::Screen;
 use rpcrdma_dissector::output::top::{Top, TopBy, TopKey};
 use rpcrdma_dissector::{
-    Address, Capture, Config, Dissector, Events, Frame, LinkType, OperationArguments, Time, Transaction,
+    Address, Capture, CaptureEnd, Config, Dissector, Events, Frame, LinkType, OperationArguments, Time, Transaction,
 };
 
 use crate::synthetic::By::{Client, Server};
@@ -103,7 +103,8 @@ fn what_is_written_and_read_is_counted_by_the_name_under_which_a_file_was_opened
             by_name.take(&transaction);
             by_handle.take(&transaction);
         }
-        let (by_name, by_handle) = (by_name.finish(100), by_handle.finish(100));
+        let (by_name, by_handle) =
+            (by_name.finish(100, CaptureEnd::default()), by_handle.finish(100, CaptureEnd::default()));
         let is_file = |key: &TopKey| matches!(key, TopKey::File(_, octets) if hex(octets) == handle);
         let (TopKey::File(server, octets), counts) = by_handle.rows.iter().find(|(key, _)| is_file(key)).unwrap()
         else {
@@ -134,7 +135,7 @@ fn names_that_differ_in_octets_that_are_no_utf_8_are_counted_apart() {
     }
     let mut top = Top::new(TopBy::Name);
     dissect(&packets).iter().for_each(|transaction| top.take(transaction));
-    let (report, mut json, mut text) = (top.finish(100), Vec::new(), Vec::new());
+    let (report, mut json, mut text) = (top.finish(100, CaptureEnd::default()), Vec::new(), Vec::new());
     let calls: BTreeMap<_, _> = report.rows.iter().map(|(key, counts)| (key.clone(), counts.calls)).collect();
     let name = |octets: &[u8]| TopKey::Name(octets.to_vec());
     assert_eq!(calls, BTreeMap::from([(name(b"f\xfe"), 1), (name(b"f\xff"), 2)]));

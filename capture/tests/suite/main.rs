@@ -44,6 +44,7 @@ mod situations;
 mod stats;
 mod steps;
 mod synthetic;
+mod top;
 mod trace;
 mod transcode;
 mod truth;

@@ -7,7 +7,7 @@ use rpcrdma_dissector::output::lines::Lines;
 use rpcrdma_dissector::output::slow;
 use rpcrdma_dissector::output::stats::{Intervals, Stats, interval_heading};
 use rpcrdma_dissector::output::top::{Top, TopBy};
-use rpcrdma_dissector::{Capture, Config, Event, Events, Files, Time, Transaction};
+use rpcrdma_dissector::{Capture, CaptureEnd, Config, Event, Events, Files, Time, Transaction};
 
 fn events(name: &str) -> Events {
     let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name].concat();
@@ -51,7 +51,7 @@ fn all(name: &str, screen: Screen) -> String {
     for by in TopBy::ALL {
         let mut top = Top::new(by);
         transactions.iter().for_each(|transaction| top.take(transaction));
-        top.finish(20).write_text(&mut out, screen).unwrap();
+        top.finish(20, CaptureEnd::default()).write_text(&mut out, screen).unwrap();
     }
     let mut events = events(name);
     let (mut stats, mut intervals) = (Stats::default(), Intervals::new(1_000_000_000));

@@ -58,6 +58,7 @@ struct Group {
     resent_packets: u64,
     read_octets: u64,
     write_octets: u64,
+    /// Latencies, and the waits of calls without a reply.
     time_ns: u64,
     max_ns: Option<u64>,
     /// Half of the RPCs took no longer, and 99 of 100.
@@ -73,7 +74,7 @@ pub(crate) fn groups(table: &Table, query: &Query<GroupColumn>, by: GroupBy) -> 
         let (key, name) = key(table, &row, by);
         let connection = matches!(by, GroupBy::Connection).then_some(key);
         let group = groups.entry(key).or_insert_with(|| Group { name: name(), connection, ..Group::default() });
-        group.take(&row);
+        group.take(&row, table.last);
     }
     let groups: Vec<Group> = groups.into_values().map(Group::finished).collect();
     let time = groups.iter().map(|group| group.time_ns).sum();
@@ -101,14 +102,14 @@ fn key<'a>(table: &'a Table, row: &Row, by: GroupBy) -> (u32, impl FnOnce() -> S
 }
 
 impl Group {
-    fn take(&mut self, row: &Row) {
+    fn take(&mut self, row: &Row, last: u64) {
         self.calls += 1;
         self.without_reply += u64::from(row.is_waiting());
         self.failed += u64::from(row.kind.has_failed);
         self.resent_packets += row.resent;
         self.read_octets += row.read;
         self.write_octets += row.written;
-        self.time_ns += row.latency.unwrap_or_default();
+        self.time_ns += row.latency.unwrap_or_default() + row.waited(last);
         self.latencies.extend(row.latency);
     }
 

@@ -225,6 +225,7 @@ mod tests {
         status_number: Some(10_008),
         has_failed: true,
         unanswered: "unknown",
+        is_wait_known: false,
     };
 
     fn row(number: u64) -> Row {

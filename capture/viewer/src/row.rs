@@ -2,7 +2,7 @@
 
 use std::io;
 
-use dissector::output::OperationName;
+use dissector::output::{OperationName, UnansweredWait};
 use dissector::output::diagnosis::CauseSet;
 use dissector::{Half, Status, Transaction, WaitEnd, Waiting, nfs};
 use serde::Serialize;
@@ -83,6 +83,8 @@ pub(crate) struct Kind {
     pub(crate) has_failed: bool,
     /// Outcome of a call without a reply; a call with one has it in `status`.
     pub(crate) unanswered: &'static str,
+    /// `true` for a call without a reply of which the capture shows that it waited.
+    pub(crate) is_wait_known: bool,
 }
 
 impl Row {
@@ -113,6 +115,12 @@ impl Row {
         (self.kind.connection, self.xid, self.call, self.reply)
     }
 
+    /// Nanoseconds for which a call without a reply waited, if the last frame has this time; 0 for others.
+    pub(crate) fn waited(&self, last: u64) -> u64 {
+        let until = self.ended.unwrap_or(last);
+        if self.kind.is_wait_known { until.saturating_sub(self.time) } else { 0 }
+    }
+
     /// `true` for a call without a reply.
     pub(crate) const fn is_waiting(&self) -> bool {
         self.call.is_some() && self.reply.is_none()
@@ -138,6 +146,7 @@ impl Kind {
             status_number,
             has_failed,
             unanswered: unanswered(transaction),
+            is_wait_known: UnansweredWait::of(transaction).is_some(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! `text.rs`. What several share comes before them:
 //!
 //! - `format`: numbers, times, and lines for a screen; `record`: what all records share;
-//! - `lines`, `called`, `operation_name`, [`file_names`], [`gaps`], `reason`: what several answers say of a message, an RPC or a
+//! - `lines`, `called`, `operation_name`, [`file_names`], [`gaps`], `reason`, `unanswered`: what several answers say of a message, an RPC or a
 //!   capture;
 //! - [`selection`]: the part of a capture that an answer shows;
 //! - the answers: [`messages`], [`transactions`], [`events`], [`stats`], [`findings`], [`top`], [`pending`], [`slow`],
@@ -28,10 +28,12 @@ pub mod gaps;
 pub mod lines;
 mod operation_name;
 pub(crate) mod reason;
+mod unanswered;
 
 pub use operation_name::OperationName;
 #[cfg(feature = "json")]
 pub use record::JsonRecord;
+pub use unanswered::UnansweredWait;
 
 #[cfg(all(feature = "export", feature = "text"))]
 pub mod annotate;

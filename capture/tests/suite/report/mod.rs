@@ -59,7 +59,7 @@ fn digits(text: &str) -> u64 {
 /// The procedures that `stats` counted, those that took the most time first.
 fn procedures(statistics: &Value) -> Vec<&Value> {
     let mut procedures: Vec<_> = statistics["procedures"].as_array().unwrap().iter().collect();
-    procedures.sort_by_key(|procedure| std::cmp::Reverse(procedure["latency_sum_ns"].as_u64().unwrap()));
+    procedures.sort_by_key(|procedure| std::cmp::Reverse(page::time(procedure)));
     procedures
 }
 

@@ -254,7 +254,7 @@ impl DirectionLosses {
 }
 
 fn losses_of(count: u64) -> String {
-    format!("{} loss{}", grouped(count), if count == 1 { "" } else { "es" })
+    counted(count, "loss")
 }
 
 #[cfg(test)]

@@ -2,10 +2,17 @@
 
 use std::fmt;
 
-/// A number of things whose name takes an `s`.
+/// A number of things with their name, in the plural unless there is one: `2 packets`, `2 losses`, `2 replies`.
 #[must_use]
 pub fn counted(count: u64, name: &str) -> String {
-    format!("{} {name}{}", grouped(count), if count == 1 { "" } else { "s" })
+    let stem = name.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']));
+    let (stem, ending) = match stem {
+        _ if count == 1 => (name, ""),
+        Some(stem) => (stem, "ies"),
+        None if name.ends_with('s') => (name, "es"),
+        None => (name, "s"),
+    };
+    format!("{} {stem}{ending}", grouped(count))
 }
 
 /// A time of so many nanoseconds, in three digits or more.
@@ -101,6 +108,18 @@ mod tests {
     #[test]
     fn numbers_are_grouped() {
         assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn names_are_in_the_plural_unless_there_is_one() {
+        let texts = ["packet", "loss", "reply", "day"].map(|name| [0, 1, 2].map(|count| counted(count, name)));
+        let expected = [
+            ["0 packets", "1 packet", "2 packets"],
+            ["0 losses", "1 loss", "2 losses"],
+            ["0 replies", "1 reply", "2 replies"],
+            ["0 days", "1 day", "2 days"],
+        ];
+        assert_eq!(texts, expected.map(|row| row.map(str::to_owned)));
     }
 
     #[test]

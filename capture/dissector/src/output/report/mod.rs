@@ -275,7 +275,7 @@ impl CaptureReport {
             pending_repeated,
             end,
             findings: &self.findings,
-            tops: self.tops.map(|top| top.finish(TOP)),
+            tops: self.tops.map(|top| top.finish(TOP, end)),
             gaps: &self.gaps,
             unacknowledged: self.unacknowledged,
             notes,

@@ -200,8 +200,8 @@ fn operations(finished: &Finished<'_>) -> Markup {
     if procedures.is_empty() {
         return html! { p { "No RPC was seen." } };
     }
-    procedures.sort_by_key(|procedure| core::cmp::Reverse(procedure.latency_sum_ns));
-    let all = procedures.iter().map(|procedure| procedure.latency_sum_ns).sum();
+    procedures.sort_by_key(|procedure| core::cmp::Reverse(procedure.time()));
+    let all = procedures.iter().map(|procedure| procedure.time()).sum();
     let latencies = || procedures.iter().filter_map(|procedure| procedure.latency);
     let scale = (latencies().map(|l| l.min_ns).min().unwrap_or(1), latencies().map(|l| l.max_ns).max().unwrap_or(1));
     let ladder = |name: &str| finished.ladders.find(|drawn| drawn.operation == name);
@@ -231,7 +231,7 @@ fn operations(finished: &Finished<'_>) -> Markup {
 }
 
 fn operation(procedure: &ProcedureStatistics, scale: (u64, u64), all: u64, ladder: Option<&Drawn>) -> Markup {
-    let share = 100.0 * procedure.latency_sum_ns as f64 / all.max(1) as f64;
+    let share = 100.0 * procedure.time() as f64 / all.max(1) as f64;
     let time = |nanoseconds: u64| number(nanoseconds, duration(nanoseconds));
     html! {
         tr {
@@ -240,8 +240,8 @@ fn operation(procedure: &ProcedureStatistics, scale: (u64, u64), all: u64, ladde
             (count(procedure.failed))
             (number(procedure.moved.read_octets, size(procedure.moved.read_octets as f64)))
             (number(procedure.moved.write_octets, size(procedure.moved.write_octets as f64)))
-            (time(procedure.latency_sum_ns))
-            (number(procedure.latency_sum_ns, format!("{share:.1} %")))
+            (time(procedure.time()))
+            (number(procedure.time(), format!("{share:.1} %")))
             @if let Some(latency) = &procedure.latency {
                 (time(latency.p50_ns)) (time(latency.p99_ns)) (time(latency.max_ns))
                 td { (charts::spread(latency, scale)) }
@@ -272,7 +272,10 @@ fn tops(finished: &Finished<'_>) -> Markup {
                 },
             ))
         }
-        p.note { "Read and written: octets of file data in results and in arguments." }
+        p.note {
+            "Read and written: octets of file data in results and in arguments. Time: latencies, and the waits of calls without a
+            reply."
+        }
     }
 }
 
@@ -288,8 +291,8 @@ fn top_row(top: &TopReport, name: Markup, counts: &TopCounts) -> Markup {
             (count(counts.calls)) (count(counts.unanswered)) (count(counts.failed))
             (number(counts.octets_read, size(counts.octets_read as f64)))
             (number(counts.octets_written, size(counts.octets_written as f64)))
-            (number(counts.time, duration(counts.time)))
-            (number(counts.time, format!("{share:.1} %")))
+            (number(counts.time(), duration(counts.time())))
+            (number(counts.time(), format!("{share:.1} %")))
             (percentile(50)) (percentile(99))
         }
     }

@@ -173,7 +173,9 @@ impl Intervals {
     /// The numbers of the interval that ends there; begins the next one.
     fn interval(&mut self, end: u64) -> IntervalStatistics {
         let stats = core::mem::take(&mut self.stats);
-        let Statistics { messages, chunks, rpcs, procedures, failures, .. } = stats.finish(&Summary::default());
+        let last = Time(self.first.unwrap_or_default().0.saturating_add(end));
+        let summary = Summary { last: Some(last), ..Summary::default() };
+        let Statistics { messages, chunks, rpcs, procedures, failures, .. } = stats.finish(&summary);
         let latency = Latency::new(&core::mem::take(&mut self.latency));
         let calls = self.calls;
         let max = self.in_flight.waiting;

@@ -22,6 +22,7 @@ use crate::event::{Event, Report};
 use crate::nfs;
 use crate::output::operation_name::OperationName;
 use crate::output::reason::{count, reason};
+use crate::output::unanswered::UnansweredWaits;
 use crate::rpc::known::{Direction, Status};
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::not_rebuilt::NotRebuilt;
@@ -78,6 +79,8 @@ pub struct Stats {
     types: Vec<(&'static str, u64)>,
     procedures: BTreeMap<String, PerProcedure>,
     procedures_left_out: u64,
+    /// Calls without a reply, by procedure.
+    waits: UnansweredWaits<String>,
     statuses: BTreeMap<(String, StatusName), u64>,
     statuses_left_out: u64,
 }
@@ -176,6 +179,7 @@ impl Stats {
         let name = OperationName::of_transaction(transaction).to_string();
         let failure = transaction.status.and_then(|status| failure(transaction, status));
         self.procedure(&name, transaction, failure.is_some());
+        self.waits.take(transaction, || name.clone());
         if let Some(failure) = failure {
             let key = (name, failure);
             if self.statuses.len() < NAMES || self.statuses.contains_key(&key) {
@@ -230,7 +234,12 @@ impl Stats {
 
     /// The numbers, once all events were taken; `summary` is that of the same capture.
     #[must_use]
-    pub fn finish(self, summary: &Summary) -> Statistics {
+    pub fn finish(mut self, summary: &Summary) -> Statistics {
+        for (name, time) in self.waits.times(summary.end()) {
+            if let Some(PerProcedure { counts, .. }) = self.procedures.get_mut(&name) {
+                counts.unanswered_sum_ns = counts.unanswered_sum_ns.saturating_add(time);
+            }
+        }
         let mut connections = self.connections;
         connections.sort_by_key(|connection| connection.connection);
         let procedures = self.procedures.into_iter().map(|(operation, PerProcedure { counts, latency })| {

@@ -413,10 +413,20 @@ pub struct ProcedureStatistics {
     /// Data that was moved for them.
     #[cfg_attr(feature = "json", serde(flatten))]
     pub moved: Moved,
-    /// Nanoseconds that they took, added up.
+    /// Their latencies in nanoseconds, added up.
     pub latency_sum_ns: u64,
+    /// Nanoseconds for which calls without a reply waited, added up: to the end of their connection or of the capture.
+    pub unanswered_sum_ns: u64,
     /// From the frame that completes the call to the one that completes the reply; `None` without replies.
     pub latency: Option<Latency>,
+}
+
+impl ProcedureStatistics {
+    /// Nanoseconds that they took: the latencies, and the waits of calls without a reply.
+    #[must_use]
+    pub const fn time(&self) -> u64 {
+        self.latency_sum_ns.saturating_add(self.unanswered_sum_ns)
+    }
 }
 
 /// Latencies. The median and the 99th percentile are right to one in a hundred.

@@ -6,6 +6,7 @@ pub(super) mod record;
 use std::collections::BTreeMap;
 use std::io;
 
+use crate::capture_end::CaptureEnd;
 use crate::link::Address;
 use crate::output::file_names::{FileNames, client, escaped, hash, main_arguments, server};
 use crate::output::format::line::{DIM, Line, NAME, PLAIN};
@@ -14,6 +15,7 @@ use crate::output::format::screen::Screen;
 use crate::output::operation_name::OperationName;
 use crate::output::stats::failure;
 use crate::output::stats::histogram::Histogram;
+use crate::output::unanswered::UnansweredWaits;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Half, Transaction};
@@ -86,10 +88,12 @@ pub enum TopKey {
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct TopCounts {
-    /// RPCs.
+    /// Calls.
     pub calls: u64,
-    /// RPCs without a reply.
+    /// Calls without a reply.
     pub unanswered: u64,
+    /// Replies without their call, which are not among `calls`.
+    pub without_call: u64,
     /// RPCs that failed.
     pub failed: u64,
     /// Octets of file data in their results, however they were sent.
@@ -98,17 +102,21 @@ pub struct TopCounts {
     pub octets_written: u64,
     /// RPCs whose call or reply was not rebuilt, so that their file data is not counted.
     pub not_rebuilt: u64,
-    /// Nanoseconds that they took, added up.
-    #[cfg_attr(feature = "json", serde(skip))]
-    pub time: u64,
+    /// Their latencies in nanoseconds, added up.
+    #[cfg_attr(feature = "json", serde(rename = "latency_sum_ns"))]
+    pub latency_sum: u64,
+    /// Nanoseconds for which calls without a reply waited, added up: to the end of their connection or of the capture.
+    #[cfg_attr(feature = "json", serde(rename = "unanswered_sum_ns"))]
+    pub unanswered_sum: u64,
     #[cfg_attr(feature = "json", serde(skip))]
     latency: Histogram,
 }
 
 impl TopCounts {
     fn take(&mut self, transaction: &Transaction) {
-        self.calls += 1;
+        self.calls += u64::from(transaction.call.is_some());
         self.unanswered += u64::from(transaction.reply.is_none());
+        self.without_call += u64::from(transaction.call.is_none());
         let failure = transaction.status.and_then(|status| failure(transaction, status));
         self.failed += u64::from(failure.is_some());
         let data = [&transaction.reply, &transaction.call].map(data);
@@ -117,7 +125,7 @@ impl TopCounts {
         self.octets_written = self.octets_written.saturating_add(written);
         self.not_rebuilt += u64::from(data.contains(&None));
         if let Some(latency) = transaction.latency() {
-            self.time = self.time.saturating_add(latency);
+            self.latency_sum = self.latency_sum.saturating_add(latency);
             self.latency.record(latency);
         }
     }
@@ -125,12 +133,20 @@ impl TopCounts {
     fn merge(&mut self, other: &Self) {
         self.calls += other.calls;
         self.unanswered += other.unanswered;
+        self.without_call += other.without_call;
         self.failed += other.failed;
         self.octets_read = self.octets_read.saturating_add(other.octets_read);
         self.octets_written = self.octets_written.saturating_add(other.octets_written);
         self.not_rebuilt += other.not_rebuilt;
-        self.time = self.time.saturating_add(other.time);
+        self.latency_sum = self.latency_sum.saturating_add(other.latency_sum);
+        self.unanswered_sum = self.unanswered_sum.saturating_add(other.unanswered_sum);
         self.latency.merge(&other.latency);
+    }
+
+    /// Nanoseconds that they took: the latencies, and the waits of calls without a reply.
+    #[must_use]
+    pub const fn time(&self) -> u64 {
+        self.latency_sum.saturating_add(self.unanswered_sum)
     }
 
     /// Nanoseconds that so many of a hundred of them do not exceed; `None` if no latency is known.
@@ -156,6 +172,8 @@ pub struct Top {
     by: TopBy,
     keys: BTreeMap<TopKey, TopCounts>,
     others: TopOthers,
+    /// Calls without a reply, which wait until the end of the capture or of their connection.
+    waits: UnansweredWaits<TopKey>,
     /// The names of files that RPCs have shown so far.
     pub(in crate::output) names: FileNames,
 }
@@ -178,7 +196,7 @@ pub struct TopReport {
     pub rows: Vec<(TopKey, TopCounts)>,
     /// The rest.
     pub others: TopOthers,
-    /// Nanoseconds that all RPCs took.
+    /// Nanoseconds that all RPCs took, with the waits of calls without a reply.
     pub time: u64,
     /// The names of files.
     pub names: FileNames,
@@ -188,7 +206,8 @@ impl Top {
     /// Counts by this.
     #[must_use]
     pub fn new(by: TopBy) -> Self {
-        Self { by, keys: BTreeMap::new(), others: TopOthers::default(), names: FileNames::default() }
+        let (keys, others, waits, names) = Default::default();
+        Self { by, keys, others, waits, names }
     }
 
     /// Takes the names of files from an RPC that is not to be counted.
@@ -213,6 +232,7 @@ impl Top {
             let kept = self.fold(KEYS / 2);
             self.keys.extend(kept);
         }
+        self.waits.take(transaction, || key.clone());
         self.keys.entry(key).or_default().take(transaction);
     }
 
@@ -244,7 +264,7 @@ impl Top {
     /// Takes the `most` keys that took the most time, in this order, and counts all others as one.
     fn fold(&mut self, most: usize) -> Vec<(TopKey, TopCounts)> {
         let mut rows: Vec<_> = core::mem::take(&mut self.keys).into_iter().collect();
-        rows.sort_by_key(|(_, counts)| core::cmp::Reverse((counts.time, counts.calls)));
+        rows.sort_by_key(|(_, counts)| core::cmp::Reverse((counts.time(), counts.calls)));
         for (_, counts) in rows.split_off(most.min(rows.len())) {
             self.others.keys += 1;
             self.others.counts.merge(&counts);
@@ -252,11 +272,15 @@ impl Top {
         rows
     }
 
-    /// The counts, of at most so many keys apart.
+    /// The counts, of at most so many keys apart; `end` is that of the capture, to which calls without a reply waited.
     #[must_use]
-    pub fn finish(mut self, most: usize) -> TopReport {
+    pub fn finish(mut self, most: usize, end: CaptureEnd) -> TopReport {
+        for (key, time) in core::mem::take(&mut self.waits).times(end) {
+            let counts = self.keys.get_mut(&key).unwrap_or(&mut self.others.counts);
+            counts.unanswered_sum = counts.unanswered_sum.saturating_add(time);
+        }
         let rows = self.fold(most);
-        let times = rows.iter().map(|(_, counts)| counts.time).chain([self.others.counts.time]);
+        let times = rows.iter().map(|(_, counts)| counts.time()).chain([self.others.counts.time()]);
         let time = times.fold(0, u64::saturating_add);
         TopReport { by: self.by, rows, others: self.others, time, names: self.names }
     }
@@ -278,10 +302,16 @@ impl TopReport {
         self.rows.iter().map(|(_, counts)| counts.not_rebuilt).sum::<u64>() + self.others.counts.not_rebuilt
     }
 
+    /// Replies without their call, which are not counted as calls.
+    #[must_use]
+    pub fn without_call(&self) -> u64 {
+        self.rows.iter().map(|(_, counts)| counts.without_call).sum::<u64>() + self.others.counts.without_call
+    }
+
     /// The part of all time that some RPCs took.
     #[must_use]
     pub fn share(&self, counts: &TopCounts) -> f64 {
-        counts.time as f64 / self.time.max(1) as f64
+        counts.time() as f64 / self.time.max(1) as f64
     }
 
     /// Writes the counts as a table of at most 120 columns, which a narrow screen shows without the octets.
@@ -358,7 +388,7 @@ mod tests {
             top.take(&transaction(7, 1_000_000));
             assert!(top.keys.len() <= KEYS);
         }
-        let report = top.finish(10);
+        let report = top.finish(10, CaptureEnd::default());
         let (key, counts) = &report.rows[0];
         assert_eq!((key, counts.calls, report.rows.len()), (&TopKey::Connection(7), 3 * u64::from(keys) + 1, 10));
         let rest: u64 = report.rows[1..].iter().map(|(_, counts)| counts.calls).sum();

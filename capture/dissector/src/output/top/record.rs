@@ -23,9 +23,7 @@ pub(in crate::output) struct TopObject<'a> {
     p50_ns: Option<u64>,
     /// Nanoseconds that 99 of 100 did not exceed.
     p99_ns: Option<u64>,
-    /// Their latencies in nanoseconds, added up.
-    latency_sum_ns: u64,
-    /// Their share of the time of all RPCs, from 0 to 1.
+    /// Their share of the time of all RPCs, from 0 to 1: of latencies, and of the waits of calls without a reply.
     share: f64,
 }
 
@@ -63,7 +61,6 @@ impl<'a> TopObject<'a> {
             counts,
             p50_ns: counts.percentile(50),
             p99_ns: counts.percentile(99),
-            latency_sum_ns: counts.time,
             share: report.share(counts),
         }
     }

@@ -1,0 +1,70 @@
+//! Time for which calls without a reply waited.
+
+use crate::capture_end::CaptureEnd;
+use crate::carrier::operation::Stamp;
+use crate::rpc::transaction::Transaction;
+use crate::rpc::waiting::{Delivery, Owed, WaitEnd};
+
+/// The most calls without a reply that are kept.
+pub(super) const UNANSWERED_KEPT: usize = 10_000;
+
+/// Wait of a call without a reply: to the end of its connection or of the capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnansweredWait {
+    /// The frame that the call began with.
+    pub began: Stamp,
+    /// The frame that ended the connection; `None` if the call waited to the last frame.
+    pub ended: Option<Stamp>,
+}
+
+impl UnansweredWait {
+    /// The wait of an RPC. `None` if it was answered, if another call took its XID, or if the capture does not show that the call
+    /// waited: its reply may be missing, or may have arrived.
+    #[must_use]
+    pub fn of(transaction: &Transaction) -> Option<Self> {
+        let waiting = transaction.waiting?;
+        if matches!(waiting.owed, Owed::Unknown(_)) || matches!(waiting.reply_delivery, Some(Delivery::Unknown)) {
+            return None;
+        }
+        let ended = match waiting.end {
+            WaitEnd::Capture => None,
+            WaitEnd::Disconnected { stamp, .. } => Some(stamp),
+            WaitEnd::Repeated | WaitEnd::Connection | WaitEnd::GivenUp => return None,
+        };
+        let began = transaction.began.or(transaction.call.as_ref().map(|call| call.stamp))?;
+        Some(Self { began, ended })
+    }
+
+    /// Nanoseconds of the wait in a capture with this end; only those since the clock was last set back, if that was during the wait.
+    #[must_use]
+    pub fn time(self, end: CaptureEnd) -> u64 {
+        self.ended.map_or(end, |ended| end.earlier(ended)).at_least_since(self.began)
+    }
+}
+
+/// Calls without a reply, each with a key by which it is counted.
+#[derive(Clone, Debug)]
+pub(super) struct UnansweredWaits<K>(Vec<(K, UnansweredWait)>);
+
+impl<K> Default for UnansweredWaits<K> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<K> UnansweredWaits<K> {
+    /// Takes an RPC, of which only the wait of a call without a reply is kept.
+    pub(super) fn take(&mut self, transaction: &Transaction, key: impl FnOnce() -> K) {
+        if self.0.len() < UNANSWERED_KEPT
+            && let Some(wait) = UnansweredWait::of(transaction)
+        {
+            self.0.push((key(), wait));
+        }
+    }
+
+    /// Nanoseconds for which each call waited in a capture with this end.
+    pub(super) fn times(self, end: CaptureEnd) -> impl Iterator<Item = (K, u64)> {
+        self.0.into_iter().map(move |(key, wait)| (key, wait.time(end)))
+    }
+}
