@@ -229,6 +229,11 @@ impl Dissector {
                 if !self.pairs.packet((stamp, sighting), &packet, &transport, &mut self.state) {
                     count(&mut self.state.summary.other_services, transport.service_name(), 1);
                 }
+                if let Some(unverified) = self.pairs.take_unverified()
+                    && let Some(verdict) = crc::verify_crc(frame)
+                {
+                    self.pairs.verified(unverified, verdict.icrc);
+                }
             }
             Content::Tcp(segment) => self.segment((stamp, sighting), &segment),
             Content::Other(other) => self.state.summary.leave(other, 1),

@@ -27,8 +27,8 @@ with the command that shows more. GUIDE.md has the rules by which causes are fou
 
 Causes:
   nothing-found, one-direction, capture-gaps, cut, joined-late, mirror-doubled: of the capture
-  responder-silent, responder-unreachable, requester-silent, requester-unreachable: calls that are
-  not answered
+  responder-silent, responder-unreachable, requester-silent, requester-unreachable,
+  wrong-checksum: calls that are not answered
   loss, receiver-not-ready, responder-slow, requester-slow, credits: RPCs that take long
   small-sends, errors, protocol: what else is wrong
 

@@ -20,7 +20,7 @@ const SECOND: u64 = 1_000_000;
 const SENDS_OF_4096: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3];
 const SENDS_OF_1024: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 0, 0];
 
-fn diagnose(frames: &[Record]) -> Diagnosis {
+pub(crate) fn diagnose(frames: &[Record]) -> Diagnosis {
     let mut config = Config::default();
     (config.operations, config.recovery) = (true, true);
     let (mut dissector, mut checker) = (Dissector::new(config), Checker::default());
@@ -42,7 +42,7 @@ fn diagnose(frames: &[Record]) -> Diagnosis {
     diagnoser.finish(dissector.summary())
 }
 
-fn causes(diagnosis: &Diagnosis) -> Vec<&'static str> {
+pub(crate) fn causes(diagnosis: &Diagnosis) -> Vec<&'static str> {
     diagnosis.causes.iter().map(|cause| cause.cause).collect()
 }
 
@@ -215,6 +215,20 @@ fn unreachable(times: u64) -> Vec<Record> {
     }
     scene.until((times + 3) * SECOND);
     scene.records()
+}
+
+/// An adapter whose checksums are wrong from some time on: a call is sent so many times.
+fn wrong_checksums(times: u64) -> Vec<Record> {
+    let mut records = unreachable(times);
+    let wrong_from = records[0].time_ns + SECOND * 1000;
+    // The last frame holds no packet.
+    for Record { time_ns, data, .. } in records.iter_mut().rev().skip(1) {
+        let (covered, icrc) = data.split_last_chunk_mut().unwrap();
+        let right = transcode::roce_v2_icrc(covered);
+        let is_wrong = *time_ns >= wrong_from && covered[15] == 10;
+        *icrc = if is_wrong { right.map(|octet| !octet) } else { right };
+    }
+    records
 }
 
 /// A client that stops: the server waits for data.
@@ -437,6 +451,8 @@ pub(crate) fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static s
         ("hangs in the lab", shipped("hangs"), &["requester-unreachable", "responder-unreachable", "responder-silent"]),
         ("link down", unreachable(4), &["responder-unreachable"]),
         ("link down for long", unreachable(30), &["responder-unreachable"]),
+        ("wrong checksums", wrong_checksums(4), &["wrong-checksum"]),
+        ("wrong checksums for long", wrong_checksums(30), &["wrong-checksum"]),
         ("stopped client", client_that_stopped(false), &["requester-silent"]),
         ("reply not read", unread_reply(), &["requester-silent"]),
         ("stopped client, server gave up", client_that_stopped(true), &["requester-silent"]),

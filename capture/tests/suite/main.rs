@@ -11,6 +11,7 @@ mod anonymize;
 mod arguments;
 mod arrival;
 mod check;
+mod checksums;
 mod command;
 mod common;
 mod compare;

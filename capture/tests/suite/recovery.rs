@@ -399,6 +399,8 @@ fn is_the_same_twice(name: &str, records: &[Record], mirrors: &[Mirror], is_exac
     });
     let counts = |found: &Lossy, with_copies: bool| -> Vec<[Counts; 2]> {
         let of = |mut counts: Counts| {
+            // Copies of frames before it change its number.
+            counts.checksums.first_wrong = counts.checksums.first_wrong.map(|_| 0);
             if !with_copies {
                 (counts.packets, counts.duplicates) = (counts.packets * u64::from(is_exact), 0);
             }

@@ -113,6 +113,21 @@ pub struct Counts {
     pub orphans: u64,
     /// Time that this end took to acknowledge, if the capture shows any of that.
     pub acknowledgements: Option<Acknowledgements>,
+    /// Checksums of packets that this end retransmitted and that the other end never acknowledged.
+    pub checksums: Checksums,
+}
+
+/// Checksums (ICRC) of packets that an end retransmitted and that the other end had not acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checksums {
+    /// Packets with a right one.
+    pub right: u64,
+    /// Packets with a wrong one. 0 if nothing shows that the capture holds what is on the wire: no other packet has a right one, or
+    /// the other end acknowledged a packet with a wrong one.
+    pub wrong: u64,
+    /// Frame of the first packet with a wrong one.
+    pub first_wrong: Option<u64>,
 }
 
 impl Counts {

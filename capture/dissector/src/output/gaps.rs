@@ -144,6 +144,8 @@ impl Gaps {
                  each packet (tcpdump -s 256)"
             )
             .into()
+        } else if let Some(wrong) = why_unverified(summary, others) {
+            wrong.into()
         } else if others == 0 {
             "none of the RDMA packets belongs to a reliable connection".into()
         } else {
@@ -163,6 +165,13 @@ impl Gaps {
         };
         format!("connection {connection}: the capture holds only packets of {captured}{rest}: {UNKNOWN}")
     }
+}
+
+/// The packets whose checksum is wrong, if these were left out and that may be why no message is left.
+fn why_unverified(summary: &Summary, others: u64) -> Option<String> {
+    let (all, wrong) = (summary.verified, summary.bad_icrc.max(summary.bad_vcrc));
+    let is_reason = wrong > 0 && (others == 0 || wrong > all / 2);
+    is_reason.then(|| format!("{wrong} of {all} packets have a wrong checksum, and --verify-crc leaves these out"))
 }
 
 /// The likely reason for a capture without RDMA, and what to try.

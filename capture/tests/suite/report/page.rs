@@ -177,7 +177,11 @@ fn each_cause_leads_to_the_section_that_shows_it() {
     /// Causes with an RPC that has most of it.
     const OF_RPCS: [&str; 6] = ["loss", "receiver-not-ready", "responder-slow", "requester-slow", "credits", "errors"];
     let section = |cause: &str| match cause {
-        "responder-silent" | "responder-unreachable" | "requester-silent" | "requester-unreachable" => "hung",
+        "responder-silent"
+        | "responder-unreachable"
+        | "requester-silent"
+        | "requester-unreachable"
+        | "wrong-checksum" => "hung",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "responder-slow" | "requester-slow" => "slowest",
         "small-sends" => "connections",
@@ -206,7 +210,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 18);
+    assert_eq!(seen.len(), 19);
 }
 
 /// Frames of a shipped capture, without some of them.

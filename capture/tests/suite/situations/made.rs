@@ -13,7 +13,7 @@ use crate::transcode::{self, ETHERNET, Mirror, MirrorKind, Record};
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 40] = [
+pub(super) const ALL: [(&str, Made); 42] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -24,6 +24,8 @@ pub(super) const ALL: [(&str, Made); 40] = [
     ("call_unacknowledged", || unanswered(|_, _, _| {})),
     ("call_refused", || unanswered(|trace, number, _| trace.refuse_call(number))),
     ("call_accepted", || unanswered(|trace, number, call| trace.accept_call(number, call))),
+    ("call_wrong_icrc", || wrong_icrc(CLIENT_HOST)),
+    ("reply_wrong_icrc", || wrong_icrc(SERVER_HOST)),
     ("call_refused_behind_hole", call_refused_behind_hole),
     ("read_unanswered", read_unanswered),
     ("reply_provided", || reply_provided(false)),
@@ -142,6 +144,26 @@ fn unanswered(then: fn(&mut Trace, u32, &[Packet])) -> Vec<Record> {
     trace.at(100, &call).at(500_100, &call).at(1_000_100, &call);
     then(&mut trace, number, &call);
     trace.frames()
+}
+
+/// The last octets of the ends' addresses.
+const CLIENT_HOST: u8 = 1;
+const SERVER_HOST: u8 = 2;
+
+/// A call or a reply that is sent five times. What its sender sends on the connection has a wrong ICRC, and its messages of the
+/// set-up and all packets of the other end have the right one.
+fn wrong_icrc(by: u8) -> Vec<Record> {
+    let mut trace = if by == CLIENT_HOST { Trace::new() } else { Trace::exchange().0 };
+    let message = if by == CLIENT_HOST { trace.call(1) } else { vec![trace.packets.last().unwrap().1.clone()] };
+    let first = if by == CLIENT_HOST { 0 } else { 1 };
+    (first..5).for_each(|time| _ = trace.at(200 + time * 500_000, &message));
+    trace.checksums(|packet, right| if is_of_connection(packet) && packet[15] == by { !right } else { right });
+    trace.frames()
+}
+
+/// True unless the packet is a datagram, as those of the set-up are.
+fn is_of_connection(packet: &[u8]) -> bool {
+    packet[28] != 0x64
 }
 
 fn call_refused_behind_hole() -> Vec<Record> {

@@ -96,7 +96,9 @@ impl Truth {
         match self.owed.as_ref().map(|(step, _)| step.as_str()) {
             Some("reply again") => "reply refused",
             Some("RDMA Read of the reply") => "reply not read",
-            _ if self.file.ends_with("reply_unacknowledged") => "reply not acknowledged",
+            _ if self.file.ends_with("reply_unacknowledged") || self.file == "reply_wrong_icrc" => {
+                "reply not acknowledged"
+            }
             _ => "no reply",
         }
     }
@@ -345,6 +347,8 @@ fn diagnose_blames_the_debtor_of_the_truth() {
         ("iwarp_reply_unacknowledged", "requester-unreachable", "network"),
         ("write_unacknowledged", "requester-unreachable", "network"),
         ("reply_timed_out", "loss", "network"),
+        ("call_wrong_icrc", "wrong-checksum", "requester"),
+        ("reply_wrong_icrc", "wrong-checksum", "responder"),
     ] {
         let output = run(&["diagnose", "--json", &path(name)]);
         let found: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();

@@ -302,7 +302,7 @@ fn datagram(source: u8, destination: u8, mad: &[u8]) -> Packet {
     frame(source, destination, &octets)
 }
 
-/// IPv4 and UDP around an InfiniBand packet, and room for its ICRC, which no test here looks at.
+/// IPv4 and UDP around an InfiniBand packet, and room for its ICRC.
 fn frame(source: u8, destination: u8, packet: &[u8]) -> Packet {
     let length = packet.len() as u16 + 4;
     let mut octets = vec![0x45, 0];

@@ -63,6 +63,14 @@ fn icrc_with_grh(packet: &[u8]) -> [u8; 4] {
     crc32(&covered).to_le_bytes()
 }
 
+/// The ICRC of a packet of RoCEv2 over IPv4, from its IP header to its padding.
+pub fn roce_v2_icrc(packet: &[u8]) -> [u8; 4] {
+    let mut covered = [&[0xff; 8], packet].concat();
+    // Type of service, time to live, both checksums, and the octet of the transport header with the congestion marks.
+    [1, 8, 10, 11, 26, 27, 32].into_iter().for_each(|at: usize| covered[8 + at] = 0xff);
+    crc32(&covered).to_le_bytes()
+}
+
 /// The ICRC of an InfiniBand packet, from its Local Route Header to its padding.
 pub fn icrc(packet: &[u8]) -> [u8; 4] {
     if packet[1] & 3 == 3 {

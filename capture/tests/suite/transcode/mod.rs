@@ -16,7 +16,7 @@ mod layer;
 use std::path::PathBuf;
 
 pub use acknowledged::unacknowledged;
-pub use carrier::{icrc, to_infiniband, to_roce_v1, vcrc};
+pub use carrier::{icrc, roce_v2_icrc, to_infiniband, to_roce_v1, vcrc};
 pub use disturb::{
     Mirror, MirrorKind, Random, cut, doubling, dropping, duplicating, reordering, shuffling, without_first,
 };

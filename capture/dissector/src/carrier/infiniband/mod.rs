@@ -1,6 +1,7 @@
 //! The InfiniBand transport, as RoCE and InfiniBand carry it: packets, connection management, and order.
 
 mod again;
+mod checksums;
 pub(crate) mod crc;
 mod flow;
 mod held;

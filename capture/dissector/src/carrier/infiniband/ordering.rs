@@ -29,6 +29,7 @@
 
 use std::num::NonZeroU64;
 
+use super::checksums::RetransmittedPacket;
 use super::held::{Arrival, HeldPacket, Packets};
 use super::stream::{GRACE, ReadRequest, RequestStream, extend, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
@@ -108,6 +109,8 @@ pub(super) struct Ordering {
     copies: CopiesByKind,
     mtu: Option<u32>,
     queue: Packets,
+    /// The latest packet that was retransmitted before it was acknowledged: its sender, its number and its frame.
+    unacknowledged: Option<(Side, u64, u64)>,
     /// The held packet that holds up the others, and what it waits for.
     waits_for: Option<(u64, Early)>,
     arrivals: u64,
@@ -378,11 +381,36 @@ impl Ordering {
         }
     }
 
-    /// Counts by sender, once all has come.
-    pub(super) fn counted(&self) -> Sides<Counts> {
+    /// The packet that was retransmitted in this frame before it was acknowledged: its sender and its number.
+    pub(super) fn take_unacknowledged(&mut self, frame: u64) -> Option<(Side, u64)> {
+        let (from, number, at) = self.unacknowledged.take()?;
+        (at == frame).then_some((from, number))
+    }
+
+    /// Takes the verdict on the checksum of a packet that was retransmitted before it was acknowledged.
+    pub(super) fn verified(&mut self, packet: RetransmittedPacket, is_right: bool) {
+        let RetransmittedPacket { from, number, frame, .. } = packet;
+        let checksums = &mut self.counts.get_mut(from).checksums;
+        if is_right {
+            checksums.right += 1;
+            return;
+        }
+        checksums.wrong += 1;
+        checksums.first_wrong.get_or_insert(frame);
+        let wrong = &mut self.streams.get_mut(from).wrong_checksum;
+        *wrong = Some(wrong.map_or(number, |lowest| lowest.min(number)));
+    }
+
+    /// Counts by sender, once all has come. `are_recorded` says of an end that the capture holds the checksums that it sends.
+    pub(super) fn counted(&self, are_recorded: impl Fn(Side) -> bool) -> Sides<Counts> {
         let mut counts = self.counts;
         for side in [Side::Active, Side::Passive] {
-            counts.get_mut(side).acknowledgements = self.streams.get(side.other()).awaited.measured();
+            let (counts, stream) = (counts.get_mut(side), self.streams.get(side));
+            counts.acknowledgements = self.streams.get(side.other()).awaited.measured();
+            let is_accepted = stream.wrong_checksum.is_some_and(|lowest| stream.acknowledged >= Some(lowest));
+            if counts.checksums.wrong > 0 && (is_accepted || !are_recorded(side)) {
+                (counts.checksums.wrong, counts.checksums.first_wrong) = (0, None);
+            }
         }
         counts
     }
@@ -479,6 +507,9 @@ impl Ordering {
         sink: &mut S,
     ) {
         self.counts.get_mut(arrival.from).recover(kind);
+        if kind.is_sent_again() && of == arrival.from && self.streams.get(of).acknowledged < Some(place) {
+            self.unacknowledged = Some((of, place, arrival.stamp.frame));
+        }
         let operation = arrival.packet.operation_type();
         sink.take(
             arrival.operation(place, OperationKind::Sign { of, place, sign: Sign::Recovery(kind), operation }),

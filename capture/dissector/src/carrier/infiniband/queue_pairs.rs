@@ -4,6 +4,7 @@
 //! together. If the capture lacks that, no packet names both, and flows wait, within bounds, until an acknowledgement
 //! in one fits a request of exactly one other. If none comes, half a connection is followed.
 
+use super::checksums::{CheckedEnds, RetransmittedPacket, Unverified};
 use super::flow::Flow;
 use super::management::Management;
 use super::ordering::{OperationSink, Ordering};
@@ -51,6 +52,9 @@ pub(crate) struct QueuePairs<S> {
     recent: RecentPackets,
     /// Copies of the messages of connection management.
     copies: Copies,
+    checked: CheckedEnds,
+    /// The last packet, if its checksum is wanted.
+    unverified: Option<Unverified>,
     last_key: u64,
 }
 
@@ -62,6 +66,8 @@ impl<S> Default for QueuePairs<S> {
             set_ups: SetUps::default(),
             recent: RecentPackets::default(),
             copies: Copies::default(),
+            checked: CheckedEnds::default(),
+            unverified: None,
             last_key: 0,
         }
     }
@@ -79,6 +85,9 @@ impl<S> QueuePairs<S> {
         self.table.tick();
         if transport.operation == PacketKind::Other {
             let management = Management::decode(transport);
+            if management.is_some() {
+                self.sample(packet);
+            }
             if let Some(management) = &management
                 && !self.is_managed((stamp, sighting), transport)
             {
@@ -95,14 +104,44 @@ impl<S> QueuePairs<S> {
                 }
                 let sent = Sent { from, stamp, sighting };
                 entry.packet(sent, (packet.octets, packet.length), transport, (&mut self.recent, handler));
+                if let Some((from, number)) = entry.ordering.take_unacknowledged(stamp.frame) {
+                    let again = RetransmittedPacket { key, from, number, frame: stamp.frame };
+                    self.unverified = Some(Unverified::Again(again));
+                }
             }
         } else {
+            self.sample(packet);
             self.wait(flow, (stamp, sighting), packet, transport, handler);
         }
         if handler.account().is_exceeded() {
             self.let_go(handler);
         }
         true
+    }
+
+    /// Asks for the checksum of a packet that shows whether the capture holds those that are on the wire.
+    fn sample(&mut self, packet: &Packet<'_>) {
+        if self.checked.is_wanted(packet.source) {
+            self.unverified = Some(Unverified::Sample(packet.source));
+        }
+    }
+
+    /// The last packet, if its checksum is wanted.
+    #[inline]
+    pub(crate) const fn take_unverified(&mut self) -> Option<Unverified> {
+        self.unverified.take()
+    }
+
+    /// Takes the verdict on the checksum of a packet that it was wanted of.
+    pub(crate) fn verified(&mut self, packet: Unverified, is_right: bool) {
+        match packet {
+            Unverified::Sample(end) => self.checked.take(end, is_right),
+            Unverified::Again(packet) => {
+                let Some(entry) = self.table.get_mut(packet.key) else { return };
+                self.checked.take(entry.connection.ends.get(packet.from).address, is_right);
+                entry.ordering.verified(packet, is_right);
+            }
+        }
     }
 
     /// Makes those that hold the most release what exceeds the limit.
@@ -365,7 +404,9 @@ impl<S> QueuePairs<S> {
         let Some(mut entry) = removed else { return };
         entry.flush(handler);
         handler.account().change(entry.held, 0);
-        handler.closed(&entry.connection, entry.session, &entry.ordering.counted());
+        let are_recorded = |side| self.checked.are_recorded(entry.connection.ends.get(side).address);
+        let counts = entry.ordering.counted(are_recorded);
+        handler.closed(&entry.connection, entry.session, &counts);
     }
 
     /// Keeps a packet of a flow whose connection is not known, and looks for the flow in the other direction.

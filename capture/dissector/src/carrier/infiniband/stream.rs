@@ -87,6 +87,8 @@ pub(super) struct RequestStream {
     pub(super) unmeasured: Option<(u64, u32)>,
     /// The lowest number that was acknowledged or refused before its first request was captured.
     pub(super) answered: Option<NonZeroU64>,
+    /// The lowest number of a packet that was retransmitted with a wrong checksum.
+    pub(super) wrong_checksum: Option<u64>,
     /// True if the number of responses to a Read request was guessed, and nothing has shown the path MTU since.
     pub(super) guessed: bool,
 }

@@ -23,6 +23,8 @@ pub enum Cause {
     RequesterSilent,
     /// Nothing acknowledges a reply that was sent again and again.
     RequesterUnreachable,
+    /// Packets that an end retransmits in vain have a wrong checksum.
+    WrongChecksum,
     /// Lost packets were sent again.
     Loss,
     /// The receiver had no Receive posted.
@@ -142,7 +144,7 @@ pub(super) const SMALL: u64 = 20;
 pub(super) const USUAL_SEND: u32 = 4096;
 
 /// All causes, those of the capture first.
-pub static CAUSES: [CauseRule; 18] = [
+pub static CAUSES: [CauseRule; 19] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -206,6 +208,13 @@ pub static CAUSES: [CauseRule; 18] = [
         name: "requester-unreachable",
         title: "Replies do not arrive",
         condition: "a reply or its data was sent again, never acknowledged, and its call waited as long",
+    },
+    CauseRule {
+        cause: Cause::WrongChecksum,
+        name: "wrong-checksum",
+        title: "Packets have a wrong checksum",
+        condition: "a call waited as long, all packets that an end retransmitted and that were never acknowledged have a wrong \
+                    ICRC, and others show that the capture holds the checksums that were sent",
     },
     CauseRule {
         cause: Cause::Loss,

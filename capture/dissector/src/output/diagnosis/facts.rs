@@ -8,7 +8,7 @@ use rpcrdma::v2;
 use super::cause::{CauseOwner, USUAL_SEND};
 use super::losses::Losses;
 use super::tally::{FRAMES, RpcSubject, Tally};
-use crate::carrier::connection::Connection;
+use crate::carrier::connection::{Checksums, Connection};
 use crate::carrier::operation::{Side, Sides};
 use crate::carrier::recovery::RecoveryKind;
 use crate::check::{Blame, Found};
@@ -64,6 +64,14 @@ pub(super) struct Broken {
     connections: BTreeMap<u32, u64>,
 }
 
+/// Packets of an end with a wrong checksum, which were retransmitted and never acknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WrongChecksums {
+    pub(super) packets: u64,
+    /// The frame of the first.
+    pub(super) first: u64,
+}
+
 /// Counts of a capture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
@@ -87,6 +95,8 @@ pub(super) struct Facts {
     pub(super) refused: BTreeMap<u32, (u64, Address)>,
     /// Connections that ended while calls waited, with the frame that ended them.
     deaths: BTreeMap<u32, u64>,
+    /// Packets with a wrong checksum that were retransmitted in vain, by connection and sender.
+    wrong_checksums: BTreeMap<(u32, Address), WrongChecksums>,
     /// The least and the greatest grant of version 1.
     pub(super) granted: Option<(u32, u32)>,
     /// The most credits that a call of version 1 requests.
@@ -100,6 +110,9 @@ impl Facts {
             return;
         };
         let Sides { active, passive } = report.counts;
+        for side in [Side::Active, Side::Passive] {
+            self.checksums((number, report.connection.ends.get(side).address), &report.counts.get(side).checksums);
+        }
         self.connections += 1;
         self.joined += u64::from(!report.connection.set_up);
         self.packets += active.packets + passive.packets;
@@ -115,6 +128,21 @@ impl Facts {
             self.small.threshold = Some(self.small.threshold.map_or(threshold, |least| least.min(threshold)));
             self.small.owners.extend(small_ends(&report.connection));
         }
+    }
+
+    /// Takes the checksums of an end on a connection. Where some of the packets that it retransmitted have a right one, a wrong one is
+    /// not the reason that none was acknowledged.
+    fn checksums(&mut self, end: (u32, Address), checksums: &Checksums) {
+        if let (0, packets @ 1.., Some(first)) = (checksums.right, checksums.wrong, checksums.first_wrong)
+            && self.wrong_checksums.len() < CONNECTIONS
+        {
+            self.wrong_checksums.insert(end, WrongChecksums { packets, first });
+        }
+    }
+
+    /// The packets of an end on a connection with a wrong checksum, if all that it retransmitted in vain have one.
+    pub(super) fn wrong_checksums(&self, connection: u32, end: Address) -> Option<WrongChecksums> {
+        self.wrong_checksums.get(&(connection, end)).copied()
     }
 
     pub(super) fn transaction(&mut self, transaction: &Transaction) {

@@ -1,9 +1,10 @@
 //! Causes from what was counted, with their evidence.
 
 use core::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::cause::{Cause, CauseOwner, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW, WAITED};
-use super::facts::{Broken, Facts};
+use super::facts::{Broken, Facts, WrongChecksums};
 use super::record::{CauseExample, DiagnosedCause};
 use super::tally::{GreatestRpc, RpcSubject, Tally};
 use super::waits::{ResponderStep, Silence, Waits};
@@ -76,6 +77,7 @@ impl Judgement<'_> {
             self.responder_unreachable(),
             self.requester_silent(),
             self.requester_unreachable(),
+            self.wrong_checksum(),
             self.loss(),
             self.receiver_not_ready(),
             self.slow(Cause::ResponderSlow, (CauseOwner::Responder, CapturedAt::Responder), &self.waits.responder),
@@ -237,7 +239,13 @@ impl Judgement<'_> {
     }
 
     /// Calls that are not answered.
-    fn unanswered(&self, cause: Cause, owner: CauseOwner, tally: &Tally, shown: &str) -> Option<DiagnosedCause> {
+    fn unanswered(
+        &self,
+        cause: Cause,
+        owner: Option<CauseOwner>,
+        tally: &Tally,
+        shown: &str,
+    ) -> Option<DiagnosedCause> {
         let GreatestRpc { amount, subject, .. } = tally.greatest_rpc.as_ref()?;
         // They wait on when the capture ends, and where its clock was set back they may have waited longer.
         let longest = if tally.rpcs == 1 { "" } else { ", the longest" };
@@ -248,7 +256,7 @@ impl Judgement<'_> {
             let callbacks = counted(tally.reverse, "callback");
             evidence.push(format!("{callbacks} among them: the NFS client is the responder of these."));
         }
-        let cause = self.cause(cause, Some(owner), evidence, "pending");
+        let cause = self.cause(cause, owner, evidence, "pending");
         Some(self.timed(cause, tally))
     }
 
@@ -267,14 +275,14 @@ impl Judgement<'_> {
                 grouped(count)
             ),
         };
-        self.unanswered(Cause::ResponderSilent, CauseOwner::Responder, tally, &evidence)
+        self.unanswered(Cause::ResponderSilent, Some(CauseOwner::Responder), tally, &evidence)
     }
 
     fn responder_unreachable(&self) -> Option<DiagnosedCause> {
         let evidence = "Sent again, and never acknowledged: the responder is not there, or packets are \
                         lost on the way to it or back.";
         let tally = &self.silence.responder_unreachable;
-        self.unanswered(Cause::ResponderUnreachable, CauseOwner::Network, tally, evidence)
+        self.unanswered(Cause::ResponderUnreachable, Some(CauseOwner::Network), tally, evidence)
     }
 
     fn requester_silent(&self) -> Option<DiagnosedCause> {
@@ -286,14 +294,42 @@ impl Judgement<'_> {
         let steps: Vec<String> = steps.iter().map(step).collect();
         let evidence = format!("{} Or its packets were lost before the capture.", steps.join(" "));
         let tally = &self.silence.requester_silent;
-        self.unanswered(Cause::RequesterSilent, CauseOwner::Requester, tally, &evidence)
+        self.unanswered(Cause::RequesterSilent, Some(CauseOwner::Requester), tally, &evidence)
     }
 
     fn requester_unreachable(&self) -> Option<DiagnosedCause> {
         let evidence = "Their replies, or data of them, were sent again, and never acknowledged: the requester is not \
                         there, or packets are lost on the way to it or back.";
         let tally = &self.silence.requester_unreachable;
-        self.unanswered(Cause::RequesterUnreachable, CauseOwner::Network, tally, evidence)
+        self.unanswered(Cause::RequesterUnreachable, Some(CauseOwner::Network), tally, evidence)
+    }
+
+    fn wrong_checksum(&self) -> Option<DiagnosedCause> {
+        let mut ends: BTreeMap<Address, (u64, u64)> = BTreeMap::new();
+        for ((end, _), WrongChecksums { packets, first }) in &self.silence.wrong_checksums {
+            let (all, earliest) = ends.entry(*end).or_insert((0, *first));
+            (*all, *earliest) = (*all + packets, (*earliest).min(*first));
+        }
+        let line = |(end, (packets, first)): (&Address, &(u64, u64))| match packets {
+            1 => format!("The packet that {end} retransmitted in vain has a wrong ICRC (frame {first})."),
+            _ => format!(
+                "Each of the {} packets that {end} retransmitted in vain has a wrong ICRC, first in frame {first}.",
+                grouped(*packets)
+            ),
+        };
+        let mut evidence: Vec<String> = ends.iter().take(NAMED).map(line).collect();
+        let (of, to) = match ends.first_key_value() {
+            Some((end, _)) if ends.len() == 1 => (format!("The adapter of {end}"), "the other end"),
+            _ => ("The adapters of these ends".to_owned(), "the other ends"),
+        };
+        evidence.push(format!(
+            "An adapter drops such packets without an answer, so nothing arrives at {to}. {of} computes it wrongly, or \
+             something on the way to the capture changes packets."
+        ));
+        let owner = ends.first_key_value().filter(|_| ends.len() == 1).map(|(end, _)| *end);
+        let (tally, role) = (&self.silence.wrong_checksum, owner.and_then(|end| self.owner(end)));
+        let cause = self.unanswered(Cause::WrongChecksum, role, tally, &evidence.join(" "))?;
+        Some(DiagnosedCause { owner_address: owner.map(|end| end.to_string()), ..cause })
     }
 
     fn loss(&self) -> Option<DiagnosedCause> {

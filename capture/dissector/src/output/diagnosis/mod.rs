@@ -230,8 +230,7 @@ impl Diagnoser {
     fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
         let Self { name, files, waits, facts, gaps, selected: _ } = self;
         let all_facts = context.map_or(&facts, |context| &context.facts);
-        let is_fatal = |connection| all_facts.is_fatal_connection(connection);
-        let silence = waits.silence(summary.end(), context.map(|context| &context.waits), is_fatal);
+        let silence = waits.silence(summary.end(), context.map(|context| &context.waits), all_facts);
         let files = files.as_deref().unwrap_or("FILE");
         let judgement =
             Judgement { waits: &waits, silence: &silence, facts: &facts, gaps: &gaps, summary, context, files };

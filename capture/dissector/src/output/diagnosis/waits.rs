@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::{Cause, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
+use super::facts::{Facts, WrongChecksums};
 use super::tally::{RpcSubject, Tally};
 use super::time_union::TimeUnion;
 use crate::capture_end::CaptureEnd;
@@ -111,6 +112,10 @@ pub(super) struct Silence {
     pub(super) responder_unreachable: Tally,
     pub(super) requester_silent: Tally,
     pub(super) requester_unreachable: Tally,
+    /// Calls whose packets, or those of their replies, have a wrong checksum.
+    pub(super) wrong_checksum: Tally,
+    /// These packets, by their senders and connections.
+    pub(super) wrong_checksums: BTreeMap<(Address, u32), WrongChecksums>,
     /// Calls of `requester_silent` by the last step of their responder.
     pub(super) steps: BTreeMap<ResponderStep, u64>,
     /// Calls that ended with their connection, on which the protocol was broken.
@@ -274,10 +279,8 @@ impl Waits {
     }
 
     /// The time for which calls waited that were not answered, until the `end` of the capture. A call whose connection ended waits
-    /// no longer; `is_fatal` says that an end broke the protocol on it.
-    ///
-    /// `context` has the RPCs of the whole capture, if these are selected ones.
-    pub(super) fn silence(&self, end: CaptureEnd, context: Option<&Self>, is_fatal: impl Fn(u32) -> bool) -> Silence {
+    /// no longer. `facts` are those of the whole capture; `context` has its RPCs, if these are selected ones.
+    pub(super) fn silence(&self, end: CaptureEnd, context: Option<&Self>, facts: &Facts) -> Silence {
         let least = context.unwrap_or(self).longest.saturating_mul(2).max(UNANSWERED);
         let mut silence = Silence { least, ..Silence::default() };
         for UnansweredCall { place, cause, step, began, ended, connection, is_arrival_unknown, subject } in
@@ -289,12 +292,22 @@ impl Waits {
                 silence.recent += 1;
                 continue;
             }
-            let cause = if ended.is_some() && is_fatal(*connection) { Cause::Protocol } else { *cause };
+            let from = unacknowledged_sender(*cause, subject);
+            let wrong = from.and_then(|from| Some(((from, *connection), facts.wrong_checksums(*connection, from)?)));
+            let cause = match wrong {
+                _ if ended.is_some() && facts.is_fatal_connection(*connection) => Cause::Protocol,
+                Some((end, packets)) => {
+                    silence.wrong_checksums.insert(end, packets);
+                    Cause::WrongChecksum
+                }
+                None => *cause,
+            };
             silence.causes.push((*place, cause));
             let tally = match cause {
                 Cause::Protocol => &mut silence.died,
                 Cause::ResponderUnreachable => &mut silence.responder_unreachable,
                 Cause::RequesterUnreachable => &mut silence.requester_unreachable,
+                Cause::WrongChecksum => &mut silence.wrong_checksum,
                 Cause::RequesterSilent => {
                     step.iter().for_each(|step| *silence.steps.entry(*step).or_default() += 1);
                     &mut silence.requester_silent
@@ -362,6 +375,15 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
         (Owed::ReadResponse(_), _) => waits(ResponderStep::Request),
         (Owed::Reply | Owed::ReplyAgain(_) | Owed::Nothing, _) => Some((Cause::ResponderSilent, None)),
         (Owed::Unknown(_), _) => None,
+    }
+}
+
+/// The end whose packets were retransmitted and never acknowledged.
+const fn unacknowledged_sender(cause: Cause, subject: &RpcSubject) -> Option<Address> {
+    match (cause, subject.is_reverse) {
+        (Cause::ResponderUnreachable, false) | (Cause::RequesterUnreachable, true) => Some(subject.client),
+        (Cause::RequesterUnreachable, false) | (Cause::ResponderUnreachable, true) => Some(subject.server),
+        _ => None,
     }
 }
 

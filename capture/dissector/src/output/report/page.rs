@@ -90,7 +90,11 @@ fn top(finished: &Finished<'_>, first: u64) -> Markup {
 /// The section that shows more of a cause.
 fn shown_in(cause: &str) -> &'static str {
     match cause {
-        "responder-silent" | "responder-unreachable" | "requester-silent" | "requester-unreachable" => "hung",
+        "responder-silent"
+        | "responder-unreachable"
+        | "requester-silent"
+        | "requester-unreachable"
+        | "wrong-checksum" => "hung",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "responder-slow" | "requester-slow" => "slowest",
         "small-sends" => "connections",
