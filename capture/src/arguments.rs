@@ -1,6 +1,5 @@
 //! The options that several commands have.
 
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -9,7 +8,7 @@ use rpcrdma_dissector::check::Implementation;
 use rpcrdma_dissector::link::Address;
 use rpcrdma_dissector::output::format::time::{ShownTimes, TimeForm};
 use rpcrdma_dissector::output::selection::Selection;
-use rpcrdma_dissector::values::{Moment, duration, xid, zone_alone};
+use rpcrdma_dissector::values::{Moment, address, duration, xid, zone_alone};
 
 /// Use of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -203,35 +202,6 @@ fn connection(text: &str) -> Result<u32, &'static str> {
     text.parse().map_err(|_| "not the number of a connection")
 }
 
-/// An IPv4 address, an IPv6 address or GID, or a LID.
-fn address(text: &str) -> Result<Address, &'static str> {
-    let lid = text.strip_prefix("LID ").and_then(|lid| lid.parse().ok());
-    if let Some(lid) = lid {
-        return Ok(Address::Lid(lid));
-    }
-    match text.parse() {
-        Ok(IpAddr::V4(address)) => Ok(Address::V4(address.octets())),
-        Ok(IpAddr::V6(address)) => Ok(Address::from_gid(address.octets())),
-        Err(_) => Err("not an address: 192.0.2.1, 2001:db8::1 (or a GID), or 'LID 3'"),
-    }
-}
-
 fn port(text: &str) -> Result<u16, &'static str> {
     text.parse().map_err(|_| "not a port, 0 to 65535")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_is_printed_as_it_is_read() {
-        for text in ["192.0.2.1", "2001:db8::1", "fe80::1", "LID 3"] {
-            assert_eq!(address(text).unwrap().to_string(), text);
-        }
-        assert_eq!(address("::ffff:192.0.2.1"), Ok(Address::V4([192, 0, 2, 1])));
-        for text in ["", "192.0.2", "LID", "LID 65536", "host"] {
-            assert!(address(text).is_err(), "{text}");
-        }
-    }
 }

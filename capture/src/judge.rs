@@ -52,7 +52,7 @@ impl<'a> Judge<'a> {
     ) -> io::Result<()> {
         self.checker.event(event);
         self.rest(known.first, &mut take)?;
-        if self.filters.selection.selects_findings_by_rpc() {
+        if self.filters.selection.selects_parts_by_rpc() {
             let late = self.undecided.settle(event, known.is_wanted_at_some_time, |_| 0);
             late.iter().try_for_each(|found| take(found, FindingUse::Shown))?;
         }

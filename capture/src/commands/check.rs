@@ -134,7 +134,7 @@ pub(super) fn run(arguments: &CheckArguments, color: Color, quiet: bool) -> Resu
     let filters = Filters::new(&arguments.input, Select::Both);
     let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
     let mut config = Config::for_checker();
-    config.transactions = filters.selection.selects_findings_by_rpc();
+    config.transactions = filters.selection.selects_parts_by_rpc();
     let show = Show { all: true, ..Show::listing(quiet) };
     let done = source.read_all(config, show, |event, out, known| {
         judge.event(event, known, |found| arguments.show(found, &mut findings, out, known.first, known.files))
@@ -180,7 +180,7 @@ fn write_table(
         false => Ok(()),
     };
     let mut config = Config::for_checker();
-    config.transactions = filters.selection.selects_findings_by_rpc();
+    config.transactions = filters.selection.selects_parts_by_rpc();
     let show = Show { all: true, ..Show::report(quiet) };
     let done =
         source.read_all(config, show, |event, _, known| judge.event(event, known, |found| take(found, known.files)))?;

@@ -3,12 +3,14 @@
 //! Words are joined by "and"; the same word several times, or values with commas, by "or", as options of the command line are.
 
 use dissector::Time;
+use dissector::link::Address;
 use dissector::output::diagnosis::Cause;
-use dissector::values::{Moment, duration, xid};
+use dissector::output::selection::{Ends, SelectableRpc, Selection, TimeSpan, Window};
+use dissector::values::{address, duration, xid};
 
 use crate::names::{Name, Names};
-use crate::parts::{Ends, Part};
-use crate::row::Row;
+use crate::parts::Part;
+use crate::row::{Kind, Row};
 
 /// Words without a value, with what they select.
 pub(crate) const FLAGS: [(&str, &str); 3] = [
@@ -28,30 +30,20 @@ pub(crate) const KEYS: [(&str, &str); 12] = [
     ("xid", "--xid"),
     ("since", "--since"),
     ("until", "--until"),
-    // The command line has no option for these three.
-    ("file", ""),
-    ("frame", ""),
+    ("file", "--file"),
+    ("frame", "--frame"),
+    // The command line has no option for this one.
     ("cause", ""),
 ];
 
-/// Condition that a row meets.
+/// Condition that a row meets: a selection of the dissector, and the causes of the diagnosis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Filter {
-    op: Vec<String>,
-    client: Vec<String>,
-    server: Vec<String>,
-    status: Vec<String>,
-    file: Vec<String>,
-    connection: Vec<u32>,
-    xid: Vec<u32>,
-    frame: Vec<u64>,
+    selection: Selection,
+    /// Addresses of the selection as rows have them.
+    clients: Vec<String>,
+    servers: Vec<String>,
     cause: Vec<Cause>,
-    slower: Option<u64>,
-    since: Option<Moment>,
-    until: Option<Moment>,
-    is_failed: bool,
-    is_waiting: bool,
-    is_resent: bool,
 }
 
 /// Verdict on a part of an RPC or of a connection.
@@ -74,11 +66,12 @@ impl Filter {
     }
 
     fn word(&mut self, word: &str) -> Result<(), String> {
+        let selection = &mut self.selection;
         let Some((key, value)) = word.split_once('=') else {
             let flag = match word {
-                "failed" => &mut self.is_failed,
-                "waiting" => &mut self.is_waiting,
-                "resent" => &mut self.is_resent,
+                "failed" => &mut selection.failed,
+                "waiting" => &mut selection.waiting,
+                "resent" => &mut selection.retransmitted,
                 _ => {
                     return Err(format!(
                         "'{word}' is no filter: write op=READ, slower=50ms and so on, failed, waiting or resent"
@@ -90,22 +83,24 @@ impl Filter {
         };
         let wrong = |reason: &str| format!("{key}={value}: {reason}");
         match key.trim_start_matches("--") {
-            "op" => self.op.extend(values(value)),
-            "client" => self.client.extend(values(value)),
-            "server" => self.server.extend(values(value)),
-            "status" => self.status.extend(values(value)),
-            "file" => self.file.push(value.to_owned()),
-            "connection" => self.connection.extend(numbers(value, |text| text.parse::<u32>().ok()).map_err(wrong)?),
-            "xid" => self.xid.extend(numbers(value, |text| xid(text).ok()).map_err(wrong)?),
-            "frame" => self.frame.extend(numbers(value, |text| text.parse::<u64>().ok()).map_err(wrong)?),
+            "op" => selection.operations.extend(values(value)),
+            "client" => add_ends(value, &mut selection.clients, &mut self.clients).map_err(wrong)?,
+            "server" => add_ends(value, &mut selection.servers, &mut self.servers).map_err(wrong)?,
+            "status" => selection.statuses.extend(values(value)),
+            "file" => selection.files.push(value.to_owned()),
+            "connection" => {
+                selection.connections.extend(numbers(value, |text| text.parse::<u32>().ok()).map_err(wrong)?);
+            }
+            "xid" => selection.xids.extend(numbers(value, |text| xid(text).ok()).map_err(wrong)?),
+            "frame" => selection.frames.extend(numbers(value, |text| text.parse::<u64>().ok()).map_err(wrong)?),
             "cause" => {
                 let causes: Result<Vec<_>, _> =
                     values(value).map(|name| Cause::of_name(&name).ok_or("no such cause")).collect();
                 self.cause.extend(causes.map_err(wrong)?);
             }
-            "slower" | "slower-than" => self.slower = Some(duration(value).map_err(wrong)?),
-            "since" => self.since = Some(value.parse().map_err(wrong)?),
-            "until" => self.until = Some(value.parse().map_err(wrong)?),
+            "slower" | "slower-than" => selection.slower_than = Some(duration(value).map_err(wrong)?),
+            "since" => selection.since = Some(value.parse().map_err(wrong)?),
+            "until" => selection.until = Some(value.parse().map_err(wrong)?),
             _ => return Err(format!("'{key}' is no filter")),
         }
         Ok(())
@@ -113,118 +108,146 @@ impl Filter {
 
     /// Refuses a time that cannot be meant, as the command line does: one without a date that is before the first frame.
     pub(crate) fn refuse_astray(&self, first: u64) -> Result<(), String> {
-        for (name, moment, what) in [("since", self.since, "all"), ("until", self.until, "nothing")] {
-            if moment.is_some_and(|moment| moment.is_astray(Time(first))) {
-                return Err(format!(
-                    "{name}: this time is before the first frame and selects {what}; write seconds after the first frame as +12.5, \
-                     and a time on another day as 2025-11-21T10:00"
-                ));
-            }
+        match self.selection.astray(Time(first)) {
+            None => Ok(()),
+            Some((name, selected)) => Err(format!(
+                "{name}: this time is before the first frame and selects {selected}; write seconds after the first frame as \
+                 +12.5, and a time on another day as 2025-11-21T10:00"
+            )),
         }
-        Ok(())
     }
 
     /// The selected time in nanoseconds since the first frame; `None` where it has no end.
     pub(crate) fn times(&self, first: u64) -> [Option<u64>; 2] {
-        [self.since, self.until].map(|moment| moment.map(|moment| moment.at(Time(first)).0.saturating_sub(first)))
+        let Window { since, until, .. } = self.selection.window(Time(first));
+        [since, until].map(|time| time.map(|time| time.0.saturating_sub(first)))
     }
 
     /// The same at any time.
     pub(crate) fn of_any_time(&self) -> Self {
-        Self { since: None, until: None, ..self.clone() }
+        Self { selection: self.selection.of_any_time(), ..self.clone() }
     }
 
     /// True if the filter needs the RPC of a part to judge the part.
     pub(crate) fn needs_rpcs(&self) -> bool {
-        self.asks_for_rpcs() || !self.client.is_empty() || !self.server.is_empty()
+        self.selection.selects_parts_by_rpc() || !self.cause.is_empty()
     }
 
     /// True if the filter asks for a property that only RPCs have.
     fn asks_for_rpcs(&self) -> bool {
-        let Self { op, status, file, frame, cause, slower, is_failed, is_waiting, is_resent, .. } = self;
-        let is_any = !(op.is_empty() && status.is_empty() && file.is_empty() && frame.is_empty() && cause.is_empty());
-        is_any || slower.is_some() || *is_failed || *is_waiting || *is_resent
+        self.selection.asks_for_rpcs() || !self.cause.is_empty()
     }
 
     /// Judges a part. `row` is the RPC of the part, if the table has it.
     pub(crate) fn judge(&self, part: &Part, row: Option<&Row>, names: &Names, first: u64) -> Verdict {
-        let is_of_xid = self.xid.is_empty() || part.xid.is_some_and(|xid| self.xid.contains(&xid));
+        let is_there = self.selection.selects_part(part.connection, part.xid)
+            && self.selection.window(Time(first)).contains(Time(part.time));
         let is_wanted = match row {
-            _ if !(is_of_xid && is_any(&self.connection, &part.connection) && self.is_at(part.time, first)) => false,
+            _ if !is_there => false,
             _ if !self.needs_rpcs() => true,
-            Some(row) => self.matches(row, names, first),
-            None if !self.wants_ends(part.ends, names) => false,
+            Some(row) => self.selects(row, names),
+            None if !self.meets(&part.ends, names) => false,
             None if self.asks_for_rpcs() => return Verdict::OfNoRpc,
             None => true,
         };
         if is_wanted { Verdict::Wanted } else { Verdict::Unwanted }
     }
 
-    fn wants_ends(&self, ends: Ends, names: &Names) -> bool {
-        let is_any = |wanted: &[String], ends: &[Name]| {
-            wanted.is_empty() || ends.iter().any(|end| wanted.iter().any(|name| name == names.text(*end)))
-        };
-        match ends {
-            Ends::Known { client, server } => is_any(&self.client, &[client]) && is_any(&self.server, &[server]),
-            Ends::Either(ends) => is_any(&self.client, &ends) && is_any(&self.server, &ends),
-        }
-    }
-
-    fn is_at(&self, time: u64, first: u64) -> bool {
-        let (first, time) = (Time(first), Time(time));
-        self.since.is_none_or(|since| time >= since.at(first)) && self.until.is_none_or(|until| time <= until.at(first))
+    /// True if the ends may be a client and a server that the filter asks for.
+    fn meets(&self, ends: &Ends<Name>, names: &Names) -> bool {
+        let is_any =
+            |wanted: &[String], end: &Name| wanted.is_empty() || wanted.iter().any(|name| name == names.text(*end));
+        ends.meet(|end| is_any(&self.clients, end), |end| is_any(&self.servers, end))
     }
 
     /// True if a row passes. `first` is the time of the first frame.
     pub(crate) fn matches(&self, row: &Row, names: &Names, first: u64) -> bool {
-        self.is_at(row.time, first)
-            && self.slower.is_none_or(|least| row.latency.is_some_and(|latency| latency >= least))
-            && is_any(&self.connection, &row.kind.connection)
-            && is_any(&self.xid, &row.xid)
-            && (self.frame.is_empty() || self.frame.iter().any(|frame| spans(row, *frame)))
-            && (!self.is_failed || row.kind.has_failed)
-            && (!self.is_waiting || row.is_waiting())
-            && (!self.is_resent || row.resent > 0 || row.recovery.total() > 0)
-            && (self.cause.is_empty() || self.cause.iter().any(|cause| row.causes.contains(*cause)))
-            && self.matches_names(row, names)
+        self.selection.window(Time(first)).overlaps(row.span()) && self.selects(row, names)
     }
 
-    fn matches_names(&self, row: &Row, names: &Names) -> bool {
-        let is_named = |wanted: &[String], own: &str| wanted.is_empty() || wanted.iter().any(|name| name == own);
-        is_named(&self.client, names.text(row.kind.client))
-            && is_named(&self.server, names.text(row.kind.server))
-            && is_named(&self.file, names.text(row.file))
-            && (self.op.is_empty() || self.op.iter().any(|name| calls(row, name, names)))
-            && (self.status.is_empty() || self.status.iter().any(|name| ended_with(row, name, names)))
+    /// True if a row passes at any time.
+    fn selects(&self, row: &Row, names: &Names) -> bool {
+        let is_of_cause = self.cause.is_empty() || self.cause.iter().any(|cause| row.causes.contains(*cause));
+        is_of_cause && self.selection.selects(&NamedRow { row, names, filter: self })
     }
 }
 
-/// True if an RPC calls a procedure or an operation of this name, with or without the name of the program.
-fn calls(row: &Row, name: &str, names: &Names) -> bool {
-    let is_named = |own: &str| {
-        own.eq_ignore_ascii_case(name) || own.rsplit(' ').next().is_some_and(|own| own.eq_ignore_ascii_case(name))
-    };
-    is_named(names.text(row.kind.procedure))
-        || is_named(names.text(row.kind.operation))
-        || names.text(row.kind.operations).split(' ').any(|own| own.eq_ignore_ascii_case(name))
+/// A row with its names, for the selection of a filter.
+struct NamedRow<'a> {
+    row: &'a Row,
+    names: &'a Names,
+    filter: &'a Filter,
 }
 
-/// True if an RPC ended with a status of this name or number.
-fn ended_with(row: &Row, name: &str, names: &Names) -> bool {
-    let own = names.text(row.kind.status);
-    let is_number = row.kind.status_number.is_some_and(|own| name.parse() == Ok(own));
-    let is_success = row.kind.status_number == Some(0) && name.eq_ignore_ascii_case("SUCCESS");
-    (!own.is_empty() && own.eq_ignore_ascii_case(name)) || is_number || is_success
+impl SelectableRpc for NamedRow<'_> {
+    fn connection(&self) -> u32 {
+        self.row.kind.connection
+    }
+
+    fn xid(&self) -> u32 {
+        self.row.xid
+    }
+
+    fn span(&self) -> TimeSpan {
+        self.row.span()
+    }
+
+    fn latency(&self) -> Option<u64> {
+        self.row.latency
+    }
+
+    fn frames(&self) -> [Option<u64>; 2] {
+        [self.row.call, self.row.reply]
+    }
+
+    /// The filter has the texts of the addresses, as the row has.
+    fn has_ends(&self, _: &[Address], _: &[Address]) -> bool {
+        let Kind { client, server, .. } = self.row.kind;
+        self.filter.meets(&Ends::Known { client, server }, self.names)
+    }
+
+    fn calls(&self, name: &str) -> bool {
+        let Self { row, names, .. } = *self;
+        let is_named = |own: &str| {
+            own.eq_ignore_ascii_case(name) || own.rsplit(' ').next().is_some_and(|own| own.eq_ignore_ascii_case(name))
+        };
+        is_named(names.text(row.kind.procedure))
+            || is_named(names.text(row.kind.operation))
+            || names.text(row.kind.operations).split(' ').any(|own| own.eq_ignore_ascii_case(name))
+    }
+
+    fn ended_with(&self, name: &str) -> bool {
+        let own = self.names.text(self.row.kind.status);
+        let is_number = self.row.kind.status_number.is_some_and(|own| name.parse() == Ok(own));
+        let is_success = self.row.kind.status_number == Some(0) && name.eq_ignore_ascii_case("SUCCESS");
+        (!own.is_empty() && own.eq_ignore_ascii_case(name)) || is_number || is_success
+    }
+
+    fn is_about(&self, file: &str) -> bool {
+        self.names.text(self.row.file) == file
+    }
+
+    fn has_failed(&self) -> bool {
+        self.row.kind.has_failed
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.row.is_waiting()
+    }
+
+    fn has_retransmissions(&self) -> bool {
+        self.row.resent > 0 || self.row.recovery.total() > 0
+    }
 }
 
-/// True if a frame is between the call and the reply.
-pub(crate) fn spans(row: &Row, frame: u64) -> bool {
-    let first = row.call.or(row.reply).unwrap_or(u64::MAX);
-    (first..=row.reply.unwrap_or(first)).contains(&frame)
-}
-
-fn is_any<T: PartialEq>(wanted: &[T], own: &T) -> bool {
-    wanted.is_empty() || wanted.contains(own)
+/// Adds addresses, and their texts.
+fn add_ends(value: &str, addresses: &mut Vec<Address>, texts: &mut Vec<String>) -> Result<(), &'static str> {
+    for value in values(value) {
+        let address = address(&value)?;
+        addresses.push(address);
+        texts.push(address.to_string());
+    }
+    Ok(())
 }
 
 /// Words, which spaces separate; quotation marks keep spaces in a value. Between them, `\"` is a quotation mark and `\\` a backslash.

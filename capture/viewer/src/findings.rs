@@ -6,12 +6,13 @@ use dissector::Files;
 use dissector::check::Found;
 use dissector::output::findings;
 use dissector::output::format::number::{counted, grouped};
+use dissector::output::selection::Ends;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::filter::Verdict;
 use crate::names::Names;
-use crate::parts::{Ends, Part, Parts};
+use crate::parts::{Part, Parts};
 use crate::query::{self, Query, Value};
 use crate::row::record;
 use crate::table::Table;

@@ -127,7 +127,8 @@ impl Viewer {
     #[must_use]
     pub fn count(&self) -> String {
         let [selected, all] = [self.selected.len(), self.reading.table.len()].map(|count| grouped(count as u64));
-        format!("{selected} of {all} RPCs")
+        let none = if self.selected.is_empty() && self.reading.table.len() > 0 { ": no RPC matches" } else { "" };
+        format!("{selected} of {all} RPCs{none}")
     }
 
     /// Selected rows from the `from`th on.

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use dissector::output::selection::Ends;
+
 use crate::filter::{Filter, Verdict};
 use crate::names::Name;
 use crate::table::Table;
@@ -14,14 +16,7 @@ pub(crate) struct Part {
     pub(crate) xid: Option<u32>,
     pub(crate) frame: u64,
     pub(crate) time: u64,
-    pub(crate) ends: Ends,
-}
-
-/// The ends of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ends {
-    Known { client: Name, server: Name },
-    Either([Name; 2]),
+    pub(crate) ends: Ends<Name>,
 }
 
 /// Parts, and the rows of their RPCs. The rows are sought when a filter needs them.

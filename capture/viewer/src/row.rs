@@ -2,9 +2,10 @@
 
 use std::io;
 
-use dissector::output::{OperationName, UnansweredWait};
 use dissector::output::diagnosis::CauseSet;
-use dissector::{Half, Status, Transaction, WaitEnd, Waiting, nfs};
+use dissector::output::selection::TimeSpan;
+use dissector::output::{OperationName, UnansweredWait};
+use dissector::{Half, Status, Time, Transaction, WaitEnd, Waiting, nfs};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -119,6 +120,12 @@ impl Row {
     pub(crate) fn waited(&self, last: u64) -> u64 {
         let until = self.ended.unwrap_or(last);
         if self.kind.is_wait_known { until.saturating_sub(self.time) } else { 0 }
+    }
+
+    /// Time from the call to the accepted reply, or to the end of the wait.
+    pub(crate) fn span(&self) -> TimeSpan {
+        let began = self.latency.zip(self.ended).map(|(latency, ended)| ended.saturating_sub(latency));
+        TimeSpan { from: Time(began.unwrap_or(self.time)), until: self.ended.map(Time) }
     }
 
     /// `true` for a call without a reply.

@@ -8,9 +8,10 @@ use dissector::output::diagnosis::Cause;
 use dissector::output::format::number;
 use dissector::output::format::time::{ShownTimes, TimeForm};
 use dissector::output::report::phase_bar;
+use dissector::output::selection::spans_frame;
 use serde::{Deserialize, Serialize};
 
-use crate::filter::{Filter, spans};
+use crate::filter::Filter;
 use crate::names::{Name, Names};
 use crate::packed::{self, Block};
 use crate::query::Query;
@@ -228,7 +229,7 @@ impl Table {
     pub(crate) fn at_frame(&self, frame: u64) -> Option<u32> {
         let is_its_own = |row: &Row| [row.call, row.reply].contains(&Some(frame));
         let find = |is_meant: &dyn Fn(&Row) -> bool| self.rows().find(|(_, row)| is_meant(row)).map(|(index, _)| index);
-        find(&is_its_own).or_else(|| find(&|row| spans(row, frame)))
+        find(&is_its_own).or_else(|| find(&|row| spans_frame([row.call, row.reply], frame)))
     }
 
     /// A row for the page.

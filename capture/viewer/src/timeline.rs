@@ -20,6 +20,10 @@ pub(crate) struct Timeline {
     /// The time that the charts show.
     start_ns: u64,
     width_ns: u64,
+    /// Length of an interval.
+    interval_ns: u64,
+    /// Time of the last frame.
+    last_ns: u64,
     /// The time that the filter selects; null if it has no end.
     since_ns: Option<u64>,
     until_ns: Option<u64>,
@@ -43,6 +47,8 @@ pub(crate) fn timeline(table: &Table, traffic: &mut Traffic, filter: &Filter) ->
         notes,
         start_ns: series.start().saturating_sub(table.first),
         width_ns: series.width(),
+        interval_ns: series.length(),
+        last_ns: table.last.saturating_sub(table.first),
         since_ns,
         until_ns,
     }

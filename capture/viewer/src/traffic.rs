@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use dissector::output::format::number::{counted, grouped};
 use dissector::output::report::{TimeSeries, granted};
+use dissector::output::selection::Ends;
 use dissector::{Event, Recovered};
 
 use crate::filter::{Filter, Verdict};
 use crate::names::Names;
-use crate::parts::{Ends, Part, Parts};
+use crate::parts::{Part, Parts};
 use crate::table::Table;
 
 /// Maximum number of packets that a filter can select: 5 MB.

@@ -175,6 +175,55 @@ fn the_charts_are_those_of_the_report() {
     assert!(drawn > 10_000 && unanswered > 100, "{drawn} {unanswered}");
 }
 
+/// A brush over an interval of the chart of calls in flight selects the calls that the chart counts there.
+#[test]
+fn a_brush_selects_the_calls_that_the_chart_shows() {
+    let mut compared = 0;
+    for name in ["nfs41_lossy", "hangs", "nfs41", "iwarp_nfs3_lossy", "situations/reply_refused"] {
+        let mut viewer = read(&format!("{CAPTURES}{name}.pcap"));
+        let timeline: Value = serde_json::from_str(&viewer.timeline("").unwrap()).unwrap();
+        let charts = timeline["charts"].as_str().unwrap().to_owned();
+        for title in charts.split("<title>").filter_map(|text| text.split("</title>").next()) {
+            // 00:41:06.393 UTC (13.825 s to 13.889 s): 2.00 calls in flight, 1.00 without a reply
+            let Some((times, counts)) = title.split_once("): ") else { continue };
+            let Some((in_flight, _)) = counts.split_once(" calls in flight") else { continue };
+            let number = |text: &str| text.parse::<f64>().unwrap();
+            let drawn = number(in_flight);
+            let Some((from, until)) = times.split_once('(').and_then(|(_, times)| times.split_once(" to ")) else {
+                continue;
+            };
+            let seconds = |text: &str| text.strip_suffix(" s").map(number);
+            let (Some(from), Some(until)) = (seconds(from), seconds(until)) else { continue };
+            let [start, length] = ["start_ns", "interval_ns"].map(|field| timeline[field].as_u64().unwrap());
+            // The text has milliseconds, and the intervals are whole nanoseconds.
+            let index = ((from * 1e9 - start as f64) / length as f64).round() as u64;
+            let (begin, end) = (start + index * length, start + (index + 1) * length);
+            assert!(((until - from) * 1e9 - length as f64).abs() < 2e6, "{title}");
+            let time =
+                |nanoseconds: u64| format!("+{}.{:09}", nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000);
+            let filter = format!("since={} until={}", time(begin), time(end - 1));
+            let rows = rows(&mut viewer, &json!({ "filter": filter }).to_string());
+            let last = timeline["last_ns"].as_u64().unwrap();
+            let waits = rows.iter().map(|row| {
+                let called = row["time_ns"].as_u64().unwrap();
+                let until = match (row["latency_ns"].as_u64(), row["waiting"].as_bool()) {
+                    (Some(latency), _) => called + latency,
+                    (None, Some(true)) => last.min(end),
+                    (None, _) => called,
+                };
+                until.min(end).saturating_sub(called.max(begin)) as f64 / length as f64
+            });
+            let waits: f64 = waits.sum();
+            let is_over = rows.iter().any(|row| row["waiting"] == true);
+            // A call whose connection ended waits no longer than that, which the row does not say.
+            assert!((waits - drawn).abs() < 0.02 || is_over && waits > drawn, "{name} {title}: {waits}");
+            assert_eq!(drawn > 0.005, waits > 0.005, "{name} {title}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 300, "{compared}");
+}
+
 #[test]
 fn rows_without_a_value_come_last_and_calls_without_a_reply_by_their_age() {
     let mut viewer = read(&format!("{CAPTURES}hangs.pcap"));

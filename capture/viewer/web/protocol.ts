@@ -152,6 +152,10 @@ export interface Timeline {
   /** The time that they show, since the first frame. */
   readonly start_ns: number;
   readonly width_ns: number;
+  /** Length of an interval of the charts. */
+  readonly interval_ns: number;
+  /** Time of the last frame. */
+  readonly last_ns: number;
   /** The selected time, since the first frame; null if it has no end. */
   readonly since_ns: number | null;
   readonly until_ns: number | null;

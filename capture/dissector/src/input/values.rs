@@ -1,5 +1,9 @@
 //! Values as people write them in options and filters.
 
+use std::net::IpAddr;
+
+use crate::link::Address;
+
 pub use super::moment::{Moment, zone_alone};
 
 /// Nanoseconds of a time with its unit, such as `50ms` or `1.5s`.
@@ -35,9 +39,36 @@ pub fn xid(text: &str) -> Result<u32, &'static str> {
     parsed.map_err(|_| "not a number of 32 bits: 0x5a7a4583, or decimal")
 }
 
+/// An IPv4 address, an IPv6 address or GID, or a LID.
+///
+/// # Errors
+/// A text that says what is expected.
+pub fn address(text: &str) -> Result<Address, &'static str> {
+    let lid = text.strip_prefix("LID ").and_then(|lid| lid.parse().ok());
+    if let Some(lid) = lid {
+        return Ok(Address::Lid(lid));
+    }
+    match text.parse() {
+        Ok(IpAddr::V4(address)) => Ok(Address::V4(address.octets())),
+        Ok(IpAddr::V6(address)) => Ok(Address::from_gid(address.octets())),
+        Err(_) => Err("not an address: 192.0.2.1, 2001:db8::1 (or a GID), or 'LID 3'"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_printed_as_it_is_read() {
+        for text in ["192.0.2.1", "2001:db8::1", "fe80::1", "LID 3"] {
+            assert_eq!(address(text).unwrap().to_string(), text);
+        }
+        assert_eq!(address("::ffff:192.0.2.1"), Ok(Address::V4([192, 0, 2, 1])));
+        for text in ["", "192.0.2", "LID", "LID 65536", "host"] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_duration_is_a_number_with_its_unit() {

@@ -117,9 +117,9 @@ impl Selection {
         self.names_rpcs() || self.slower_than.is_some() || self.waiting || self.retransmitted || !self.frames.is_empty()
     }
 
-    /// Returns true if only the RPC of a finding shows if the finding is selected.
+    /// Returns true if only the RPC of a part, such as a finding, shows if the part is selected.
     #[must_use]
-    pub const fn selects_findings_by_rpc(&self) -> bool {
+    pub const fn selects_parts_by_rpc(&self) -> bool {
         self.asks_for_rpcs() || !self.clients.is_empty() || !self.servers.is_empty()
     }
 
@@ -189,7 +189,7 @@ impl Selection {
     pub fn judge_finding(&self, found: &Found) -> Verdict {
         let Found { connection, xid, from, to, .. } = *found;
         let is_wanted = self.selects_part(connection, xid) && self.selects_ends(&Ends::Either([from, to]));
-        self.judge_part(is_wanted, connection, xid, self.selects_findings_by_rpc())
+        self.judge_part(is_wanted, connection, xid, self.selects_parts_by_rpc())
     }
 
     fn judge_message(&self, message: &Message) -> Verdict {
@@ -240,8 +240,9 @@ fn is_any<T: PartialEq>(wanted: &[T], own: &T) -> bool {
     wanted.is_empty() || wanted.contains(own)
 }
 
-/// Returns true if a frame is between call and reply.
-fn spans_frame([call, reply]: [Option<u64>; 2], frame: u64) -> bool {
+/// Returns true if a frame is between the frames of call and reply.
+#[must_use]
+pub fn spans_frame([call, reply]: [Option<u64>; 2], frame: u64) -> bool {
     let first = call.or(reply).unwrap_or(u64::MAX);
     (first..=reply.unwrap_or(first)).contains(&frame)
 }

@@ -4,6 +4,7 @@ use super::Ends;
 use super::window::TimeSpan;
 use crate::link::Address;
 use crate::nfs::{self, Callback, CompoundOperation, Procedure};
+use crate::output::operation_name::OperationName;
 use crate::output::stats::failure;
 use crate::rpc::known::Status;
 use crate::rpc::message::Message;
@@ -76,7 +77,9 @@ impl SelectableRpc for NamedRpc<'_> {
     }
 
     fn calls(&self, name: &str) -> bool {
-        CalledProcedure::transaction(self.transaction).calls(name)
+        // The name by which RPCs are counted, such as "NFSv4 READ", has a space in it.
+        let is_counted_as = || OperationName::of_transaction(self.transaction).to_string().eq_ignore_ascii_case(name);
+        CalledProcedure::transaction(self.transaction).calls(name) || name.contains(' ') && is_counted_as()
     }
 
     fn ended_with(&self, name: &str) -> bool {
