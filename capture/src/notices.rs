@@ -368,7 +368,7 @@ impl Notices {
 
     /// Returns possible reasons for a capture without messages, and advice.
     fn nothing(&self, summary: &Summary) -> String {
-        let hint = Gaps::why_empty(summary, self.other_connections);
+        let hint = self.gaps.why_empty(summary, self.other_connections);
         format!("no RPC-over-RDMA message found: {hint}")
     }
 }

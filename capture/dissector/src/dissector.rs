@@ -8,7 +8,7 @@ use crate::capture_end::CaptureEnd;
 use crate::carrier::account::Account;
 use crate::carrier::connection::Connection;
 use crate::carrier::connection::Counts;
-use crate::carrier::connection::Rejected;
+use crate::carrier::connection::{Disconnection, service_port};
 use crate::carrier::framed::FramedOctets;
 use crate::carrier::handler::{Handler, Taken};
 use crate::carrier::infiniband::crc;
@@ -16,6 +16,7 @@ use crate::carrier::infiniband::queue_pairs::QueuePairs;
 use crate::carrier::infiniband::transport::Transport;
 use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
+use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::event::{Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
@@ -81,6 +82,11 @@ impl Config {
     #[must_use]
     pub fn for_checker() -> Self {
         Self { operations: true, ..Self::for_messages() }
+    }
+
+    /// True if a service ID stands for one of the service ports.
+    fn serves(&self, service: Option<u64>) -> bool {
+        service.and_then(service_port).is_some_and(|port| self.ports.contains(&port))
     }
 }
 
@@ -393,7 +399,7 @@ impl Handler for DissectorState {
     }
 
     fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {
-        let until = connection.disconnected.map(|(_, stamp)| stamp.time).or(self.summary.last).unwrap_or_default();
+        let until = connection.disconnected.map(|ended| ended.stamp.time).or(self.summary.last).unwrap_or_default();
         let given = self.config.captured_at.map(|place| (place, PlaceKnown::Given));
         let captured_at = given.or_else(|| session.infer_place(counts).map(|place| (place, PlaceKnown::Inferred)));
         let credit_times = session.credit_times(until);
@@ -402,7 +408,7 @@ impl Handler for DissectorState {
             *session.spoke.get_mut(side) |= counts.get(side).packets > 0;
         }
         let end = match connection.disconnected {
-            Some((by, stamp)) => WaitEnd::Disconnected { by, stamp },
+            Some(Disconnection { by, stamp, how }) => WaitEnd::Disconnected { by, stamp, how },
             // An operation that is refused for good ends the connection.
             None if self.is_finished && counts.active.failed + counts.passive.failed == 0 => WaitEnd::Capture,
             None => WaitEnd::Connection,
@@ -419,8 +425,14 @@ impl Handler for DissectorState {
         })));
     }
 
-    fn rejected(&mut self, rejected: Rejected) {
+    fn rejected(&mut self, mut rejected: Rejected) {
+        rejected.is_for_rpc |= self.config.serves(rejected.service);
         self.events.push_back(Event::Rejected(rejected));
+    }
+
+    fn unanswered(&mut self, mut request: UnansweredRequest) {
+        request.is_for_rpc |= self.config.serves(request.service);
+        self.events.push_back(Event::UnansweredRequest(request));
     }
 
     fn terminated(&mut self, connection: &Connection, session: &Session, from: Side, terminated: (Stamp, Terminate)) {

@@ -1,9 +1,10 @@
 //! Events found in a capture.
 
-use crate::carrier::connection::{Connection, Counts, Endpoint, Rejected};
+use crate::carrier::connection::{Connection, Counts, Endpoint};
 use crate::carrier::framed::FramedKind;
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
 use crate::carrier::recovery::RecoveryKind;
+use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::file::Time;
 use crate::link::Address;
@@ -24,6 +25,8 @@ pub enum Event {
     Connection(Box<Report>),
     /// A connection request that was refused.
     Rejected(Rejected),
+    /// A connection request to which the capture holds no answer. Given at the end of the capture, or earlier if there are many.
+    UnansweredRequest(UnansweredRequest),
     /// An end terminated an iWARP connection that carried RPC-over-RDMA, because the other broke the protocol.
     Terminated(Terminated),
     /// Something was lost on its way, or seemed to be. Given if [`Config::recovery`](crate::dissector::Config::recovery) asks

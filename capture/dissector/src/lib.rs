@@ -74,10 +74,13 @@ mod session;
 
 pub use capture_end::CaptureEnd;
 pub use carrier::acknowledgement::Acknowledgements;
-pub use carrier::connection::{Announced, Connection, Counts, Endpoint, RefusedAccess, Rejected, Shown};
+pub use carrier::connection::{
+    Announced, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, RefusedAccess, Shown,
+};
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
 pub use carrier::operation::{OperationType, Progress, Side, Sides, Stamp};
 pub use carrier::recovery::RecoveryKind;
+pub use carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
 pub use carrier::terminate::Terminate;
 pub use check::{Checker, Found};
 pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary};

@@ -28,7 +28,8 @@ with the command that shows more. GUIDE.md has the rules by which causes are fou
 Causes:
   nothing-found, one-direction, capture-gaps, cut, joined-late, mirror-doubled: of the capture
   responder-silent, responder-unreachable, requester-silent, requester-unreachable,
-  wrong-checksum: calls that are not answered
+  wrong-checksum, reply-refused: calls that are not answered
+  connection-refused, connection-unanswered: connections that cannot be set up
   loss, receiver-not-ready, responder-slow, requester-slow, credits: RPCs that take long
   small-sends, errors, protocol: what else is wrong
 

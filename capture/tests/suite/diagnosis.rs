@@ -8,6 +8,7 @@ use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, message, null, octets, read3, reply, words, write3, write3_reply};
+use crate::synthetic::tcp::{self, Iwarp};
 use crate::synthetic::v2::{self, Family};
 use crate::synthetic::{End, Packet, Wire};
 use crate::transcode::{self, Mirror, MirrorKind, Record};
@@ -256,6 +257,77 @@ fn client_gone() -> Vec<Record> {
     scene.records()
 }
 
+/// A client that has no Receive for a reply: its adapter refuses the reply so many times, a second apart. In the end the server gives
+/// up, or the capture ends.
+fn reply_refused(times: u64, is_given_up: bool) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    let xid = scene.call(0, SECOND);
+    let number = scene.wires[0].server.next;
+    let reply = scene.send(0, Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[])));
+    let refusal = scene.wires[0].not_ready(Client, number);
+    for time in 1..=times {
+        scene.at(time * SECOND + 100, &reply);
+        scene.at(time * SECOND + 120, std::slice::from_ref(&refusal));
+    }
+    if is_given_up {
+        let end = scene.wires[0].disconnect(Server);
+        scene.at((times + 1) * SECOND, &[end]);
+    }
+    scene.until((times + 5) * SECOND);
+    scene.records()
+}
+
+/// The client asks for a connection so many times, three seconds apart. Each request is rejected for this reason, or gets no answer.
+fn ask(scene: &mut Scene, from: u64, times: u32, reason: Option<u16>) {
+    for number in 0..times {
+        scene.wires[0].name = 0x2000 + number;
+        scene.wires[0].client.queue_pair = 0x500 + number;
+        let time = from + u64::from(number) * 3 * SECOND;
+        let request = scene.wires[0].request(&[]);
+        scene.at(time, &[request]);
+        if let Some(reason) = reason {
+            let rejection = scene.wires[0].reject(reason);
+            scene.at(time + 90, &[rejection]);
+        }
+    }
+}
+
+/// A server that ends the connection 3 ms after a call, and then rejects five requests for this reason, or answers none.
+fn server_stopped(reason: Option<u16>) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    scene.call(0, SECOND);
+    let end = scene.wires[0].disconnect(Server);
+    scene.at(SECOND + 3 * MILLISECOND, &[end]);
+    ask(&mut scene, 2 * SECOND, 5, reason);
+    scene.records()
+}
+
+/// A capture of connection requests alone, to this port.
+fn requests_alone(port: u16, reason: Option<u16>) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    scene.packets.clear();
+    scene.wires[0].port = port;
+    ask(&mut scene, 0, 4, reason);
+    scene.records()
+}
+
+/// iWARP: the SYN is sent four times, two seconds apart, or answered with RST.
+fn iwarp_requests(is_reset: bool) -> Vec<Record> {
+    let mut scene = Scene { wires: Vec::new(), packets: Vec::new(), grant: 0, xid: 0 };
+    let mut trace = Iwarp { packets: Vec::new(), next: [999, 4999], identification: 1 };
+    for time in 0..4 {
+        trace.segment(2 * time * SECOND, tcp::CLIENT, 0, tcp::SYN, &[]);
+        if is_reset {
+            trace.next[tcp::SERVER] = 0;
+            trace.next[tcp::CLIENT] += 1;
+            trace.segment(2 * time * SECOND + 50, tcp::SERVER, 0, tcp::RST | tcp::ACK, &[]);
+            trace.next[tcp::CLIENT] += 7000;
+        }
+    }
+    scene.packets = trace.packets;
+    scene.records()
+}
+
 /// Calls that were refused because no Receive was posted, and come again later.
 fn not_ready(count: u64) -> Vec<Record> {
     let mut scene = Scene::healthy();
@@ -457,6 +529,16 @@ pub(crate) fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static s
         ("reply not read", unread_reply(), &["requester-silent"]),
         ("stopped client, server gave up", client_that_stopped(true), &["requester-silent"]),
         ("client gone, server gave up", client_gone(), &["requester-unreachable"]),
+        ("no Receive for a reply", reply_refused(1, false), &["reply-refused"]),
+        ("no Receive for a reply, server gave up", reply_refused(3, true), &["reply-refused", "protocol"]),
+        ("server stopped", server_stopped(Some(8)), &["connection-refused", "responder-silent"]),
+        ("server gone", server_stopped(None), &["connection-unanswered", "responder-silent"]),
+        ("server down", requests_alone(20049, Some(8)), &["connection-refused"]),
+        ("server not there", requests_alone(20049, None), &["connection-unanswered"]),
+        ("another service", requests_alone(4420, Some(8)), &["nothing-found"]),
+        ("another service, not there", requests_alone(4420, None), &["nothing-found"]),
+        ("server down, iWARP", iwarp_requests(true), &["connection-refused"]),
+        ("server not there, iWARP", iwarp_requests(false), &["connection-unanswered"]),
         ("loss", shipped("nfs41_lossy"), &["loss"]),
         ("loss, few", shipped("lost"), &["loss"]),
         ("loss, iWARP", shipped("iwarp_lost"), &["loss"]),
@@ -556,6 +638,141 @@ fn shares_are_parts_of_all_waiting() {
         (Some(10 * SECOND * 1000), Some("responder"), Some("192.0.2.2"))
     );
     assert_eq!(diagnosis.without_reply, 1);
+}
+
+/// Asserts that the evidence of a cause has each of these sentences.
+fn assert_evidence(diagnosis: &Diagnosis, cause: &str, sentences: &[&str]) {
+    let found = diagnosis.causes.iter().find(|found| found.cause == cause);
+    let evidence = &found.unwrap_or_else(|| panic!("no {cause}: {}", text(diagnosis))).evidence;
+    for sentence in sentences {
+        assert!(evidence.iter().any(|found| found == sentence), "{sentence}\n{evidence:#?}");
+    }
+}
+
+#[test]
+fn a_refused_reply_is_the_clients_who_has_no_receive_buffer() {
+    let diagnosis = diagnose(&reply_refused(3, true));
+    assert_evidence(
+        &diagnosis,
+        "reply-refused",
+        &[
+            "The requester's adapter had no receive buffer for the reply, and refused it. It sent 'receiver not ready' (RNR NAK) \
+             3 times. A requester has to post a receive buffer (Receive) for each call before it sends the call.",
+            "The server 192.0.2.2 ended the connection 3.00 s after the call (DREQ in frame 212).",
+        ],
+    );
+    let cause = &diagnosis.causes[0];
+    assert_eq!((cause.owner, cause.owner_address.as_deref()), (Some("requester"), Some("192.0.2.10")));
+    assert!(
+        diagnosis.causes[1].evidence[0].starts_with("reply-not-ready, by 192.0.2.10, once"),
+        "{}",
+        text(&diagnosis)
+    );
+}
+
+#[test]
+fn who_ended_a_connection_is_said_with_what_became_of_the_requests_after_it() {
+    let diagnosis = diagnose(&server_stopped(Some(8)));
+    let ended = "The server 192.0.2.2 ended the connection 3.00 ms after the call (DREQ in frame 206).";
+    assert_evidence(
+        &diagnosis,
+        "responder-silent",
+        &[
+            "Accepted by the responder's adapter, or acted on, and not answered.",
+            ended,
+            "Since then the server has rejected 5 connection requests: nothing listens on the port.",
+        ],
+    );
+    assert_evidence(
+        &diagnosis,
+        "connection-refused",
+        &[
+            "192.0.2.2 rejected 5 connection requests of 192.0.2.10 to port 20049 within 12.0 s.",
+            "Why: nothing listens on the port (REJ, reason 8).",
+            "Something listened there before: the service was stopped, or crashed.",
+        ],
+    );
+    assert_eq!(diagnosis.causes[0].owner_address.as_deref(), Some("192.0.2.2"));
+    let diagnosis = diagnose(&server_stopped(None));
+    assert_evidence(
+        &diagnosis,
+        "responder-silent",
+        &[ended, "Since then the client has sent 5 connection requests, and got no answer."],
+    );
+    let unanswered = "192.0.2.10 sent 192.0.2.2 5 connection requests to port 20049 within 12.0 s, and got no answer, up to the end of the \
+         capture.";
+    assert_evidence(&diagnosis, "connection-unanswered", &[unanswered]);
+}
+
+/// The client connects again at once, or after two seconds in which it was rejected.
+#[test]
+fn a_client_that_could_connect_again_is_no_lasting_cause() {
+    for (rejections, expected) in
+        [(0, &["responder-silent"][..]), (1, &["responder-silent"]), (2, &["responder-silent", "connection-refused"])]
+    {
+        let mut scene = Scene::healthy();
+        scene.call(0, SECOND);
+        let end = scene.wires[0].disconnect(Server);
+        scene.at(SECOND + 3 * MILLISECOND, &[end]);
+        ask(&mut scene, 2 * SECOND, rejections, Some(10));
+        scene.wires[0].name = 0x3000;
+        scene.wires[0].client.queue_pair = 0x600;
+        scene.wires[0].server.queue_pair = 0x700;
+        let set_up = scene.wires[0].connect();
+        scene.at(9 * SECOND, &set_up);
+        let xid = scene.call(0, 10 * SECOND);
+        scene.answer(0, xid, 10 * SECOND + 100);
+        let diagnosis = diagnose(&scene.records());
+        assert_eq!(causes(&diagnosis), expected, "{rejections}: {}", text(&diagnosis));
+        let connected =
+            diagnosis.causes[0].evidence.iter().any(|line| line.starts_with("The client connected again 8.00 s later"));
+        assert!(connected, "{}", text(&diagnosis));
+    }
+}
+
+/// A request that was sent again and then answered, confirmed or replied to unseen is no unanswered one; one that has waited for less
+/// than a second may still be answered.
+#[test]
+fn a_request_that_may_have_been_answered_is_not_unanswered() {
+    let request = |scene: &mut Scene, time: u64| {
+        scene.wires[0].name = 0x3000;
+        let request = scene.wires[0].request(&[]);
+        scene.at(time, &[request]);
+    };
+    // Sent again after two seconds and answered then.
+    let mut scene = Scene::new(1, &SENDS_OF_4096);
+    scene.packets.clear();
+    request(&mut scene, 0);
+    request(&mut scene, 2 * SECOND);
+    let reply = scene.wires[0].reply(&[]);
+    scene.at(2 * SECOND + 50, &[reply]);
+    scene.rpcs(0, 20, (3 * SECOND, MILLISECOND), 100);
+    scene.until(10 * SECOND);
+    assert!(causes(&diagnose(&scene.records())).is_empty());
+    // RTU: the capture lacks the reply.
+    let mut scene = Scene::healthy();
+    scene.wires[0].client.queue_pair = 0x900;
+    request(&mut scene, SECOND);
+    let ready = scene.wires[0].ready();
+    scene.at(SECOND + 50, &[ready]);
+    scene.until(10 * SECOND);
+    assert!(causes(&diagnose(&scene.records())).is_empty());
+    // 0.9 s are too short.
+    let mut scene = Scene::healthy();
+    scene.wires[0].client.queue_pair = 0x900;
+    request(&mut scene, SECOND);
+    scene.until(SECOND + 900 * MILLISECOND);
+    assert!(causes(&diagnose(&scene.records())).is_empty());
+    // MRA: the server has it, and has not decided.
+    let mut scene = Scene::healthy();
+    scene.wires[0].client.queue_pair = 0x900;
+    request(&mut scene, SECOND);
+    let receipt = scene.wires[0].receipt();
+    scene.at(SECOND + 50, &[receipt]);
+    scene.until(10 * SECOND);
+    let diagnosis = diagnose(&scene.records());
+    assert_eq!(causes(&diagnosis), ["connection-unanswered"]);
+    assert_eq!(diagnosis.causes[0].owner, Some("responder"));
 }
 
 #[test]

@@ -1567,7 +1567,7 @@ fn a_refused_connection_is_reported_with_its_reason() {
     let trace = vec![wire.request(&[]), wire.reject(8)];
     let found = dissect(&trace);
     let [rejected] = &found.rejected[..] else { panic!() };
-    assert_eq!((rejected.reason, rejected.service, rejected.stamp.frame), (Some(8), Some(0x0106_4e51), 2));
+    assert_eq!((rejected.kind.reason(), rejected.service, rejected.stamp.frame), (Some(8), Some(0x0106_4e51), 2));
     assert_eq!((rejected.from.to_string(), rejected.to.to_string()), ("192.0.2.2".into(), "192.0.2.1".into()));
     assert!(found.reports.is_empty());
 }

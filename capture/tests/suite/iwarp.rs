@@ -152,7 +152,7 @@ fn a_refusal_is_told() {
     let mut wire = Wire::new(20049);
     let found = dissect(&wire.open(0x20));
     let [rejected] = &found.rejected[..] else { panic!("one refusal") };
-    assert_eq!((rejected.stamp.frame, rejected.service, rejected.reason), (4, Some(0x0106_4e51), None));
+    assert_eq!((rejected.stamp.frame, rejected.service, rejected.kind.reason()), (4, Some(0x0106_4e51), None));
     assert_eq!((rejected.from, rejected.to), (Address::V4([192, 0, 2, 2]), Address::V4([192, 0, 2, 1])));
     assert!(found.reports.is_empty());
 }

@@ -1271,7 +1271,7 @@ fn a_terminate_is_shown_among_the_messages() {
     });
     assert_eq!(records_of(&output).0.last(), Some(&expected));
     let stats = run(&["stats", path]);
-    assert!(stdout(&stats).contains("connection requests to port 20049 refused: 1"), "{}", stdout(&stats));
+    assert!(stdout(&stats).contains("1 connection request to port 20049 rejected: the program"), "{}", stdout(&stats));
 }
 
 #[test]

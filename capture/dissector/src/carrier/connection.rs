@@ -38,8 +38,47 @@ pub struct Connection {
     pub set_up: bool,
     /// True if both ends of the connection are known.
     pub paired: bool,
-    /// The end that ended the connection first, and the time, if that was seen.
-    pub disconnected: Option<(Side, Stamp)>,
+    /// The first sign that an end ended the connection, if that was seen.
+    pub disconnected: Option<Disconnection>,
+}
+
+/// End of a connection by one of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Disconnection {
+    /// The end that ended the connection.
+    pub by: Side,
+    /// The frame that shows it.
+    pub stamp: Stamp,
+    /// The message that shows it.
+    pub how: DisconnectionKind,
+}
+
+/// Message that ends a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DisconnectionKind {
+    /// A disconnect request of InfiniBand's connection management.
+    DisconnectRequest,
+    /// A Terminate message of iWARP.
+    Terminate,
+    /// A TCP segment with FIN.
+    Finish,
+    /// A TCP segment with RST.
+    Reset,
+}
+
+impl DisconnectionKind {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::DisconnectRequest => "DREQ",
+            Self::Terminate => "Terminate",
+            Self::Finish => "FIN",
+            Self::Reset => "RST",
+        }
+    }
 }
 
 /// Announcement of an end while the connection was set up.
@@ -157,22 +196,6 @@ pub enum RefusedAccess {
     Read,
     /// It may be either.
     Unknown,
-}
-
-/// A connection request that was refused.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Rejected {
-    /// The frame of the rejection.
-    pub stamp: Stamp,
-    /// End that refused.
-    pub from: Address,
-    /// End that asked for the connection.
-    pub to: Address,
-    /// The requested service ID.
-    pub service: Option<u64>,
-    /// InfiniBand's reason code; iWARP has none.
-    pub reason: Option<u16>,
 }
 
 impl Announced {

@@ -1,9 +1,10 @@
 //! The interface that takes what happens on connections.
 
 use super::account::Account;
-use super::connection::{Connection, Counts, Rejected};
+use super::connection::{Connection, Counts};
 use super::framed::FramedOctets;
 use super::operation::{Operation, Side, Sides, Stamp};
+use super::rejection::{Rejected, UnansweredRequest};
 use super::terminate::Terminate;
 
 /// Result of handing over an operation.
@@ -43,6 +44,8 @@ pub(crate) trait Handler {
     fn closed(&mut self, connection: &Connection, session: Self::Session, counts: &Sides<Counts>);
     /// A connection was refused.
     fn rejected(&mut self, rejected: Rejected);
+    /// The capture holds no answer to a connection request.
+    fn unanswered(&mut self, request: UnansweredRequest);
     /// An end terminated a connection because the other broke the protocol.
     fn terminated(
         &mut self,

@@ -11,5 +11,6 @@ pub(crate) mod infiniband;
 pub(crate) mod iwarp;
 pub(crate) mod operation;
 pub(crate) mod recovery;
+pub(crate) mod rejection;
 pub(crate) mod table;
 pub(crate) mod terminate;

@@ -28,6 +28,8 @@ pub struct Gaps {
     pub directions_left_out: u64,
     /// Number of files that could not be read to their end.
     pub files: u64,
+    /// Requests for RPC-over-RDMA connections that were rejected or not answered.
+    pub requests: u64,
 }
 
 /// A connection with packets of one end only.
@@ -81,6 +83,8 @@ impl Gaps {
                 self.incomplete += u64::from(message.captured != Captured::Whole);
             }
             Event::Connection(report) => self.connection(report),
+            Event::Rejected(rejected) => self.requests += u64::from(rejected.is_for_rpc),
+            Event::UnansweredRequest(request) => self.requests += u64::from(request.is_for_rpc),
             _ => {}
         }
     }
@@ -131,9 +135,11 @@ impl Gaps {
 
     /// The likely reason for a capture without messages, and what to try; `others` are connections without RPC-over-RDMA.
     #[must_use]
-    pub fn why_empty(summary: &Summary, others: u64) -> Cow<'static, str> {
+    pub fn why_empty(&self, summary: &Summary, others: u64) -> Cow<'static, str> {
         if summary.frames == 0 {
             "the capture has no frames".into()
+        } else if self.requests > 0 {
+            "no connection was set up: rpcrdma diagnose says what became of the requests".into()
         } else if summary.packets + summary.segments == 0 {
             why_without_rdma(summary)
         } else if summary.cut > summary.frames / 2 {

@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::credits::CreditUse;
 use super::phases::NotTimed;
+use crate::carrier::connection::DisconnectionKind;
 use crate::carrier::operation::{Side, Stamp};
 use crate::carrier::recovery::RecoveryKind;
 use crate::link::Address;
@@ -95,6 +96,8 @@ pub enum WaitEnd {
         by: Side,
         /// The frame that says so.
         stamp: Stamp,
+        /// The message in that frame.
+        how: DisconnectionKind,
     },
     /// The connection was over before the end of the capture, which does not show how it ended.
     Connection,

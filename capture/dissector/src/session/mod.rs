@@ -6,7 +6,8 @@
 //! ```
 //! `timeline` says where the time of a call goes, `recovery` which of them lost packets belong to, `credits` how long there was
 //! no credit for one, `returned` when a reply returned one, and `step_log` what both ends did for it. `arrivals` says which copy
-//! of a message was accepted, so that an RPC ends there. `memory_use` tells the checker how memory is used.
+//! of a message was accepted, so that an RPC ends there. `memory_use` tells the checker how memory is used,
+//! and `refused` of which `replies` the requester had no Receive.
 //!
 //! A client chooses the program number of its callbacks. The session keeps the numbers that SETCLIENTID, CREATE_SESSION
 //! and BACKCHANNEL_CTL announce on the connection. If it saw none, it takes a transient program number (RFC 5531
@@ -28,6 +29,7 @@ mod owners;
 mod provided;
 mod recovery;
 mod refused;
+mod replies;
 mod reply;
 mod returned;
 mod sends;

@@ -4,71 +4,20 @@
 //! that a responder sends takes a Receive of the requester. So if it has sent anything but replies to calls that waited, that
 //! may have taken the Receive of the reply.
 
-use std::collections::VecDeque;
-
+use super::replies::{REFUSED, Refused, SentReply};
 use super::state::{Context, Session};
 use crate::carrier::connection::Connection;
-use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
+use crate::carrier::operation::{Operation, OperationKind, Side, Sides};
 use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::event::{Event, RefusedReply, RefusedReplyEnd};
 use crate::rpc::header::Dialect;
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::waiting::WaitEnd;
 
-/// The most replies of one end that are remembered: more than are under way at a time.
-const REPLIES: usize = 128;
-/// The most refused replies of one end that wait to be accepted.
-const REFUSED: usize = 64;
-
-/// A reply that was sent.
-#[derive(Clone, Copy, Debug)]
-struct SentReply {
-    places: Places,
-    xid: u32,
-}
-
-/// A reply that was refused and not accepted since.
-#[derive(Clone, Copy, Debug)]
-struct Refused {
-    reply: SentReply,
-    first: Stamp,
-    times: u32,
-    is_expected: bool,
-}
-
-/// Replies of one end, as far as their Receives are concerned.
-#[derive(Debug, Default)]
-pub(super) struct Replies {
-    sent: VecDeque<SentReply>,
-    refused: Vec<Refused>,
-    /// `true` if the end sent something that no call of the other end provides a Receive for, or that may be such.
-    has_sent_others: bool,
-}
-
-impl Replies {
-    /// Notes that this end sent something other than a reply to a call that waits.
-    pub(super) const fn note_other(&mut self) {
-        self.has_sent_others = true;
-    }
-
-    /// Notes a reply to a call that waited.
-    fn note(&mut self, reply: SentReply) {
-        if self.sent.len() == REPLIES {
-            self.sent.pop_front();
-        }
-        self.sent.push_back(reply);
-    }
-
-    /// The Send that begins at this place, if it is a reply.
-    fn find(&self, place: u64) -> Option<SentReply> {
-        self.sent.iter().rev().find(|reply| reply.places.first == place).copied()
-    }
-}
-
 impl Session {
     /// Notes a reply; `call` is the call that it answers, if one waits.
     pub(super) fn note_reply(&mut self, message: &Message, call: Option<u64>) {
-        let replies = self.replies.get_mut(message.sender);
+        let replies = self.replies.get_or_insert_default().get_mut(message.sender);
         let is_known = message.dialect == Dialect::Version1 && message.captured != Captured::Head;
         match message.rdma_xid().filter(|_| call.is_some() && is_known) {
             Some(xid) => replies.note(SentReply { places: self.places, xid }),
@@ -79,7 +28,7 @@ impl Session {
     /// Notes a call: a second one that waits may take a Receive that was posted for a reply.
     pub(super) fn note_call(&mut self, sender: Side) {
         if self.credits.get(sender).usage().waiting > 1 {
-            self.replies.get_mut(sender).note_other();
+            self.replies.get_or_insert_default().get_mut(sender).note_other();
         }
     }
 
@@ -92,7 +41,7 @@ impl Session {
         let calls_back = || self.calls.values().any(|call| call.message.sender == of);
         let is_whole = connection.set_up && !self.watch.passed_over && self.lost == Sides::default();
         let is_alone = is_whole && !self.watch.given_up && self.client == Some(requester) && !calls_back();
-        let replies = self.replies.get_mut(of);
+        let replies = self.replies.get_or_insert_default().get_mut(of);
         let mut refused = replies.refused.iter_mut();
         if let Some(refused) = refused.find(|refused| refused.reply.places.first == place) {
             refused.times = refused.times.saturating_add(1);
@@ -106,7 +55,7 @@ impl Session {
     /// place.
     #[inline]
     pub(super) fn accept_refused(&mut self, responder: Side, place: u64, context: &mut Context<'_>) {
-        if !self.replies.get(responder).refused.is_empty() {
+        if self.replies.as_ref().is_some_and(|replies| !replies.get(responder).refused.is_empty()) {
             self.end_refused(responder, RefusedReplyEnd::Accepted, |reply| reply.places.end <= place + 1, context);
         }
     }
@@ -129,8 +78,8 @@ impl Session {
         is_over: impl Fn(&SentReply) -> bool,
         context: &mut Context<'_>,
     ) {
-        let Some(connection) = self.number else { return };
-        let refused = &mut self.replies.get_mut(responder).refused;
+        let Some((connection, replies)) = self.number.zip(self.replies.as_mut()) else { return };
+        let refused = &mut replies.get_mut(responder).refused;
         for Refused { reply, first, times, is_expected } in refused.extract_if(.., |refused| is_over(&refused.reply)) {
             let (requester, xid) = (responder.other(), reply.xid);
             let refused = RefusedReply { connection, requester, xid, stamp: first, times, end, is_expected };

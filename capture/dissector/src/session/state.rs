@@ -10,7 +10,7 @@ use super::call::Call;
 use super::credits::CreditAccount;
 use super::memory::{Memory, SegmentPlace};
 use super::owners::Recoveries;
-use super::refused::Replies;
+use super::replies::Replies;
 use super::sequence::Sequence;
 use super::step_log::SendPart;
 use super::unplaced::Unplaced;
@@ -131,8 +131,8 @@ pub(crate) struct Session {
     /// Places of the current message in what its sender sends.
     pub(super) places: Places,
     pub(super) recoveries: Recoveries,
-    /// Replies of each end that the other end may refuse.
-    pub(super) replies: Sides<Replies>,
+    /// Replies of each end that the other end may refuse; `None` while nobody asks.
+    pub(super) replies: Option<Box<Sides<Replies>>>,
     /// Of the calls of each end.
     pub(super) credits: Sides<CreditAccount>,
 }

@@ -97,7 +97,7 @@ impl Shown {
     /// The frame by which the client ended a connection.
     fn left(&self, connection: u32) -> Option<u64> {
         let disconnected = self.connections[&connection].connection.disconnected;
-        disconnected.filter(|(by, _)| *by == Side::Active).map(|(_, stamp)| stamp.frame)
+        disconnected.filter(|ended| ended.by == Side::Active).map(|ended| ended.stamp.frame)
     }
 
     /// Returns true if a message of the server answers one of the client.

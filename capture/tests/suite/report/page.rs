@@ -181,10 +181,11 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         | "responder-unreachable"
         | "requester-silent"
         | "requester-unreachable"
-        | "wrong-checksum" => "hung",
+        | "wrong-checksum"
+        | "reply-refused" => "hung",
+        "small-sends" | "connection-refused" | "connection-unanswered" => "connections",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "responder-slow" | "requester-slow" => "slowest",
-        "small-sends" => "connections",
         "errors" => "operations",
         "protocol" => "rules",
         "nothing-found" | "one-direction" | "capture-gaps" | "cut" | "joined-late" | "mirror-doubled" => "capture",
@@ -210,7 +211,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 19);
+    assert_eq!(seen.len(), 22);
 }
 
 /// Frames of a shipped capture, without some of them.

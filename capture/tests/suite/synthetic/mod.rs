@@ -272,6 +272,20 @@ impl Wire {
         datagram(from.host, to.host, &mad)
     }
 
+    /// MRA (section 12.6.6): the server needs time for its answer.
+    pub fn receipt(&mut self) -> Packet {
+        let mut mad = management(0x11);
+        put(&mut mad, 28, &self.name.to_be_bytes());
+        datagram(self.server.host, self.client.host, &mad)
+    }
+
+    /// RTU (section 12.6.9).
+    pub fn ready(&mut self) -> Packet {
+        let mut mad = management(0x14);
+        put(&mut mad, 24, &self.name.to_be_bytes());
+        datagram(self.client.host, self.server.host, &mad)
+    }
+
     /// REQ, REP, RTU.
     pub fn connect(&mut self) -> Vec<Packet> {
         let ready = datagram(self.client.host, self.server.host, &management(0x14));

@@ -11,6 +11,7 @@ pub const CLIENT: usize = 0;
 pub const SERVER: usize = 1;
 
 pub const SYN: u8 = 0x02;
+pub const RST: u8 = 0x04;
 pub const ACK: u8 = 0x10;
 
 /// Opcodes of RDMAP (RFC 5040 section 4.1).
@@ -47,7 +48,7 @@ impl Default for Iwarp {
 
 impl Iwarp {
     /// A segment whose octets begin so many before the next of its end, and which acknowledges all that the other end sent.
-    fn segment(&mut self, time: u64, from: usize, back: u32, flags: u8, octets: &[u8]) {
+    pub fn segment(&mut self, time: u64, from: usize, back: u32, flags: u8, octets: &[u8]) {
         let acknowledges = if flags & ACK == 0 { 0 } else { self.next[1 - from] };
         self.acknowledging(time, from, back, flags, octets, acknowledges);
     }

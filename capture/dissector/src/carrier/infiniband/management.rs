@@ -48,12 +48,20 @@ pub(crate) enum Management<'a> {
         private_data: Consumer<'a>,
     },
     /// RTU: the active side has seen the REP.
-    ReadyToUse,
+    ReadyToUse {
+        /// The active side's name for the connection.
+        local: u32,
+    },
+    /// MRA: a side has received a message and needs time for the answer.
+    Receipt {
+        /// The receiver's name for the connection.
+        remote: u32,
+    },
     /// REJ: no connection.
     Reject {
         /// The receiver's name for the connection.
         remote: u32,
-        /// InfiniBand's reason code: 8 invalid service ID, 10 stale connection, 28 consumer.
+        /// InfiniBand's reason code.
         reason: u16,
     },
     /// DREQ: one side ends the connection.
@@ -63,7 +71,7 @@ pub(crate) enum Management<'a> {
     },
     /// DREP: the other side agrees.
     DisconnectReply,
-    /// MRA, LAP, APR, SIDR and all others.
+    /// LAP, APR, SIDR and all others.
     Other,
 }
 
@@ -84,7 +92,8 @@ impl<'a> Management<'a> {
             0x10 => Self::request(packet, mad).ok(),
             0x12 => Self::reject(mad).ok(),
             0x13 => Self::reply(packet, mad).ok(),
-            0x14 => Some(Self::ReadyToUse),
+            0x11 => Some(Self::Receipt { remote: u32_at(mad, 28).ok()? }),
+            0x14 => Some(Self::ReadyToUse { local: u32_at(mad, 24).ok()? }),
             0x15 => Some(Self::DisconnectRequest { queue_pair: u32_at(mad, 32).ok()? >> 8 }),
             0x16 => Some(Self::DisconnectReply),
             _ => Some(Self::Other),
@@ -173,9 +182,10 @@ mod tests {
 
     #[test]
     fn attributes_are_told_apart() {
-        assert!(matches!(decode(&datagram(0x14)), Some(Management::ReadyToUse)));
+        assert!(matches!(decode(&datagram(0x14)), Some(Management::ReadyToUse { .. })));
         assert!(matches!(decode(&datagram(0x16)), Some(Management::DisconnectReply)));
-        assert!(matches!(decode(&datagram(0x11)), Some(Management::Other)));
+        assert!(matches!(decode(&datagram(0x11)), Some(Management::Receipt { .. })));
+        assert!(matches!(decode(&datagram(0x19)), Some(Management::Other)));
     }
 
     #[test]

@@ -8,13 +8,14 @@ use super::checksums::{CheckedEnds, RetransmittedPacket, Unverified};
 use super::flow::Flow;
 use super::management::Management;
 use super::ordering::{OperationSink, Ordering};
-use super::set_up::{Seen, SetUp, SetUpHalf, SetUps};
+use super::set_up::{Receipt, Repeats, Seen, SetUp, SetUpHalf, SetUps};
 use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
-use crate::carrier::connection::{Connection, Endpoint, Rejected};
+use crate::carrier::connection::{Connection, Disconnection, DisconnectionKind, Endpoint};
 use crate::carrier::copies::{Copies, RecentPackets};
 use crate::carrier::handler::{Handler, Taken};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
+use crate::carrier::rejection::{Rejected, RejectionKind};
 use crate::carrier::table::Table;
 use crate::link::{Carrier, Packet, Sighting};
 
@@ -41,6 +42,13 @@ struct QueuePairEntry<S> {
     is_joined: bool,
     /// Octets of memory that are in the account.
     held: usize,
+}
+
+/// Reports a set-up that is given up, if it is a request without an answer.
+fn give_unanswered<S>(set_up: Option<SetUp>, handler: &mut impl Handler<Session = S>) {
+    if let Some(request) = set_up.and_then(|set_up| set_up.unanswered()) {
+        handler.unanswered(request);
+    }
 }
 
 /// Everything known about the queue pairs in a capture.
@@ -170,6 +178,7 @@ impl<S> QueuePairs<S> {
         for key in self.table.keys() {
             self.close(key, handler);
         }
+        self.set_ups.take_all().into_iter().for_each(|set_up| give_unanswered(Some(set_up), handler));
     }
 
     /// Returns true if a message of connection management was captured before: it is a copy.
@@ -198,6 +207,8 @@ impl<S> QueuePairs<S> {
                     mtu: path_mtu,
                     ack_timeout,
                     name: local,
+                    repeats: Repeats::default(),
+                    receipt: Receipt::None,
                 };
                 self.request(request, packet.carrier, handler);
             }
@@ -211,18 +222,24 @@ impl<S> QueuePairs<S> {
                     mtu: None,
                     ack_timeout: None,
                     name: remote,
+                    repeats: Repeats::default(),
+                    receipt: Receipt::None,
                 };
                 self.reply(reply, packet.carrier, handler);
             }
             Management::Reject { remote, reason } => {
                 let asked = self.set_ups.take(destination, remote, Seen::Request);
-                let service = asked.and_then(|asked| asked.service);
-                handler.rejected(Rejected { stamp, from: source, to: destination, service, reason: Some(reason) });
+                let service = asked.as_ref().and_then(|asked| asked.service);
+                let (kind, is_for_rpc) =
+                    (RejectionKind::Management(reason), asked.is_some_and(|asked| asked.is_for_rpc()));
+                handler.rejected(Rejected { stamp, from: source, to: destination, service, kind, is_for_rpc });
             }
             Management::DisconnectRequest { queue_pair } => {
                 self.disconnect(stamp, &Flow { source, destination, queue_pair });
             }
-            Management::ReadyToUse | Management::DisconnectReply | Management::Other => {}
+            Management::ReadyToUse { local } => self.set_ups.note_receipt(source, local, Receipt::Replied),
+            Management::Receipt { remote } => self.set_ups.note_receipt(destination, remote, Receipt::Confirmed),
+            Management::DisconnectReply | Management::Other => {}
         }
     }
 
@@ -241,13 +258,15 @@ impl<S> QueuePairs<S> {
         }
         self.close_flow(&towards, handler);
         let answer = self.set_ups.take(request.active, request.name, Seen::ReplyOnly);
-        self.set_ups.forget(request.active, request.name);
+        while let Some(earlier) = self.set_ups.take(request.active, request.name, Seen::Request) {
+            give_unanswered(request.repeat(earlier), handler);
+        }
         match answer {
             Some(answer) => {
                 request.reply = answer.reply;
                 self.establish(&request, carrier, handler);
             }
-            None => self.set_ups.add(request),
+            None => give_unanswered(self.set_ups.add(request), handler),
         }
     }
 
@@ -262,7 +281,7 @@ impl<S> QueuePairs<S> {
             && self.late(&towards, Side::Active, half, reply.name).is_none()
         {
             self.close_flow(&towards, handler);
-            self.set_ups.add(reply);
+            give_unanswered(self.set_ups.add(reply), handler);
         }
     }
 
@@ -272,7 +291,8 @@ impl<S> QueuePairs<S> {
         if let Some((key, from)) = self.table.find(towards)
             && let Some(entry) = self.table.get_mut(key)
         {
-            entry.connection.disconnected.get_or_insert((from, stamp));
+            let how = DisconnectionKind::DisconnectRequest;
+            entry.connection.disconnected.get_or_insert(Disconnection { by: from, stamp, how });
         }
     }
 

@@ -1,8 +1,9 @@
 //! Connection requests and replies that wait for their counterpart.
 
 use super::flow::Flow;
-use crate::carrier::connection::{Announced, Consumer};
+use crate::carrier::connection::{Announced, Consumer, Shown};
 use crate::carrier::operation::Stamp;
+use crate::carrier::rejection::UnansweredRequest;
 use crate::link::Address;
 
 /// The most connection requests that wait for their answer.
@@ -26,6 +27,29 @@ pub(super) struct SetUp {
     /// Nanoseconds that both ends wait for an acknowledgement, at least.
     pub(super) ack_timeout: Option<u64>,
     pub(super) name: u32,
+    pub(super) repeats: Repeats,
+    pub(super) receipt: Receipt,
+}
+
+/// Earlier copies of a request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Repeats {
+    /// The first copy, if there was one before.
+    first: Option<Stamp>,
+    /// Number of earlier copies.
+    times: u32,
+}
+
+/// Sign that a request arrived, besides its answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Receipt {
+    /// There is none.
+    #[default]
+    None,
+    /// The passive end confirmed the receipt.
+    Confirmed,
+    /// The active end went on as if it had got a reply.
+    Replied,
 }
 
 /// Statements of an end about itself.
@@ -61,17 +85,24 @@ impl SetUps {
         Some(self.pending.swap_remove(place))
     }
 
-    /// Forgets those to which the active end gave this name.
-    pub(super) fn forget(&mut self, active: Address, name: u32) {
-        self.pending.retain(|set_up| set_up.active != active || set_up.name != name);
+    /// Notes a sign that the request to which the active end gave this name arrived.
+    pub(super) fn note_receipt(&mut self, active: Address, name: u32, receipt: Receipt) {
+        let mut named = self.pending.iter_mut().filter(|set_up| set_up.active == active && set_up.name == name);
+        if let Some(set_up) = named.find(|set_up| set_up.receipt != Receipt::Replied) {
+            set_up.receipt = receipt;
+        }
     }
 
-    /// Keeps a set-up; if there are too many, drops the oldest.
-    pub(super) fn add(&mut self, set_up: SetUp) {
-        if self.pending.len() == PENDING {
-            self.pending.remove(0);
-        }
+    /// Keeps a set-up; if there are too many, returns the oldest.
+    pub(super) fn add(&mut self, set_up: SetUp) -> Option<SetUp> {
+        let oldest = (self.pending.len() == PENDING).then(|| self.pending.remove(0));
         self.pending.push(set_up);
+        oldest
+    }
+
+    /// Takes all set-ups.
+    pub(super) fn take_all(&mut self) -> Vec<SetUp> {
+        core::mem::take(&mut self.pending)
     }
 }
 
@@ -82,6 +113,40 @@ impl SetUpHalf {
 }
 
 impl SetUp {
+    /// Makes this request a copy of an earlier one, if it asks for the same queue pair. Returns the earlier one otherwise.
+    pub(super) fn repeat(&mut self, earlier: Self) -> Option<Self> {
+        let queue_pair = |set_up: &Self| set_up.request.map(|half| half.queue_pair);
+        if queue_pair(self) != queue_pair(&earlier) || self.passive != earlier.passive {
+            return Some(earlier);
+        }
+        let sent = earlier.request.map(|half| half.announced.stamp);
+        self.repeats =
+            Repeats { first: earlier.repeats.first.or(sent), times: earlier.repeats.times.saturating_add(1) };
+        self.receipt = earlier.receipt;
+        None
+    }
+
+    /// The request, if nothing shows an answer to it.
+    pub(super) fn unanswered(&self) -> Option<UnansweredRequest> {
+        let announced = self.request?.announced;
+        let last = announced.stamp;
+        (self.reply.is_none() && self.receipt != Receipt::Replied).then_some(UnansweredRequest {
+            from: self.active,
+            to: self.passive,
+            service: self.service,
+            first: self.repeats.first.unwrap_or(last),
+            last,
+            times: self.repeats.times.saturating_add(1),
+            is_received: self.receipt == Receipt::Confirmed,
+            is_for_rpc: self.is_for_rpc(),
+        })
+    }
+
+    /// True if the request has RFC 8797 private data.
+    pub(super) fn is_for_rpc(&self) -> bool {
+        self.request.is_some_and(|half| matches!(half.announced.private_data, Shown::Present(_)))
+    }
+
     /// Returns true if the flow goes to a queue pair that this set-up names.
     fn concerns(&self, flow: Flow) -> bool {
         let names = |half: Option<SetUpHalf>, source, destination| {

@@ -9,11 +9,14 @@ use super::framing::{CrcUse, Framed, Framing};
 use super::mpa::{Markers, Setup};
 use super::rdmap::{Did, Rdmap, Received};
 use super::tcp::{Piece, Reassembly, StreamStep, TcpSign};
-use crate::carrier::connection::{Announced, Connection, Counts, Endpoint, Rejected, port_service};
+use crate::carrier::connection::{
+    Announced, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, Shown, port_service,
+};
 use crate::carrier::copies::RecentPackets;
 use crate::carrier::handler::Handler;
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::Sign;
+use crate::carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
 use crate::carrier::table::Table;
 use crate::link::{Address, Carrier, Sighting, TcpSegment};
 
@@ -71,8 +74,18 @@ struct TcpEntry<S> {
     reassembly: Reassembly,
     known: IwarpConnection<S>,
     segments: u64,
+    /// The SYNs of the active end.
+    syns: Option<Syns>,
     /// Octets of memory that are in the account.
     held: usize,
+}
+
+/// Copies of a SYN that asks for a connection.
+#[derive(Clone, Copy, Debug)]
+struct Syns {
+    first: Stamp,
+    last: Stamp,
+    times: u32,
 }
 
 /// A sign of loss, and the end and the segment that show it.
@@ -138,8 +151,13 @@ impl<S> Connections<S> {
         if entry.reassembly.is_copy((from, stamp.time, sighting), segment, (&mut self.recent, key)) {
             return true;
         }
+        if segment.is_synchronizing() && from == Side::Active {
+            let syns = entry.syns.get_or_insert(Syns { first: stamp, last: stamp, times: 0 });
+            (syns.last, syns.times) = (stamp, syns.times.saturating_add(1));
+        }
         if segment.is_final() || segment.is_reset() {
-            entry.known.connection.disconnected.get_or_insert((from, stamp));
+            let how = if segment.is_reset() { DisconnectionKind::Reset } else { DisconnectionKind::Finish };
+            entry.known.connection.disconnected.get_or_insert(Disconnection { by: from, stamp, how });
         }
         let mut sink = IwarpSink { handler, checked: &mut self.checked, verify_crc: choice.verify_crc };
         let TcpEntry { reassembly, known, .. } = entry;
@@ -254,7 +272,7 @@ impl<S> Connections<S> {
             counts: Sides::default(),
         };
         let reassembly = Reassembly::default();
-        let entry = TcpEntry { reassembly, known, segments: 0, held: 0 };
+        let entry = TcpEntry { reassembly, known, segments: 0, syns: None, held: 0 };
         self.table.insert(key, [(from.other(), back), (from, flow)], entry);
         key
     }
@@ -267,6 +285,9 @@ impl<S> Connections<S> {
         entry.known.give_unfinished(sink.handler);
         let IwarpConnection { connection, session, is_iwarp, counts: ours, .. } = entry.known;
         let mut counts = entry.reassembly.counted();
+        if session.is_none() && !is_iwarp {
+            give_refused(&connection, entry.syns, counts.passive.packets, handler);
+        }
         for side in [Side::Active, Side::Passive] {
             let Counts { orphans, failed, refused, .. } = *ours.get(side);
             let counts = counts.get_mut(side);
@@ -278,6 +299,25 @@ impl<S> Connections<S> {
             handler.closed(&connection, session, &counts);
         }
         self.checked.foreign += if is_iwarp { 0 } else { entry.segments };
+    }
+}
+
+/// Reports a connection that was asked for and not set up: nothing answers the SYN, or only a RST, among these many segments.
+fn give_refused<S>(connection: &Connection, syns: Option<Syns>, answers: u64, handler: &mut impl Handler<Session = S>) {
+    let Some(Syns { first, last, times }) = syns else { return };
+    let (from, to) = (connection.ends.active.address, connection.ends.passive.address);
+    let (service, is_for_rpc) = (connection.service, false);
+    let reset = connection.disconnected.filter(|end| end.by == Side::Passive && end.how == DisconnectionKind::Reset);
+    match (answers, reset) {
+        (0, _) => {
+            let is_received = false;
+            handler.unanswered(UnansweredRequest { from, to, service, first, last, times, is_received, is_for_rpc });
+        }
+        (1, Some(Disconnection { stamp, .. })) => {
+            let kind = RejectionKind::Reset;
+            handler.rejected(Rejected { stamp, from: to, to: from, service, kind, is_for_rpc });
+        }
+        _ => {}
     }
 }
 
@@ -382,17 +422,22 @@ impl<S> IwarpConnection<S> {
                 let received = Received { from, stamp, began, segment, places, first_sent, acknowledges };
                 self.begin_session(sink);
                 let Self { connection, session: Some(session), rdmap, counts, .. } = self else { return };
-                let counts = counts.get_mut(from);
+                let (counts, mut is_terminated) = (counts.get_mut(from), false);
                 rdmap.segment(&received, &mut |did| match did {
                     // Nothing later could explain what it refers to: TCP gave that before.
                     Did::Operation(operation) => _ = sink.handler.operation(connection, session, operation, true),
                     Did::Terminate(terminate) => {
+                        is_terminated = true;
                         counts.failed += 1;
                         counts.refused = counts.refused.or(terminate.refused());
                         sink.handler.terminated(connection, session, from, (stamp, terminate));
                     }
                     Did::Orphan => counts.orphans += 1,
                 });
+                if is_terminated {
+                    let how = DisconnectionKind::Terminate;
+                    connection.disconnected.get_or_insert(Disconnection { by: from, stamp, how });
+                }
             }
             Framed::Lost => {
                 self.counts.get_mut(from).orphans += 1;
@@ -455,7 +500,9 @@ impl<S> IwarpConnection<S> {
         if setup.is_reply && setup.rejected {
             let address = |side| connection.ends.get(side).address;
             let (from, to, service) = (address(from), address(from.other()), connection.service);
-            sink.handler.rejected(Rejected { stamp, from, to, service, reason: None });
+            let asked = connection.announced.active.map(|announced| announced.private_data);
+            let (kind, is_for_rpc) = (RejectionKind::Mpa, matches!(asked, Some(Shown::Present(_))));
+            sink.handler.rejected(Rejected { stamp, from, to, service, kind, is_for_rpc });
         } else if self.said.active.is_some() && self.said.passive.is_some() {
             connection.set_up = true;
             self.begin_session(sink);

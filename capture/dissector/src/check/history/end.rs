@@ -6,7 +6,8 @@ use super::pending::{OrderProof, PendingFinding};
 use super::provided::omitted;
 use super::requests::{self, ANSWER, Faulty};
 use super::state::History;
-use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::carrier::connection::Disconnection;
+use crate::carrier::operation::{Side, Sides};
 use crate::check::access;
 use crate::check::book::Book;
 use crate::event::{self, MemoryUse, MemoryUseKind};
@@ -94,8 +95,8 @@ impl History {
     }
 
     /// Until when an end is known to have been there: its last Send, or when it ended the connection.
-    pub(super) fn stayed(&self, end: Side, disconnected: Option<(Side, Stamp)>) -> Time {
-        let left = disconnected.filter(|(by, _)| *by == end).map(|(_, stamp)| stamp.time);
+    pub(super) fn stayed(&self, end: Side, disconnected: Option<Disconnection>) -> Time {
+        let left = disconnected.filter(|ended| ended.by == end).map(|ended| ended.stamp.time);
         self.last.get(end).time.max(left.unwrap_or_default())
     }
 }

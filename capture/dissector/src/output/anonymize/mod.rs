@@ -233,6 +233,7 @@ impl<W: Write> Anonymizer<W> {
             }
             Event::Framed(framed) => self.streams.add(framed),
             Event::Rejected(rejected) => self.pair(rejected.from, rejected.to),
+            Event::UnansweredRequest(request) if request.is_for_rpc => self.pair(request.from, request.to),
             Event::Message(message) => self.message(message),
             Event::Transaction(transaction) => self.transaction(transaction),
             _ => {}

@@ -25,6 +25,12 @@ pub enum Cause {
     RequesterUnreachable,
     /// Packets that an end retransmits in vain have a wrong checksum.
     WrongChecksum,
+    /// The requester has no Receive posted for a reply.
+    ReplyRefused,
+    /// Connection requests are rejected.
+    ConnectionRefused,
+    /// Connection requests are not answered.
+    ConnectionUnanswered,
     /// Lost packets were sent again.
     Loss,
     /// The receiver had no Receive posted.
@@ -144,7 +150,7 @@ pub(super) const SMALL: u64 = 20;
 pub(super) const USUAL_SEND: u32 = 4096;
 
 /// All causes, those of the capture first.
-pub static CAUSES: [CauseRule; 19] = [
+pub static CAUSES: [CauseRule; 22] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -215,6 +221,26 @@ pub static CAUSES: [CauseRule; 19] = [
         title: "Packets have a wrong checksum",
         condition: "a call waited as long, all packets that an end retransmitted and that were never acknowledged have a wrong \
                     ICRC, and others show that the capture holds the checksums that were sent",
+    },
+    CauseRule {
+        cause: Cause::ReplyRefused,
+        name: "reply-refused",
+        title: "Replies are refused: no receive buffer",
+        condition: "the requester's adapter refused a reply because no Receive was posted ('receiver not ready'), did not accept it \
+                    later, and the call waited as long",
+    },
+    CauseRule {
+        cause: Cause::ConnectionRefused,
+        name: "connection-refused",
+        title: "Connection requests are rejected",
+        condition: "requests for RPC-over-RDMA connections were rejected, for 1 s or without an accepted one after them",
+    },
+    CauseRule {
+        cause: Cause::ConnectionUnanswered,
+        name: "connection-unanswered",
+        title: "Connection requests are not answered",
+        condition: "requests for RPC-over-RDMA connections got no answer, for 1 s or without an accepted one after them, and the \
+                    first was sent 1 s before the end of the capture",
     },
     CauseRule {
         cause: Cause::Loss,

@@ -3,6 +3,7 @@
 use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use super::attempts::Attempts;
 use super::cause::{Cause, CauseOwner, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW, WAITED};
 use super::facts::{Broken, Facts, WrongChecksums};
 use super::record::{CauseExample, DiagnosedCause};
@@ -12,19 +13,20 @@ use super::whole::WholeCapture;
 use crate::dissector::Summary;
 use crate::link::Address;
 use crate::output::format::line::sentence;
-use crate::output::format::number::{counted, duration, grouped};
+use crate::output::format::number::{counted, duration, grouped, times};
 use crate::output::gaps::Gaps;
 use crate::output::stats::text::{is_doubled, twice};
 use crate::rpc::place::CapturedAt;
 
 /// The most directions, failures or rules that evidence names.
-const NAMED: usize = 3;
+pub(super) const NAMED: usize = 3;
 
 /// All that was counted of a capture.
 pub(super) struct Judgement<'a> {
     pub(super) waits: &'a Waits,
     pub(super) silence: &'a Silence,
     pub(super) facts: &'a Facts,
+    pub(super) attempts: &'a Attempts,
     pub(super) gaps: &'a Gaps,
     pub(super) summary: &'a Summary,
     /// The whole capture, if a selection is diagnosed.
@@ -63,8 +65,14 @@ impl Judgement<'_> {
     /// The causes, in the order of their weight: those of the capture that make the rest unsure, a broken rule of which a call
     /// died, those with a time by their time, and the others.
     pub(super) fn causes(&self) -> Vec<DiagnosedCause> {
+        let connecting = [self.connection_refused(), self.connection_unanswered()].into_iter().flatten();
+        let (dead, connecting): (Vec<_>, Vec<_>) = connecting.partition(|cause| self.is_without_connection(cause));
         if self.gaps.messages == 0 {
-            return vec![self.nothing_found()];
+            let mut causes = [dead, connecting].concat();
+            if causes.is_empty() {
+                causes.push(self.nothing_found());
+            }
+            return causes;
         }
         let mut causes: Vec<DiagnosedCause> =
             [self.one_direction().or(self.capture_gaps()), self.cut()].into_iter().flatten().collect();
@@ -78,6 +86,7 @@ impl Judgement<'_> {
             self.requester_silent(),
             self.requester_unreachable(),
             self.wrong_checksum(),
+            self.reply_refused(),
             self.loss(),
             self.receiver_not_ready(),
             self.slow(Cause::ResponderSlow, (CauseOwner::Responder, CapturedAt::Responder), &self.waits.responder),
@@ -87,11 +96,12 @@ impl Judgement<'_> {
             self.errors(),
             self.protocol().filter(|_| !is_fatal),
         ];
-        let mut others: Vec<_> = others.into_iter().flatten().collect();
+        let mut others: Vec<_> = others.into_iter().flatten().chain(connecting).collect();
         // The sort is stable: where nothing else decides, the order is that of the table.
         let by_time = |cause: &DiagnosedCause| Reverse(cause.waiting_ns.unwrap_or_default());
         causes.sort_by_key(by_time);
         others.sort_by_key(by_time);
+        causes.extend(dead);
         causes.append(&mut others);
         causes
     }
@@ -102,7 +112,13 @@ impl Judgement<'_> {
     }
 
     /// A cause without a time.
-    fn cause(&self, cause: Cause, owner: Option<CauseOwner>, evidence: Vec<String>, command: &str) -> DiagnosedCause {
+    pub(super) fn cause(
+        &self,
+        cause: Cause,
+        owner: Option<CauseOwner>,
+        evidence: Vec<String>,
+        command: &str,
+    ) -> DiagnosedCause {
         DiagnosedCause {
             cause: cause.name(),
             title: cause.rule().title,
@@ -158,7 +174,7 @@ impl Judgement<'_> {
         held.extend(self.summary.other_services.iter().map(|(name, count)| format!("{name} ({})", grouped(*count))));
         let evidence = vec![
             format!("The capture holds {}.", held.join(", ")),
-            format!("Why: {}.", Gaps::why_empty(self.summary, self.facts.other_connections)),
+            format!("Why: {}.", self.gaps.why_empty(self.summary, self.facts.other_connections)),
         ];
         self.cause(Cause::NothingFound, Some(CauseOwner::Capture), evidence, "stats")
     }
@@ -244,14 +260,15 @@ impl Judgement<'_> {
         cause: Cause,
         owner: Option<CauseOwner>,
         tally: &Tally,
-        shown: &str,
+        shown: String,
     ) -> Option<DiagnosedCause> {
         let GreatestRpc { amount, subject, .. } = tally.greatest_rpc.as_ref()?;
         // They wait on when the capture ends, and where its clock was set back they may have waited longer.
         let longest = if tally.rpcs == 1 { "" } else { ", the longest" };
         let calls = counted(tally.rpcs, "call");
         let waited = format!("{calls} waited{longest} for at least {}: {}.", duration(*amount), named(subject));
-        let mut evidence = vec![waited, shown.to_owned()];
+        let mut evidence = vec![waited, shown];
+        evidence.extend(self.connection_ends(cause, tally));
         if tally.reverse > 0 {
             let callbacks = counted(tally.reverse, "callback");
             evidence.push(format!("{callbacks} among them: the NFS client is the responder of these."));
@@ -261,28 +278,33 @@ impl Judgement<'_> {
     }
 
     fn responder_silent(&self) -> Option<DiagnosedCause> {
-        let tally = &self.silence.responder_silent;
-        let evidence = match self.silence.arrival_unknown {
-            0 => "Accepted by the responder's adapter, or acted on; then nothing followed.".to_owned(),
-            count if count == tally.rpcs => {
-                "Sent once, and the capture does not show an arrival: the responder does not \
-                                             answer, or cannot be reached."
+        let Silence { responder_silent: tally, arrival_unknown, reply_refused, ends, .. } = self.silence;
+        let accepted = match ends.contains_key(&Cause::ResponderSilent) {
+            false => "Accepted by the responder's adapter, or acted on; then nothing followed.",
+            true => "Accepted by the responder's adapter, or acted on, and not answered.",
+        };
+        let evidence = match (*arrival_unknown, *reply_refused) {
+            (0, 0) => accepted.to_owned(),
+            (0, refused) if refused == tally.rpcs => {
+                "The responder sent a reply, the requester's adapter refused it, and it was not retransmitted.".to_owned()
+            }
+            (unknown, 0) if unknown == tally.rpcs => {
+                "Sent once, and the capture does not show an arrival: the responder does not answer, or cannot be reached."
                     .to_owned()
             }
-            count => format!(
-                "Accepted by the responder's adapter, or acted on; then nothing followed. For {} the capture does not show \
-                 an arrival.",
-                grouped(count)
-            ),
+            (unknown, 0) => {
+                format!("{accepted} For {} the capture does not show an arrival.", grouped(unknown))
+            }
+            (_, refused) => format!("{accepted} For {} a reply was refused, and not retransmitted.", grouped(refused)),
         };
-        self.unanswered(Cause::ResponderSilent, Some(CauseOwner::Responder), tally, &evidence)
+        self.unanswered(Cause::ResponderSilent, Some(CauseOwner::Responder), tally, evidence)
     }
 
     fn responder_unreachable(&self) -> Option<DiagnosedCause> {
         let evidence = "Sent again, and never acknowledged: the responder is not there, or packets are \
                         lost on the way to it or back.";
         let tally = &self.silence.responder_unreachable;
-        self.unanswered(Cause::ResponderUnreachable, Some(CauseOwner::Network), tally, evidence)
+        self.unanswered(Cause::ResponderUnreachable, Some(CauseOwner::Network), tally, evidence.to_owned())
     }
 
     fn requester_silent(&self) -> Option<DiagnosedCause> {
@@ -294,14 +316,14 @@ impl Judgement<'_> {
         let steps: Vec<String> = steps.iter().map(step).collect();
         let evidence = format!("{} Or its packets were lost before the capture.", steps.join(" "));
         let tally = &self.silence.requester_silent;
-        self.unanswered(Cause::RequesterSilent, Some(CauseOwner::Requester), tally, &evidence)
+        self.unanswered(Cause::RequesterSilent, Some(CauseOwner::Requester), tally, evidence)
     }
 
     fn requester_unreachable(&self) -> Option<DiagnosedCause> {
         let evidence = "Their replies, or data of them, were sent again, and never acknowledged: the requester is not \
                         there, or packets are lost on the way to it or back.";
         let tally = &self.silence.requester_unreachable;
-        self.unanswered(Cause::RequesterUnreachable, Some(CauseOwner::Network), tally, evidence)
+        self.unanswered(Cause::RequesterUnreachable, Some(CauseOwner::Network), tally, evidence.to_owned())
     }
 
     fn wrong_checksum(&self) -> Option<DiagnosedCause> {
@@ -328,8 +350,21 @@ impl Judgement<'_> {
         ));
         let owner = ends.first_key_value().filter(|_| ends.len() == 1).map(|(end, _)| *end);
         let (tally, role) = (&self.silence.wrong_checksum, owner.and_then(|end| self.owner(end)));
-        let cause = self.unanswered(Cause::WrongChecksum, role, tally, &evidence.join(" "))?;
+        let cause = self.unanswered(Cause::WrongChecksum, role, tally, evidence.join(" "))?;
         Some(DiagnosedCause { owner_address: owner.map(|end| end.to_string()), ..cause })
+    }
+
+    fn reply_refused(&self) -> Option<DiagnosedCause> {
+        let tally = &self.silence.reply_refused_for_lack;
+        let end = tally.greatest_rpc.as_ref().map(|greatest| greatest.subject.requester());
+        let naks = end.and_then(|end| self.facts.not_ready.get(&end));
+        let naks = naks.map(|count| format!(" It sent 'receiver not ready' (RNR NAK) {}.", times(*count)));
+        let evidence = format!(
+            "The requester's adapter had no receive buffer for the reply, and refused it.{} A requester has to post a receive buffer \
+             (Receive) for each call before it sends the call.",
+            naks.unwrap_or_default()
+        );
+        self.unanswered(Cause::ReplyRefused, Some(CauseOwner::Requester), tally, evidence)
     }
 
     fn loss(&self) -> Option<DiagnosedCause> {
@@ -569,8 +604,4 @@ fn longest(title: &str, tally: &Tally) -> Option<String> {
 /// The sum over several RPCs, which may have waited at the same time.
 fn added_up(tally: &Tally) -> String {
     if tally.rpcs < 2 { String::new() } else { format!("; {} added up over all of them", duration(tally.amount)) }
-}
-
-fn times(count: u64) -> String {
-    if count == 1 { "once".to_owned() } else { format!("{} times", grouped(count)) }
 }

@@ -3,11 +3,14 @@
 //! - `cause`: the causes, and the table of rules by which they are found;
 //! - `waits`: waiting times by cause; `losses`: losses by direction; `facts`: other counts; `tally`: the client, operation and file
 //!   with most of a cause; `time_union`: time in which at least one RPC was delayed;
-//! - `whole`: the whole capture, on which the diagnosis of a selection rests;
-//! - `judge`: causes from these, with their evidence; `limits`: limits of what the capture shows;
+//! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
+//! - `judge`: causes from these, with their evidence; `connecting`: those about connections; `limits`: limits of what the capture
+//!   shows;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
+mod attempts;
 mod cause;
+mod connecting;
 mod facts;
 mod judge;
 mod limits;
@@ -32,6 +35,7 @@ use crate::rpc::arguments::OperationArguments;
 use crate::rpc::known::Status;
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::WaitEnd;
+use attempts::Attempts;
 use facts::Facts;
 use judge::Judgement;
 use waits::Waits;
@@ -68,6 +72,7 @@ pub struct Diagnoser {
     files: Option<String>,
     waits: Waits,
     facts: Facts,
+    attempts: Attempts,
     gaps: Gaps,
     selected: Option<Box<SelectedPart>>,
 }
@@ -79,7 +84,7 @@ struct SelectedPart {
     whole: Diagnoser,
     /// The selection, as on the command line.
     options: String,
-    /// Selected messages, RPCs and indications of loss.
+    /// Selected messages, RPCs, indications of loss, and connection requests without success.
     items: u64,
     /// Connections of them, up to a bound.
     connections: BTreeSet<u32>,
@@ -98,6 +103,7 @@ impl Diagnoser {
             files: None,
             waits: Waits::default(),
             facts: Facts::default(),
+            attempts: Attempts::default(),
             gaps: Gaps::default(),
             selected: None,
         }
@@ -164,7 +170,14 @@ impl Diagnoser {
             Event::Message(message) => self.facts.message(message),
             Event::Transaction(transaction) => _ = self.transaction(transaction, &transaction.arguments()),
             Event::Recovery(recovered) => self.facts.recovered(recovered),
-            Event::Connection(report) => self.facts.connection(report),
+            Event::Connection(report) => {
+                self.facts.connection(report);
+                if report.number.is_some() {
+                    self.attempts.connection(report);
+                }
+            }
+            Event::Rejected(rejected) => self.attempts.rejected(rejected),
+            Event::UnansweredRequest(request) => self.attempts.unanswered(request),
             _ => {}
         }
     }
@@ -224,16 +237,25 @@ impl Diagnoser {
         let diagnosis = self.clone().diagnose(summary, None);
         let mut causes = CauseSet::default();
         diagnosis.causes.iter().filter_map(|cause| Cause::of_name(cause.cause)).for_each(|cause| causes.insert(cause));
-        WholeCapture { waits: self.waits, facts: self.facts, causes }
+        WholeCapture { waits: self.waits, facts: self.facts, attempts: self.attempts, causes }
     }
 
     fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
-        let Self { name, files, waits, facts, gaps, selected: _ } = self;
+        let Self { name, files, waits, facts, mut attempts, gaps, selected: _ } = self;
+        context.iter().for_each(|context| attempts.know_connections(&context.attempts));
         let all_facts = context.map_or(&facts, |context| &context.facts);
         let silence = waits.silence(summary.end(), context.map(|context| &context.waits), all_facts);
         let files = files.as_deref().unwrap_or("FILE");
-        let judgement =
-            Judgement { waits: &waits, silence: &silence, facts: &facts, gaps: &gaps, summary, context, files };
+        let judgement = Judgement {
+            waits: &waits,
+            silence: &silence,
+            facts: &facts,
+            attempts: &attempts,
+            gaps: &gaps,
+            summary,
+            context,
+            files,
+        };
         let only = |ends: &BTreeSet<Address>| ends.first().filter(|_| ends.len() == 1).map(ToString::to_string);
         Diagnosis {
             name,
@@ -266,6 +288,7 @@ impl SelectedPart {
         let connection = match event {
             Event::Message(message) => message.connection,
             Event::Recovery(recovered) => recovered.connection,
+            Event::Rejected(_) | Event::UnansweredRequest(_) => return self.items += 1,
             _ => return,
         };
         self.item(connection);

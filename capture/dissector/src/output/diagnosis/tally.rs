@@ -27,6 +27,13 @@ pub(super) struct RpcSubject {
     pub(super) latency: Option<u64>,
 }
 
+impl RpcSubject {
+    /// The end that called.
+    pub(super) const fn requester(&self) -> Address {
+        if self.is_reverse { self.server } else { self.client }
+    }
+}
+
 /// The RPC with most of a cause.
 #[derive(Clone, Debug)]
 pub(super) struct GreatestRpc {

@@ -7,7 +7,9 @@ use super::facts::{Facts, WrongChecksums};
 use super::tally::{RpcSubject, Tally};
 use super::time_union::TimeUnion;
 use crate::capture_end::CaptureEnd;
+use crate::carrier::connection::DisconnectionKind;
 use crate::carrier::operation::Stamp;
+use crate::carrier::recovery::RecoveryKind;
 use crate::link::Address;
 use crate::output::file_names::{FileNames, client, server};
 use crate::output::operation_name::OperationName;
@@ -17,7 +19,7 @@ use crate::rpc::arguments::OperationArguments;
 use crate::rpc::phases::NotTimed;
 use crate::rpc::recovery::{Recovery, RecoveryUnknown};
 use crate::rpc::transaction::Transaction;
-use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Step, WaitEnd, Waiting};
+use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 
 /// The most calls without a reply that are kept.
 const UNANSWERED_KEPT: usize = 10_000;
@@ -44,12 +46,41 @@ struct UnansweredCall {
     /// Last step of the responder, if it waits.
     step: Option<ResponderStep>,
     began: Stamp,
-    /// The frame at which it stopped waiting; `None` if it waited to the last frame.
-    ended: Option<Stamp>,
+    /// The end of its connection; `None` if it waited to the last frame.
+    ended: Option<EndOfWait>,
     connection: u32,
     /// `true` if nothing shows that the call arrived.
     is_arrival_unknown: bool,
+    /// `true` if its reply was refused.
+    is_reply_refused: bool,
     subject: RpcSubject,
+}
+
+/// The end of the connection on which a call waited.
+#[derive(Clone, Copy, Debug)]
+struct EndOfWait {
+    by: Address,
+    stamp: Stamp,
+    how: DisconnectionKind,
+}
+
+/// The end of a connection on which a call had waited for `age` nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConnectionEnd {
+    pub(super) by: Address,
+    pub(super) stamp: Stamp,
+    pub(super) how: DisconnectionKind,
+    pub(super) age: u64,
+    pub(super) client: Address,
+    pub(super) server: Address,
+}
+
+/// Calls that ended with their connections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConnectionEnds {
+    pub(super) calls: u64,
+    /// The end after the longest wait.
+    pub(super) longest: ConnectionEnd,
 }
 
 /// An RPC with its arguments, and the names that are known of files.
@@ -116,12 +147,18 @@ pub(super) struct Silence {
     pub(super) wrong_checksum: Tally,
     /// These packets, by their senders and connections.
     pub(super) wrong_checksums: BTreeMap<(Address, u32), WrongChecksums>,
+    /// Calls whose replies were refused for lack of a Receive.
+    pub(super) reply_refused_for_lack: Tally,
+    /// Calls that ended with their connections, by cause.
+    pub(super) ends: BTreeMap<Cause, ConnectionEnds>,
     /// Calls of `requester_silent` by the last step of their responder.
     pub(super) steps: BTreeMap<ResponderStep, u64>,
     /// Calls that ended with their connection, on which the protocol was broken.
     pub(super) died: Tally,
     /// Calls of `responder_silent` that may not have arrived.
     pub(super) arrival_unknown: u64,
+    /// Calls of `responder_silent` whose reply was refused and not retransmitted.
+    pub(super) reply_refused: u64,
     /// Nanoseconds of all calls without a reply.
     pub(super) age: u64,
     /// Calls that had waited for less than `least` when the capture ended.
@@ -252,7 +289,10 @@ impl Waits {
         let Some(began) = rpc.began() else { return };
         let ended = match waiting.end {
             WaitEnd::Capture => None,
-            WaitEnd::Disconnected { stamp, .. } => Some(stamp),
+            WaitEnd::Disconnected { by, stamp, how } => {
+                let Transaction { requester, from, to, .. } = *rpc.transaction;
+                Some(EndOfWait { by: if by == requester { from } else { to }, stamp, how })
+            }
             // The requester goes on with another call.
             WaitEnd::Repeated => return,
             WaitEnd::Connection | WaitEnd::GivenUp => return self.undecided += 1,
@@ -264,6 +304,7 @@ impl Waits {
         }
         let connection = rpc.transaction.connection;
         let is_arrival_unknown = waiting.delivery == Delivery::Unknown && waiting.responder.is_none();
+        let is_reply_refused = matches!(waiting.reply_delivery, Some(Delivery::Refused(_)));
         let subject = rpc.subject();
         let place = self.rpcs - 1;
         self.unanswered.push(UnansweredCall {
@@ -274,6 +315,7 @@ impl Waits {
             ended,
             connection,
             is_arrival_unknown,
+            is_reply_refused,
             subject,
         });
     }
@@ -283,10 +325,9 @@ impl Waits {
     pub(super) fn silence(&self, end: CaptureEnd, context: Option<&Self>, facts: &Facts) -> Silence {
         let least = context.unwrap_or(self).longest.saturating_mul(2).max(UNANSWERED);
         let mut silence = Silence { least, ..Silence::default() };
-        for UnansweredCall { place, cause, step, began, ended, connection, is_arrival_unknown, subject } in
-            &self.unanswered
-        {
-            let age = ended.map_or(end, |ended| end.earlier(ended)).at_least_since(*began);
+        for call in &self.unanswered {
+            let UnansweredCall { place, cause, step, began, ended, connection, subject, .. } = call;
+            let age = ended.map_or(end, |ended| end.earlier(ended.stamp)).at_least_since(*began);
             silence.age = silence.age.saturating_add(age);
             if age < least && ended.is_none() {
                 silence.recent += 1;
@@ -295,6 +336,7 @@ impl Waits {
             let from = unacknowledged_sender(*cause, subject);
             let wrong = from.and_then(|from| Some(((from, *connection), facts.wrong_checksums(*connection, from)?)));
             let cause = match wrong {
+                _ if *cause == Cause::ReplyRefused => *cause,
                 _ if ended.is_some() && facts.is_fatal_connection(*connection) => Cause::Protocol,
                 Some((end, packets)) => {
                     silence.wrong_checksums.insert(end, packets);
@@ -303,17 +345,22 @@ impl Waits {
                 None => *cause,
             };
             silence.causes.push((*place, cause));
+            if let Some(ended) = ended {
+                silence.note_end(cause, ended, age, subject);
+            }
             let tally = match cause {
                 Cause::Protocol => &mut silence.died,
                 Cause::ResponderUnreachable => &mut silence.responder_unreachable,
                 Cause::RequesterUnreachable => &mut silence.requester_unreachable,
                 Cause::WrongChecksum => &mut silence.wrong_checksum,
+                Cause::ReplyRefused => &mut silence.reply_refused_for_lack,
                 Cause::RequesterSilent => {
                     step.iter().for_each(|step| *silence.steps.entry(*step).or_default() += 1);
                     &mut silence.requester_silent
                 }
                 _ => {
-                    silence.arrival_unknown += u64::from(*is_arrival_unknown);
+                    silence.arrival_unknown += u64::from(call.is_arrival_unknown);
+                    silence.reply_refused += u64::from(call.is_reply_refused);
                     &mut silence.responder_silent
                 }
             };
@@ -325,6 +372,20 @@ impl Waits {
     /// Nanoseconds for which RPCs waited, with the time of those that still wait.
     pub(super) const fn all(&self, silence: &Silence) -> u64 {
         self.latency.saturating_add(self.credits.amount).saturating_add(silence.age)
+    }
+}
+
+impl Silence {
+    /// Notes the end of a connection on which a call of a cause had waited for `age` nanoseconds.
+    fn note_end(&mut self, cause: Cause, ended: &EndOfWait, age: u64, subject: &RpcSubject) {
+        let EndOfWait { by, stamp, how } = *ended;
+        let RpcSubject { client, server, .. } = *subject;
+        let end = ConnectionEnd { by, stamp, how, age, client, server };
+        let ends = self.ends.entry(cause).or_insert(ConnectionEnds { calls: 0, longest: end });
+        ends.calls += 1;
+        if age > ends.longest.age {
+            ends.longest = end;
+        }
     }
 }
 
@@ -359,6 +420,9 @@ const fn owing(waiting: &Waiting) -> Option<(Cause, Option<ResponderStep>)> {
     }
     if matches!(waiting.reply_delivery, Some(Delivery::Unknown)) {
         return None;
+    }
+    if let Some(Delivery::Refused(Refusal { kind: RecoveryKind::NotReady { .. }, .. })) = waiting.reply_delivery {
+        return Some((Cause::ReplyRefused, None));
     }
     if is_over && asked {
         return waits(ResponderStep::Request);

@@ -1,5 +1,6 @@
 //! The whole capture, as far as the diagnosis of a selection rests on it.
 
+use super::attempts::Attempts;
 use super::cause::CauseSet;
 use super::facts::Facts;
 use super::waits::Waits;
@@ -9,5 +10,6 @@ use super::waits::Waits;
 pub(super) struct WholeCapture {
     pub(super) waits: Waits,
     pub(super) facts: Facts,
+    pub(super) attempts: Attempts,
     pub(super) causes: CauseSet,
 }

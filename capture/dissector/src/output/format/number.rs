@@ -15,6 +15,12 @@ pub fn counted(count: u64, name: &str) -> String {
     format!("{} {stem}{ending}", grouped(count))
 }
 
+/// Number of times in words: "once", "12 times".
+#[must_use]
+pub fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{} times", grouped(count)) }
+}
+
 /// A time of so many nanoseconds, in three digits or more.
 pub(in crate::output) fn milliseconds(nanoseconds: u64) -> String {
     let value = nanoseconds as f64 / 1e6;

@@ -287,7 +287,7 @@ impl PendingCall {
             }
             Owed::Unknown(reason) => format!("not known who owes what: {reason}"),
         };
-        let WaitEnd::Disconnected { by, stamp } = self.waiting.end else { return owed };
+        let WaitEnd::Disconnected { by, stamp, .. } = self.waiting.end else { return owed };
         let by = if by == self.requester { from } else { to };
         format!("{owed}; {by} ended the connection in frame {}", stamp.frame)
     }

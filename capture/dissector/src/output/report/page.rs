@@ -94,10 +94,11 @@ fn shown_in(cause: &str) -> &'static str {
         | "responder-unreachable"
         | "requester-silent"
         | "requester-unreachable"
-        | "wrong-checksum" => "hung",
+        | "wrong-checksum"
+        | "reply-refused" => "hung",
+        "small-sends" | "connection-refused" | "connection-unanswered" => "connections",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
         "responder-slow" | "requester-slow" => "slowest",
-        "small-sends" => "connections",
         "errors" => "operations",
         "protocol" => "rules",
         _ => "capture",

@@ -171,7 +171,14 @@ impl Selection {
                     && self.selects_ends(&Ends::of_connection(&report.connection))
             }
             Event::Rejected(rejected) => {
-                self.connections.is_empty() && self.selects_ends(&Ends::Either([rejected.from, rejected.to]))
+                self.connections.is_empty()
+                    && self.selects_ends(&Ends::Either([rejected.from, rejected.to]))
+                    && !self.asks_for_rpcs()
+            }
+            Event::UnansweredRequest(request) => {
+                self.connections.is_empty()
+                    && self.selects_ends(&Ends::Either([request.from, request.to]))
+                    && !self.asks_for_rpcs()
             }
             Event::Terminated(terminated) => {
                 self.selects_part(terminated.connection, None)

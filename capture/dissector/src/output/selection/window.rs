@@ -78,6 +78,7 @@ impl Window {
             Event::Transaction(transaction) => TimeSpan::of_transaction(transaction),
             Event::Recovery(recovered) => TimeSpan::of_recovered(recovered),
             Event::Rejected(rejected) => TimeSpan::at(rejected.stamp.time),
+            Event::UnansweredRequest(request) => TimeSpan { from: request.first.time, until: Some(request.last.time) },
             Event::Terminated(terminated) => TimeSpan::at(terminated.stamp.time),
             _ => return true,
         };

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 
 use rpcrdma::lists;
 
-use crate::carrier::connection::{Rejected, service_port};
+use crate::carrier::connection::service_port;
+use crate::carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
 use crate::dissector::Summary;
 use crate::event::{Event, Report};
 use crate::nfs;
@@ -36,7 +37,7 @@ pub(in crate::output) use record::named;
 pub use record::{
     CaptureStatistics, ChunkStatistics, ChunkTotals, ClockStatistics, ConnectionStatistics, CreditCounts, EndReport,
     Forms, Inline, InlineFits, Latency, MessageStatistics, Moved, NamedCount, OtherTraffic, ProcedureStatistics, Range,
-    RejectedStatistics, RpcStatistics, Statistics, StatusName, StatusStatistics,
+    RejectedStatistics, RpcStatistics, Statistics, StatusName, StatusStatistics, UnansweredStatistics,
 };
 #[cfg(feature = "text")]
 pub use text::{interval_heading, twice};
@@ -69,8 +70,11 @@ pub struct Stats {
     connections: Vec<ConnectionStatistics>,
     connections_left_out: u64,
     other: OtherTraffic,
-    rejected: BTreeMap<(Option<u64>, Option<u16>), u64>,
+    rejected: BTreeMap<(Option<u64>, RejectionKind), u64>,
     rejected_left_out: u64,
+    /// By service.
+    unanswered: BTreeMap<Option<u64>, UnansweredStatistics>,
+    unanswered_left_out: u64,
     messages: MessageStatistics,
     chunks: ChunkStatistics,
     rpcs: RpcStatistics,
@@ -107,6 +111,7 @@ impl Stats {
             Event::Transaction(transaction) => self.transaction(transaction),
             Event::Connection(report) => self.connection(report),
             Event::Rejected(rejected) => self.rejected(rejected),
+            Event::UnansweredRequest(request) => self.unanswered(request),
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) | Event::Framed(_) => {}
             // The connection's counts have it.
             Event::Terminated(_) | Event::Recovery(_) | Event::Recounted(_) | Event::RefusedReply(_) => {}
@@ -224,11 +229,21 @@ impl Stats {
     }
 
     fn rejected(&mut self, rejected: &Rejected) {
-        let key = (rejected.service, rejected.reason);
+        let key = (rejected.service, rejected.kind);
         if self.rejected.len() < NAMES || self.rejected.contains_key(&key) {
             *self.rejected.entry(key).or_default() += 1;
         } else {
             self.rejected_left_out += 1;
+        }
+    }
+
+    fn unanswered(&mut self, request: &UnansweredRequest) {
+        if self.unanswered.len() < NAMES || self.unanswered.contains_key(&request.service) {
+            let requests = self.unanswered.entry(request.service).or_default();
+            requests.count += 1;
+            requests.sent += u64::from(request.times);
+        } else {
+            self.unanswered_left_out += 1;
         }
     }
 
@@ -248,17 +263,24 @@ impl Stats {
         let mut procedures: Vec<_> = procedures.collect();
         procedures.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
         let statuses = self.statuses.into_iter();
-        let rejected = self.rejected.into_iter().map(|((service, reason), count)| RejectedStatistics {
+        let rejected = self.rejected.into_iter().map(|((service, kind), count)| RejectedStatistics {
             port: service.and_then(service_port),
-            reason,
+            reason: kind.reason(),
+            meaning: kind.meaning(),
             count,
         });
+        let unanswered = self
+            .unanswered
+            .into_iter()
+            .map(|(service, requests)| UnansweredStatistics { port: service.and_then(service_port), ..requests });
         Statistics {
             capture: CaptureStatistics::new(summary),
             connections,
             connections_left_out: self.connections_left_out,
             rejected: rejected.collect(),
             rejected_left_out: self.rejected_left_out,
+            unanswered: unanswered.collect(),
+            unanswered_left_out: self.unanswered_left_out,
             other: self.other,
             messages: MessageStatistics { by_type: named(&self.types), ..self.messages },
             chunks: self.chunks,
@@ -355,7 +377,8 @@ mod tests {
         // Of one kind another, beyond the bound; and the same service for another reason.
         for (service, reason) in kinds.chain([(0, 8), (0, 9)]) {
             let (stamp, from, to) = (Stamp::default(), Address::Lid(1), Address::Lid(2));
-            let rejected = Rejected { stamp, from, to, service: Some(service), reason: Some(reason) };
+            let (service, kind) = (Some(service), RejectionKind::Management(reason));
+            let rejected = Rejected { stamp, from, to, service, kind, is_for_rpc: false };
             stats.event(&Event::Rejected(rejected));
         }
         let statistics = stats.finish(&Summary::default());

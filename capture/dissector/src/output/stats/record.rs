@@ -27,6 +27,10 @@ pub struct Statistics {
     pub rejected: Vec<RejectedStatistics>,
     /// Refusals beyond those in the list.
     pub rejected_left_out: u64,
+    /// Connection requests to which the capture holds no answer, by port.
+    pub unanswered: Vec<UnansweredStatistics>,
+    /// Such requests beyond those in the list.
+    pub unanswered_left_out: u64,
     /// Connections that carry something else.
     pub other: OtherTraffic,
     /// The Sends that carry RPC-over-RDMA.
@@ -249,8 +253,23 @@ pub struct RejectedStatistics {
     pub port: Option<u16>,
     /// InfiniBand's reason code; iWARP has none.
     pub reason: Option<u16>,
+    /// Meaning of the rejection.
+    pub meaning: &'static str,
     /// Their number.
     pub count: u64,
+}
+
+/// Connection requests without an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct UnansweredStatistics {
+    /// The port that was asked for.
+    pub port: Option<u16>,
+    /// Number of requests.
+    pub count: u64,
+    /// Number of times that the requests were sent.
+    pub sent: u64,
 }
 
 /// Connections that do not carry RPC-over-RDMA.

@@ -6,7 +6,7 @@ use super::intervals::IntervalStatistics;
 use super::record::{ChunkTotals, ConnectionStatistics, EndReport, Forms, InlineFits, NamedCount, Range, Statistics};
 use crate::file::Time;
 use crate::output::format::line::{DIM, Line, NAME, PLAIN, wrapped};
-use crate::output::format::number::{counted, duration, grouped, milliseconds, octets, short};
+use crate::output::format::number::{counted, duration, grouped, milliseconds, octets, short, times};
 use crate::output::format::screen::Screen;
 
 /// Columns of a line about an interval.
@@ -95,10 +95,17 @@ impl Statistics {
         }
         for rejected in &self.rejected {
             let port = rejected.port.map(|port| format!(" to port {port}")).unwrap_or_default();
-            let reason = rejected.reason.map(|reason| format!(" for reason {reason}")).unwrap_or_default();
-            text.line(&format!("connection requests{port} refused{reason}: {}", rejected.count))?;
+            let (requests, meaning) = (counted(rejected.count, "connection request"), rejected.meaning);
+            let reason = rejected.reason.map(|reason| format!(" (reason {reason})")).unwrap_or_default();
+            text.line(&format!("{requests}{port} rejected: {meaning}{reason}"))?;
         }
-        text.some(self.rejected_left_out, "more connection requests refused")
+        text.some(self.rejected_left_out, "more connection requests rejected")?;
+        for requests in &self.unanswered {
+            let port = requests.port.map(|port| format!(" to port {port}")).unwrap_or_default();
+            let count = counted(requests.count, "connection request");
+            text.line(&format!("{count}{port}, sent {}, not answered", times(requests.sent)))?;
+        }
+        text.some(self.unanswered_left_out, "more connection requests not answered")
     }
 
     fn connections<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {

@@ -1,0 +1,129 @@
+//! Connection requests that were rejected, or never answered.
+
+use core::fmt;
+
+use super::operation::Stamp;
+use crate::link::Address;
+
+/// A connection request that was rejected.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Rejected {
+    /// The frame of the rejection.
+    pub stamp: Stamp,
+    /// End that rejected the request.
+    pub from: Address,
+    /// End that asked for the connection.
+    pub to: Address,
+    /// The requested service ID.
+    pub service: Option<u64>,
+    /// Kind of rejection.
+    pub kind: RejectionKind,
+    /// True if the connection was to carry RPC-over-RDMA: its port is one of [`Config::ports`](crate::Config::ports), or the
+    /// request has RFC 8797 private data.
+    pub is_for_rpc: bool,
+}
+
+/// A connection request to which the capture holds no answer.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct UnansweredRequest {
+    /// End that asked for the connection.
+    pub from: Address,
+    /// End that was asked.
+    pub to: Address,
+    /// The requested service ID.
+    pub service: Option<u64>,
+    /// The first time that the request was sent.
+    pub first: Stamp,
+    /// The last time that the request was sent.
+    pub last: Stamp,
+    /// Number of times that the request was sent.
+    pub times: u32,
+    /// True if the other end confirmed that it received the request (MRA).
+    pub is_received: bool,
+    /// True if the connection was to carry RPC-over-RDMA, as in [`Rejected::is_for_rpc`].
+    pub is_for_rpc: bool,
+}
+
+/// Kind of rejection of a connection request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum RejectionKind {
+    /// REJ of InfiniBand's connection management, with this reason code.
+    Management(u16),
+    /// An MPA reply that rejects the connection (iWARP).
+    Mpa,
+    /// A TCP segment with RST in answer to the SYN.
+    Reset,
+}
+
+impl RejectionKind {
+    /// InfiniBand's reason code; `None` for iWARP, which has none.
+    #[must_use]
+    pub const fn reason(self) -> Option<u16> {
+        match self {
+            Self::Management(reason) => Some(reason),
+            Self::Mpa | Self::Reset => None,
+        }
+    }
+
+    /// Meaning of the rejection, without its code.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            // InfiniBand Architecture, volume 1, section 12.6.7.2.
+            Self::Management(reason) => match reason {
+                1 => "its adapter has no queue pair left",
+                2 | 3 => "it has no resources left",
+                4 => "it got no answer in time",
+                5 => "it does not support the request",
+                6 | 7 => "it does not know the connection",
+                8 => "nothing listens on the port",
+                9 => "it does not support the transport",
+                10 => "it still knows an older connection of the queue pair",
+                11 => "it does not know the reliable datagram channel",
+                12..=23 | 32 | 33 => "the address or path is not valid",
+                24 | 25 => "the request has to go to another port",
+                26 => "the path MTU is not valid",
+                27 => "it does not support so many RDMA Reads at a time",
+                28 => "the program that listens there did not accept it",
+                29 => "it does not support the number of RNR retries",
+                30 => "the name of the connection is in use",
+                31 => "it does not support the version of the request",
+                _ => "the reason is not known",
+            },
+            Self::Mpa => "the program that listens there did not accept it",
+            Self::Reset => "nothing listens on the port",
+        }
+    }
+
+    /// True if the rejection says that nothing listens on the port.
+    pub(crate) const fn is_without_listener(self) -> bool {
+        matches!(self, Self::Management(8) | Self::Reset)
+    }
+}
+
+impl fmt::Display for RejectionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Management(reason) => write!(f, "{} (REJ, reason {reason})", self.meaning()),
+            Self::Mpa => write!(f, "{} (MPA reply)", self.meaning()),
+            Self::Reset => write!(f, "{} (RST)", self.meaning()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rejection_is_said_in_words_with_its_code() {
+        assert_eq!(RejectionKind::Management(8).to_string(), "nothing listens on the port (REJ, reason 8)");
+        assert_eq!(RejectionKind::Management(99).to_string(), "the reason is not known (REJ, reason 99)");
+        assert_eq!(RejectionKind::Reset.to_string(), "nothing listens on the port (RST)");
+        let silent = (0..=40).filter(|reason| RejectionKind::Management(*reason).is_without_listener());
+        assert_eq!(silent.collect::<Vec<_>>(), [8]);
+    }
+}
