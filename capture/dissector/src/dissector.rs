@@ -192,6 +192,8 @@ struct DissectorState {
     mirrors: RecentSessions,
     set_backs: SetBacks,
     summary: Summary,
+    /// The frame that is looked at.
+    current: Stamp,
     /// The capture has ended.
     is_finished: bool,
 }
@@ -222,6 +224,7 @@ impl Dissector {
             self.state.mirrors.remember(frame.number, session);
         }
         let stamp = Stamp { frame: frame.number, time: frame.time };
+        self.state.current = stamp;
         match content {
             Content::InfiniBand(packet) => {
                 summary.packets += 1;
@@ -358,6 +361,9 @@ impl Handler for DissectorState {
         session.family = self.config.v2_family;
         if connection.is_announced() || connection.port().is_some_and(|port| self.config.ports.contains(&port)) {
             session.recognise(connection, &mut self.context());
+        }
+        if !connection.set_up {
+            session.join(self.current);
         }
         session
     }

@@ -97,6 +97,7 @@ pub use link::{Address, Carrier, MirrorEncapsulation, MirrorSession, Other};
 pub use rpc::arguments::OperationArguments;
 pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
+pub use rpc::joined::JoinedWait;
 pub use rpc::known::{Direction, Rpc, Security, Status, Walked};
 pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message};
 pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};

@@ -798,6 +798,79 @@ fn a_server_that_answered_as_late_before_may_still_answer() {
     }
 }
 
+/// The capture begins with frame 1200 of nfs41_lossy: two READs that are answered in frames 1498 and 1499 wait since 1169 and 1173.
+#[test]
+fn loss_is_a_cause_of_rpcs_whose_calls_were_sent_before_the_capture() {
+    let frames = transcode::without_first(&transcode::capture("nfs41_lossy"), 1199);
+    let diagnosis = diagnose(&frames);
+    assert_eq!(causes(&diagnosis), ["loss", "joined-late"], "{}", text(&diagnosis));
+    let loss = &diagnosis.causes[0];
+    assert_eq!((loss.owner, loss.rpcs), (Some("network"), Some(2)));
+    // The first dozen packets are the rest of an RDMA Write.
+    let since = loss.since_ns.unwrap() - frames[0].time_ns;
+    assert!(since < 50_000, "{since}");
+    // Both waited for 2.406 s of the capture, nearly all of it for a time-out of 2.384 s.
+    let (waited, share) = (loss.waiting_ns.unwrap(), loss.share.unwrap());
+    assert!((2 * 2_384_000_000..2 * 2_406_500_000).contains(&waited), "{waited}");
+    assert!((0.9..1.0).contains(&share), "{share}");
+    assert_says(
+        &loss.evidence.join("\n"),
+        &[
+            "The longest delay: an unknown call in frame 300, which took 2.41 s or more: 1 time-out (2383.977 ms, frame 247)",
+        ],
+    );
+}
+
+/// Capture without the set-up and the call of an RPC that takes 3 s, of which the server sends packets again for 700 ms if there is loss.
+fn joined_during_an_rpc(is_lossy: bool) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    let lists = Lists::writes(&[&[(7, 0, 1000)]]);
+    let (xid, xid_before) = (scene.next_xid(), scene.call(0, SECOND));
+    let call = scene.send(0, Client, &message(MSG, xid, &lists, &read3(xid, 1000)));
+    scene.at(SECOND + 10, &call);
+    scene.answer(0, xid_before, SECOND + 100);
+    let data = scene.wires[0].write(Server, (7, 0), &octets(7, 1000));
+    scene.at(2 * SECOND, &data);
+    if is_lossy {
+        scene.at(2 * SECOND + 700 * MILLISECOND, &data);
+    }
+    let reply = scene.send(0, Server, &message(MSG, xid, &lists, &reply(xid, &words(&[0, 0, 1000, 1, 1000]))));
+    scene.at(4 * SECOND + 10, &reply);
+    scene.acknowledge(0, Client, 4 * SECOND + 20);
+    scene.rpcs(0, 50, (5 * SECOND, 10 * MILLISECOND), 200);
+    let frames = scene.records();
+    let first = frames.iter().position(|frame| frame.time_ns >= frames[0].time_ns + SECOND * 1000 + 50_000).unwrap();
+    transcode::without_first(&frames, first)
+}
+
+#[test]
+fn an_rpc_without_its_call_waits_since_the_first_frame() {
+    for (is_lossy, expected) in [(false, &["joined-late"][..]), (true, &["loss", "joined-late"])] {
+        let frames = joined_during_an_rpc(is_lossy);
+        let diagnosis = diagnose(&frames);
+        assert_eq!(causes(&diagnosis), expected, "{}", text(&diagnosis));
+        // From 1.0001 s to 4.00001 s, and 50 of 0.2 ms. The reply at the beginning took no time of the capture.
+        assert_eq!(diagnosis.waiting_ns, 2_999_910_000 + 50 * 200_000);
+        let loss = is_lossy.then(|| diagnosis.causes[0].waiting_ns.unwrap());
+        assert_eq!(loss, is_lossy.then_some(700_000_000));
+    }
+}
+
+/// The call may be among the packets that the capture lacks, so it is not known since when the RPC waits.
+#[test]
+fn an_rpc_whose_call_the_capture_may_have_missed_has_no_least_wait() {
+    let mut scene = Scene::healthy();
+    let xid = scene.call(0, 2 * SECOND);
+    scene.answer(0, xid, 3 * SECOND);
+    scene.rpcs(0, 50, (5 * SECOND, 10 * MILLISECOND), 200);
+    let mut frames = transcode::without_first(&scene.records(), 3);
+    let at = |time: u64| 1_763_683_200_000_000_000 + time * 1000;
+    frames.retain(|frame| frame.time_ns != at(2 * SECOND));
+    let diagnosis = diagnose(&frames);
+    assert_eq!(diagnosis.without_call, 1);
+    assert_eq!(diagnosis.waiting_ns, 100 * 200_000, "{}", text(&diagnosis));
+}
+
 /// The evidence of the only cause.
 fn evidence(frames: &[Record]) -> String {
     let diagnosis = diagnose(frames);

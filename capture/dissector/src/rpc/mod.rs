@@ -4,6 +4,7 @@ pub(crate) mod arguments;
 pub(crate) mod credits;
 pub(crate) mod describe;
 pub(crate) mod header;
+pub(crate) mod joined;
 pub(crate) mod known;
 pub(crate) mod message;
 pub(crate) mod msgp;

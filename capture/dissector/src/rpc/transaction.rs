@@ -3,6 +3,7 @@
 use rpcrdma::reader::padding;
 
 use super::credits::CreditWaitUnknown;
+use super::joined::JoinedWait;
 use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
@@ -73,6 +74,8 @@ pub struct Transaction {
     pub credit_wait: Result<u64, CreditWaitUnknown>,
     /// State of the wait for a reply, if the capture holds the call and no reply.
     pub waiting: Option<Waiting>,
+    /// The least that the RPC waited, if its call was sent before the capture, and its reply was captured.
+    pub joined: Option<Box<JoinedWait>>,
     /// The frames that carried its Payload streams by RDMA, if `Config::placements` asks for them.
     pub(crate) placements: Placements,
 }

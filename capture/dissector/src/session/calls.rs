@@ -8,11 +8,12 @@ use super::state::{CALLS, Context, Session};
 use super::step_log::StepLog;
 use super::timeline::Timeline;
 use crate::carrier::connection::Connection;
-use crate::carrier::operation::{Places, Sides};
+use crate::carrier::operation::{Places, Side, Sides};
 use crate::nfs::Procedure;
 use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::describe::{self, Described};
 use crate::rpc::header::{Dialect, read_chunks, write_lengths};
+use crate::rpc::joined::JoinedWait;
 use crate::rpc::known::Direction;
 use crate::rpc::message::{Captured, Detail, Message};
 use crate::rpc::phases::NotTimed;
@@ -259,6 +260,8 @@ impl Session {
                 call.timeline.reply(self.span);
             }
             self.settle(message.sender, self.places, context);
+        } else if self.joined.is_some() {
+            self.settle(message.sender, Places { first: 0, end: self.places.first }, context);
         }
         let account = self.credits.get_mut(message.sender.other());
         let before = *account;
@@ -303,10 +306,20 @@ impl Session {
                 (Some((transaction, Some(timeline))), Some(id)) => {
                     self.await_end(&message, id, (transaction, timeline), before, context);
                 }
-                (transaction, _) => context.ended(transaction.map(|(transaction, _)| transaction)),
+                (transaction, _) => {
+                    let joined = if id.is_none() { self.joined_wait(message.sender) } else { None };
+                    context.ended(transaction.map(|(transaction, _)| Transaction { joined, ..transaction }));
+                }
             }
         }
         message
+    }
+
+    /// Returns the least that an RPC without a call waited whose reply is looked at. Of more calls than can wait at a time, none was sent
+    /// before the capture.
+    fn joined_wait(&self, responder: Side) -> Option<Box<JoinedWait>> {
+        let joined = self.joined.as_ref().filter(|_| self.last_call <= CALLS as u64)?;
+        joined.wait(responder, self.span, self.places)
     }
 
     /// Ends the session: calls that wait will not be answered.

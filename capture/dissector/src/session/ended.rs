@@ -105,6 +105,7 @@ impl Transaction {
             steps: None,
             credit_wait: Err(CreditWaitUnknown::CallMissing),
             waiting: None,
+            joined: None,
             placements: Placements::default(),
         };
         let timeline = call.map(|call| transaction.take_call(call));

@@ -6,8 +6,9 @@
 //! ```
 //! `timeline` says where the time of a call goes, `recovery` which of them lost packets belong to, `credits` how long there was
 //! no credit for one, `returned` when a reply returned one, and `step_log` what both ends did for it. `arrivals` says which copy
-//! of a message was accepted, so that an RPC ends there. `memory_use` tells the checker how memory is used,
-//! and `refused` of which `replies` the requester had no Receive.
+//! of a message was accepted, so that an RPC ends there. `memory_use` tells the checker how memory is used.
+//! `refused` knows of which `replies` the requester had no Receive, and `joined` how long an RPC has waited at least whose call was
+//! sent before the capture.
 //!
 //! A client chooses the program number of its callbacks. The session keeps the numbers that SETCLIENTID, CREATE_SESSION
 //! and BACKCHANNEL_CTL announce on the connection. If it saw none, it takes a transient program number (RFC 5531
@@ -22,6 +23,7 @@ mod continued;
 mod credits;
 mod direction;
 mod ended;
+mod joined;
 mod memory;
 mod memory_use;
 mod operations;

@@ -11,6 +11,7 @@ use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
 use crate::event::{Event, Lost};
+use crate::file::Time;
 use crate::link::Carrier;
 use crate::rpc::steps::PacketRun;
 use crate::rpc::waiting::Step;
@@ -28,11 +29,12 @@ impl Session {
         if !matches!(operation.kind, OperationKind::Lost) {
             *self.spoke.get_mut(operation.from) = true;
         }
+        let after = self.joined.as_mut().map_or(Time::default(), |joined| joined.note(operation));
         if let OperationKind::Backfill(_) | OperationKind::Missing | OperationKind::Sign { .. } = operation.kind {
             if context.operations {
                 self.refuse_reply(connection, operation);
             }
-            self.recover(operation, context);
+            self.recover(operation, after, context);
             return Taken::Done;
         }
         if connection.set_up {

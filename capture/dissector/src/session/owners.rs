@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
 use crate::carrier::recovery::Sign;
+use crate::file::Time;
 
 /// The most operations of one end that are remembered, more than are under way at a time.
 const OWNERS: usize = 128;
@@ -46,6 +47,8 @@ pub(super) struct Owners {
 pub(super) struct WaitingSign {
     pub(super) from: Side,
     pub(super) stamp: Stamp,
+    /// Time of the packet of the same sender before it, if the connection was joined.
+    pub(super) after: Time,
     pub(super) of: Side,
     pub(super) place: u64,
     pub(super) sign: Sign,

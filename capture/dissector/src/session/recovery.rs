@@ -13,6 +13,7 @@ use super::timeline::Timeline;
 use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Sign};
 use crate::event::{Event, Recovered};
+use crate::file::Time;
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::steps::PacketRun;
 use crate::rpc::transaction::Transaction;
@@ -49,8 +50,8 @@ impl Session {
         self.own(from, Owner::unknown(first));
     }
 
-    /// Takes a sign of loss.
-    pub(super) fn recover(&mut self, operation: &Operation<'_>, context: &mut Context<'_>) {
+    /// Takes a sign of loss. The packet before it of the same sender came at the time `after`, if the connection was joined.
+    pub(super) fn recover(&mut self, operation: &Operation<'_>, after: Time, context: &mut Context<'_>) {
         let Operation { from, stamp, places, kind, .. } = *operation;
         let (of, place, sign, operation) = match kind {
             OperationKind::Sign { of, place, sign, operation } => (of, place, sign, operation),
@@ -86,7 +87,8 @@ impl Session {
         }
         let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
         let times = (is_again && context.recovery).then(|| self.recoveries.send_again(from, of, place));
-        let mut waiting = WaitingSign { from, stamp, of, place, sign, operation, times, xid: None, requester: None };
+        let mut waiting =
+            WaitingSign { from, stamp, after, of, place, sign, operation, times, xid: None, requester: None };
         if place < self.recoveries.owners.get(of).known {
             self.assign(&mut waiting);
         }
@@ -129,7 +131,7 @@ impl Session {
 
     /// Counts a sign for its RPC.
     fn assign(&mut self, sign: &mut WaitingSign) {
-        let WaitingSign { from, stamp, of, place, sign: shown, operation, .. } = *sign;
+        let WaitingSign { from, stamp, after, of, place, sign: shown, operation, .. } = *sign;
         let owners = self.recoveries.owners.get(of);
         let owner = owners.find(place).filter(|_| place < owners.known).copied();
         self.recoveries.unassigned += u64::from(owner.is_none() && shown != Sign::Discarded);
@@ -151,6 +153,8 @@ impl Session {
                 let step = operation.map(|operation| step(operation, from == requester));
                 ended.timeline.log(PacketRun::shown(shown, (from, stamp), step), &mut 0);
             });
+        } else if let Sign::Recovery(kind) = shown {
+            self.joined.iter_mut().for_each(|joined| joined.recover(of, kind, (after, stamp)));
         }
         sign.xid = Some(owner.and_then(|owner| owner.xid));
         sign.requester = owner.and_then(|owner| owner.requester);
@@ -168,8 +172,18 @@ impl Session {
                 self.assign(&mut sign);
             }
             let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
-            let WaitingSign { from, stamp, of, place, sign: Sign::Recovery(kind), operation, times, xid, requester } =
-                sign
+            let WaitingSign {
+                from,
+                stamp,
+                of,
+                place,
+                sign: Sign::Recovery(kind),
+                operation,
+                times,
+                xid,
+                requester,
+                ..
+            } = sign
             else {
                 continue;
             };

@@ -24,6 +24,7 @@ impl Session {
             // Only a Send of one packet that cannot be anything else shows what an unknown connection carries.
             if !(part.first && part.last && is_rpc_over_rdma(part.data)) {
                 self.watch.passed_over = true;
+                self.joined.iter_mut().for_each(|joined| joined.lack_call(from));
                 return;
             }
             self.recognise(connection, context);
@@ -61,6 +62,7 @@ impl Session {
         self.own(sender, Owner { xid, ..Owner::unknown(self.places.first) });
         self.undecided |= message.dialect == Dialect::Version2Unknown;
         if message.hides_direction() {
+            self.joined.iter_mut().for_each(|joined| joined.lack_call(sender));
             self.miss(sender, message.stamp, context);
         }
         let direction = if self.joins(&mut message) { self.direction(&message) } else { None };

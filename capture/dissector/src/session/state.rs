@@ -8,6 +8,7 @@ use super::arrivals::Arrivals;
 use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::credits::CreditAccount;
+use super::joined::Joined;
 use super::memory::{Memory, SegmentPlace};
 use super::owners::Recoveries;
 use super::replies::Replies;
@@ -16,7 +17,7 @@ use super::step_log::SendPart;
 use super::unplaced::Unplaced;
 use super::watch::Watch;
 use crate::carrier::connection::{Connection, Counts};
-use crate::carrier::operation::{Places, Side, Sides};
+use crate::carrier::operation::{Places, Side, Sides, Stamp};
 use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
 use crate::file::{SetBacks, Time};
@@ -62,6 +63,8 @@ impl Context<'_> {
 
     /// Passes on a transaction; its time is not known if the clock was set back meanwhile.
     pub(super) fn give(&mut self, mut transaction: Box<Transaction>) {
+        let set_backs = self.set_backs;
+        transaction.joined.take_if(|joined| set_backs.is_between(joined.since.frame, joined.until.frame));
         if let Some((began, reply)) = transaction.began.zip(transaction.reply.as_ref())
             && transaction.latency().is_some()
             && self.set_backs.is_between(began.frame, reply.stamp.frame)
@@ -135,6 +138,8 @@ pub(crate) struct Session {
     pub(super) replies: Option<Box<Sides<Replies>>>,
     /// Of the calls of each end.
     pub(super) credits: Sides<CreditAccount>,
+    /// RPCs whose calls were sent before the capture; `None` if the set-up of the connection was captured.
+    pub(super) joined: Option<Box<Joined>>,
 }
 
 impl Session {
@@ -164,6 +169,11 @@ impl Session {
         }
     }
 
+    /// The set-up of the connection was not captured, and this is its first frame.
+    pub(crate) fn join(&mut self, since: Stamp) {
+        self.joined = Some(Box::new(Joined::new(since)));
+    }
+
     /// Returns the place of the capture, if the acknowledgements show it.
     pub(crate) fn infer_place(&self, counts: &Sides<Counts>) -> Option<CapturedAt> {
         let Sides { active, passive } = counts;
@@ -187,6 +197,7 @@ impl Session {
             + recoveries
             + arrivals
             + assemblies
+            + self.joined.as_ref().map_or(0, |_| Joined::held())
             + sequences
             + self.reads.len() * size_of::<(u64, SegmentPlace, u64, u64)>()
     }

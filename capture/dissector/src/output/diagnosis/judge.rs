@@ -76,7 +76,7 @@ impl Judgement<'_> {
         }
         let mut causes: Vec<DiagnosedCause> =
             [self.one_direction().or(self.capture_gaps()), self.cut()].into_iter().flatten().collect();
-        causes.extend(self.joined_late().filter(|_| causes.is_empty()));
+        let is_explained = !causes.is_empty();
         let is_fatal = self.silence.died.rpcs > 0;
         causes.extend(self.protocol().filter(|_| is_fatal));
         let others = [
@@ -95,6 +95,7 @@ impl Judgement<'_> {
             self.small_sends(),
             self.errors(),
             self.protocol().filter(|_| !is_fatal),
+            self.joined_late().filter(|_| !is_explained),
         ];
         let mut others: Vec<_> = others.into_iter().flatten().chain(connecting).collect();
         // The sort is stable: where nothing else decides, the order is that of the table.
@@ -596,7 +597,11 @@ fn named(RpcSubject { operation, file, frame, .. }: &RpcSubject) -> String {
 /// A sentence about the RPC with most of a cause and its wait.
 fn longest(title: &str, tally: &Tally) -> Option<String> {
     let GreatestRpc { subject, waited_for, .. } = tally.greatest_rpc.as_ref()?;
-    let took = subject.latency.map(|latency| format!(", which took {}", duration(latency))).unwrap_or_default();
+    let took = match (subject.latency, subject.joined_wait) {
+        (Some(latency), _) => format!(", which took {}", duration(latency)),
+        (None, Some(least)) => format!(", which took {} or more", duration(least)),
+        (None, None) => String::new(),
+    };
     let waited_for = waited_for.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
     Some(format!("{title}: {}{took}{waited_for}.", named(subject)))
 }

@@ -25,6 +25,8 @@ pub(super) struct RpcSubject {
     pub(super) frame: u64,
     /// Nanoseconds from the call to the reply, if they are known.
     pub(super) latency: Option<u64>,
+    /// Nanoseconds that it waited at least, if its call was sent before the capture.
+    pub(super) joined_wait: Option<u64>,
 }
 
 impl RpcSubject {
@@ -162,7 +164,17 @@ mod tests {
     fn subject(client: u16, frame: u64) -> RpcSubject {
         let (client, server) = (Address::Lid(client), Address::Lid(99));
         let operation = "NULL".to_owned();
-        RpcSubject { client, server, operation, is_reverse: false, file: None, began: frame, frame, latency: None }
+        RpcSubject {
+            client,
+            server,
+            operation,
+            is_reverse: false,
+            file: None,
+            began: frame,
+            frame,
+            latency: None,
+            joined_wait: None,
+        }
     }
 
     #[test]

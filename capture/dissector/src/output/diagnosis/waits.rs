@@ -16,7 +16,8 @@ use crate::output::operation_name::OperationName;
 use crate::output::slow::done;
 use crate::output::stats::Histogram;
 use crate::rpc::arguments::OperationArguments;
-use crate::rpc::phases::NotTimed;
+use crate::rpc::joined::JoinedWait;
+use crate::rpc::phases::{NotTimed, Phases};
 use crate::rpc::recovery::{Recovery, RecoveryUnknown};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
@@ -97,6 +98,8 @@ pub(super) struct Waits {
     pub(super) latencies: Histogram,
     /// Nanoseconds of all latencies.
     latency: u64,
+    /// Nanoseconds, at least, that RPCs waited whose calls were sent before the capture.
+    joined: u64,
     /// Times before calls for which their requesters had no credit.
     pub(super) credits: Tally,
     /// Times of recovery from loss.
@@ -216,19 +219,31 @@ impl Waits {
             self.arrival_unknown.add(1, &rpc.subject());
             causes.add(Cause::Loss, false);
         }
+        if let Some(joined) = &transaction.joined {
+            self.joined(rpc, joined, causes);
+        }
         let Some(latency) = transaction.latency() else { return };
         self.latencies.record(latency);
         self.latency = self.latency.saturating_add(latency);
         match &transaction.recovery {
-            Ok(recovery) => self.timed(rpc, recovery, causes),
+            Ok(recovery) => {
+                if let Ok(phases) = &transaction.phases {
+                    self.timed(rpc, phases, recovery, causes);
+                }
+            }
             Err(RecoveryUnknown::Unassigned) => self.unassigned += 1,
             Err(RecoveryUnknown::NotTimed(_)) => {}
         }
     }
 
+    /// Adds the wait of an RPC whose call was sent before the capture. Its ends took an unknown time.
+    fn joined(&mut self, rpc: &KnownRpc<'_>, joined: &JoinedWait, causes: &mut RpcCauses) {
+        self.joined = self.joined.saturating_add(joined.nanoseconds());
+        self.timed(rpc, &joined.recovery.phases, &joined.recovery, causes);
+    }
+
     /// Divides the time of an RPC between its ends and recovery.
-    fn timed(&mut self, rpc: &KnownRpc<'_>, recovery: &Recovery, causes: &mut RpcCauses) {
-        let Ok(phases) = rpc.transaction.phases else { return };
+    fn timed(&mut self, rpc: &KnownRpc<'_>, phases: &Phases, recovery: &Recovery, causes: &mut RpcCauses) {
         let responder = phases.responder.saturating_sub(recovery.phases.responder);
         self.longest = self.longest.max(responder);
         let moved = rpc.transaction.read_octets.saturating_mul(PER_OCTET);
@@ -371,7 +386,8 @@ impl Waits {
 
     /// Nanoseconds for which RPCs waited, with the time of those that still wait.
     pub(super) const fn all(&self, silence: &Silence) -> u64 {
-        self.latency.saturating_add(self.credits.amount).saturating_add(silence.age)
+        let answered = self.latency.saturating_add(self.joined);
+        answered.saturating_add(self.credits.amount).saturating_add(silence.age)
     }
 }
 
@@ -390,13 +406,14 @@ impl Silence {
 }
 
 impl KnownRpc<'_> {
-    /// The first frame of the call.
+    /// The first frame of the call, or of the connection if the call was sent before that.
     fn began(&self) -> Option<Stamp> {
-        self.transaction.began.or(self.transaction.call.as_ref().map(|call| call.stamp))
+        let Transaction { began, call, joined, .. } = self.transaction;
+        began.or(call.as_ref().map(|call| call.stamp)).or(joined.as_ref().map(|joined| joined.since))
     }
 
     fn subject(&self) -> RpcSubject {
-        let Transaction { call, reply, .. } = self.transaction;
+        let Transaction { call, reply, joined, .. } = self.transaction;
         RpcSubject {
             client: client(self.transaction),
             server: server(self.transaction),
@@ -405,6 +422,7 @@ impl KnownRpc<'_> {
             file: self.names.of_transaction(self.transaction, self.arguments),
             began: self.began().or(reply.as_ref().map(|reply| reply.stamp)).map_or(0, |stamp| stamp.time.0),
             latency: self.transaction.latency(),
+            joined_wait: joined.as_ref().map(|joined| joined.nanoseconds()),
             frame: call.as_ref().or(reply.as_ref()).map_or(0, |half| half.stamp.frame),
         }
     }
