@@ -507,7 +507,10 @@ impl Ordering {
         sink: &mut S,
     ) {
         self.counts.get_mut(arrival.from).recover(kind);
-        if kind.is_sent_again() && of == arrival.from && self.streams.get(of).acknowledged < Some(place) {
+        let is_again = kind.is_sent_again() && of == arrival.from;
+        // After a right checksum, a wrong one is no reason of silence: not every packet of the end is spoilt.
+        let is_open = self.counts.get(of).checksums.right == 0;
+        if is_again && is_open && self.streams.get(of).acknowledged < Some(place) {
             self.unacknowledged = Some((of, place, arrival.stamp.frame));
         }
         let operation = arrival.packet.operation_type();
