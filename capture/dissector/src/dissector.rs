@@ -28,7 +28,7 @@ use crate::session::{Context, Session};
 
 /// Maximum number of kinds of frames that are counted apart. The numbers in a capture have no other bound.
 const OTHERS: usize = 32;
-const TCP: Other = Other::Named("TCP");
+pub(crate) const TCP: Other = Other::Named("TCP");
 const FOREIGN_TCP: Other = Other::Named("TCP on a service port, without iWARP");
 
 /// The port of NFS over RDMA (RFC 8267 section 9).

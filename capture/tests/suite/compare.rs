@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::command::{run, stdout};
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, call, message, null, read3, read3_reply, reply, words};
 use crate::synthetic::{By, Packet, Wire};
@@ -516,4 +517,28 @@ fn a_rule_that_is_broken_is_a_regression_though_nothing_else_changed() {
     // Four calls and four replies, each with its acknowledgement.
     assert_eq!(["before", "after"].map(|side| lines[0][side]["packets"].as_u64()), [Some(16); 2]);
     assert_eq!(compare(&[broken.path(), kept.path()]).2, Some(0));
+}
+
+/// One call of 1,000 is never answered: no test of chance finds that.
+#[test]
+fn a_first_call_that_is_never_answered_is_a_regression() {
+    let file = |is_answered: bool| {
+        let mut trace = crate::synthetic::trace::Trace::new();
+        for number in 1..=200_u32 {
+            let (time, call) = (u64::from(number) * 1000, trace.call(number));
+            trace.at(time, &call).accept(time + 5);
+            if is_answered || number != 100 {
+                let reply = trace.reply(number);
+                trace.at(time + 100, &reply).acknowledge(time + 105);
+            }
+        }
+        crate::gaps::written(if is_answered { "answered.pcap" } else { "hung.pcap" }, &trace.frames())
+    };
+    let (answered, hung) = (file(true), file(false));
+    let status = |before: &str, after: &str| run(&["compare", before, after]).status.code();
+    assert_eq!(status(&answered, &hung), Some(1));
+    assert_eq!((status(&hung, &answered), status(&hung, &hung)), (Some(0), Some(0)));
+    let text = run(&["compare", &answered, &hung]);
+    let line = stdout(&text).lines().next().unwrap();
+    assert!(line.starts_with("calls without a reply") && line.ends_with("worse"), "{line}");
 }

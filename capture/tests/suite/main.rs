@@ -22,6 +22,7 @@ mod encapsulations;
 mod engine;
 mod examples;
 mod export;
+mod file_names;
 mod files;
 mod found;
 mod gaps;

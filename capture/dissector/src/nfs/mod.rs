@@ -223,10 +223,13 @@ pub fn result_room(procedure: Procedure, callback: bool, body: &[u8]) -> Option<
 fn asks_for_long_attributes(item: &MarkedItem<'_>) -> bool {
     /// acl, `fs_locations`, dacl, sacl, `fs_locations_info` (RFC 8881 sections 5.7 and 5.8).
     const LONG: [usize; 5] = [12, 24, 58, 59, 67];
-    // The count of the words comes first.
-    let words = item.octets.as_chunks::<4>().0;
-    let word = |attribute: usize| words.get(attribute / 32 + 1).map_or(0, |word| u32::from_be_bytes(*word));
-    item.mark == Mark::Attributes && LONG.iter().any(|&attribute| word(attribute) & (1 << (attribute % 32)) != 0)
+    item.mark == Mark::Attributes && LONG.iter().any(|attribute| has_attribute(item.octets, *attribute))
+}
+
+/// Returns true if an attribute, by its number, is in a `bitmap4` with its count.
+pub(crate) fn has_attribute(bitmap: &[u8], attribute: usize) -> bool {
+    let word = bitmap.as_chunks::<4>().0.get(attribute / 32 + 1).map_or(0, |word| u32::from_be_bytes(*word));
+    word & (1 << (attribute % 32)) != 0
 }
 
 /// The limits of the session that a call has created, from its results: the maximum length of the reply to each later call

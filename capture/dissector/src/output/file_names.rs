@@ -19,12 +19,39 @@ const NAME: usize = 255;
 /// A file: its server, and the octets of its handle.
 type File = (Address, Box<[u8]>);
 
-/// The names of files, by server and handle.
-///
-/// A file that is renamed keeps the name by which it was known until it is looked up again.
+/// The name of a file, and the folder in which it has that name.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct FilePlace {
+    /// The handle of the folder; `None` if no RPC shows it.
+    folder: Option<Box<[u8]>>,
+    name: Box<[u8]>,
+}
+
+impl FilePlace {
+    fn new(folder: Option<&[u8]>, name: &[u8]) -> Option<Self> {
+        let is_kept = name.len() <= NAME && folder.is_none_or(|folder| folder.len() <= HANDLE);
+        (is_kept && !matches!(name, b"." | b"..")).then(|| Self { folder: folder.map(Box::from), name: name.into() })
+    }
+}
+
+/// A name in a folder of a server.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub struct NamedFile {
+    /// The octets of the name.
+    pub name: Vec<u8>,
+    /// The address of the server.
+    pub server: Address,
+    /// The handle of the folder; `None` if no RPC shows it.
+    pub folder: Option<Vec<u8>>,
+}
+
+/// The names of files, by server and handle. After RENAME, a file has its new name.
 #[derive(Clone, Debug, Default)]
 pub struct FileNames {
-    names: Map<File, Box<[u8]>>,
+    places: Map<File, FilePlace>,
+    /// The handle of the file that was last seen at each place of a server.
+    files: Map<(Address, FilePlace), Box<[u8]>>,
     /// The order in which they were named.
     order: VecDeque<File>,
 }
@@ -32,33 +59,66 @@ pub struct FileNames {
 impl FileNames {
     /// Takes the names that an RPC shows, with its arguments.
     pub fn learn(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
+        let server = server(transaction);
         for arguments in arguments {
-            if let (Some(handle), Some(name)) = (arguments.named_handle, arguments.file_name)
-                && handle.len() <= HANDLE
-                && name.len() <= NAME
-                && !matches!(name, b"." | b"..")
-            {
-                self.insert((server(transaction), handle.into()), name.into());
+            let OperationArguments { handle: folder, file_name: Some(name), named_handle, status, .. } = *arguments
+            else {
+                continue;
+            };
+            match named_handle.filter(|handle| handle.len() <= HANDLE) {
+                Some(handle) => {
+                    FilePlace::new(folder, name)
+                        .into_iter()
+                        .for_each(|place| self.insert((server, handle.into()), place));
+                }
+                None if status == Some(0) => self.rename(server, arguments),
+                None => {}
             }
         }
     }
 
-    fn insert(&mut self, file: (Address, Box<[u8]>), name: Box<[u8]>) {
-        if self.names.insert(file.clone(), name).is_some() {
+    /// Moves a file as the arguments of RENAME say.
+    fn rename(&mut self, server: Address, arguments: &OperationArguments<'_>) {
+        let OperationArguments { handle, file_name: Some(from), new_handle, new_file_name: Some(to), .. } = *arguments
+        else {
             return;
-        }
-        self.order.push_back(file);
-        if self.order.len() > FILES
-            && let Some(first) = self.order.pop_front()
+        };
+        if let Some((from, to)) = FilePlace::new(handle, from).zip(FilePlace::new(new_handle, to))
+            && let Some(handle) = self.files.remove(&(server, from))
         {
-            self.names.remove(&first);
+            self.insert((server, handle), to);
+        }
+    }
+
+    fn insert(&mut self, file: File, place: FilePlace) {
+        self.files.insert((file.0, place.clone()), file.1.clone());
+        match self.places.insert(file.clone(), place.clone()) {
+            Some(before) if before == place => {}
+            Some(before) => self.leave(&file, before),
+            None => {
+                self.order.push_back(file);
+                if self.order.len() > FILES
+                    && let Some(first) = self.order.pop_front()
+                    && let Some(place) = self.places.remove(&first)
+                {
+                    self.leave(&first, place);
+                }
+            }
+        }
+    }
+
+    /// Forgets that a file is at a place, unless another one is there by now.
+    fn leave(&mut self, (server, handle): &File, place: FilePlace) {
+        let key = (*server, place);
+        if self.files.get(&key) == Some(handle) {
+            self.files.remove(&key);
         }
     }
 
     /// The octets of the name of a file of a server, if it was seen.
     #[must_use]
     pub fn name(&self, server: Address, handle: &[u8]) -> Option<&[u8]> {
-        self.names.get(&(server, handle.into())).map(AsRef::as_ref)
+        self.places.get(&(server, handle.into())).map(|place| place.name.as_ref())
     }
 
     /// The name of the file that an RPC with these arguments is about, as a terminal shows it, if it was seen.
@@ -71,6 +131,18 @@ impl FileNames {
     /// The octets of the name of the file that an operation is about: the one in it, or else that of its handle, if it was seen.
     pub(super) fn of<'a>(&'a self, server: Address, about: &OperationArguments<'a>) -> Option<&'a [u8]> {
         about.file_name.or_else(|| self.name(server, about.named_handle.or(about.handle)?))
+    }
+
+    /// The name of the file that an operation is about, with its folder, if the name was seen.
+    pub(super) fn named(&self, server: Address, about: &OperationArguments<'_>) -> Option<NamedFile> {
+        let (folder, name) = match about.file_name {
+            Some(name) => (about.handle, name),
+            None => {
+                let place = self.places.get(&(server, about.named_handle.or(about.handle)?.into()))?;
+                (place.folder.as_deref(), place.name.as_ref())
+            }
+        };
+        Some(NamedFile { name: name.to_vec(), server, folder: folder.map(<[u8]>::to_vec) })
     }
 }
 
@@ -129,11 +201,12 @@ mod tests {
         let (mut names, server) = (FileNames::default(), Address::Lid(1));
         let file = |number: usize| (server, Box::from(number.to_be_bytes().as_slice()));
         for number in 0..=FILES {
-            names.insert(file(number), format!("{number}").into_bytes().into());
-            names.insert(file(number), format!("again {number}").into_bytes().into());
+            names.insert(file(number), FilePlace::new(None, format!("{number}").as_bytes()).unwrap());
+            names.insert(file(number), FilePlace::new(None, format!("again {number}").as_bytes()).unwrap());
         }
         let name = |number: usize| names.name(server, &number.to_be_bytes());
         assert_eq!((name(0), name(1), names.order.len()), (None, Some(&b"again 1"[..]), FILES));
+        assert_eq!((names.places.len(), names.files.len()), (FILES, FILES));
         assert_eq!(names.name(Address::Lid(2), &1_usize.to_be_bytes()), None);
     }
 

@@ -31,6 +31,16 @@ impl OperationName {
         Self::new(transaction.procedure, transaction.name, &transaction.operations)
     }
 
+    /// The name of what failed in an RPC: of a COMPOUND, the operation that ended it. That of the RPC if no operation did.
+    pub(super) fn of_failure(transaction: &Transaction) -> Self {
+        let failed = transaction.operations.iter().find(|operation| operation.status.is_some_and(|status| status != 0));
+        match failed {
+            Some(CompoundOperation { name: "unknown", code, .. }) => Self::Nfs4Number(*code),
+            Some(operation) => Self::Nfs4(operation.name),
+            None => Self::of_transaction(transaction),
+        }
+    }
+
     pub(super) fn new(
         procedure: Option<Procedure>,
         name: Option<&'static str>,

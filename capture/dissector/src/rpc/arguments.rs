@@ -23,6 +23,10 @@ pub struct OperationArguments<'a> {
     pub file_name: Option<&'a [u8]>,
     /// The name that RENAME gives to the file.
     pub new_file_name: Option<&'a [u8]>,
+    /// The handle of the directory into which RENAME moves the file.
+    pub new_handle: Option<&'a [u8]>,
+    /// The attributes that GETATTR asks for: a `bitmap4` with its count.
+    pub attributes: Option<&'a [u8]>,
     /// Its offset in the file.
     pub offset: Option<u64>,
     /// Octets that are to be read, written or committed.
@@ -113,16 +117,26 @@ fn of<'a, 'b>(items: &'a [MarkedItem<'b>], operation: usize) -> impl Iterator<It
 }
 
 impl<'b> OperationArguments<'b> {
+    /// `true` if GETATTR asks for this attribute, by its number.
+    #[must_use]
+    pub fn asks_for(&self, attribute: usize) -> bool {
+        self.attributes.is_some_and(|bitmap| nfs::has_attribute(bitmap, attribute))
+    }
+
     fn new<'a>(name: &'static str, items: impl Iterator<Item = &'a MarkedItem<'b>> + Clone) -> Self
     where
         'b: 'a,
     {
         let mut names = items.clone().filter(|item| item.mark == Mark::Name).map(|item| item.octets);
+        let mut handles = items.clone().filter(|item| item.mark == Mark::Handle).map(|item| item.octets);
+        let (file_name, new_file_name) = (names.next(), names.next());
         Self {
             name,
-            handle: first(items.clone(), Mark::Handle),
-            file_name: names.next(),
-            new_file_name: names.next(),
+            handle: handles.next(),
+            file_name,
+            new_file_name,
+            new_handle: new_file_name.and(handles.next()),
+            attributes: first(items.clone(), Mark::Attributes),
             offset: first(items.clone(), Mark::Offset).map(number),
             count: first(items.clone(), Mark::Count).and_then(|octets| number(octets).try_into().ok()),
             stateid: first(items, Mark::Stateid),
@@ -165,6 +179,7 @@ fn compound<'a>(
         if let Some((handle, named)) = got.zip(filehandles.named_by).filter(|_| operation.name == "GETFH") {
             all.get_mut(named).into_iter().for_each(|named| named.named_handle = Some(handle));
         }
+        arguments.new_handle = arguments.new_file_name.and(filehandles.current);
         arguments.handle = filehandles.step(&arguments, got, index);
         all.push(arguments);
     }

@@ -148,7 +148,8 @@ impl Comparison {
     /// a rule is broken (severity error) that the first did not break.
     ///
     /// Chance alone makes it `true` in at most 1 of 100 comparisons. The tests of all operations share half of that. Those of the total have
-    /// the other half for themselves, so that they find as much among many operations as in one.
+    /// the other half for themselves, so that they find as much among many operations as in one. Calls without a reply in the second
+    /// capture only are a regression however few there are.
     #[must_use]
     pub fn is_regression(&self) -> bool {
         self.total.regression

@@ -156,6 +156,11 @@ pub(super) struct FaultsObject {
 }
 
 impl FaultsObject {
+    /// `true` if every call of which that is known was answered, and there is one.
+    pub(super) const fn are_all_answered(&self) -> bool {
+        self.unanswered == 0 && self.answer_known > 0
+    }
+
     pub(super) const fn new(faults: &Faults) -> Self {
         let Faults { unanswered, waiting, failed, retransmitted, latency_unknown, .. } = *faults;
         Self {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::chance::Limit;
-use super::fault::FaultChange;
+use super::fault::{FaultChange, FaultOutcome};
 use super::operation::{FaultChanges, Faults, FaultsObject};
 use crate::carrier::connection::Counts;
 
@@ -32,7 +32,8 @@ pub(in crate::output) struct ComparedTotal {
     /// Changes of calls without a reply, failures and retransmissions.
     #[serde(rename = "faults")]
     pub(super) changes: FaultChanges,
-    /// `true` if a change is `worse`, and that is significant among these three too (Holm's method).
+    /// `true` if a change is `worse`, and that is significant among these three too (Holm's method), or if calls are without a reply in
+    /// the second capture only.
     pub(super) regression: bool,
 }
 
@@ -58,10 +59,16 @@ impl TotalObject {
 
 impl ComparedTotal {
     pub(super) fn new(before: (&Faults, PacketCounts), after: (&Faults, PacketCounts), tolerance: f64) -> Self {
-        let changes = FaultChanges::of(FaultChange::of_total, before.0, after.0, tolerance);
+        let mut changes = FaultChanges::of(FaultChange::of_total, before.0, after.0, tolerance);
         let [before, after] = [before, after].map(|(faults, packets)| TotalObject::new(faults, packets));
         // The difference decides if a total is judged, so even one that is not judged counts as a test.
         let limit = Limit::of_all(&changes.tests(&before.faults, &after.faults));
-        Self { regression: changes.any_worse(limit), before, after, changes }
+        let mut regression = changes.any_worse(limit);
+        // A call that is never answered hangs a mount: the first one needs no test of chance.
+        if before.faults.are_all_answered() && after.faults.unanswered > 0 {
+            changes.unanswered.outcome = FaultOutcome::Worse;
+            regression = true;
+        }
+        Self { regression, before, after, changes }
     }
 }

@@ -7,6 +7,7 @@ use rpcrdma::v2;
 
 use super::cause::{CauseOwner, USUAL_SEND};
 use super::losses::Losses;
+use super::referrals::{MovedRpc, Referrals};
 use super::tally::{FRAMES, RpcSubject, Tally};
 use crate::carrier::connection::{Checksums, Connection};
 use crate::carrier::operation::{Side, Sides};
@@ -87,6 +88,8 @@ pub(super) struct Facts {
     pub(super) not_ready: BTreeMap<Address, u64>,
     pub(super) failures: BTreeMap<(String, StatusName), u64>,
     pub(super) failed: Tally,
+    /// RPCs that ended with NFS4ERR_MOVED.
+    pub(super) referrals: Referrals,
     /// By connections that have not ended.
     open: BTreeMap<u32, WithChunks>,
     pub(super) small: SmallSends,
@@ -164,6 +167,13 @@ impl Facts {
             *self.failures.entry(key).or_default() += 1;
         }
         is_first
+    }
+
+    /// Counts the RPCs that ended with NFS4ERR_MOVED as failures, unless they were referrals.
+    pub(super) fn settle_referrals(&mut self) {
+        for MovedRpc { status, subject } in self.referrals.unfollowed() {
+            self.failure(status, &subject);
+        }
     }
 
     /// A connection ended while a call waited.

@@ -1,6 +1,7 @@
 //! Limits of what a capture shows.
 
 use super::judge::Judgement;
+use crate::dissector::TCP;
 use crate::file::Time;
 use crate::output::format::number::{counted, duration, grouped};
 
@@ -31,7 +32,20 @@ impl Judgement<'_> {
             line(waits.undecided, "call", "without a reply: who owes the next step is unknown."),
             line(silence.recent, "call", &recent),
             line(waits.unanswered_left_out, "call", "more without a reply."),
+            line(facts.referrals.followed, "RPC", &self.referred()),
         ];
         lines.into_iter().flatten().collect()
+    }
+
+    /// Words after the number of referrals: the client may have gone on over TCP.
+    fn referred(&self) -> String {
+        let tcp = self.summary.others.iter().find(|(other, _)| *other == TCP).map(|(_, count)| *count);
+        let rest = match tcp {
+            Some(frames) => {
+                format!("NFS over TCP is not read, and the capture holds {}.", counted(frames, "TCP frame"))
+            }
+            None => "the capture does not show the traffic with that server.".to_owned(),
+        };
+        format!("referred to another server (NFS4ERR_MOVED, then fs_locations): no failure; {rest}")
     }
 }

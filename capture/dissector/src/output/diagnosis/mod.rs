@@ -16,6 +16,7 @@ mod judge;
 mod limits;
 mod losses;
 mod record;
+mod referrals;
 mod tally;
 mod text;
 mod time_union;
@@ -29,6 +30,7 @@ use crate::dissector::Summary;
 use crate::event::Event;
 use crate::link::Address;
 use crate::output::gaps::Gaps;
+use crate::output::operation_name::OperationName;
 use crate::output::selection::Throughout;
 use crate::output::stats::{Latency, failure};
 use crate::rpc::arguments::OperationArguments;
@@ -38,6 +40,8 @@ use crate::rpc::waiting::WaitEnd;
 use attempts::Attempts;
 use facts::Facts;
 use judge::Judgement;
+use referrals::MovedRpc;
+use tally::RpcSubject;
 use waits::Waits;
 use whole::WholeCapture;
 
@@ -137,7 +141,11 @@ impl Diagnoser {
         selected.whole.event(event);
         match event {
             Event::Message(_) => self.gaps.event(event),
-            Event::Transaction(transaction) => self.waits.learn(transaction, &transaction.arguments()),
+            Event::Transaction(transaction) => {
+                let arguments = transaction.arguments();
+                self.waits.learn(transaction, &arguments);
+                self.facts.referrals.take(transaction, &arguments);
+            }
             _ => {}
         }
     }
@@ -193,8 +201,13 @@ impl Diagnoser {
         let status = transaction.status.filter(|status| !is_expected(*status));
         let failure = status.and_then(|status| failure(transaction, status));
         let subject = self.waits.transaction(transaction, arguments, failure.is_some(), &mut causes);
-        if let Some((failure, subject)) = failure.zip(subject) {
-            causes.add(Cause::Errors, self.facts.failure(failure, &subject));
+        self.facts.referrals.take(transaction, arguments);
+        if let Some((status, subject)) = failure.zip(subject) {
+            let operation = OperationName::of_failure(transaction).to_string();
+            let failed = MovedRpc { status, subject: RpcSubject { operation, ..subject } };
+            if let Some(MovedRpc { status, subject }) = self.facts.referrals.hold(failed) {
+                causes.add(Cause::Errors, self.facts.failure(status, &subject));
+            }
         }
         causes
     }
@@ -241,7 +254,8 @@ impl Diagnoser {
     }
 
     fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
-        let Self { name, files, waits, facts, mut attempts, gaps, selected: _ } = self;
+        let Self { name, files, waits, mut facts, mut attempts, gaps, selected: _ } = self;
+        facts.settle_referrals();
         context.iter().for_each(|context| attempts.know_connections(&context.attempts));
         let all_facts = context.map_or(&facts, |context| &context.facts);
         let silence = waits.silence(summary.end(), context.map(|context| &context.waits), all_facts);

@@ -56,8 +56,14 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
         }
     }
     if let Some(latency) = diagnosis.latency {
-        let (median, most) = (duration(latency.p50_ns), duration(latency.p99_ns));
-        text.push_str(&format!("; half took up to {median}, 99 of 100 up to {most}"));
+        text.push_str(&match latency.percentiles() {
+            Some(percentiles) => {
+                let [median, most] = percentiles.map(duration);
+                format!("; half took up to {median}, 99 of 100 up to {most}")
+            }
+            None if diagnosis.rpcs == 1 => format!("; it took {}", duration(latency.max_ns)),
+            None => format!("; the only known latency is {}", duration(latency.max_ns)),
+        });
     }
     selected.into_iter().chain([format!("{client}, {server}, {connections}{place}"), text]).collect()
 }
@@ -106,12 +112,12 @@ impl Diagnosis {
             return format!("No cause was found, but {gap}.");
         }
         let part = if self.selection.is_some() { " in this selection" } else { "" };
-        match self.latency {
-            Some(latency) => format!(
-                "Nothing stands out{part}: the median latency is {}, the 99th percentile {}.",
-                duration(latency.p50_ns),
-                duration(latency.p99_ns)
-            ),
+        match self.latency.map(|latency| (latency.max_ns, latency.percentiles())) {
+            Some((_, Some(percentiles))) => {
+                let [median, most] = percentiles.map(duration);
+                format!("Nothing stands out{part}: the median latency is {median}, the 99th percentile {most}.")
+            }
+            Some((only, None)) => format!("Nothing stands out{part}: the only known latency is {}.", duration(only)),
             None => "No cause was found, but the capture shows no latency.".to_owned(),
         }
     }

@@ -626,10 +626,10 @@ mod tests {
     /// From a microsecond to 10 ms, four powers of ten are 96 units.
     #[test]
     fn latencies_are_spread_over_powers_of_ten() {
-        let latency = Latency { min_ns: 1000, p50_ns: 10_000, p99_ns: 100_000, max_ns: 1_000_000 };
+        let latency = Latency { count: 9, min_ns: 1000, p50_ns: 10_000, p99_ns: 100_000, max_ns: 1_000_000 };
         let drawn = spread(&latency, (1000, 10_000_000)).0;
         assert_eq!(all(&drawn, " d=\"", '"'), ["M2.0 5H74.0", "M26.0 1V9", "M50.0 2V8"]);
-        let one = Latency { min_ns: 0, p50_ns: 0, p99_ns: 0, max_ns: 1 };
+        let one = Latency { count: 2, min_ns: 0, p50_ns: 0, p99_ns: 0, max_ns: 1 };
         assert_eq!(all(&spread(&one, (0, 1)).0, " d=\"", '"'), ["M2.0 5H2.0", "M2.0 1V9", "M2.0 2V8"]);
     }
 

@@ -248,7 +248,11 @@ fn operation(procedure: &ProcedureStatistics, scale: (u64, u64), all: u64, ladde
             (time(procedure.time()))
             (number(procedure.time(), format!("{share:.1} %")))
             @if let Some(latency) = &procedure.latency {
-                (time(latency.p50_ns)) (time(latency.p99_ns)) (time(latency.max_ns))
+                @match latency.percentiles() {
+                    Some([median, p99]) => { (time(median)) (time(p99)) }
+                    None => { td.number { "–" } td.number { "–" } }
+                }
+                (time(latency.max_ns))
                 td { (charts::spread(latency, scale)) }
             } @else {
                 td colspan="4" { "not known" }
@@ -286,7 +290,8 @@ fn tops(finished: &Finished<'_>) -> Markup {
 
 fn top_row(top: &TopReport, name: Markup, counts: &TopCounts) -> Markup {
     let share = 100.0 * top.share(counts);
-    let percentile = |percent| match counts.percentile(percent) {
+    let [median, p99] = counts.shown_percentiles();
+    let percentile = |latency: Option<u64>| match latency {
         Some(latency) => number(latency, duration(latency)),
         None => html! { td.number { "–" } },
     };
@@ -298,7 +303,7 @@ fn top_row(top: &TopReport, name: Markup, counts: &TopCounts) -> Markup {
             (number(counts.octets_written, size(counts.octets_written as f64)))
             (number(counts.time(), duration(counts.time())))
             (number(counts.time(), format!("{share:.1} %")))
-            (percentile(50)) (percentile(99))
+            (percentile(median)) (percentile(p99))
         }
     }
 }

@@ -127,8 +127,11 @@ fn latency(finished: &Finished<'_>) -> Option<String> {
     let frame = slowest.frame.map(|frame| format!(" in frame {frame}")).unwrap_or_default();
     let file = slowest.file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
     let longest = slowest.longest.as_ref().map(|longest| format!(" ({longest})")).unwrap_or_default();
-    let [half, most, all] = [latency.p50_ns, latency.p99_ns, slowest.latency].map(duration);
-    let slowest = format!("{}{file}{frame}, took {all}{longest}", slowest.called);
+    let slowest = format!("{}{file}{frame}, took {}{longest}", slowest.called, duration(slowest.latency));
+    let Some(percentiles) = latency.percentiles() else {
+        return Some(format!("The only RPC with a known latency, {slowest}."));
+    };
+    let [half, most] = percentiles.map(duration);
     Some(format!("Half of the RPCs took no more than {half}, 99 of 100 no more than {most}; the slowest, {slowest}."))
 }
 

@@ -186,7 +186,7 @@ impl Stats {
         self.procedure(&name, transaction, failure.is_some());
         self.waits.take(transaction, || name.clone());
         if let Some(failure) = failure {
-            let key = (name, failure);
+            let key = (OperationName::of_failure(transaction).to_string(), failure);
             if self.statuses.len() < NAMES || self.statuses.contains_key(&key) {
                 *self.statuses.entry(key).or_default() += 1;
             } else {

@@ -453,6 +453,8 @@ impl ProcedureStatistics {
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Latency {
+    /// Number of RPCs whose latency is known. Percentiles of one are its latency.
+    pub count: u64,
     /// The least, in nanoseconds.
     pub min_ns: u64,
     /// Nanoseconds that half of them do not exceed.
@@ -478,7 +480,7 @@ pub struct StatusName {
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct StatusStatistics {
-    /// The procedure; of a COMPOUND the operation it is about.
+    /// The procedure; of a COMPOUND the operation that failed.
     pub operation: String,
     /// Outcome of these RPCs.
     pub status: StatusName,
@@ -614,8 +616,15 @@ impl Moved {
 }
 
 impl Latency {
+    /// Median and 99th percentile; `None` of a single RPC, whose latency is no statistic.
+    #[must_use]
+    pub fn percentiles(&self) -> Option<[u64; 2]> {
+        (self.count > 1).then_some([self.p50_ns, self.p99_ns])
+    }
+
     pub(in crate::output) fn new(latency: &Histogram) -> Option<Self> {
         (latency.count > 0).then(|| Self {
+            count: latency.count,
             min_ns: latency.min,
             p50_ns: latency.percentile(50),
             p99_ns: latency.percentile(99),

@@ -8,6 +8,7 @@ use crate::file::Time;
 use crate::output::format::line::{DIM, Line, NAME, PLAIN, wrapped};
 use crate::output::format::number::{counted, duration, grouped, milliseconds, octets, short, times};
 use crate::output::format::screen::Screen;
+use crate::output::stats::Latency;
 
 /// Columns of a line about an interval.
 const INTERVAL_WIDTH: usize = 120;
@@ -232,7 +233,10 @@ impl Statistics {
             let moved = procedure.moved;
             let mut row = row(&procedure.operation, [procedure.calls, procedure.replies, procedure.failed]);
             row.extend([moved.read_octets, moved.write_octets].map(short));
-            let latencies = procedure.latency.map(|of| [of.min_ns, of.p50_ns, of.p99_ns, of.max_ns].map(milliseconds));
+            let latencies = procedure.latency.map(|of| {
+                let [median, p99] = shown_percentiles(of);
+                [milliseconds(of.min_ns), median, p99, milliseconds(of.max_ns)]
+            });
             row.extend(latencies.unwrap_or_default());
             row
         });
@@ -317,8 +321,7 @@ impl IntervalStatistics {
         let failed = self.procedures.iter().map(|procedure| procedure.failed).sum();
         let [all, unanswered, failed] = [rpcs.total, rpcs.without_reply, failed].map(grouped);
         let [read, write] = [rpcs.moved.read_octets, rpcs.moved.write_octets].map(short);
-        let latencies = self.latency.map(|latency| [latency.p50_ns, latency.p99_ns].map(milliseconds));
-        let [median, p99] = latencies.unwrap_or(["-", "-"].map(str::to_owned));
+        let [median, p99] = self.latency.map_or(["-", "-"].map(str::to_owned), shown_latency);
         let mean = calls.latency_sum_ns as f64 / self.length_ns.max(1) as f64;
         let granted = calls.granted.map_or("-".to_owned(), |granted| granted.to_string());
         let (start, limit) = (self.start_ns as f64 / 1e9, calls.at_limit_ns as f64 / 1e9);
@@ -421,6 +424,17 @@ impl<W: io::Write> StatsText<'_, W> {
         }
         Ok(())
     }
+}
+
+/// Median and 99th percentile in milliseconds; a dash for each of a single RPC.
+fn shown_percentiles(latency: Latency) -> [String; 2] {
+    latency.percentiles().map_or(["-", "-"].map(str::to_owned), |percentiles| percentiles.map(milliseconds))
+}
+
+/// The same, but the first is the latency of a single RPC.
+fn shown_latency(latency: Latency) -> [String; 2] {
+    let [median, p99] = shown_percentiles(latency);
+    if latency.count == 1 { [milliseconds(latency.max_ns), p99] } else { [median, p99] }
 }
 
 /// The width of each column of a table.

@@ -8,7 +8,7 @@ use std::io;
 
 use crate::capture_end::CaptureEnd;
 use crate::link::Address;
-use crate::output::file_names::{FileNames, client, escaped, hash, main_arguments, server};
+use crate::output::file_names::{FileNames, NamedFile, client, escaped, hash, main_arguments, server};
 use crate::output::format::line::{DIM, Line, NAME, PLAIN};
 use crate::output::format::number::{grouped, milliseconds, short};
 use crate::output::format::screen::Screen;
@@ -76,8 +76,8 @@ pub enum TopKey {
     Connection(u32),
     /// A name.
     Text(String),
-    /// The octets of the name of a file.
-    Name(Vec<u8>),
+    /// The name of a file in its folder.
+    Name(NamedFile),
     /// A file of a server, by its handle.
     File(Address, Vec<u8>),
     /// The RPC does not show it: it is about no file, or one whose name was not seen.
@@ -147,6 +147,11 @@ impl TopCounts {
     #[must_use]
     pub const fn time(&self) -> u64 {
         self.latency_sum.saturating_add(self.unanswered_sum)
+    }
+
+    /// Median and 99th percentile for people: of a single RPC its latency, and no percentile.
+    pub(in crate::output) fn shown_percentiles(&self) -> [Option<u64>; 2] {
+        [self.percentile(50), self.percentile(99).filter(|_| self.latency.count > 1)]
     }
 
     /// Nanoseconds that so many of a hundred of them do not exceed; `None` if no latency is known.
@@ -256,7 +261,7 @@ impl Top {
         let handle = about.named_handle.or(about.handle.filter(|_| about.file_name.is_none()));
         match (self.by, handle) {
             (TopBy::Handle, Some(handle)) => TopKey::File(server, handle.to_vec()),
-            (TopBy::Name, _) => self.names.of(server, about).map_or(TopKey::None, |name| TopKey::Name(name.to_vec())),
+            (TopBy::Name, _) => self.names.named(server, about).map_or(TopKey::None, TopKey::Name),
             _ => TopKey::None,
         }
     }
@@ -338,7 +343,7 @@ impl TopReport {
         let mut line = Line::new(screen.colour, screen.within(WIDTH));
         let [calls, unanswered, failed] = [*calls, *unanswered, *failed].map(grouped);
         let [read, written] = [*octets_read, *octets_written].map(short);
-        let [median, p99] = [50, 99].map(|percent| counts.percentile(percent).map_or("-".to_owned(), milliseconds));
+        let [median, p99] = counts.shown_percentiles().map(|time| time.map_or("-".to_owned(), milliseconds));
         let share = self.share(counts) * 100.0;
         let octets = if screen.fits(WITH_OCTETS) { format!(" {read:>9} {written:>9}") } else { String::new() };
         let numbers = format!("{calls:>8} {unanswered:>8} {failed:>8}{octets} {median:>8} {p99:>8}");
@@ -347,13 +352,29 @@ impl TopReport {
         line.write(out)
     }
 
+    /// `true` if another row has the same name.
+    fn is_ambiguous(&self, file: &NamedFile) -> bool {
+        let is_same = |(key, _): &&(TopKey, TopCounts)| matches!(key, TopKey::Name(other) if other.name == file.name);
+        self.rows.iter().filter(is_same).nth(1).is_some()
+    }
+
+    /// The folder of a file in words: the number of its handle, the server, and its name if that was seen.
+    fn folder(&self, NamedFile { server, folder, .. }: &NamedFile) -> String {
+        let Some(folder) = folder else { return format!("an unknown folder on {server}") };
+        let name = self.names.name(*server, folder).map(|name| format!(" {}", escaped(name)));
+        format!("{:#010x} on {server}{}", hash(folder), name.unwrap_or_default())
+    }
+
     /// A key in words.
     pub(in crate::output) fn shown(&self, key: &TopKey) -> String {
         match key {
             TopKey::Address(address) => address.to_string(),
             TopKey::Connection(number) => number.to_string(),
             TopKey::Text(text) => text.escape_debug().to_string(),
-            TopKey::Name(name) => escaped(name),
+            TopKey::Name(file) => {
+                let name = escaped(&file.name);
+                if self.is_ambiguous(file) { format!("{name} in {}", self.folder(file)) } else { name }
+            }
             TopKey::File(server, handle) => {
                 let name = self.names.name(*server, handle).map(|name| format!(" {}", escaped(name)));
                 format!("{:#010x} on {server}{}", hash(handle), name.unwrap_or_default())

@@ -6,7 +6,7 @@ use std::io;
 use serde::Serialize;
 
 use super::{TopCounts, TopKey, TopReport};
-use crate::output::file_names::{hash, readable};
+use crate::output::file_names::{NamedFile, hash, readable};
 use crate::output::record::JsonRecord;
 use crate::output::record::values::{EndObject, HexOctets};
 
@@ -35,10 +35,14 @@ struct KeyObject<'a> {
     key: Option<Cow<'a, str>>,
     /// By handle: its octets in hexadecimal digits.
     handle: Option<HexOctets<'a>>,
-    /// By handle: the address of the server that it is from.
+    /// By handle or name: the address of the server of the file.
     server: Option<EndObject>,
     /// By handle: the name by which the file was looked up, opened or created, if the capture shows that.
     file_name: Option<Cow<'a, str>>,
+    /// By name: the handle of the folder in hexadecimal digits, if the capture shows that.
+    folder: Option<HexOctets<'a>>,
+    /// By name: the name of the folder, if the capture shows that.
+    folder_name: Option<Cow<'a, str>>,
     /// Number of values of RPCs that are counted together as others; null in all other rows.
     others: Option<u64>,
 }
@@ -73,7 +77,13 @@ impl<'a> KeyObject<'a> {
             TopKey::Address(address) => of(address.to_string()),
             TopKey::Connection(number) => of(number.to_string()),
             TopKey::Text(text) => Self { key: Some(text.into()), ..Self::default() },
-            TopKey::Name(name) => Self { key: Some(readable(name)), ..Self::default() },
+            TopKey::Name(NamedFile { name, server, folder }) => Self {
+                key: Some(readable(name)),
+                server: Some(EndObject(*server)),
+                folder: folder.as_deref().map(HexOctets),
+                folder_name: folder.as_ref().and_then(|folder| report.names.name(*server, folder)).map(readable),
+                ..Self::default()
+            },
             TopKey::File(server, handle) => Self {
                 handle: Some(HexOctets(handle)),
                 server: Some(EndObject(*server)),

@@ -1,0 +1,191 @@
+//! Names of files, and of the operation that failed: RENAME, one name in two folders, a PUTFH that fails, referrals.
+
+use serde_json::Value;
+
+use crate::command::{run, stdout};
+use crate::gaps::written;
+use crate::synthetic::By::{Client, Server};
+use crate::synthetic::rpc::{Lists, MSG, call, message, reply, words};
+use crate::synthetic::trace::Trace;
+
+const NFS: u32 = 100_003;
+/// Two folders and two files, by their handles.
+const FOLDER: u32 = 0xd1;
+const OTHER_FOLDER: u32 = 0xd2;
+const FILE: u32 = 0xf1;
+const OTHER_FILE: u32 = 0xf2;
+/// Names, with their length.
+const A: [u32; 2] = [1, 0x6100_0000];
+const B: [u32; 2] = [1, 0x6200_0000];
+
+const GETATTR: u32 = 9;
+const GETFH: u32 = 10;
+const LOOKUP: u32 = 15;
+const PUTFH: u32 = 22;
+const RENAME: u32 = 29;
+const SAVEFH: u32 = 32;
+
+const STALE: u32 = 70;
+const MOVED: u32 = 10_019;
+
+/// RPCs, one after the other.
+#[derive(Default)]
+struct Rpcs {
+    trace: Trace,
+    xid: u32,
+}
+
+impl Rpcs {
+    /// An RPC of NFS that takes 100 microseconds.
+    fn rpc(&mut self, [version, procedure]: [u32; 2], arguments: &[u32], results: &[u32]) -> &mut Self {
+        self.xid += 1;
+        let (xid, time) = (self.xid, u64::from(self.xid) * 1000);
+        let call = message(MSG, xid, &Lists::default(), &call(xid, [NFS, version, procedure], &words(arguments)));
+        let reply = message(MSG, xid, &Lists::default(), &reply(xid, &words(results)));
+        let (call, reply) = (self.trace.wire.send(Client, &call), self.trace.wire.send(Server, &reply));
+        self.trace.at(time, &call).accept(time + 5).at(time + 100, &reply).acknowledge(time + 105);
+        self
+    }
+
+    /// A COMPOUND of NFSv4.0 with so many operations, and its reply: the status, and so many results.
+    fn compound(&mut self, (count, operations): (u32, &[&[u32]]), (status, results): (u32, &[&[u32]])) -> &mut Self {
+        let arguments = [&[0, 0, count], &operations.concat()[..]].concat();
+        let results = [&[status, 0, results.len() as u32], &results.concat()[..]].concat();
+        self.rpc([4, 1], &arguments, &results)
+    }
+
+    /// LOOKUP of NFSv3.
+    fn lookup(&mut self, folder: u32, name: [u32; 2], file: u32) -> &mut Self {
+        self.rpc([3, 3], &[&[4, folder], &name[..]].concat(), &[0, 4, file, 0, 0])
+    }
+
+    /// GETATTR of NFSv3.
+    fn attributes(&mut self, file: u32) -> &mut Self {
+        self.rpc([3, 1], &[4, file], &[0; 22])
+    }
+
+    fn written(&self) -> String {
+        written("names.pcap", &self.trace.frames())
+    }
+}
+
+fn text(arguments: &[&str]) -> String {
+    stdout(&run(arguments)).to_owned()
+}
+
+fn json(arguments: &[&str]) -> Vec<Value> {
+    text(arguments).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Names that the arguments of the last RPC show for its file.
+fn last_name(file: &str) -> Value {
+    let rpcs = json(&["transactions", "--quiet", "--json", file]);
+    let last = rpcs.iter().rfind(|record| record["type"] == "transaction").unwrap();
+    last["arguments"].as_array().unwrap().iter().rev().find(|operation| !operation["handle"].is_null()).unwrap()["handle"]
+        ["file_name"]
+        .clone()
+}
+
+#[test]
+fn rename_moves_the_name_of_a_file() {
+    let mut rpcs = Rpcs::default();
+    rpcs.lookup(FOLDER, A, FILE).attributes(FILE);
+    assert_eq!(last_name(&rpcs.written()), "a");
+    let rename = [&[4, FOLDER], &A[..], &[4, OTHER_FOLDER], &B[..]].concat();
+    // NFS3ERR_ACCES: the file keeps its name.
+    rpcs.rpc([3, 14], &rename, &[13, 0, 0, 0, 0]).attributes(FILE);
+    assert_eq!(last_name(&rpcs.written()), "a");
+    rpcs.rpc([3, 14], &rename, &[0, 0, 0, 0, 0]).attributes(FILE);
+    assert_eq!(last_name(&rpcs.written()), "b");
+    let names: Vec<Value> = json(&["top", "--quiet", "--by", "name", "--json", &rpcs.written()])
+        .iter()
+        .filter(|row| row["type"] == "top")
+        .map(|row| serde_json::json!([row["key"], row["calls"]]))
+        .collect();
+    assert_eq!(names, [serde_json::json!(["a", 5]), serde_json::json!(["b", 1])]);
+}
+
+#[test]
+fn rename_of_nfsv4_moves_the_name_of_a_file() {
+    let mut rpcs = Rpcs::default();
+    let lookup: &[&[u32]] = &[&[PUTFH, 4, FOLDER, LOOKUP], &A, &[GETFH]];
+    rpcs.compound((3, lookup), (0, &[&[PUTFH, 0], &[LOOKUP, 0], &[GETFH, 0, 4, FILE]]));
+    let rename: &[&[u32]] = &[&[PUTFH, 4, FOLDER, SAVEFH, PUTFH, 4, OTHER_FOLDER, RENAME], &A, &B];
+    let changes = [&[RENAME, 0], &[0; 10][..]].concat();
+    rpcs.compound((4, rename), (0, &[&[PUTFH, 0], &[SAVEFH, 0], &[PUTFH, 0], &changes]));
+    rpcs.compound((2, &[&[PUTFH, 4, FILE, GETATTR, 0]]), (0, &[&[PUTFH, 0], &[GETATTR, 0, 0, 0]]));
+    assert_eq!(last_name(&rpcs.written()), "b");
+}
+
+#[test]
+fn files_of_one_name_in_two_folders_are_two_rows() {
+    let mut rpcs = Rpcs::default();
+    rpcs.lookup(FOLDER, A, FILE).lookup(OTHER_FOLDER, A, OTHER_FILE);
+    rpcs.attributes(FILE).attributes(OTHER_FILE).attributes(OTHER_FILE);
+    let file = rpcs.written();
+    let rows = json(&["top", "--quiet", "--by", "name", "--json", &file]);
+    let rows: Vec<Value> = rows
+        .iter()
+        .filter(|row| row["type"] == "top")
+        .map(|row| serde_json::json!([row["key"], row["folder"], row["calls"]]))
+        .collect();
+    assert_eq!(rows, [serde_json::json!(["a", "000000d2", 3]), serde_json::json!(["a", "000000d1", 2])]);
+    let text = text(&["top", "--by", "name", &file]);
+    // The CRC-32 of the handles.
+    for folder in ["0xd0903d5e", "0x49996ce4"] {
+        assert!(text.contains(&format!("a in {folder} on 192.0.2.2\n")), "{text}");
+    }
+}
+
+#[test]
+fn a_failure_is_that_of_the_operation_that_failed() {
+    let mut rpcs = Rpcs::default();
+    for _ in 0..2 {
+        rpcs.compound((2, &[&[PUTFH, 4, FILE, GETATTR, 0]]), (STALE, &[&[PUTFH, STALE]]));
+    }
+    let file = rpcs.written();
+    let failures = &json(&["stats", "--quiet", "--json", &file])[0]["failures"];
+    assert_eq!((&failures[0]["operation"], &failures[0]["count"]), (&"NFSv4 PUTFH".into(), &2.into()), "{failures}");
+    let diagnosis = text(&["diagnose", &file]);
+    assert!(diagnosis.contains("2 of 2 RPCs failed: NFSv4 PUTFH with NFS4ERR_STALE 2 times."), "{diagnosis}");
+}
+
+/// LOOKUP finds a folder whose file system is elsewhere: its GETFH fails. The client asks for `fs_locations`, or does not.
+#[test]
+fn a_referral_is_no_failure() {
+    for is_followed in [true, false] {
+        let mut rpcs = Rpcs::default();
+        let lookup: &[&[u32]] = &[&[PUTFH, 4, FOLDER, LOOKUP], &A, &[GETFH]];
+        for _ in 0..2 {
+            rpcs.compound((3, lookup), (MOVED, &[&[PUTFH, 0], &[LOOKUP, 0], &[GETFH, MOVED]]));
+        }
+        if is_followed {
+            let locations: &[&[u32]] = &[&[PUTFH, 4, FOLDER, LOOKUP], &A, &[GETATTR, 1, 1 << 24]];
+            rpcs.compound((3, locations), (0, &[&[PUTFH, 0], &[LOOKUP, 0], &[GETATTR, 0, 1, 1 << 24, 0]]));
+        }
+        let diagnosis = text(&["diagnose", &rpcs.written()]);
+        let words = diagnosis.split_whitespace().collect::<Vec<_>>().join(" ");
+        let has_failed = words.contains("2 of 2 RPCs failed: NFSv4 GETFH with NFS4ERR_MOVED 2 times.");
+        let is_referral = words.contains(
+            "2 RPCs referred to another server (NFS4ERR_MOVED, then fs_locations): no failure; the capture does not show the \
+             traffic with that server.",
+        );
+        assert_eq!((has_failed, is_referral), (!is_followed, is_followed), "{diagnosis}");
+    }
+}
+
+#[test]
+fn a_single_rpc_has_no_percentiles() {
+    let mut rpcs = Rpcs::default();
+    let file = rpcs.attributes(FILE).written();
+    let diagnosis = text(&["diagnose", &file]);
+    assert!(diagnosis.contains("1 RPC, all answered; it took 100 µs"), "{diagnosis}");
+    assert!(diagnosis.contains("Nothing stands out: the only known latency is 100 µs."), "{diagnosis}");
+    let row = |text: String| text.lines().find(|line| line.contains("NFSv3 GETATTR")).unwrap().to_owned();
+    let top = row(text(&["top", &file]));
+    assert_eq!(top.split_whitespace().skip(5).collect::<Vec<_>>(), ["0.100", "-", "100.0%", "NFSv3", "GETATTR"]);
+    let stats = row(text(&["stats", &file]));
+    assert_eq!(stats.split_whitespace().skip(7).collect::<Vec<_>>(), ["0.100", "-", "-", "0.100"], "{stats}");
+    let twice = rpcs.attributes(FILE).written();
+    assert!(text(&["diagnose", &twice]).contains("the median latency is 100 µs, the 99th"), "two have percentiles");
+}
