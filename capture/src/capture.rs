@@ -60,7 +60,7 @@ impl Inputs {
 
     /// `true` if one of them is a stream.
     pub(crate) fn are_live(&self) -> bool {
-        self.files.iter().any(|(path, _)| !path.is_file())
+        self.files.iter().any(|(path, _)| is_stream(path))
     }
 
     /// Time of the first frame, if that is known already.
@@ -134,6 +134,12 @@ fn look(path: &Path) -> Result<Looked, String> {
 
 fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Returns true if more may be written while it is read: it is a pipe, for example.
+fn is_stream(path: &Path) -> bool {
+    let is_file = |file: File| file.metadata().is_ok_and(|metadata| metadata.is_file());
+    if is_stdin(path) { !stdin().is_ok_and(is_file) } else { !path.is_file() }
 }
 
 fn name(path: &Path) -> String {

@@ -11,7 +11,7 @@ use rpcrdma_dissector::output::parquet::{ParquetTable, TableKind};
 #[cfg(feature = "parquet")]
 use crate::arguments::InputArguments;
 #[cfg(feature = "parquet")]
-use crate::failure::{Failure, UNUSABLE, say};
+use crate::failure::{Failure, say};
 
 /// Destination of a table.
 #[derive(Args, Clone, Debug)]
@@ -53,11 +53,8 @@ impl DatasetTable {
         Ok(Self { table: ParquetTable::create(directory, kind, &name).map_err(failed)?, quiet })
     }
 
-    /// Gives the table its place, unless no capture could be read.
-    pub(crate) fn finish(self, status: u8) -> Result<(), Failure> {
-        if status == UNUSABLE && self.table.is_empty() {
-            return Ok(());
-        }
+    /// Gives the table its place.
+    pub(crate) fn finish(self) -> Result<(), Failure> {
         let directory = self.table.directory().display().to_string();
         let written = self.table.finish().map_err(|error| Failure::Said(format!("{directory}: {error}")))?;
         if !self.quiet {

@@ -17,6 +17,15 @@ pub(crate) enum Failure {
     Said(String),
     /// The output could not be written.
     Output(io::Error),
+    /// The reason was printed; this is the exit status.
+    Ended(u8),
+}
+
+impl Failure {
+    /// Ctrl-C and SIGTERM cannot be handled.
+    pub(crate) fn of_signals(error: &io::Error) -> Self {
+        Self::Said(format!("cannot handle signals: {error}"))
+    }
 }
 
 impl From<io::Error> for Failure {

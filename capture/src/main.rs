@@ -16,6 +16,7 @@ mod manual;
 mod notices;
 mod output;
 mod reading;
+mod replacement;
 mod source;
 mod spool;
 mod undecided;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(Failure::Output(error)) => fail(&format!("cannot write the output: {error}")),
         Err(Failure::Said(text)) => fail(&text),
+        Err(Failure::Ended(status)) => ExitCode::from(status),
     }
 }
 

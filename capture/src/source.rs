@@ -12,9 +12,9 @@ use rpcrdma_dissector::output::summary::CaptureSummary;
 use rpcrdma_dissector::{Config, Dissector, Event, Files, Frame, Summary, Time};
 
 use crate::capture::Inputs;
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, UNUSABLE, say};
 use crate::filters::Filters;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{INTERRUPTED, Interrupt};
 use crate::notices::Notices;
 use crate::output::Output;
 use crate::reading::{Batch, Batches, ReadingStep};
@@ -38,6 +38,8 @@ pub(crate) struct Show {
     pub(crate) phases: bool,
     /// `true` to give [`Given::Idle`] while a stream is silent.
     pub(crate) idle: bool,
+    /// `true` to write all or nothing: a signal that ends reading a file, or an input that cannot be read, ends the command.
+    pub(crate) whole: bool,
 }
 
 /// Item that is given of a capture.
@@ -59,7 +61,16 @@ impl Show {
 
     /// For a command that prints when all is read, or writes a file.
     pub(crate) const fn report(quiet: bool) -> Self {
-        Self { notices: !quiet, bar: !quiet, all: false, any_time: false, frames: false, phases: false, idle: false }
+        Self {
+            notices: !quiet,
+            bar: !quiet,
+            all: false,
+            any_time: false,
+            frames: false,
+            phases: false,
+            idle: false,
+            whole: false,
+        }
     }
 }
 
@@ -160,7 +171,7 @@ impl<'a> InputSource<'a> {
         config.ports.extend(&input.port);
         config.transactions |= self.filters.selection.asks_for_rpcs() || self.filters.has_window();
         let has_rpcs = config.transactions;
-        let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("cannot handle signals: {error}")))?;
+        let interrupt = Interrupt::new().map_err(|error| Failure::of_signals(&error))?;
         let (batches, found) = Batches::new();
         let (capture, bar) = self.inputs.open(&batches, &interrupt, show.bar);
         if show.notices {
@@ -191,6 +202,9 @@ impl<'a> InputSource<'a> {
         let Showing { mut notices, files, undecided, .. } = shown;
         notices.undecided = undecided.left_out;
         notices.interrupted = interrupt.is_signalled();
+        if show.whole {
+            self.refuse_partial(&notices)?;
+        }
         if show.notices {
             self.say(&notices, &summary);
         }
@@ -198,6 +212,16 @@ impl<'a> InputSource<'a> {
             notices.places().iter().for_each(|line| say(line));
         }
         Ok(Done { notices, summary, files, has_rpcs })
+    }
+
+    /// Ends a command that writes a file if not all was read. Of a stream, a signal is the usual end.
+    fn refuse_partial(&self, notices: &Notices) -> Result<(), Failure> {
+        if notices.interrupted && !self.is_live() {
+            say("interrupted: no file was written");
+            return Err(Failure::Ended(INTERRUPTED));
+        }
+        // Each file that cannot be read was named.
+        if notices.unusable { Err(Failure::Ended(UNUSABLE)) } else { Ok(()) }
     }
 
     fn say(&self, notices: &Notices, summary: &Summary) {

@@ -1,6 +1,7 @@
 //! The Wireshark configuration profile for annotated captures.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -23,10 +24,12 @@ pub(crate) fn write_profile(profiles: &Path) -> Result<(), Failure> {
     for (name, content) in FILES {
         let path = folder.join(name);
         match fs::File::create_new(&path) {
-            Ok(mut file) => {
-                std::io::Write::write_all(&mut file, content.as_bytes()).map_err(|error| failed(&path, error))?;
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Ok(mut file) => file.write_all(content.as_bytes()).map_err(|error| {
+                // A part of a file would be kept as a file of the user's.
+                _ = fs::remove_file(&path);
+                failed(&path, error)
+            })?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(failed(&path, error)),
         }
     }

@@ -76,6 +76,7 @@ const LAYERS: [(&str, &[&str]); 8] = [
             "interrupt",
             "live",
             "wireshark",
+            "replacement",
             "destination",
             "arguments",
             "dataset",

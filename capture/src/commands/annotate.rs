@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
     // RPCs, their packets, what was sent again, and what the checker judges by.
     let mut config = Config::default();
     (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::All);
-    let show = Show { all: true, frames: true, ..Show::report(quiet) };
+    let show = Show { all: true, frames: true, whole: destination.is_file(), ..Show::report(quiet) };
     let done = source.read_given(config, show, |given, _, known| {
         let (event, is_judged) = match given {
             Given::Frame(frame) => return annotator.frame(&frame),
@@ -78,7 +78,8 @@ pub(super) fn run(arguments: &AnnotateArguments, quiet: bool) -> Result<u8, Fail
             annotator.finding(found);
             Ok(())
         })
-    })?;
+    });
+    let done = done.map_err(|failure| destination.named(failure))?;
     judge.finish(done.summary.first.unwrap_or_default(), |found| {
         annotator.finding(found);
         Ok(())

@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &AnonymizeArguments, quiet: bool) -> Result<u8, Fai
         false => Ok(Anonymizer::new(&mut write, &key)),
     };
     let mut anonymizer = begun.map_err(|error| destination.failed(error))?;
-    let show = Show { all: true, frames: true, ..Show::report(quiet) };
+    let show = Show { all: true, frames: true, whole: destination.is_file(), ..Show::report(quiet) };
     let done = source.read_given(config(), show, |given, _, _| match given {
         Given::Frame(frame) => anonymizer.frame(&frame),
         Given::Event(event) => {
@@ -82,10 +82,7 @@ pub(super) fn run(arguments: &AnonymizeArguments, quiet: bool) -> Result<u8, Fai
         }
         Given::Late(_) | Given::Idle => Ok(()),
     });
-    let done = done.map_err(|failure| match failure {
-        Failure::Output(error) => destination.failed(error),
-        said @ Failure::Said(_) => said,
-    })?;
+    let done = done.map_err(|failure| destination.named(failure))?;
     let anonymized = anonymizer.finish().map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {

@@ -181,7 +181,7 @@ fn write_table(
     };
     let mut config = Config::for_checker();
     config.transactions = filters.selection.selects_parts_by_rpc();
-    let show = Show { all: true, ..Show::report(quiet) };
+    let show = Show { all: true, whole: true, ..Show::report(quiet) };
     let done =
         source.read_all(config, show, |event, _, known| judge.event(event, known, |found| take(found, known.files)))?;
     judge.finish(done.summary.first.unwrap_or_default(), |found| take(found, &done.files))?;
@@ -190,7 +190,7 @@ fn write_table(
         say(&found_errors(&findings));
     }
     let status = done.notices.status_of(done.notices.damaged || findings.errors() > 0);
-    written.finish(status)?;
+    written.finish()?;
     Ok(status)
 }
 

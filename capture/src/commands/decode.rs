@@ -73,11 +73,11 @@ pub(super) fn run(arguments: &DecodeArguments, color: Color, quiet: bool) -> Res
 fn write_table(arguments: &DecodeArguments, directory: &std::path::Path, quiet: bool) -> Result<u8, Failure> {
     let mut written = DatasetTable::create(directory, TableKind::Messages, &arguments.input, quiet)?;
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Messages))?;
-    let done = source.read_all(Config::for_messages(), Show::report(quiet), |event, _, known| match event {
+    let show = Show { whole: true, ..Show::report(quiet) };
+    let done = source.read_all(Config::for_messages(), show, |event, _, known| match event {
         Event::Message(message) => written.table.message(message, known.files),
         _ => Ok(()),
     })?;
-    let status = done.status();
-    written.finish(status)?;
-    Ok(status)
+    written.finish()?;
+    Ok(done.status())
 }

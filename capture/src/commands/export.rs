@@ -29,10 +29,12 @@ pub(super) fn run(arguments: &ExportArguments, quiet: bool) -> Result<u8, Failur
     let mut write = destination.create()?;
     let begun = if destination.is_pcapng() { Exporter::pcapng(&mut write) } else { Exporter::new(&mut write) };
     let mut exporter = begun.map_err(|error| destination.failed(error))?;
-    let status = source.read(Config::default(), Show::report(quiet), |event, _, _| match event {
+    let show = Show { whole: destination.is_file(), ..Show::report(quiet) };
+    let status = source.read(Config::default(), show, |event, _, _| match event {
         Event::Transaction(transaction) => exporter.transaction(transaction),
         _ => Ok(()),
-    })?;
+    });
+    let status = status.map_err(|failure| destination.named(failure))?;
     let exported = exporter.finish().map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {

@@ -81,8 +81,9 @@ Exit status:
   1    the capture is damaged or incomplete, or holds no RPC-over-RDMA; nothing is selected, or
        nothing can be shown; check finds an error, or compare a regression. Standard error says
        which, except with --quiet
-  2    wrong usage, or a file cannot be read
-  130  ended by Ctrl-C or SIGTERM, after printing the results so far";
+  2    wrong usage, or a file cannot be read or written: what an output file held before stays
+  130  ended by Ctrl-C or SIGTERM, after printing the results so far. An output file is written only
+       if a stream was read: of a file, the results so far would be a part of it that looks whole";
 
 /// The options of all commands come after those of each.
 const LAST: usize = 100;

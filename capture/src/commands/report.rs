@@ -47,6 +47,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     let destination = Destination::new(output, &input.files)?;
     let filters = Filters::new(input, Select::Both);
     let (mut source, mut judge) = (InputSource::new(filters.clone())?, Judge::new(filters.clone()));
+    let mut write = destination.create()?;
     let mut report = CaptureReport::new(input.name());
     if !filters.selection.is_all() {
         report = report.of_selection();
@@ -54,7 +55,7 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
     // RPCs, their packets, what was sent again, and what the checker judges by.
     let mut config = Config::default();
     (config.operations, config.recovery, config.steps) = (true, true, StepsWanted::All);
-    let show = Show { all: true, any_time: true, ..Show::report(quiet) };
+    let show = Show { all: true, any_time: true, whole: destination.is_file(), ..Show::report(quiet) };
     let take = |report: &mut CaptureReport, found: &Found, given| {
         match given {
             _ if is_excused(found) => {}
@@ -88,7 +89,6 @@ pub(super) fn run(arguments: &ReportArguments, quiet: bool) -> Result<u8, Failur
         report.describe_selection(&options, filters.selection.window(first), &done.notices.throughout);
         notes.insert(0, format!("not all of the capture is shown: only what matches {options}"));
     }
-    let mut write = destination.create()?;
     notes.extend(done.notices.places());
     let written = report.write(&mut write, &done.summary, &notes);
     written.and_then(|()| write.flush()).and_then(|()| write.finish()).map_err(|error| destination.failed(error))?;

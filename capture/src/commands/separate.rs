@@ -93,7 +93,7 @@ struct SeparateCaptures<'a, C> {
 impl<C: Separable> SeparateCaptures<'_, C> {
     /// Reads them all, this many at a time, and returns how they ended.
     fn read(&self, jobs: usize, run: impl Fn(&C) -> Result<u8, Failure> + Sync) -> Result<Outcomes, Failure> {
-        let interrupt = Interrupt::new().map_err(|error| Failure::Said(format!("cannot handle signals: {error}")))?;
+        let interrupt = Interrupt::new().map_err(|error| Failure::of_signals(&error))?;
         let next = AtomicUsize::new(0);
         let worker = || {
             let mut outcomes = Outcomes::default();
@@ -137,6 +137,7 @@ impl<C: Separable> SeparateCaptures<'_, C> {
                     say(&text);
                     Ok(UNUSABLE)
                 }
+                Err(Failure::Ended(status)) => Ok(status),
                 ended => ended,
             }
         })

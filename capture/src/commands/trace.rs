@@ -41,14 +41,15 @@ pub(super) fn run(arguments: &TraceArguments, quiet: bool) -> Result<u8, Failure
     let mut tracer = Tracer::new(destination.create()?).map_err(|error| destination.failed(error))?;
     let mut config = Config::default();
     config.steps = StepsWanted::All;
-    let done =
-        source.read_all(config, Show { phases: true, ..Show::report(quiet) }, |event, _, known| match event {
-            Event::Transaction(transaction) => {
-                tracer.start_at(known.first);
-                tracer.transaction(transaction)
-            }
-            _ => Ok(()),
-        })?;
+    let show = Show { phases: true, whole: destination.is_file(), ..Show::report(quiet) };
+    let done = source.read_all(config, show, |event, _, known| match event {
+        Event::Transaction(transaction) => {
+            tracer.start_at(known.first);
+            tracer.transaction(transaction)
+        }
+        _ => Ok(()),
+    });
+    let done = done.map_err(|failure| destination.named(failure))?;
     let (write, traced) = tracer.finish(Some(done.summary.end())).map_err(|error| destination.failed(error))?;
     write.finish().map_err(|error| destination.failed(error))?;
     if !quiet {

@@ -88,7 +88,7 @@ fn write_table(arguments: &TransactionsArguments, directory: &std::path::Path, q
     // Operations before the selected RPCs give the names of their files.
     let mut names = FileNames::default();
     let mut source = InputSource::new(Filters::new(&arguments.input, Select::Rpcs))?;
-    let show = Show { all: true, ..Show::report(quiet) };
+    let show = Show { all: true, whole: true, ..Show::report(quiet) };
     let done = source.read_all(Config::default(), show, |event, _, known| match event {
         Event::Transaction(transaction) if known.is_wanted => {
             written.table.transaction(transaction, known.files, &mut names)
@@ -99,7 +99,6 @@ fn write_table(arguments: &TransactionsArguments, directory: &std::path::Path, q
         }
         _ => Ok(()),
     })?;
-    let status = done.status();
-    written.finish(status)?;
-    Ok(status)
+    written.finish()?;
+    Ok(done.status())
 }

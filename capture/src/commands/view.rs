@@ -12,6 +12,7 @@ use rpcrdma_dissector::output::report::escaped;
 
 use crate::destination::Destination;
 use crate::failure::{Failure, say};
+use crate::interrupt::{INTERRUPTED, Interrupt};
 
 const VIEW_HELP: &str = "\
 The page shows the diagnosis, a time line, all RPCs in a table, and each RPC packet by packet. It
@@ -51,7 +52,8 @@ pub(super) struct ViewArguments {
 
 pub(super) fn run(arguments: &ViewArguments, quiet: bool) -> Result<u8, Failure> {
     let ViewArguments { files, output, page } = arguments;
-    let destination = Destination::new(output, files)?;
+    let inputs: Vec<PathBuf> = files.iter().chain(page).cloned().collect();
+    let destination = Destination::new(output, &inputs)?;
     let page = page_text(page.as_deref())?;
     let (before, after) = page
         .split_once(MARK)
@@ -59,8 +61,13 @@ pub(super) fn run(arguments: &ViewArguments, quiet: bool) -> Result<u8, Failure>
     refuse_large(files)?;
     files.iter().try_for_each(|file| refuse_other(file))?;
     let mut write = destination.create()?;
+    let interrupt = Interrupt::new().map_err(|error| Failure::of_signals(&error))?;
     let mut written = write.write_all(before.as_bytes());
     for file in files {
+        if interrupt.is_signalled() {
+            say("interrupted: no file was written");
+            return Err(Failure::Ended(INTERRUPTED));
+        }
         let mut content = File::open(file).map_err(|error| unreadable(file, &error))?;
         written = written.and_then(|()| embed(&mut write, &file.to_string_lossy(), &mut content));
     }

@@ -17,6 +17,7 @@ mod common;
 mod compare;
 mod credits;
 mod csv;
+mod destinations;
 mod diagnosis;
 mod encapsulations;
 mod engine;

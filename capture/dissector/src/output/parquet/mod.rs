@@ -67,12 +67,6 @@ impl ParquetTable {
         &self.target
     }
 
-    /// Returns true if it has no rows yet.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.parts.written.rows == 0
-    }
-
     /// Adds a message.
     ///
     /// # Errors
