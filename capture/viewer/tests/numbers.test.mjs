@@ -102,12 +102,12 @@ function compareTotals(opened, name, records, stats) {
   assert.deepEqual([progress.first_ns, progress.duration_ns, progress.rpcs], [String(capture.first_ns ?? 0), capture.duration_ns ?? 0, rpcs.total], name);
   const groups = (by) => JSON.parse(opened.groups(query("name"), by));
   const operations = new Map(groups("operation"));
-  for (const { operation, calls, replies, failed, rdma_read_octets, rdma_write_octets, latency_sum_ns, latency } of procedures) {
+  for (const { operation, calls, replies, failed, rdma_read_octets, rdma_write_octets, latency_sum_ns, unanswered_sum_ns, latency } of procedures) {
     const [own, waiting, failures, , read, written, time, , , , slowest] = operations.get(operation);
     const of = records.filter((record) => record.operation === operation);
     // A reply without its call is an RPC, too.
     assert.equal(replies, of.filter(({ reply }) => reply !== null).length, `${name}: ${operation}`);
-    const expected = [calls + of.filter(({ call }) => call === null).length, failed, size(rdma_read_octets), size(rdma_write_octets), duration(latency_sum_ns), latency === null ? "–" : duration(latency.max_ns)];
+    const expected = [calls + of.filter(({ call }) => call === null).length, failed, size(rdma_read_octets), size(rdma_write_octets), duration(latency_sum_ns + unanswered_sum_ns), latency === null ? "–" : duration(latency.max_ns)];
     assert.deepEqual([Number(own.replaceAll(",", "")), Number(failures), read, written, time, slowest], expected, `${name}: ${operation}`);
     assert.equal(Number(waiting), of.filter(({ reply }) => reply === null).length, `${name}: ${operation}`);
   }
