@@ -18,9 +18,9 @@ use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
-use crate::event::{Event, FramedPart, Report, Terminated};
+use crate::event::{AddressMoved, Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
-use crate::link::{self, Content, Other, RecentSessions, Sighted, Sighting, TcpSegment};
+use crate::link::{self, AddressMove, Content, Neighbours, Other, RecentSessions, Sighted, Sighting, TcpSegment};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::waiting::WaitEnd;
@@ -191,6 +191,7 @@ struct DissectorState {
     /// The sessions of mirrors that the last frames came through.
     mirrors: RecentSessions,
     set_backs: SetBacks,
+    neighbours: Neighbours,
     summary: Summary,
     /// The frame that is looked at.
     current: Stamp,
@@ -235,6 +236,9 @@ impl Dissector {
                     summary.unreadable += 1;
                     return;
                 };
+                if transport.is_management() && session.is_none() {
+                    self.state.neighbours.sight(packet.source, frame);
+                }
                 if !self.pairs.packet((stamp, sighting), &packet, &transport, &mut self.state) {
                     count(&mut self.state.summary.other_services, transport.service_name(), 1);
                 }
@@ -244,8 +248,18 @@ impl Dissector {
                     self.pairs.verified(unverified, verdict.icrc);
                 }
             }
-            Content::Tcp(segment) => self.segment((stamp, sighting), &segment),
-            Content::Other(other) => self.state.summary.leave(other, 1),
+            Content::Tcp(segment) => {
+                if segment.is_synchronizing() && session.is_none() {
+                    self.state.neighbours.sight(segment.source, frame);
+                }
+                self.segment((stamp, sighting), &segment);
+            }
+            Content::Other(other) => {
+                self.state.summary.leave(other, 1);
+                if let Some(AddressMove { address, from, to }) = self.state.neighbours.announce(frame) {
+                    self.state.events.push_back(Event::AddressMoved(AddressMoved { stamp, address, from, to }));
+                }
+            }
         }
         if !self.state.mirrors.is_empty() {
             self.state.find_sessions(known);

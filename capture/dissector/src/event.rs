@@ -7,7 +7,7 @@ use crate::carrier::recovery::RecoveryKind;
 use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::file::Time;
-use crate::link::Address;
+use crate::link::{Address, MacAddress};
 use crate::rpc::credits::{CreditTimes, CreditUse};
 use crate::rpc::message::Message;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
@@ -27,6 +27,8 @@ pub enum Event {
     Rejected(Rejected),
     /// A connection request to which the capture holds no answer. Given at the end of the capture, or earlier if there are many.
     UnansweredRequest(UnansweredRequest),
+    /// An IP address moved to another MAC address.
+    AddressMoved(AddressMoved),
     /// An end terminated an iWARP connection that carried RPC-over-RDMA, because the other broke the protocol.
     Terminated(Terminated),
     /// Something was lost on its way, or seemed to be. Given if [`Config::recovery`](crate::dissector::Config::recovery) asks
@@ -224,6 +226,20 @@ pub enum MemoryUseKind {
         /// The place of the call in everything that its sender sends.
         sent: u64,
     },
+}
+
+/// An announcement that another adapter has an IP address now.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct AddressMoved {
+    /// The frame that announces it.
+    pub stamp: Stamp,
+    /// The IP address.
+    pub address: Address,
+    /// MAC address that sent with this IP address, or announced it, before.
+    pub from: MacAddress,
+    /// MAC address that is announced.
+    pub to: MacAddress,
 }
 
 /// A reply that the requester's adapter refused because no Receive was posted ("receiver not ready").

@@ -85,15 +85,15 @@ pub use carrier::terminate::Terminate;
 pub use check::{Checker, Found};
 pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary};
 pub use event::{
-    Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, RefusedReply, RefusedReplyEnd, Report,
-    Terminated,
+    AddressMoved, Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, RefusedReply, RefusedReplyEnd,
+    Report, Terminated,
 };
 pub use events::Events;
 pub use file::{Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, Reader, Time, first_frame, in_order};
 pub use input::hexdump::{HexDump, HexError};
 pub use input::send::lone_message;
 pub use input::values;
-pub use link::{Address, Carrier, MirrorEncapsulation, MirrorSession, Other};
+pub use link::{Address, Carrier, MacAddress, MirrorEncapsulation, MirrorSession, Other};
 pub use rpc::arguments::OperationArguments;
 pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};

@@ -775,6 +775,39 @@ fn a_request_that_may_have_been_answered_is_not_unanswered() {
     assert_eq!(diagnosis.causes[0].owner, Some("responder"));
 }
 
+/// The server's address moves to another adapter at 5 s, as gratuitous ARP says, and the client's requests get no answer.
+#[test]
+fn an_address_that_moved_is_named_where_requests_or_calls_get_no_answer() {
+    let mut scene = Scene::healthy();
+    let call = scene.send(0, Client, &message(MSG, 7, &Lists::default(), &null(7)));
+    for time in 0..4 {
+        scene.at(SECOND + time * SECOND, &call);
+    }
+    let end = scene.wires[0].disconnect(Client);
+    scene.at(6 * SECOND, &[end]);
+    ask(&mut scene, 10 * SECOND, 5, None);
+    let mut frames = scene.records();
+    let ethernet = |host: u8| [2, 0, 0, 0, 0, host];
+    for frame in &mut frames {
+        let [source, destination] = [frame.data[15], frame.data[19]].map(ethernet);
+        frame.data = [&destination[..], &source, &[8, 0], &frame.data].concat();
+        (frame.link, frame.length) = (1, frame.length + 14);
+    }
+    let host = [192, 0, 2, 2];
+    let arp =
+        [&[0xff; 6][..], &ethernet(0xee), &[8, 6, 0, 1, 8, 0, 6, 4, 0, 1], &ethernet(0xee), &host, &[0; 6], &host];
+    let (data, place) = (arp.concat(), frames.len() - 6);
+    let (time_ns, length) = (frames[place].time_ns - SECOND * 1000, data.len() as u32);
+    frames.insert(place, Record { time_ns, link: 1, data, length });
+    let diagnosis = diagnose(&frames);
+    assert_eq!(causes(&diagnosis), ["connection-unanswered", "responder-unreachable"]);
+    let moved = "192.0.2.2 moved to another MAC address at 00:00:05 UTC: 02:00:00:00:00:ee, before 02:00:00:00:00:02 \
+                 (announced in frame 208).";
+    for cause in ["connection-unanswered", "responder-unreachable"] {
+        assert_evidence(&diagnosis, cause, &[moved]);
+    }
+}
+
 #[test]
 fn a_call_that_waits_for_a_moment_at_the_end_is_no_cause() {
     let mut scene = Scene::healthy();

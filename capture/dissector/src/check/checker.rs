@@ -69,6 +69,7 @@ impl Checker {
             }
             Event::Transaction(_)
             | Event::Rejected(_)
+            | Event::AddressMoved(_)
             | Event::UnansweredRequest(_)
             | Event::Terminated(_)
             | Event::Recovery(_)

@@ -5,7 +5,7 @@
 
 use rpcrdma::reader::{EndOfInput, Reader};
 
-use super::transport::{self, Transport};
+use super::transport::Transport;
 use crate::carrier::connection::{Consumer, service_port};
 
 /// Octets of the DETH, which is between the BTH and a MAD.
@@ -80,7 +80,7 @@ impl<'a> Management<'a> {
     /// not captured.
     #[must_use]
     pub(crate) fn decode(packet: &Transport<'a>) -> Option<Self> {
-        if packet.opcode != transport::DATAGRAM || packet.queue_pair != 1 {
+        if !packet.is_management() {
             return None;
         }
         let mad = packet.data.get(DETH_LEN..)?;
@@ -166,6 +166,7 @@ fn u64_at(mad: &[u8], offset: usize) -> Result<u64, EndOfInput> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::carrier::infiniband::transport;
 
     /// A datagram of connection management with this attribute.
     fn datagram(attribute: u8) -> Vec<u8> {

@@ -123,6 +123,11 @@ const fn meaning(operation: u8) -> (PacketKind, bool, bool) {
 }
 
 impl<'a> Transport<'a> {
+    /// True for a datagram of connection management, or another one to its queue pair.
+    pub(crate) const fn is_management(&self) -> bool {
+        self.opcode == DATAGRAM && self.queue_pair == 1
+    }
+
     /// Reads a packet that begins with its BTH and ends before its ICRC; `length` is its length on the wire.
     ///
     /// # Errors

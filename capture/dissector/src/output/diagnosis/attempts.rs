@@ -30,7 +30,7 @@ impl RequestKey {
     }
 }
 
-/// RequestOutcomes with the same outcome.
+/// Requests with the same outcome.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestRun {
     /// Number of rejections; of unanswered requests, how many times they were sent.
@@ -58,7 +58,7 @@ impl RequestRun {
     }
 }
 
-/// RequestOutcomes between two ends for a service.
+/// Requests between two ends for a service.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RequestOutcomes {
     pub(super) rejected: Option<RequestRun>,
@@ -128,7 +128,7 @@ impl Attempts {
         has_room.then(|| self.requests.entry(key).or_default())
     }
 
-    /// RequestOutcomes for connections that were to carry RPC-over-RDMA.
+    /// Requests for connections that were to carry RPC-over-RDMA.
     fn of_rpc(&self) -> impl Iterator<Item = (&RequestKey, &RequestOutcomes)> {
         let is_known = |key: &RequestKey| key.service.is_some() && self.services.contains(&(key.server, key.service));
         self.requests.iter().filter(move |(key, requests)| requests.is_for_rpc || is_known(key))
@@ -159,7 +159,7 @@ impl Attempts {
         of_ends.map(|(.., stamp)| *stamp).filter(|stamp| stamp.frame > after.frame).min_by_key(|stamp| stamp.frame)
     }
 
-    /// RequestOutcomes between two ends.
+    /// Requests between two ends.
     pub(super) fn between(&self, client: Address, server: Address) -> impl Iterator<Item = &RequestOutcomes> {
         self.of_rpc().filter(move |(key, _)| (key.client, key.server) == (client, server)).map(|(_, requests)| requests)
     }

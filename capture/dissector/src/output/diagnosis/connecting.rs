@@ -6,6 +6,9 @@ use super::judge::{Judgement, NAMED};
 use super::record::{CauseExample, DiagnosedCause};
 use super::tally::Tally;
 use super::waits::ConnectionEnd;
+use crate::event::AddressMoved;
+use crate::link::Address;
+use crate::output::format::date::time_of_day;
 use crate::output::format::number::{counted, duration, grouped, times};
 
 /// A port in words.
@@ -56,7 +59,21 @@ impl Judgement<'_> {
         sentences
     }
 
-    /// RequestOutcomes for connections that were rejected.
+    /// Sentences about ends whose address moved to another adapter.
+    pub(super) fn moves(&self, ends: [Address; 2]) -> Vec<String> {
+        let facts = self.context.map_or(self.facts, |context| &context.facts);
+        let of_ends = facts.moves.iter().filter(|moved| ends.contains(&moved.address));
+        let sentence = |AddressMoved { stamp, address, from, to, .. }: &AddressMoved| {
+            format!(
+                "{address} moved to another MAC address at {}: {to}, before {from} (announced in frame {}).",
+                time_of_day(stamp.time.0),
+                stamp.frame
+            )
+        };
+        of_ends.take(NAMED).map(sentence).collect()
+    }
+
+    /// Requests for connections that were rejected.
     pub(super) fn connection_refused(&self) -> Option<DiagnosedCause> {
         let refused = self.attempts.refused();
         let mut evidence: Vec<String> =
@@ -84,7 +101,7 @@ impl Judgement<'_> {
         sentences
     }
 
-    /// RequestOutcomes for connections that were not answered.
+    /// Requests for connections that were not answered.
     pub(super) fn connection_unanswered(&self) -> Option<DiagnosedCause> {
         let hides = |key: &RequestKey| {
             let mut directions = self.gaps.directions.iter();
@@ -113,6 +130,7 @@ impl Judgement<'_> {
         if !self.attempts.is_heard(key) && !requests.is_received {
             sentences.push(format!("The capture holds nothing of {server}: it may also lack that direction."));
         }
+        sentences.extend(self.moves([*client, *server]));
         sentences
     }
 

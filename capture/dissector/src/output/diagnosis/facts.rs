@@ -13,7 +13,7 @@ use crate::carrier::connection::{Checksums, Connection};
 use crate::carrier::operation::{Side, Sides};
 use crate::carrier::recovery::RecoveryKind;
 use crate::check::{Blame, Found};
-use crate::event::{Recovered, Report};
+use crate::event::{AddressMoved, Recovered, Report};
 use crate::link::Address;
 use crate::output::stats::{StatusName, send_length};
 use crate::rpc::known::Direction;
@@ -100,6 +100,8 @@ pub(super) struct Facts {
     deaths: BTreeMap<u32, u64>,
     /// Packets with a wrong checksum that were retransmitted in vain, by connection and sender.
     wrong_checksums: BTreeMap<(u32, Address), WrongChecksums>,
+    /// IP addresses that moved to another MAC address.
+    pub(super) moves: Vec<AddressMoved>,
     /// The least and the greatest grant of version 1.
     pub(super) granted: Option<(u32, u32)>,
     /// The most credits that a call of version 1 requests.
@@ -156,6 +158,13 @@ impl Facts {
             let rpcs = self.open.entry(transaction.connection).or_default();
             rpcs.all += 1;
             rpcs.fit += u64::from(send_length(transaction).is_some_and(|octets| octets <= USUAL_SEND as usize));
+        }
+    }
+
+    /// An IP address moved.
+    pub(super) fn address_moved(&mut self, moved: AddressMoved) {
+        if self.moves.len() < KEYS {
+            self.moves.push(moved);
         }
     }
 

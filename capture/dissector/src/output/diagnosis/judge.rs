@@ -270,6 +270,7 @@ impl Judgement<'_> {
         let waited = format!("{calls} waited{longest} for at least {}: {}.", duration(*amount), named(subject));
         let mut evidence = vec![waited, shown];
         evidence.extend(self.connection_ends(cause, tally));
+        evidence.extend(self.moves([subject.client, subject.server]));
         if tally.reverse > 0 {
             let callbacks = counted(tally.reverse, "callback");
             evidence.push(format!("{callbacks} among them: the NFS client is the responder of these."));

@@ -184,6 +184,7 @@ impl Diagnoser {
                     self.attempts.connection(report);
                 }
             }
+            Event::AddressMoved(moved) => self.facts.address_moved(*moved),
             Event::Rejected(rejected) => self.attempts.rejected(rejected),
             Event::UnansweredRequest(request) => self.attempts.unanswered(request),
             _ => {}

@@ -114,7 +114,11 @@ impl Stats {
             Event::UnansweredRequest(request) => self.unanswered(request),
             Event::Opened(_) | Event::Lost(_) | Event::Memory(_) | Event::Framed(_) => {}
             // The connection's counts have it.
-            Event::Terminated(_) | Event::Recovery(_) | Event::Recounted(_) | Event::RefusedReply(_) => {}
+            Event::Terminated(_)
+            | Event::Recovery(_)
+            | Event::Recounted(_)
+            | Event::RefusedReply(_)
+            | Event::AddressMoved(_) => {}
         }
     }
 
