@@ -312,10 +312,13 @@ impl Notices {
     fn missing(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
         let incomplete = self.gaps.incomplete;
         let text = format!("{} incomplete in the capture", counted(incomplete, "message"));
-        say(incomplete, Weight::Reason, text);
+        // A cut takes nothing away that was asked for if the message shows its RPC.
+        let weight = if incomplete > self.gaps.cut { Weight::Reason } else { Weight::Remark };
+        say(incomplete, weight, text);
         let rpcs = counted(self.rpcs_incomplete, "RPC");
         let text = format!("{rpcs} not rebuilt: the capture does not hold every octet");
-        say(self.rpcs_incomplete, Weight::Reason, text);
+        let is_cut = summary.cut > 0 && self.gaps.packets == 0 && self.gaps.cut_headers == 0;
+        say(self.rpcs_incomplete, if is_cut { Weight::Remark } else { Weight::Reason }, text);
         let untimed = counted(self.untimed, "RPC");
         say(self.untimed, Weight::Remark, format!("{untimed} left out by --slower-than: latency not known"));
         let undecided = counted(self.undecided, "line");

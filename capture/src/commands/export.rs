@@ -40,5 +40,7 @@ pub(super) fn run(arguments: &ExportArguments, quiet: bool) -> Result<u8, Failur
     if !quiet {
         say(&exported.to_string());
     }
-    Ok(if exported.calls > 0 { status } else { status.max(DAMAGED) })
+    // Frames that were cut are a reason here: the data was asked for.
+    let is_whole = exported.calls > 0 && exported.left_out + exported.replies_left_out == 0;
+    Ok(if is_whole { status } else { status.max(DAMAGED) })
 }

@@ -609,7 +609,7 @@ fn who_owes_what_is_not_guessed_where_packets_are_missing() {
 #[test]
 fn pending_calls_are_the_oldest_first_and_a_connection_that_ended_owes_nothing() {
     let (calls, _) = records_of(&run(&["pending", "--json", "-q", &capture("errors")]));
-    assert!(calls.is_sorted_by_key(|call| core::cmp::Reverse(call["age_ns"].as_u64().unwrap())));
+    assert!(calls.is_sorted_by_key(|call| call["time_ns"].as_u64().unwrap()));
     let found: Vec<_> =
         calls.iter().map(|call| (call["call_frame"].as_u64(), call["disconnect_frame"].as_u64())).collect();
     // The client refused the RDMA Write of the reply to call 164.

@@ -20,6 +20,10 @@ pub struct Gaps {
     pub messages: u64,
     /// Number of messages that are incomplete in the capture.
     pub incomplete: u64,
+    /// Number of these that frames were cut for (snaplen), and that show their RPC all the same.
+    pub cut: u64,
+    /// Number of messages that do not show their RPC, because frames were cut.
+    pub cut_headers: u64,
     /// Number of packets of RPC-over-RDMA connections that are missing from the capture.
     pub packets: u64,
     /// Connections with packets of one end only: the first hundred.
@@ -81,6 +85,11 @@ impl Gaps {
             Event::Message(message) => {
                 self.messages += 1;
                 self.incomplete += u64::from(message.captured != Captured::Whole);
+                if message.captured == Captured::Cut {
+                    let hides_rpc = message.hides_rpc();
+                    self.cut += u64::from(!hides_rpc);
+                    self.cut_headers += u64::from(hides_rpc);
+                }
             }
             Event::Connection(report) => self.connection(report),
             Event::Rejected(rejected) => self.requests += u64::from(rejected.is_for_rpc),

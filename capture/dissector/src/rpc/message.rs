@@ -343,6 +343,12 @@ impl Message {
         decoded.header.place() == PayloadPlace::Inline && !says && MessageType::peek(&self.stream(&decoded)).is_none()
     }
 
+    /// Returns true if the capture lacks so much of the Send that it does not show the RPC.
+    pub(crate) fn hides_rpc(&self) -> bool {
+        let is_inline = || self.decode().is_ok_and(|decoded| decoded.header.place() == PayloadPlace::Inline);
+        self.hides_direction() || self.rpc.is_none() && self.error().is_none() && is_inline()
+    }
+
     /// Returns true if it is about the connection and no RPC, as version 2 has them: credits and transport properties.
     pub(crate) fn belongs_to_no_rpc(&self) -> bool {
         self.decode().is_ok_and(|decoded| match decoded.header {

@@ -260,6 +260,29 @@ fn an_age_across_a_clock_that_was_set_back_is_a_least_age() {
     assert!(diagnosis.contains("waited for at least 3.00 s"), "{diagnosis}");
 }
 
+/// A call whose connection ended waits no longer, in every output.
+#[test]
+fn a_call_has_one_age_in_pending_and_diagnose() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures/hangs.pcap").display().to_string();
+    let records = |command: &str| -> Vec<Value> {
+        let output = run(&[command, "--json", &path]);
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let diagnosis = records("diagnose").remove(0);
+    let causes = diagnosis["causes"].as_array().unwrap().iter();
+    let of_causes = causes.flat_map(|cause| cause["examples"].as_array().unwrap().clone());
+    let mut of_causes: BTreeMap<_, _> =
+        of_causes.map(|example| (example["frame"].clone().as_u64().unwrap(), example["waiting_ns"].clone())).collect();
+    let mut compared = 0;
+    for call in records("pending").iter().filter(|record| record["type"] == "pending") {
+        if let Some(age) = of_causes.remove(&call["call_frame"].as_u64().unwrap()) {
+            assert_eq!(call["age_at_least_ns"], age, "{call}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 2, "{compared}");
+}
+
 #[test]
 fn events_statistics_and_rpcs_count_what_was_sent_again() {
     for truth in Truth::all() {

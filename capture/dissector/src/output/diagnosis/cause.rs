@@ -174,7 +174,7 @@ pub static CAUSES: [CauseRule; 22] = [
         cause: Cause::Cut,
         name: "cut",
         title: "The capture cut packets",
-        condition: "1 % or more of the messages are incomplete because frames were cut (snaplen)",
+        condition: "1 % or more of the messages do not show their RPC because frames were cut (snaplen)",
     },
     CauseRule {
         cause: Cause::JoinedLate,

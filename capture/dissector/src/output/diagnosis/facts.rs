@@ -82,7 +82,8 @@ pub(super) struct Facts {
     pub(super) packets: u64,
     pub(super) copies: u64,
     pub(super) other_connections: u64,
-    pub(super) places: BTreeSet<CapturedAt>,
+    /// Number of connections that were captured at each place.
+    pub(super) places: BTreeMap<CapturedAt, u64>,
     pub(super) losses: Losses,
     /// 'Receiver not ready' by the end that sent it.
     pub(super) not_ready: BTreeMap<Address, u64>,
@@ -122,7 +123,7 @@ impl Facts {
         self.joined += u64::from(!report.connection.set_up);
         self.packets += active.packets + passive.packets;
         self.copies += active.duplicates + passive.duplicates;
-        self.places.extend(report.captured_at.map(|(place, _)| place));
+        report.captured_at.iter().for_each(|(place, _)| *self.places.entry(*place).or_default() += 1);
         self.losses.ended(number, [report.connection.ends.active.address, report.connection.ends.passive.address]);
         let rpcs = self.open.remove(&number).unwrap_or_default();
         let Some(agreement) = report.connection.agreement() else { return };

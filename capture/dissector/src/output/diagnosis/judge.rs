@@ -133,14 +133,9 @@ impl Judgement<'_> {
     /// The same, with what most of it falls on.
     fn tallied(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
         let several = |count: usize, end: Option<Address>| end.filter(|_| count > 1).map(|end| end.to_string());
-        let (requester, responder) = match tally.reverse {
-            0 => (tally.client(), tally.server()),
-            reverse if reverse == tally.rpcs => (tally.server(), tally.client()),
-            _ => (None, None),
-        };
         let owner = match cause.owner {
-            Some("requester") => requester,
-            Some("responder") => responder,
+            Some("requester") => tally.requester(),
+            Some("responder") => tally.responder(),
             _ => None,
         };
         DiagnosedCause {
@@ -215,16 +210,16 @@ impl Judgement<'_> {
     }
 
     fn cut(&self) -> Option<DiagnosedCause> {
-        let (incomplete, messages) = (self.gaps.incomplete, self.gaps.messages);
-        if self.summary.cut == 0 || !is_part(incomplete, PART, messages) {
+        let (hidden, messages) = (self.gaps.cut_headers, self.gaps.messages);
+        if !is_part(hidden, PART, messages) {
             return None;
         }
         let evidence = format!(
-            "{} {} cut, and {} of {} are incomplete because of that: capture at least 256 octets of each packet \
+            "{} {} cut, and {} of {} do not show their RPC because of that: capture at least 256 octets of each packet \
              (tcpdump -s 256).",
             counted(self.summary.cut, "frame"),
             if self.summary.cut == 1 { "was" } else { "were" },
-            grouped(incomplete),
+            grouped(hidden),
             counted(messages, "message"),
         );
         Some(self.cause(Cause::Cut, Some(CauseOwner::Capture), vec![evidence], "stats"))
@@ -472,7 +467,7 @@ impl Judgement<'_> {
             added_up(tally)
         )];
         evidence.extend(longest("The longest wait", tally));
-        if !self.facts.places.iter().eq([&place]) {
+        if self.facts.places.get(&place) != Some(&self.facts.connections) {
             evidence.push("The way to it and back is part of that: a slow network looks the same.".to_owned());
         }
         let operation = tally.operation().and_then(|name| name.rsplit(' ').next());

@@ -22,11 +22,18 @@ impl Judgement<'_> {
             grouped(facts.joined)
         );
         let clock = format!("The clock steps back by up to {longest} s: times across that are wrong.");
+        let cut = match self.gaps.cut {
+            0 => "cut by the capture (snaplen).".to_owned(),
+            messages => format!(
+                "cut by the capture (snaplen): the ends of {} and data that RDMA moved are not known.",
+                counted(messages, "message")
+            ),
+        };
         let lines = [
             (facts.joined > 0).then_some(joined),
             line(if self.misses_packets() { 0 } else { missed }, "packet", "missing from the capture."),
-            line(if summary.cut > 0 { 0 } else { self.gaps.incomplete }, "message", "incomplete in the capture."),
-            line(summary.cut, "frame", "cut by the capture."),
+            line(self.gaps.incomplete - self.gaps.cut, "message", "incomplete in the capture."),
+            line(summary.cut, "frame", &cut),
             (summary.clock.count > 0).then_some(clock),
             line(waits.unassigned, "RPC", "or others: packets were sent again for one of them."),
             line(waits.undecided, "call", "without a reply: who owes the next step is unknown."),

@@ -24,6 +24,8 @@ pub struct Diagnosis {
     pub selection: Option<SelectedRpcs>,
     /// Places of the capture, as far as they are known: at the `requester`, at the `responder`, or `between` them.
     pub captured_at: Vec<&'static str>,
+    /// Number of connections for which the place of the capture is known.
+    pub captured_at_connections: u64,
     /// Number of clients.
     pub clients: usize,
     /// Number of servers.

@@ -84,6 +84,8 @@ pub(super) struct Tally {
     pub(super) reverse: u64,
     clients: KeyAmounts<Address>,
     servers: KeyAmounts<Address>,
+    requesters: KeyAmounts<Address>,
+    responders: KeyAmounts<Address>,
     operations: KeyAmounts<String>,
     files: KeyAmounts<String>,
     /// The greatest amounts with their frames, the greatest first.
@@ -102,6 +104,10 @@ impl Tally {
         self.reverse += u64::from(subject.is_reverse);
         self.clients.add(&subject.client, amount);
         self.servers.add(&subject.server, amount);
+        let RpcSubject { client, server, is_reverse, .. } = subject;
+        let (requester, responder) = if *is_reverse { (server, client) } else { (client, server) };
+        self.requesters.add(requester, amount);
+        self.responders.add(responder, amount);
         self.operations.add(&subject.operation, amount);
         if let Some(file) = &subject.file {
             self.files.add(file, amount);
@@ -139,6 +145,16 @@ impl Tally {
     /// The server that most of it falls on.
     pub(super) fn server(&self) -> Option<Address> {
         self.servers.dominant(self.amount).copied()
+    }
+
+    /// The requester that most of it falls on: of callbacks, the server.
+    pub(super) fn requester(&self) -> Option<Address> {
+        self.requesters.dominant(self.amount).copied()
+    }
+
+    /// The responder that most of it falls on: of callbacks, the client.
+    pub(super) fn responder(&self) -> Option<Address> {
+        self.responders.dominant(self.amount).copied()
     }
 
     /// The operation that most of it falls on.

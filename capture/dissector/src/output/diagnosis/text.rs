@@ -45,7 +45,14 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
     let connections = counted(diagnosis.connections, "connection");
     let place = match &diagnosis.captured_at[..] {
         [] => String::new(),
-        places => format!(", captured at the {}", places.join(" and the ")).replace("at the between", "between them"),
+        places => {
+            let places =
+                format!(", captured at the {}", places.join(" and the ")).replace("at the between", "between them");
+            let known = diagnosis.captured_at_connections;
+            let of =
+                if known < diagnosis.connections { format!(" (known of {})", grouped(known)) } else { String::new() };
+            format!("{places}{of}")
+        }
     };
     let mut text = format!("{}, ", counted(diagnosis.rpcs, "RPC"));
     match (diagnosis.without_reply, diagnosis.without_call) {

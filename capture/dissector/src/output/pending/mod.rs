@@ -57,6 +57,8 @@ pub struct PendingCall {
     pub from: Address,
     /// Address of the responder.
     pub to: Address,
+    /// The frame that the call began with.
+    pub began: Stamp,
     /// The frame that completed the call.
     pub call: Stamp,
     /// True if the server called the client (RFC 8167).
@@ -177,6 +179,7 @@ impl PendingCall {
             requester: transaction.requester,
             from: transaction.from,
             to: transaction.to,
+            began: transaction.began.or(transaction.call.as_ref().map(|call| call.stamp))?,
             call: transaction.call.as_ref()?.stamp,
             reverse: transaction.reverse,
             callback: transaction.callback,
@@ -212,6 +215,7 @@ impl PendingCall {
             requester,
             from: message.from,
             to: message.to,
+            began: message.stamp,
             call: message.stamp,
             reverse: rpc.is_some_and(|rpc| rpc.reverse),
             callback: rpc.map_or(Callback::No, |rpc| rpc.callback),
@@ -224,16 +228,16 @@ impl PendingCall {
         })
     }
 
-    /// Nanoseconds from the call to the end of the capture. `None` if the clock was set back meanwhile.
+    /// Nanoseconds from the first frame of the call to the end of its connection or of the capture. `None` if the clock was set back meanwhile.
     #[must_use]
     pub fn age(&self, end: CaptureEnd) -> Option<u64> {
-        end.since(self.call)
+        end.of_wait(self.waiting.end).since(self.began)
     }
 
-    /// Nanoseconds from the call to the end of the capture, or those since the clock was set back after the call.
+    /// Nanoseconds from the first frame of the call to the end of its connection or of the capture, or those since the clock was set back after the call.
     #[must_use]
     pub fn least_age(&self, end: CaptureEnd) -> u64 {
-        end.at_least_since(self.call)
+        end.of_wait(self.waiting.end).at_least_since(self.began)
     }
 
     /// The age in words; `> ` if only the least age is known.

@@ -29,7 +29,8 @@ pub struct PendingObject<'a> {
     call_file_frame: Option<u64>,
     /// Time at which the call was complete, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
-    /// Nanoseconds from then to the last frame of the capture. Null if the clock was set back meanwhile.
+    /// Nanoseconds from the first frame of the call to the end of its connection, or to the last frame of the capture if the connection did
+    /// not end. Null if the clock was set back meanwhile.
     age_ns: Option<u64>,
     /// Nanoseconds for which it has waited at least: `age_ns`, or those since the clock was last set back.
     age_at_least_ns: u64,
