@@ -42,7 +42,7 @@ impl CaptureEnd {
 
     /// The end of the wait of a call without a reply: that of its connection, if an end of that ended it.
     #[must_use]
-    pub(crate) fn of_wait(self, end: WaitEnd) -> Self {
+    pub fn of_wait(self, end: WaitEnd) -> Self {
         match end {
             WaitEnd::Disconnected { stamp, .. } => self.earlier(stamp),
             WaitEnd::Capture | WaitEnd::Connection | WaitEnd::Repeated | WaitEnd::GivenUp => self,

@@ -3,7 +3,7 @@
 use crate::carrier::connection::{Connection, Counts, Endpoint};
 use crate::carrier::framed::FramedKind;
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
-use crate::carrier::recovery::RecoveryKind;
+use crate::carrier::recovery::{AgainFor, RecoveryKind};
 use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::file::Time;
@@ -121,12 +121,26 @@ pub struct Recovered {
     pub operation: Option<OperationType>,
     /// If the packet was sent again: how many times it has been sent by now, as far as the capture shows, or at least.
     pub times: Option<u32>,
+    /// If the packet was sent again: why.
+    pub again_for: Option<AgainFor>,
+    /// If the receiver was not ready for a call: the call, as far as the credits of its requester are known.
+    pub refused: Option<RefusedCall>,
     /// `rdma_xid` of what it is about, if that is known.
     pub xid: Option<u32>,
     /// The requester of that RPC, if its call is known.
     pub requester: Option<Address>,
     /// The end that is the client, if that is known.
     pub client: Option<Address>,
+}
+
+/// A call for which the receiver had no Receive posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RefusedCall {
+    /// The calls before it that the receiver had taken, and not answered.
+    pub taken: u32,
+    /// The credits that the last reply granted.
+    pub granted: u32,
 }
 
 /// Calls of a requester that wait after all, because their replies were refused, or wait no longer.

@@ -79,14 +79,14 @@ pub use carrier::connection::{
 };
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
 pub use carrier::operation::{OperationType, Progress, Side, Sides, Stamp};
-pub use carrier::recovery::RecoveryKind;
+pub use carrier::recovery::{AgainFor, RecoveryKind};
 pub use carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
 pub use carrier::terminate::Terminate;
 pub use check::{Checker, Found};
 pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary};
 pub use event::{
-    AddressMoved, Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, RefusedReply, RefusedReplyEnd,
-    Report, Terminated,
+    AddressMoved, Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, RefusedCall, RefusedReply,
+    RefusedReplyEnd, Report, Terminated,
 };
 pub use events::Events;
 pub use file::{Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, Reader, Time, first_frame, in_order};

@@ -345,6 +345,48 @@ fn not_ready(count: u64) -> Vec<Record> {
     scene.records()
 }
 
+/// A server that grants 32 credits and can take four calls: of each eight, it refuses the fifth, and all behind it come again with
+/// that after so many microseconds.
+fn takes_four(pause: u64) -> Vec<Record> {
+    let mut scene = Scene::healthy();
+    for burst in 0..20 {
+        let time = SECOND + burst * 2 * pause;
+        let xids: Vec<u32> = (0..8).map(|_| scene.next_xid()).collect();
+        let calls: Vec<Packet> = xids
+            .iter()
+            .flat_map(|xid| scene.send(0, Client, &message(MSG, *xid, &Lists::default(), &null(*xid))))
+            .collect();
+        let refused = scene.wires[0].client.next - 4;
+        let refusal = scene.wires[0].not_ready(Server, refused);
+        scene.at(time, &calls);
+        scene.at(time + 10, &[refusal]);
+        xids[..4].iter().zip(0..).for_each(|(xid, place)| scene.answer(0, *xid, time + 100 + 10 * place));
+        scene.at(time + pause, &calls[4..]);
+        scene.acknowledge(0, Server, time + pause + 10);
+        xids[4..].iter().zip(0..).for_each(|(xid, place)| scene.answer(0, *xid, time + pause + 100 + 10 * place));
+    }
+    scene.records()
+}
+
+/// A pause is no time-out, however long: the receiver says only how long it is at least.
+#[test]
+fn calls_behind_a_refused_one_wait_for_the_same_receiver_and_nothing_is_lost() {
+    for pause in [1500, 700 * MILLISECOND] {
+        let diagnosis = diagnose(&takes_four(pause));
+        let [cause] = &diagnosis.causes[..] else { panic!("{}", text(&diagnosis)) };
+        assert_eq!((cause.cause, cause.owner, cause.rpcs), ("receiver-not-ready", Some("responder"), Some(80)));
+        assert_eq!(cause.owner_address.as_deref(), Some("192.0.2.2"));
+        let evidence = cause.evidence.join(" ");
+        for words in [
+            "It had granted 32 credits, and taken 4 calls without an answer at most when it refused another",
+            "Of the 80 RPCs that waited, 60 were behind a refused one",
+        ] {
+            assert!(evidence.contains(words), "{evidence}");
+        }
+        assert!(!text(&diagnosis).contains("loss"), "{}", text(&diagnosis));
+    }
+}
+
 /// `count` slow RPCs after fifty fast ones.
 fn slow_server(count: u64, latency: u64) -> Vec<Record> {
     let mut scene = Scene::healthy();
@@ -546,6 +588,7 @@ pub(crate) fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static s
         ("one lossy client", one_bad_client(true), &["loss"]),
         ("no Receives", not_ready(50), &["receiver-not-ready"]),
         ("few Receives", not_ready(5), &["receiver-not-ready"]),
+        ("four Receives for eight calls", takes_four(1500), &["receiver-not-ready"]),
         ("slow server", shipped("delays"), &["responder-slow"]),
         ("slow server, one call", slow_server(1, 600 * MILLISECOND), &["responder-slow"]),
         ("slow server, most calls", slow_server(100, 50 * MILLISECOND), &["responder-slow"]),

@@ -78,6 +78,15 @@ impl RecoveryKind {
     }
 }
 
+/// Reason for which a packet was sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgainFor {
+    /// The packet, one before it, or an acknowledgement was lost, or seemed to be.
+    Loss,
+    /// The receiver was not ready for the packet, or for one before it: a receiver takes packets in order.
+    NotReady,
+}
+
 /// Properties of a packet besides its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {

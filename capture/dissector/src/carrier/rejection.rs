@@ -99,7 +99,7 @@ impl RejectionKind {
     }
 
     /// True if the rejection says that nothing listens on the port.
-    pub(crate) const fn is_without_listener(self) -> bool {
+    pub const fn is_without_listener(self) -> bool {
         matches!(self, Self::Management(8) | Self::Reset)
     }
 }

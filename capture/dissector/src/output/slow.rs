@@ -258,7 +258,11 @@ fn what(phase: Phase, transaction: &Transaction) -> String {
 
 /// Returns a description of the recovery from lost packets.
 pub(super) fn done(recovery: &Recovery) -> String {
-    let resent = recovery.resent_from.map(|frame| format!(" sent again from frame {frame}")).unwrap_or_default();
+    let mut resent = recovery.resent_from.map(|frame| format!(" sent again from frame {frame}")).unwrap_or_default();
+    // The NAK was for a packet before these.
+    if recovery.not_ready_packets == recovery.resent_packets && recovery.rnr_naks == 0 {
+        resent.push_str(" behind one that its receiver was not ready for");
+    }
     let wait = format!(" (wait {} ms)", Milliseconds(recovery.rnr_wait));
     let up_to = if recovery.timeouts > 1 { "up to " } else { "" };
     let longest = recovery

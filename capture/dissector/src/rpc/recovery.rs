@@ -48,6 +48,10 @@ pub struct Recovery {
     pub rnr_naks: u64,
     /// Nanoseconds that these asked the sender to wait.
     pub rnr_wait: u64,
+    /// Nanoseconds of `phases` that passed because a receiver was not ready, for a packet of the RPC or for one before it.
+    pub not_ready: u64,
+    /// Packets among `resent_packets` that were sent again for this reason.
+    pub not_ready_packets: u64,
     /// The frames of all these, but no more than the first 64.
     pub frames: Vec<u64>,
     /// Number of frames that leaves out.

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
-use crate::carrier::recovery::Sign;
+use crate::carrier::recovery::{AgainFor, RecoveryKind, Sign};
+use crate::event::RefusedCall;
 use crate::file::Time;
 
 /// The most operations of one end that are remembered, more than are under way at a time.
@@ -54,8 +55,11 @@ pub(super) struct WaitingSign {
     pub(super) sign: Sign,
     /// Type of the operation in the packet, if the packet was sent again and the carrier knows the type.
     pub(super) operation: Option<OperationType>,
-    /// If the packet was sent again: how many times it has been sent by now.
+    /// If the packet was sent again: how many times it has been sent by now, and why.
     pub(super) times: Option<u32>,
+    pub(super) again_for: AgainFor,
+    /// The call that is refused, if that is known.
+    pub(super) refused: Option<RefusedCall>,
     /// `rdma_xid` of what it is about, once that is known or will not be.
     pub(super) xid: Option<Option<u32>>,
     /// The end that called, if the call that it is about is known.
@@ -69,6 +73,8 @@ pub(super) struct Recoveries {
     pub(super) waiting: VecDeque<WaitingSign>,
     /// Number of retransmissions of packets, by their sender, their place, and the end that the place is counted for.
     again: Sides<BTreeMap<(u64, Side), u32>>,
+    /// Place from which an end sends again because the other end was not ready.
+    not_ready: Sides<Option<u64>>,
     /// Signs of which it is not known which RPC they are about.
     pub(super) unassigned: u64,
     /// True if anyone asks.
@@ -122,6 +128,17 @@ impl Recoveries {
             again.pop_first();
         }
         times
+    }
+
+    /// Takes a sign about what `of` sends. Returns the reason for which the packet at this place, if it is one, was sent again.
+    pub(super) fn reason(&mut self, of: Side, place: u64, kind: RecoveryKind) -> AgainFor {
+        let not_ready = self.not_ready.get_mut(of);
+        match kind {
+            RecoveryKind::NotReady { .. } => *not_ready = Some(place),
+            RecoveryKind::SentAgain | RecoveryKind::Replaced | RecoveryKind::Failed => {}
+            _ => *not_ready = None,
+        }
+        if not_ready.is_some_and(|from| place >= from) { AgainFor::NotReady } else { AgainFor::Loss }
     }
 
     /// Octets of memory taken by what waits, and by what was sent again.

@@ -11,9 +11,10 @@ use super::owners::{Owner, WAITING, WaitingSign};
 use super::state::{Context, Session};
 use super::timeline::Timeline;
 use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Sides, Stamp};
-use crate::carrier::recovery::{RecoveryKind, Sign};
-use crate::event::{Event, Recovered};
+use crate::carrier::recovery::{AgainFor, RecoveryKind, Sign};
+use crate::event::{Event, Recovered, RefusedCall};
 use crate::file::Time;
+use crate::rpc::credits::CreditLimit;
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::steps::PacketRun;
 use crate::rpc::transaction::Transaction;
@@ -87,13 +88,42 @@ impl Session {
         }
         let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
         let times = (is_again && context.recovery).then(|| self.recoveries.send_again(from, of, place));
-        let mut waiting =
-            WaitingSign { from, stamp, after, of, place, sign, operation, times, xid: None, requester: None };
+        let (mut again_for, mut refused) = (AgainFor::Loss, None);
+        if let Sign::Recovery(kind) = sign {
+            again_for = self.recoveries.reason(of, place, kind);
+            refused = if matches!(kind, RecoveryKind::NotReady { .. }) { self.refused_call(of, place) } else { None };
+        }
+        let mut waiting = WaitingSign {
+            from,
+            stamp,
+            after,
+            of,
+            place,
+            sign,
+            operation,
+            times,
+            again_for,
+            refused,
+            xid: None,
+            requester: None,
+        };
         if place < self.recoveries.owners.get(of).known {
             self.assign(&mut waiting);
         }
         self.recoveries.waiting.push_back(waiting);
         self.report(context);
+    }
+
+    /// The call at this place, for which its receiver was not ready; `None` if there is none, or if calls or credits of its requester
+    /// may not be known.
+    fn refused_call(&self, requester: Side, place: u64) -> Option<RefusedCall> {
+        let owners = self.recoveries.owners.get(requester);
+        let owner = owners.find(place).filter(|owner| place < owners.known && owner.requester == Some(requester))?;
+        let usage = self.credits.get(requester).usage();
+        let granted = usage.granted.filter(|_| usage.limit != CreditLimit::Unknown)?.get();
+        let before = self.calls.range(..owner.call?).map(|(_, call)| call);
+        let taken = before.filter(|call| call.message.sender == requester && call.answers.is_none()).count();
+        Some(RefusedCall { taken: u32::try_from(taken).ok()?, granted })
     }
 
     /// All that an end sent up to the end of these places is known: signs that waited for that are for its calls.
@@ -131,13 +161,13 @@ impl Session {
 
     /// Counts a sign for its RPC.
     fn assign(&mut self, sign: &mut WaitingSign) {
-        let WaitingSign { from, stamp, after, of, place, sign: shown, operation, .. } = *sign;
+        let WaitingSign { from, stamp, after, of, place, sign: shown, operation, again_for, .. } = *sign;
         let owners = self.recoveries.owners.get(of);
         let owner = owners.find(place).filter(|_| place < owners.known).copied();
         self.recoveries.unassigned += u64::from(owner.is_none() && shown != Sign::Discarded);
         if let Some(call) = owner.and_then(|owner| owner.call).and_then(|id| self.calls.get_mut(&id)) {
             if let Sign::Recovery(kind) = shown {
-                call.timeline.recover(kind, stamp);
+                call.timeline.recover(kind, again_for, stamp);
                 if kind.is_sent_again() && from != call.requester() {
                     call.sent_again = Some(place);
                 }
@@ -148,7 +178,7 @@ impl Session {
             // The reply was sent, and did not arrive yet.
             self.arrivals.get_mut(requester.other()).change(id, |ended| {
                 if let Sign::Recovery(kind) = shown {
-                    ended.timeline.recover(kind, stamp);
+                    ended.timeline.recover(kind, again_for, stamp);
                 }
                 let step = operation.map(|operation| step(operation, from == requester));
                 ended.timeline.log(PacketRun::shown(shown, (from, stamp), step), &mut 0);
@@ -172,21 +202,8 @@ impl Session {
                 self.assign(&mut sign);
             }
             let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
-            let WaitingSign {
-                from,
-                stamp,
-                of,
-                place,
-                sign: Sign::Recovery(kind),
-                operation,
-                times,
-                xid,
-                requester,
-                ..
-            } = sign
-            else {
-                continue;
-            };
+            let Sign::Recovery(kind) = sign.sign else { continue };
+            let WaitingSign { from, stamp, of, place, operation, times, again_for, refused, xid, requester, .. } = sign;
             context.events.push_back(Event::Recovery(Recovered {
                 stamp,
                 connection: number,
@@ -196,6 +213,8 @@ impl Session {
                 place: (*ends.get(of), place),
                 operation: operation.filter(|_| times.is_some()),
                 times,
+                again_for: times.map(|_| again_for),
+                refused,
                 xid: xid.flatten(),
                 requester: requester.map(|side| *ends.get(side)),
                 client: self.client.map(|side| *ends.get(side)),

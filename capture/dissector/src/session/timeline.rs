@@ -6,7 +6,7 @@ use rpcrdma::error::Role;
 use super::assembly::Span;
 use super::step_log::{SendPart, StepLog};
 use crate::carrier::operation::{Side, Stamp};
-use crate::carrier::recovery::RecoveryKind;
+use crate::carrier::recovery::{AgainFor, RecoveryKind};
 use crate::file::Time;
 use crate::rpc::phases::{NotTimed, Phase, Phases};
 use crate::rpc::recovery::{Recovery, RecoveryUnknown};
@@ -55,9 +55,23 @@ struct LostPackets {
     since: u64,
     /// Up to when that is counted.
     until: Time,
+    /// The latest stretch of that time, and up to where a reason for it is known.
+    stretch: (Time, Time),
+    explained: Time,
 }
 
 impl LostPackets {
+    /// A packet was sent again at this time for this reason: so was the time before, back to another packet.
+    fn explain(&mut self, time: Time, again_for: AgainFor) {
+        let (from, until) = self.stretch;
+        let (from, until) = (from.max(self.explained), until.min(time));
+        self.explained = self.explained.max(until);
+        if again_for == AgainFor::NotReady {
+            self.recovery.not_ready += until.0.saturating_sub(from.0);
+            self.recovery.not_ready_packets += 1;
+        }
+    }
+
     /// Takes the time that recovery took up to this one, at most all that `elapsed`. A packet may have been sent again after this
     /// time, and have been captured before what it belongs to could be used.
     fn take_until(&mut self, time: Time, elapsed: u64) -> u64 {
@@ -174,10 +188,11 @@ impl Timeline {
     }
 
     /// A packet shows that one of the RPC was lost, or seemed to be.
-    pub(super) fn recover(&mut self, kind: RecoveryKind, stamp: Stamp) {
+    pub(super) fn recover(&mut self, kind: RecoveryKind, again_for: AgainFor, stamp: Stamp) {
         self.lost.get_or_insert_default().recovery.take(kind, stamp);
-        if matches!(kind, RecoveryKind::SentAgain | RecoveryKind::Replaced) {
+        if kind.is_sent_again() {
             self.spend_on_recovery(stamp.time, Time::default());
+            self.lost.get_or_insert_default().explain(stamp.time, again_for);
         }
     }
 
@@ -250,6 +265,7 @@ impl Timeline {
         if time > from {
             lost.since += time.0 - from.0;
             lost.until = time;
+            lost.stretch = if lost.stretch.1 == from { (lost.stretch.0, time) } else { (from, time) };
             lost.recovery.stretch(from, time);
         }
     }
@@ -352,7 +368,7 @@ mod tests {
     fn only_a_packet_that_came_later_than_the_reply_is_recovered_after_it() {
         let is_recovered = |resent: Option<u64>, frame| {
             let mut timeline = called();
-            resent.into_iter().for_each(|time| timeline.recover(RecoveryKind::SentAgain, at(5, time)));
+            resent.into_iter().for_each(|time| timeline.recover(RecoveryKind::SentAgain, AgainFor::Loss, at(5, time)));
             timeline.write(at(6, 115), None);
             timeline.recovered_after(at(frame, 110))
         };

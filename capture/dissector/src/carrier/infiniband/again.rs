@@ -35,6 +35,10 @@ impl RequestStream {
 
     /// Returns why a request is sent again; `None` if something seen before says so.
     fn cause(&self, number: u64, is_read: bool, silence: u64) -> Option<RecoveryKind> {
+        // No time is too long after that.
+        if self.not_ready.is_some_and(|from| number >= from) {
+            return None;
+        }
         let now = self.last_time;
         let since = |time: Time| now.0.saturating_sub(time.0);
         // An end that goes on sending may wait for an acknowledgement all the while. Without acknowledgements in the capture,
@@ -108,6 +112,7 @@ impl RequestStream {
         self.start_timer(self.last_time);
         self.awaited.forget();
         self.asked.take_if(|asked| *asked <= number);
+        self.not_ready.take_if(|from| *from <= number);
         if self.run.is_none_or(|run| number < run) {
             self.went_back_to = number;
         }

@@ -355,6 +355,10 @@ impl Ordering {
             Some(Syndrome::NotReady { wait }) => Some(Time(time.0.saturating_add(wait))),
             _ => None,
         };
+        stream.not_ready = match packet.syndrome {
+            Some(Syndrome::NotReady { .. }) => Some(number),
+            _ => stream.not_ready.filter(|from| *from > arrived),
+        };
         stream.asked = match refused_until {
             Some(until) => {
                 stream.refused_until = until;

@@ -79,6 +79,9 @@ pub(super) struct RequestStream {
     pub(super) started: Time,
     /// The receiver asked for this number and what follows it again, and it has not come yet.
     pub(super) asked: Option<u64>,
+    /// The receiver was not ready for this number, which has not come again. Its sender waits for a time of its own, at least as long as
+    /// the receiver asked for.
+    pub(super) not_ready: Option<u64>,
     /// The last request was sent again; the next one of those that are sent again has this number or a higher one.
     pub(super) run: Option<u64>,
     /// Time that the other end takes to acknowledge its requests.

@@ -13,8 +13,9 @@ use crate::carrier::connection::{Checksums, Connection};
 use crate::carrier::operation::{Side, Sides};
 use crate::carrier::recovery::RecoveryKind;
 use crate::check::{Blame, Found};
-use crate::event::{AddressMoved, Recovered, Report};
+use crate::event::{AddressMoved, Recovered, RefusedCall, Report};
 use crate::link::Address;
+use crate::output::format::number::counted;
 use crate::output::stats::{StatusName, send_length};
 use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
@@ -65,6 +66,38 @@ pub(super) struct Broken {
     connections: BTreeMap<u32, u64>,
 }
 
+/// 'Receiver not ready' by one end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NotReady {
+    pub(super) times: u64,
+    /// Credits that it had granted when it refused a call: the least.
+    pub(super) granted: Option<u32>,
+    /// Calls that it had taken and not answered then: the most.
+    pub(super) taken: Option<u32>,
+}
+
+impl NotReady {
+    fn take(&mut self, refused: Option<RefusedCall>) {
+        self.times += 1;
+        if let Some(RefusedCall { taken, granted, .. }) = refused {
+            self.granted = Some(self.granted.map_or(granted, |least| least.min(granted)));
+            self.taken = self.taken.max(Some(taken));
+        }
+    }
+
+    /// A sentence about what it grants and what it takes.
+    pub(super) fn sentence(&self) -> String {
+        match self.granted.zip(self.taken).filter(|(granted, taken)| taken < granted) {
+            Some((granted, taken)) => format!(
+                "It had granted {granted} credits, and taken {} without an answer at most when it refused another: it posts fewer \
+                 Receives than it grants, or posts them too late.",
+                counted(taken.into(), "call")
+            ),
+            None => "It posts fewer Receives than the other end may send messages, or posts them too late.".to_owned(),
+        }
+    }
+}
+
 /// Packets of an end with a wrong checksum, which were retransmitted and never acknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WrongChecksums {
@@ -86,7 +119,7 @@ pub(super) struct Facts {
     pub(super) places: BTreeMap<CapturedAt, u64>,
     pub(super) losses: Losses,
     /// 'Receiver not ready' by the end that sent it.
-    pub(super) not_ready: BTreeMap<Address, u64>,
+    pub(super) not_ready: BTreeMap<Address, NotReady>,
     pub(super) failures: BTreeMap<(String, StatusName), u64>,
     pub(super) failed: Tally,
     /// RPCs that ended with NFS4ERR_MOVED.
@@ -213,7 +246,9 @@ impl Facts {
         self.losses.take(recovered);
         let has_room = self.not_ready.len() < KEYS || self.not_ready.contains_key(&from);
         match kind {
-            RecoveryKind::NotReady { .. } if has_room => *self.not_ready.entry(from).or_default() += 1,
+            RecoveryKind::NotReady { .. } if has_room => {
+                self.not_ready.entry(from).or_default().take(recovered.refused);
+            }
             RecoveryKind::Failed if self.refused.len() < CONNECTIONS => {
                 self.refused.entry(recovered.connection).or_insert((recovered.stamp.frame, from));
             }

@@ -355,7 +355,7 @@ impl Judgement<'_> {
         let tally = &self.silence.reply_refused_for_lack;
         let end = tally.greatest_rpc.as_ref().map(|greatest| greatest.subject.requester());
         let naks = end.and_then(|end| self.facts.not_ready.get(&end));
-        let naks = naks.map(|count| format!(" It sent 'receiver not ready' (RNR NAK) {}.", times(*count)));
+        let naks = naks.map(|count| format!(" It sent 'receiver not ready' (RNR NAK) {}.", times(count.times)));
         let evidence = format!(
             "The requester's adapter had no receive buffer for the reply, and refused it.{} A requester has to post a receive buffer \
              (Receive) for each call before it sends the call.",
@@ -434,11 +434,17 @@ impl Judgement<'_> {
         if !self.stands_out(Cause::ReceiverNotReady, tally.rpcs, is_part(tally.amount, SHARE, self.all())) {
             return None;
         }
-        let (end, count) = self.facts.not_ready.iter().max_by_key(|(_, count)| **count)?;
-        let evidence = vec![
-            format!("{end} sent 'receiver not ready' (RNR NAK) {}.", times(*count)),
-            "It posts fewer Receives than the other end may send messages, or posts them too late.".to_owned(),
-        ];
+        let (end, not_ready) = self.facts.not_ready.iter().max_by_key(|(_, not_ready)| not_ready.times)?;
+        let mut evidence = vec![format!("{end} sent 'receiver not ready' (RNR NAK) {}.", times(not_ready.times))];
+        evidence.push(not_ready.sentence());
+        let behind = self.waits.behind_not_ready;
+        evidence.extend((behind > 0).then(|| {
+            let all = counted(tally.rpcs, "RPC");
+            format!(
+                "Of the {all} that waited, {} were behind a refused one: a receiver takes packets in order.",
+                grouped(behind)
+            )
+        }));
         let cause = self.cause(Cause::ReceiverNotReady, self.owner(*end), evidence, "events");
         Some(DiagnosedCause { owner_address: Some(end.to_string()), ..self.timed(cause, tally) })
     }

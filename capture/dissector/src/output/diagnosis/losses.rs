@@ -6,7 +6,7 @@
 use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::carrier::recovery::RecoveryKind;
+use crate::carrier::recovery::{AgainFor, RecoveryKind};
 use crate::event::Recovered;
 use crate::link::Address;
 use crate::output::format::number::{counted, grouped};
@@ -80,6 +80,8 @@ impl Losses {
     pub(super) fn take(&mut self, recovered: &Recovered) {
         let Recovered { connection, from, to, place, kind, .. } = *recovered;
         let count = match kind {
+            // Nothing was lost.
+            _ if recovered.again_for == Some(AgainFor::NotReady) => return,
             RecoveryKind::SentAgain | RecoveryKind::Replaced => {
                 return self.sent_again((connection, (from, to)), place, kind == RecoveryKind::Replaced);
             }
@@ -155,10 +157,13 @@ impl Losses {
         let signs: Vec<String> = signs.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
         let (were, why) = match again {
             1 => ("was", ""),
-            _ if again > losses => ("were", ", also those that followed a lost one"),
+            _ if again > losses && losses > 0 => ("were", ", also those that followed a lost one"),
             _ => ("were", ""),
         };
         let packets = counted(again, "packet");
+        if losses == 0 {
+            return Some(format!("{packets} {were} sent again, after losses that are not counted here."));
+        }
         Some(format!("{} ({}); {packets} {were} sent again{why}.", losses_of(losses), signs.join(", ")))
     }
 
@@ -178,7 +183,8 @@ impl Losses {
         }
         let mut directions: Vec<_> = settled.directions.into_iter().collect();
         directions.sort_by_key(|(_, direction)| Reverse((direction.losses, direction.again)));
-        directions.into_iter().take(most).map(|(ends, direction)| direction.sentence(ends)).collect()
+        let losses: u64 = directions.iter().map(|(_, direction)| direction.losses).sum();
+        directions.into_iter().take(most).map(|(ends, direction)| direction.sentence(ends, losses > 0)).collect()
     }
 }
 
@@ -219,10 +225,12 @@ impl DirectionLosses {
         }
     }
 
-    fn sentence(&self, (from, to): FromTo) -> String {
+    /// A sentence; `has_others` says that another direction has losses, if this one has none.
+    fn sentence(&self, (from, to): FromTo, has_others: bool) -> String {
         let again = counted(self.again, "packet");
         match self.losses {
-            0 => format!("From {from} to {to}: {again} sent again, after losses in the other direction."),
+            0 if has_others => format!("From {from} to {to}: {again} sent again, after losses in the other direction."),
+            0 => format!("From {from} to {to}: {again} sent again."),
             losses => {
                 let (losses, sides) = (losses_of(losses), self.sides((from, to)));
                 format!("From {from} to {to}: {again} sent again after {losses}{sides}.")
@@ -278,6 +286,8 @@ mod tests {
                 place: (SERVER, *place),
                 operation: None,
                 times: None,
+                again_for: None,
+                refused: None,
                 xid: None,
                 requester: None,
                 client: None,
@@ -311,6 +321,19 @@ mod tests {
             unknown[1],
             "From LID 2 to LID 1: 1 packet sent again after 1 loss on an unknown side of the capture."
         );
+    }
+
+    #[test]
+    fn packets_without_a_loss_of_their_own_are_no_losses() {
+        let again = losses(&[(SERVER, 5, AGAIN), (SERVER, 6, AGAIN)], true);
+        let expected = [
+            "2 packets were sent again, after losses that are not counted here.",
+            "From LID 2 to LID 1: 2 packets sent again.",
+        ];
+        assert_eq!(again, expected);
+        for count in [0, 1, 2] {
+            assert!(!losses_of(count).contains("losss"));
+        }
     }
 
     /// The second packet that is asked for may have been lost before the capture, after it was thrown away.

@@ -108,6 +108,8 @@ pub(super) struct Waits {
     delayed: TimeUnion,
     /// Times of waits for a receiver that was not ready.
     pub(super) not_ready: Tally,
+    /// RPCs among these whose own packets were not refused: they were behind others.
+    pub(super) behind_not_ready: u64,
     /// Times of responders that are unusually long.
     pub(super) responder: Tally,
     /// Times of requesters that are unusually long.
@@ -250,10 +252,8 @@ impl Waits {
         let pulled = phases.pull.saturating_sub(recovery.phases.pull).saturating_sub(moved);
         let requester = pulled + phases.requester.saturating_sub(recovery.phases.requester);
         let lost = recovery.phases.total();
-        let not_ready = match (recovery.naks, recovery.timeouts) {
-            (0, 0) if recovery.rnr_naks > 0 => lost,
-            _ => recovery.rnr_wait.min(lost),
-        };
+        let not_ready = recovery.not_ready.min(lost);
+        self.behind_not_ready += u64::from(not_ready > 0 && recovery.rnr_naks == 0);
         if lost > not_ready {
             self.delay(recovery);
         }
@@ -262,7 +262,10 @@ impl Waits {
             true => (0, 0),
             false => (responder, requester),
         };
-        let affected = responder.max(requester) - of_responder.max(of_requester);
+        // A receiver that was not ready is no loss.
+        let is_lossy = recovery.naks + recovery.timeouts + recovery.implied_naks + recovery.causes_not_seen > 0
+            || recovery.resent_packets > recovery.not_ready_packets;
+        let affected = if is_lossy { responder.max(requester) - of_responder.max(of_requester) } else { 0 };
         let Transaction { from, to, .. } = rpc.transaction;
         let recovered = || done(recovery);
         let amounts: [(&mut Tally, _, _, _, &dyn Fn() -> String); 4] = [
