@@ -56,7 +56,7 @@ const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
     part > 0 && part.saturating_mul(100) >= whole.saturating_mul(percent)
 }
 
-impl Judgement<'_> {
+impl<'a> Judgement<'a> {
     /// Nanoseconds for which RPCs waited.
     pub(super) const fn all(&self) -> u64 {
         self.waits.all(self.silence)
@@ -434,7 +434,12 @@ impl Judgement<'_> {
         if !self.stands_out(Cause::ReceiverNotReady, tally.rpcs, is_part(tally.amount, SHARE, self.all())) {
             return None;
         }
-        let (end, not_ready) = self.facts.not_ready.iter().max_by_key(|(_, not_ready)| not_ready.times)?;
+        let most = |facts: &'a Facts| {
+            let ends = facts.not_ready.iter().filter(|(end, _)| self.is_end(**end));
+            ends.max_by_key(|(_, not_ready)| not_ready.times)
+        };
+        // The refusal may be before the selected time.
+        let (end, not_ready) = most(self.facts).or_else(|| most(&self.context?.facts))?;
         let mut evidence = vec![format!("{end} sent 'receiver not ready' (RNR NAK) {}.", times(not_ready.times))];
         evidence.push(not_ready.sentence());
         let behind = self.waits.behind_not_ready;
@@ -447,6 +452,11 @@ impl Judgement<'_> {
         }));
         let cause = self.cause(Cause::ReceiverNotReady, self.owner(*end), evidence, "events");
         Some(DiagnosedCause { owner_address: Some(end.to_string()), ..self.timed(cause, tally) })
+    }
+
+    /// True for an end of the RPCs.
+    fn is_end(&self, end: Address) -> bool {
+        self.waits.clients.contains(&end) || self.waits.servers.contains(&end)
     }
 
     /// The role of an end in the calls of the client.
