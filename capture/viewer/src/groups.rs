@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use dissector::CaptureEnd;
 use dissector::output::format::number::{duration, grouped, size};
 use serde::Deserialize;
 
@@ -74,7 +75,7 @@ pub(crate) fn groups(table: &Table, query: &Query<GroupColumn>, by: GroupBy) -> 
         let (key, name) = key(table, &row, by);
         let connection = matches!(by, GroupBy::Connection).then_some(key);
         let group = groups.entry(key).or_insert_with(|| Group { name: name(), connection, ..Group::default() });
-        group.take(&row, table.last);
+        group.take(&row, table.end);
     }
     let groups: Vec<Group> = groups.into_values().map(Group::finished).collect();
     let time = groups.iter().map(|group| group.time_ns).sum();
@@ -102,14 +103,14 @@ fn key<'a>(table: &'a Table, row: &Row, by: GroupBy) -> (u32, impl FnOnce() -> S
 }
 
 impl Group {
-    fn take(&mut self, row: &Row, last: u64) {
+    fn take(&mut self, row: &Row, end: CaptureEnd) {
         self.calls += 1;
         self.without_reply += u64::from(row.is_waiting());
         self.failed += u64::from(row.kind.has_failed);
         self.resent_packets += row.resent;
         self.read_octets += row.read;
         self.write_octets += row.written;
-        self.time_ns += row.latency.unwrap_or_default() + row.waited(last);
+        self.time_ns += row.latency.unwrap_or_default() + row.waited(end);
         self.latencies.extend(row.latency);
     }
 

@@ -31,6 +31,7 @@ mod has {
     pub(super) const OCTETS: u64 = 32;
     pub(super) const ENDED: u64 = 64;
     pub(super) const CAUSES: u64 = 128;
+    pub(super) const SENDING: u64 = 256;
 }
 
 impl Block {
@@ -76,6 +77,7 @@ impl Block {
             (has_octets, has::OCTETS),
             (ended.is_some(), has::ENDED),
             (row.causes != CauseSet::default(), has::CAUSES),
+            (row.sending > 0, has::SENDING),
         ];
         self.number(flags.into_iter().filter(|(has, _)| *has).map(|(_, flag)| flag).sum());
         self.number(kind.into());
@@ -97,6 +99,9 @@ impl Block {
         ended.into_iter().for_each(|ended| self.number(folded(ended.wrapping_sub(row.time))));
         if row.causes != CauseSet::default() {
             self.number(row.causes.0.into());
+        }
+        if row.sending > 0 {
+            self.number(row.sending);
         }
     }
 
@@ -134,6 +139,7 @@ impl Block {
         let ended = (flags & has::ENDED != 0).then(|| time.wrapping_add(unfolded(octets.number())));
         let causes = if flags & has::CAUSES == 0 { 0 } else { octets.number() };
         let causes = CauseSet(u32::try_from(causes).unwrap_or_default());
+        let sending = if flags & has::SENDING == 0 { 0 } else { octets.number() };
         let latency = latency.or_else(|| phases.map(Phases::total));
         let ended = ended.or_else(|| usual_end(time, latency));
         Some(Row {
@@ -141,6 +147,7 @@ impl Block {
             xid,
             file,
             time,
+            sending,
             latency,
             ended,
             phases,
@@ -236,6 +243,7 @@ mod tests {
             xid: 0xfeed_f00d,
             file: Name::of(number & 0xffff),
             time: 1_763_683_200_500_000_000_u64.wrapping_sub(number),
+            sending: number & 0xfff,
             latency: Some(phases.total()),
             ended: Some(1_763_683_200_500_000_000 + number),
             phases: Some(phases),

@@ -5,7 +5,7 @@ use std::io;
 use dissector::output::diagnosis::CauseSet;
 use dissector::output::selection::TimeSpan;
 use dissector::output::{OperationName, UnansweredWait};
-use dissector::{Half, Status, Time, Transaction, WaitEnd, Waiting, nfs};
+use dissector::{CaptureEnd, Half, Stamp, Status, Time, Transaction, WaitEnd, Waiting, nfs};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -49,6 +49,8 @@ pub(crate) struct Row {
     pub(crate) file: Name,
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     pub(crate) time: u64,
+    /// Nanoseconds from the first packet of the call to the last one, whose time is `time`.
+    pub(crate) sending: u64,
     pub(crate) latency: Option<u64>,
     /// Time of the reply, or of the end of the wait for it; `None` if the wait lasts to the end of the capture.
     pub(crate) ended: Option<u64>,
@@ -98,6 +100,10 @@ impl Row {
             xid: transaction.xid,
             file: names.insert(file),
             time: call.as_ref().or(reply.as_ref()).map_or(0, |half| half.stamp.time.0),
+            sending: call
+                .as_ref()
+                .zip(transaction.began)
+                .map_or(0, |(call, began)| call.stamp.time.0.saturating_sub(began.time.0)),
             latency: transaction.latency(),
             ended: ended(transaction),
             phases: phases.ok().map(Phases::from),
@@ -116,16 +122,23 @@ impl Row {
         (self.kind.connection, self.xid, self.call, self.reply)
     }
 
-    /// Nanoseconds for which a call without a reply waited, if the last frame has this time; 0 for others.
-    pub(crate) fn waited(&self, last: u64) -> u64 {
-        let until = self.ended.unwrap_or(last);
-        if self.kind.is_wait_known { until.saturating_sub(self.time) } else { 0 }
+    /// Nanoseconds for which a call without a reply waited in a capture with this end, as far as its clock shows that; 0 for others.
+    pub(crate) fn waited(&self, end: CaptureEnd) -> u64 {
+        match self.ended {
+            _ if !self.kind.is_wait_known => 0,
+            Some(ended) => ended.saturating_sub(self.began()),
+            None => end.at_least_since(Stamp { frame: self.call.unwrap_or_default(), time: Time(self.began()) }),
+        }
     }
 
     /// Time from the call to the accepted reply, or to the end of the wait.
     pub(crate) fn span(&self) -> TimeSpan {
-        let began = self.latency.zip(self.ended).map(|(latency, ended)| ended.saturating_sub(latency));
-        TimeSpan { from: Time(began.unwrap_or(self.time)), until: self.ended.map(Time) }
+        TimeSpan { from: Time(self.began()), until: self.ended.map(Time) }
+    }
+
+    /// Time of the first packet of the call.
+    const fn began(&self) -> u64 {
+        self.time.saturating_sub(self.sending)
     }
 
     /// `true` for a call without a reply.

@@ -3,12 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use dissector::Time;
 use dissector::output::diagnosis::Cause;
 use dissector::output::format::number;
 use dissector::output::format::time::{ShownTimes, TimeForm};
 use dissector::output::report::phase_bar;
 use dissector::output::selection::spans_frame;
+use dissector::{CaptureEnd, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::filter::Filter;
@@ -34,6 +34,8 @@ pub(crate) struct Table {
     /// Times of the first and the last frame.
     pub(crate) first: u64,
     pub(crate) last: u64,
+    /// The end of the capture, for the ages of calls that wait.
+    pub(crate) end: CaptureEnd,
     /// RPCs beyond [`OCTETS`].
     pub(crate) left_out: u64,
     /// Causes that calls without a reply count for, by their places: only the whole capture shows them.
