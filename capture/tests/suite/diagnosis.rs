@@ -51,15 +51,16 @@ pub(crate) fn causes(diagnosis: &Diagnosis) -> Vec<&'static str> {
 struct Scene {
     wires: Vec<Wire>,
     packets: Vec<(u64, Packet)>,
-    /// `rdma_credit` of replies.
+    /// `rdma_credit` of replies, and of calls.
     grant: u32,
+    request: u32,
     xid: u32,
 }
 
 impl Scene {
     /// Several clients of one server.
     fn new(clients: u8, private_data: &[u8]) -> Self {
-        let mut scene = Self { wires: Vec::new(), packets: Vec::new(), grant: 32, xid: 0x100 };
+        let mut scene = Self { wires: Vec::new(), packets: Vec::new(), grant: 32, request: 32, xid: 0x100 };
         for client in 0..clients {
             let number = u32::from(client);
             let mut wire = Wire {
@@ -100,9 +101,8 @@ impl Scene {
 
     fn send(&mut self, wire: usize, by: By, message: &[u8]) -> Vec<Packet> {
         let mut message = message.to_vec();
-        if by == Server {
-            message[8..12].copy_from_slice(&self.grant.to_be_bytes());
-        }
+        let credit = if by == Server { self.grant } else { self.request };
+        message[8..12].copy_from_slice(&credit.to_be_bytes());
         self.wires[wire].send(by, &message)
     }
 
@@ -313,7 +313,7 @@ fn requests_alone(port: u16, reason: Option<u16>) -> Vec<Record> {
 
 /// iWARP: the SYN is sent four times, two seconds apart, or answered with RST.
 fn iwarp_requests(is_reset: bool) -> Vec<Record> {
-    let mut scene = Scene { wires: Vec::new(), packets: Vec::new(), grant: 0, xid: 0 };
+    let mut scene = Scene { wires: Vec::new(), packets: Vec::new(), grant: 0, request: 32, xid: 0 };
     let mut trace = Iwarp { packets: Vec::new(), next: [999, 4999], identification: 1 };
     for time in 0..4 {
         trace.segment(2 * time * SECOND, tcp::CLIENT, 0, tcp::SYN, &[]);
@@ -404,10 +404,14 @@ fn slow_client(count: u64, latency: u64) -> Vec<Record> {
 
 /// The server grants so many credits, and the client has more calls than that: each follows a reply at once.
 fn few_credits(grant: u32, calls: u64) -> Vec<Record> {
-    let mut scene = Scene::new(1, &SENDS_OF_4096);
+    credits_after(Scene::new(1, &SENDS_OF_4096), grant, calls)
+}
+
+/// The same in a connection on which there may have been other grants.
+fn credits_after(mut scene: Scene, grant: u32, calls: u64) -> Vec<Record> {
     scene.grant = grant;
     let mut waiting = std::collections::VecDeque::new();
-    scene.rpcs(0, 1, (0, 0), 100);
+    scene.rpcs(0, 1, (500, 0), 100);
     for number in 0..calls {
         let time = MILLISECOND + number * 1500 / u64::from(grant);
         if waiting.len() == grant as usize {
@@ -421,6 +425,39 @@ fn few_credits(grant: u32, calls: u64) -> Vec<Record> {
         scene.answer(0, xid, 2 * MILLISECOND + (calls + number) * 1500 / u64::from(grant));
     }
     scene.records()
+}
+
+/// A wait is judged by the grant and the request at its time: the range over the capture would blame the wrong end.
+#[test]
+fn waits_for_credits_are_judged_by_the_credits_at_their_time() {
+    let mut dropped = Scene::new(1, &SENDS_OF_4096);
+    dropped.grant = 64;
+    dropped.rpcs(0, 1, (0, 0), 100);
+    let mut modest = Scene::new(1, &SENDS_OF_4096);
+    modest.request = 4;
+    let mut raised = Scene::new(1, &SENDS_OF_4096);
+    raised.grant = 2;
+    raised.rpcs(0, 1, (0, 0), 100);
+    for (scene, grant, owner, words) in [
+        (
+            dropped,
+            1,
+            "responder",
+            "the server had granted 1, and the client asked for 32: the server has to grant more",
+        ),
+        (
+            modest,
+            4,
+            "requester",
+            "the server had granted 4, and the client asked for 4: the client has to ask for more",
+        ),
+        (raised, 4, "responder", "the client asked for 32: the server has to grant more"),
+    ] {
+        let diagnosis = diagnose(&credits_after(scene, grant, 200));
+        let cause = diagnosis.causes.iter().find(|cause| cause.cause == "credits").expect("credits");
+        assert_eq!(cause.owner, Some(owner), "{words}");
+        assert!(cause.evidence.join(" ").contains(words), "{:?}", cause.evidence);
+    }
 }
 
 fn small_sends(writes: bool) -> Vec<Record> {

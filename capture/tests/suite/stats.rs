@@ -117,9 +117,11 @@ fn a_callback_has_its_own_credits_and_its_own_name() {
     assert_eq!(statistics.rpcs.reverse, 1);
     assert_eq!(procedure(&statistics, "NFSv4 CB_RECALL").calls, 1);
     // In the reverse direction the server requests and the client grants.
-    let credits = statistics.connections[0].credits;
-    assert_eq!((credits.requested.min, credits.requested.max), (Some(2), Some(128)));
-    assert_eq!((credits.granted.min, credits.granted.max), (Some(16), Some(64)));
+    let always = |value| Range { min: Some(value), max: Some(value), last: Some(value) };
+    let [connection] = &statistics.connections[..] else { panic!("{:?}", statistics.connections) };
+    assert_eq!((connection.credits.requested, connection.credits.granted), (always(128), always(64)));
+    let reverse = connection.reverse_credits;
+    assert_eq!((reverse.requested, reverse.granted), (always(2), always(16)));
 }
 
 #[test]

@@ -274,6 +274,13 @@ impl Message {
         self.prefix().filter(|_| self.dialect == Dialect::Version1).map(|prefix| prefix.credit)
     }
 
+    /// True if the message belongs to a call from the server to the client. Credits of the two directions are apart (RFC 8167
+    /// section 4.1).
+    #[must_use]
+    pub fn is_reverse(&self) -> bool {
+        self.rpc.as_ref().is_some_and(|rpc| rpc.reverse)
+    }
+
     /// Messages of any kind that a message of version 2 permits its receiver to send.
     #[must_use]
     pub fn permitted(&self) -> Option<Permitted> {

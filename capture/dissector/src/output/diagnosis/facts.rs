@@ -6,6 +6,7 @@ use rpcrdma::rules::Severity;
 use rpcrdma::v2;
 
 use super::cause::{CauseOwner, USUAL_SEND};
+use super::credits::CreditTerms;
 use super::losses::Losses;
 use super::referrals::{MovedRpc, Referrals};
 use super::tally::{FRAMES, RpcSubject, Tally};
@@ -17,7 +18,6 @@ use crate::event::{AddressMoved, Recovered, RefusedCall, Report};
 use crate::link::Address;
 use crate::output::format::number::counted;
 use crate::output::stats::{StatusName, send_length};
-use crate::rpc::known::Direction;
 use crate::rpc::message::Message;
 use crate::rpc::place::CapturedAt;
 use crate::rpc::transaction::{Form, Half, Transaction};
@@ -136,10 +136,7 @@ pub(super) struct Facts {
     wrong_checksums: BTreeMap<(u32, Address), WrongChecksums>,
     /// IP addresses that moved to another MAC address.
     pub(super) moves: Vec<AddressMoved>,
-    /// The least and the greatest grant of version 1.
-    pub(super) granted: Option<(u32, u32)>,
-    /// The most credits that a call of version 1 requests.
-    pub(super) requested: Option<u32>,
+    pub(super) credits: CreditTerms,
 }
 
 impl Facts {
@@ -226,19 +223,12 @@ impl Facts {
         }
     }
 
-    /// Takes the credits of a message of version 1.
+    /// Takes the version and the credits of a message.
     pub(super) fn message(&mut self, message: &Message) {
         if message.prefix().is_some_and(|prefix| prefix.version == v2::VERSION) {
             self.open.entry(message.connection).or_default().is_version_2 = true;
         }
-        match (message.credits(), message.direction()) {
-            (Some(credits), Some(Direction::Reply)) if message.is_malformed().is_none() => {
-                let (least, most) = self.granted.unwrap_or((credits, credits));
-                self.granted = Some((least.min(credits), most.max(credits)));
-            }
-            (Some(credits), Some(Direction::Call)) => self.requested = self.requested.max(Some(credits)),
-            _ => {}
-        }
+        self.credits.message(message);
     }
 
     pub(super) fn recovered(&mut self, recovered: &Recovered) {

@@ -508,17 +508,8 @@ impl<'a> Judgement<'a> {
             counted(self.waits.rpcs, "call"),
             duration(longest)
         )];
-        if let Some((least, most)) = self.facts.granted {
-            let range = if least == most { grouped(u64::from(most)) } else { format!("{least} to {most}") };
-            evidence.push(match self.facts.requested.filter(|requested| *requested > most) {
-                Some(requested) => format!(
-                    "Replies grant {range}; {requested} would have been enough, which is the most that calls ask for. How \
-                     many calls were ready is not visible.",
-                ),
-                None => format!("Replies grant {range}, as many as calls ask for: the requester has to ask for more."),
-            });
-        }
-        let cause = self.cause(Cause::Credits, Some(CauseOwner::Responder), evidence, "stats --interval 1s");
+        evidence.extend(self.facts.credits.sentence());
+        let cause = self.cause(Cause::Credits, self.facts.credits.owner(), evidence, "stats --interval 1s");
         Some(self.timed(cause, tally))
     }
 

@@ -11,6 +11,7 @@
 mod attempts;
 mod cause;
 mod connecting;
+mod credits;
 mod facts;
 mod judge;
 mod limits;
@@ -140,7 +141,10 @@ impl Diagnoser {
         let Some(selected) = &mut self.selected else { return };
         selected.whole.event(event);
         match event {
-            Event::Message(_) => self.gaps.event(event),
+            Event::Message(message) => {
+                self.gaps.event(event);
+                self.facts.message(message);
+            }
             Event::Transaction(transaction) => {
                 let arguments = transaction.arguments();
                 self.waits.learn(transaction, &arguments);
@@ -175,7 +179,8 @@ impl Diagnoser {
             None => self.gaps.event(event),
         }
         match event {
-            Event::Message(message) => self.facts.message(message),
+            // Of a selection, the context has all messages.
+            Event::Message(message) if self.selected.is_none() => self.facts.message(message),
             Event::Transaction(transaction) => _ = self.transaction(transaction, &transaction.arguments()),
             Event::Recovery(recovered) => self.facts.recovered(recovered),
             Event::Connection(report) => {
@@ -202,7 +207,11 @@ impl Diagnoser {
         let status = transaction.status.filter(|status| !is_expected(*status));
         let failure = status.and_then(|status| failure(transaction, status));
         let subject = self.waits.transaction(transaction, arguments, failure.is_some(), &mut causes);
-        self.facts.referrals.take(transaction, arguments);
+        let wait = transaction.credit_wait.as_ref().ok().copied();
+        self.facts.credits.transaction(transaction, wait.filter(|_| causes.counted.contains(Cause::Credits)));
+        if self.selected.is_none() {
+            self.facts.referrals.take(transaction, arguments);
+        }
         if let Some((status, subject)) = failure.zip(subject) {
             let operation = OperationName::of_failure(transaction).to_string();
             let failed = MovedRpc { status, subject: RpcSubject { operation, ..subject } };

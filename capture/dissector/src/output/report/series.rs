@@ -71,10 +71,10 @@ pub(super) struct Interval {
     pub(super) granted: Option<u32>,
 }
 
-/// Returns the credits that a message grants, if it is a reply.
+/// Returns the credits that a message grants, if it is a reply to the client.
 #[must_use]
 pub fn granted(message: &Message) -> Option<u32> {
-    let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply);
+    let is_reply = message.rpc.as_ref().is_some_and(|rpc| rpc.direction == Direction::Reply && !rpc.reverse);
     message.credits().filter(|_| is_reply && message.is_malformed().is_none())
 }
 

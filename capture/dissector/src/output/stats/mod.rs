@@ -94,6 +94,7 @@ pub struct Stats {
 struct PerConnection {
     messages: u64,
     credits: CreditCounts,
+    reverse_credits: CreditCounts,
     permitted: PermittedMessages,
 }
 
@@ -148,9 +149,10 @@ impl Stats {
         if let Some(permitted) = message.permitted() {
             connection.permitted.put(message.from, permitted);
         }
+        let credits = if message.is_reverse() { &mut connection.reverse_credits } else { &mut connection.credits };
         match (direction, message.credits()) {
-            (Some(Direction::Call), Some(credit)) => connection.credits.requested.put(credit),
-            (Some(Direction::Reply), Some(credit)) => connection.credits.granted.put(credit),
+            (Some(Direction::Call), Some(credit)) => credits.requested.put(credit),
+            (Some(Direction::Reply), Some(credit)) => credits.granted.put(credit),
             _ => {}
         }
         if let Ok(decoded) = message.decode()
@@ -224,12 +226,14 @@ impl Stats {
             self.other.packets += report.counts.active.packets + report.counts.passive.packets;
             return;
         };
-        let PerConnection { messages, credits, permitted } = self.open.remove(&number).unwrap_or_default();
+        let counts = self.open.remove(&number).unwrap_or_default();
+        let PerConnection { messages, credits, reverse_credits, permitted } = counts;
         if self.connections.len() == CONNECTIONS {
             self.connections_left_out += 1;
             return;
         }
-        self.connections.push(ConnectionStatistics::new(number, report, messages, (credits, permitted)));
+        let connection = ConnectionStatistics::new(number, report, messages, (credits, permitted));
+        self.connections.push(ConnectionStatistics { reverse_credits, ..connection });
     }
 
     fn rejected(&mut self, rejected: &Rejected) {

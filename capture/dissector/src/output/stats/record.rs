@@ -153,6 +153,8 @@ pub struct ConnectionStatistics {
     pub messages: u64,
     /// Credits.
     pub credits: CreditCounts,
+    /// The same of calls from the server to the client, which have credits of their own (RFC 8167 section 4.1).
+    pub reverse_credits: CreditCounts,
     /// RDMA Writes and Reads that aimed at memory that no call in the capture advertised.
     pub unclaimed: u64,
 }
@@ -548,6 +550,7 @@ impl ConnectionStatistics {
             remote_invalidation: agreement.map(|agreement| agreement.remote_invalidation),
             messages,
             credits,
+            reverse_credits: CreditCounts::default(),
             unclaimed: report.unclaimed,
         }
     }

@@ -3,7 +3,9 @@
 use std::io;
 
 use super::intervals::IntervalStatistics;
-use super::record::{ChunkTotals, ConnectionStatistics, EndReport, Forms, InlineFits, NamedCount, Range, Statistics};
+use super::record::{
+    ChunkTotals, ConnectionStatistics, CreditCounts, EndReport, Forms, InlineFits, NamedCount, Range, Statistics,
+};
 use crate::file::Time;
 use crate::output::format::line::{DIM, Line, NAME, PLAIN, wrapped};
 use crate::output::format::number::{counted, duration, grouped, milliseconds, octets, short, times};
@@ -485,13 +487,20 @@ fn acknowledged(connection: &ConnectionStatistics) -> String {
 }
 
 fn credits(connection: &ConnectionStatistics) -> String {
-    let ConnectionStatistics { active, passive, credits, .. } = connection;
+    let ConnectionStatistics { active, passive, credits, reverse_credits, .. } = connection;
     let permits = |end: &EndReport| {
         end.permitted_messages.map(|messages| format!("{} permitted {}", end.address, counted(messages, "message")))
     };
     let permitted: Vec<_> = [active, passive].into_iter().filter_map(permits).collect();
     match permitted.is_empty() {
-        true => format!("requested {}, granted {}", range(credits.requested), range(credits.granted)),
+        true => {
+            let text = |CreditCounts { requested, granted }: &CreditCounts| {
+                format!("requested {}, granted {}", range(*requested), range(*granted))
+            };
+            let is_reverse = reverse_credits.requested.max.or(reverse_credits.granted.max).is_some();
+            let reverse = is_reverse.then(|| format!("; of the reverse direction {}", text(reverse_credits)));
+            text(credits) + &reverse.unwrap_or_default()
+        }
         false => format!("in version 2: {}", permitted.join(", ")),
     }
 }
