@@ -405,7 +405,7 @@ fn a_rejection_is_in_the_capture_with_its_reason() {
     server.adapter.reject(request, b"no").unwrap();
     let file = lab.file();
     let found = dissect(&file);
-    assert_eq!((found.rejected.len(), found.rejected[0].reason), (1, Some(28)));
+    assert_eq!((found.rejected.len(), found.rejected[0].kind.reason()), (1, Some(28)));
     assert_eq!(packets(&file)[1].body[8 + 108..][..3], *b"no\0");
 }
 
@@ -415,7 +415,7 @@ fn a_request_that_nobody_waits_for_is_refused_by_an_invalid_service() {
     assert!(lab.client.adapter.connect(&lab.client.queue_pair, address(), &[]).is_err());
     let found = dissect(&lab.file());
     let [rejected] = found.rejected[..] else { panic!("{}", found.rejected.len()) };
-    assert_eq!((rejected.reason, rejected.service), (Some(8), Some(0x0106_4e51)));
+    assert_eq!((rejected.kind.reason(), rejected.service), (Some(8), Some(0x0106_4e51)));
 }
 
 #[test]
