@@ -100,6 +100,14 @@ impl CopiesByKind {
     }
 }
 
+/// Place of a packet among those of its sender.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PacketPlace {
+    pub(super) sender: Side,
+    /// Packet sequence number, extended to 64 bits.
+    pub(super) number: u64,
+}
+
 /// Puts the packets of one connection in order.
 #[derive(Debug, Default)]
 pub(super) struct Ordering {
@@ -109,8 +117,8 @@ pub(super) struct Ordering {
     copies: CopiesByKind,
     mtu: Option<u32>,
     queue: Packets,
-    /// The latest packet that was retransmitted before it was acknowledged: its sender, its number and its frame.
-    unacknowledged: Option<(Side, u64, u64)>,
+    /// Place and frame of the latest packet that was retransmitted before its acknowledgement.
+    unacknowledged: Option<(PacketPlace, u64)>,
     /// The held packet that holds up the others, and what it waits for.
     waits_for: Option<(u64, Early)>,
     arrivals: u64,
@@ -385,10 +393,10 @@ impl Ordering {
         }
     }
 
-    /// The packet that was retransmitted in this frame before it was acknowledged: its sender and its number.
-    pub(super) fn take_unacknowledged(&mut self, frame: u64) -> Option<(Side, u64)> {
-        let (from, number, at) = self.unacknowledged.take()?;
-        (at == frame).then_some((from, number))
+    /// Returns the place of the packet that was retransmitted in this frame before its acknowledgement.
+    pub(super) fn take_unacknowledged(&mut self, frame: u64) -> Option<PacketPlace> {
+        let (place, at) = self.unacknowledged.take()?;
+        (at == frame).then_some(place)
     }
 
     /// Takes the verdict on the checksum of a packet that was retransmitted before it was acknowledged.
@@ -498,30 +506,29 @@ impl Ordering {
     /// Counts what a request shows, and passes it on.
     fn show<S: OperationSink>(&mut self, arrival: &Arrival<'_>, number: u64, signs: Signs, sink: &mut S) {
         for kind in signs.into_iter().flatten() {
-            self.recover(arrival, (arrival.from, number), kind, sink);
+            self.recover(arrival, PacketPlace { sender: arrival.from, number }, kind, sink);
         }
     }
 
-    /// Counts a sign that something was lost, and passes it on. `place` is what it is about.
+    /// Counts a sign that the packet at `place` was lost, and passes the sign on.
     fn recover<S: OperationSink>(
         &mut self,
         arrival: &Arrival<'_>,
-        (of, place): (Side, u64),
+        place: PacketPlace,
         kind: RecoveryKind,
         sink: &mut S,
     ) {
+        let PacketPlace { sender: of, number } = place;
         self.counts.get_mut(arrival.from).recover(kind);
         let is_again = kind.is_sent_again() && of == arrival.from;
         // After a right checksum, a wrong one is no reason of silence: not every packet of the end is spoilt.
         let is_open = self.counts.get(of).checksums.right == 0;
-        if is_again && is_open && self.streams.get(of).acknowledged < Some(place) {
-            self.unacknowledged = Some((of, place, arrival.stamp.frame));
+        if is_again && is_open && self.streams.get(of).acknowledged < Some(number) {
+            self.unacknowledged = Some((place, arrival.stamp.frame));
         }
         let operation = arrival.packet.operation_type();
-        sink.take(
-            arrival.operation(place, OperationKind::Sign { of, place, sign: Sign::Recovery(kind), operation }),
-            true,
-        );
+        let sign = OperationKind::Sign { of, place: number, sign: Sign::Recovery(kind), operation };
+        sink.take(arrival.operation(number, sign), true);
     }
 
     fn number(&self, arrival: &Arrival<'_>) -> (u64, Option<u64>) {
@@ -733,7 +740,7 @@ impl Ordering {
         };
         // The packets before the refused one have arrived.
         sink.acknowledged((arrival.from, arrival.stamp), number.saturating_sub(1), false);
-        self.recover(arrival, (of, number), kind, sink);
+        self.recover(arrival, PacketPlace { sender: of, number }, kind, sink);
     }
 
     fn request<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) -> Result<(), Early> {
@@ -823,7 +830,7 @@ impl Ordering {
         let is_again = is_seen || read.asked_again.is_some();
         let signs = if is_again { stream.response(number, is_seen) } else { [None; 2] };
         for kind in signs.into_iter().flatten() {
-            self.recover(arrival, (side, number), kind, sink);
+            self.recover(arrival, PacketPlace { sender: side, number }, kind, sink);
         }
         let Transport { data, length, .. } = arrival.packet;
         match place {

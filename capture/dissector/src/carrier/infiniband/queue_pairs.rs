@@ -7,7 +7,7 @@
 use super::checksums::{CheckedEnds, RetransmittedPacket, Unverified};
 use super::flow::Flow;
 use super::management::Management;
-use super::ordering::{OperationSink, Ordering};
+use super::ordering::{OperationSink, Ordering, PacketPlace};
 use super::set_up::{Receipt, Repeats, Seen, SetUp, SetUpHalf, SetUps};
 use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
@@ -112,8 +112,8 @@ impl<S> QueuePairs<S> {
                 }
                 let sent = Sent { from, stamp, sighting };
                 entry.packet(sent, (packet.octets, packet.length), transport, (&mut self.recent, handler));
-                if let Some((from, number)) = entry.ordering.take_unacknowledged(stamp.frame) {
-                    let again = RetransmittedPacket { key, from, number, frame: stamp.frame };
+                if let Some(PacketPlace { sender, number }) = entry.ordering.take_unacknowledged(stamp.frame) {
+                    let again = RetransmittedPacket { key, from: sender, number, frame: stamp.frame };
                     self.unverified = Some(Unverified::Again(again));
                 }
             }

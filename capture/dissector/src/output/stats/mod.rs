@@ -32,7 +32,7 @@ pub(in crate::output) use histogram::Histogram;
 #[cfg(feature = "json")]
 pub(in crate::output) use histogram::part;
 pub use intervals::{CallsInFlight, IntervalStatistics, Intervals};
-use permitted::PermittedMessages;
+use record::PerConnection;
 pub(in crate::output) use record::named;
 pub use record::{
     CaptureStatistics, ChunkStatistics, ChunkTotals, ClockStatistics, ConnectionStatistics, CreditCounts, EndReport,
@@ -87,15 +87,6 @@ pub struct Stats {
     waits: UnansweredWaits<String>,
     statuses: BTreeMap<(String, StatusName), u64>,
     statuses_left_out: u64,
-}
-
-/// Counts from the messages of a connection.
-#[derive(Debug, Default)]
-struct PerConnection {
-    messages: u64,
-    credits: CreditCounts,
-    reverse_credits: CreditCounts,
-    permitted: PermittedMessages,
 }
 
 #[derive(Debug, Default)]
@@ -227,13 +218,11 @@ impl Stats {
             return;
         };
         let counts = self.open.remove(&number).unwrap_or_default();
-        let PerConnection { messages, credits, reverse_credits, permitted } = counts;
         if self.connections.len() == CONNECTIONS {
             self.connections_left_out += 1;
             return;
         }
-        let connection = ConnectionStatistics::new(number, report, messages, (credits, permitted));
-        self.connections.push(ConnectionStatistics { reverse_credits, ..connection });
+        self.connections.push(ConnectionStatistics::new(number, report, counts));
     }
 
     fn rejected(&mut self, rejected: &Rejected) {

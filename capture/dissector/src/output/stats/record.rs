@@ -159,6 +159,15 @@ pub struct ConnectionStatistics {
     pub unclaimed: u64,
 }
 
+/// Counts from the messages of a connection.
+#[derive(Debug, Default)]
+pub(super) struct PerConnection {
+    pub(super) messages: u64,
+    pub(super) credits: CreditCounts,
+    pub(super) reverse_credits: CreditCounts,
+    pub(super) permitted: PermittedMessages,
+}
+
 /// One end of a connection. It has fields of its own for the counts of the carriers, so that JSON stays as it is if those change.
 #[derive(Clone, Debug)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
@@ -520,12 +529,8 @@ pub(in crate::output) fn named(counts: &[(impl Display, u64)]) -> Vec<NamedCount
 }
 
 impl ConnectionStatistics {
-    pub(super) fn new(
-        number: u32,
-        report: &Report,
-        messages: u64,
-        (credits, permitted): (CreditCounts, PermittedMessages),
-    ) -> Self {
+    pub(super) fn new(number: u32, report: &Report, counts: PerConnection) -> Self {
+        let PerConnection { messages, credits, reverse_credits, permitted } = counts;
         let connection = &report.connection;
         let agreement = connection.agreement();
         Self {
@@ -550,7 +555,7 @@ impl ConnectionStatistics {
             remote_invalidation: agreement.map(|agreement| agreement.remote_invalidation),
             messages,
             credits,
-            reverse_credits: CreditCounts::default(),
+            reverse_credits,
             unclaimed: report.unclaimed,
         }
     }
