@@ -4,7 +4,6 @@ use core::time::Duration;
 
 use crate::carrier::operation::Stamp;
 use crate::file::{SET_BACK, Time};
-use crate::rpc::waiting::WaitEnd;
 
 /// The end of a capture, or of what was read of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,15 +37,6 @@ impl CaptureEnd {
     #[must_use]
     pub fn earlier(self, stamp: Stamp) -> Self {
         Self { time: stamp.time, set_back: self.set_back.filter(|set_back| set_back.frame <= stamp.frame) }
-    }
-
-    /// The end of the wait of a call without a reply: that of its connection, if an end of that ended it.
-    #[must_use]
-    pub fn of_wait(self, end: WaitEnd) -> Self {
-        match end {
-            WaitEnd::Disconnected { stamp, .. } => self.earlier(stamp),
-            WaitEnd::Capture | WaitEnd::Connection | WaitEnd::Repeated | WaitEnd::GivenUp => self,
-        }
     }
 
     /// The end after one more frame.

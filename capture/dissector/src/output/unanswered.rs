@@ -14,8 +14,8 @@ pub(super) const UNANSWERED_KEPT: usize = 10_000;
 pub struct UnansweredWait {
     /// The frame that the call began with.
     pub began: Stamp,
-    /// The frame that ended the connection; `None` if the call waited to the last frame.
-    pub ended: Option<Stamp>,
+    /// Event that ended the wait.
+    pub end: WaitEnd,
 }
 
 impl UnansweredWait {
@@ -27,19 +27,31 @@ impl UnansweredWait {
         if matches!(waiting.owed, Owed::Unknown(_)) || matches!(waiting.reply_delivery, Some(Delivery::Unknown)) {
             return None;
         }
-        let ended = match waiting.end {
-            WaitEnd::Capture => None,
-            WaitEnd::Disconnected { stamp, .. } => Some(stamp),
-            WaitEnd::Repeated | WaitEnd::Connection | WaitEnd::GivenUp => return None,
-        };
+        if matches!(waiting.end, WaitEnd::Repeated | WaitEnd::Connection | WaitEnd::GivenUp) {
+            return None;
+        }
         let began = transaction.began.or(transaction.call.as_ref().map(|call| call.stamp))?;
-        Some(Self { began, ended })
+        Some(Self { began, end: waiting.end })
     }
 
     /// Nanoseconds of the wait in a capture with this end; only those since the clock was last set back, if that was during the wait.
     #[must_use]
     pub fn time(self, end: CaptureEnd) -> u64 {
-        self.ended.map_or(end, |ended| end.earlier(ended)).at_least_since(self.began)
+        self.over(end).at_least_since(self.began)
+    }
+
+    /// Nanoseconds of the wait in a capture with this end. `None` if the clock was set back during the wait.
+    #[must_use]
+    pub fn known_time(self, end: CaptureEnd) -> Option<u64> {
+        self.over(end).since(self.began)
+    }
+
+    /// The end of the wait: the frame that ended the connection, or the end of the capture.
+    fn over(self, end: CaptureEnd) -> CaptureEnd {
+        match self.end {
+            WaitEnd::Disconnected { stamp, .. } => end.earlier(stamp),
+            WaitEnd::Capture | WaitEnd::Connection | WaitEnd::Repeated | WaitEnd::GivenUp => end,
+        }
     }
 }
 

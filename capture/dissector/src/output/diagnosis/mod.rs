@@ -30,6 +30,7 @@ use crate::check::Found;
 use crate::dissector::Summary;
 use crate::event::Event;
 use crate::link::Address;
+use crate::output::file_names::FileNames;
 use crate::output::gaps::Gaps;
 use crate::output::operation_name::OperationName;
 use crate::output::selection::Throughout;
@@ -43,7 +44,7 @@ use facts::Facts;
 use judge::Judgement;
 use referrals::MovedRpc;
 use tally::RpcSubject;
-use waits::Waits;
+use waits::{KnownRpc, Waits};
 use whole::WholeCapture;
 
 pub use cause::{CAUSES, Cause, CauseOwner, CauseRule, CauseSet, RpcCauses};
@@ -75,6 +76,8 @@ pub use record::{CauseExample, DiagnosedCause, Diagnosis, SelectedRpcs};
 pub struct Diagnoser {
     name: String,
     files: Option<String>,
+    /// Names of files; of a selection, the whole capture has them.
+    names: FileNames,
     waits: Waits,
     facts: Facts,
     attempts: Attempts,
@@ -106,6 +109,7 @@ impl Diagnoser {
         Self {
             name: name.into(),
             files: None,
+            names: FileNames::default(),
             waits: Waits::default(),
             facts: Facts::default(),
             attempts: Attempts::default(),
@@ -139,18 +143,16 @@ impl Diagnoser {
     /// Takes an event of the whole capture, if a [selection](Self::of_selection) is diagnosed.
     pub fn context(&mut self, event: &Event) {
         let Some(selected) = &mut self.selected else { return };
+        if let Event::Transaction(transaction) = event {
+            let arguments = transaction.arguments();
+            selected.whole.gaps.event(event);
+            selected.whole.transaction(transaction, &arguments);
+            return self.facts.referrals.take(transaction, &arguments);
+        }
         selected.whole.event(event);
-        match event {
-            Event::Message(message) => {
-                self.gaps.event(event);
-                self.facts.message(message);
-            }
-            Event::Transaction(transaction) => {
-                let arguments = transaction.arguments();
-                self.waits.learn(transaction, &arguments);
-                self.facts.referrals.take(transaction, &arguments);
-            }
-            _ => {}
+        if let Event::Message(message) = event {
+            self.gaps.event(event);
+            self.facts.message(message);
         }
     }
 
@@ -199,22 +201,30 @@ impl Diagnoser {
     /// Takes an RPC with its [arguments](Transaction::arguments), for a caller that needs them too. Returns its causes.
     pub fn transaction(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> RpcCauses {
         let mut causes = RpcCauses::default();
-        self.selected.iter_mut().for_each(|selected| selected.item(transaction.connection));
+        let names = match &mut self.selected {
+            Some(selected) => {
+                selected.item(transaction.connection);
+                &selected.whole.names
+            }
+            None => {
+                self.facts.referrals.take(transaction, arguments);
+                self.names.learn(transaction, arguments);
+                &self.names
+            }
+        };
+        let rpc = KnownRpc { transaction, arguments, names };
         self.facts.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
             self.facts.death(transaction.connection, stamp.frame);
         }
         let status = transaction.status.filter(|status| !is_expected(*status));
         let failure = status.and_then(|status| failure(transaction, status));
-        let subject = self.waits.transaction(transaction, arguments, failure.is_some(), &mut causes);
+        self.waits.take(&rpc, &mut causes);
         let wait = transaction.credit_wait.as_ref().ok().copied();
         self.facts.credits.transaction(transaction, wait.filter(|_| causes.counted.contains(Cause::Credits)));
-        if self.selected.is_none() {
-            self.facts.referrals.take(transaction, arguments);
-        }
-        if let Some((status, subject)) = failure.zip(subject) {
+        if let Some(status) = failure {
             let operation = OperationName::of_failure(transaction).to_string();
-            let failed = MovedRpc { status, subject: RpcSubject { operation, ..subject } };
+            let failed = MovedRpc { status, subject: RpcSubject { operation, ..rpc.subject() } };
             if let Some(MovedRpc { status, subject }) = self.facts.referrals.hold(failed) {
                 causes.add(Cause::Errors, self.facts.failure(status, &subject));
             }
@@ -264,7 +274,7 @@ impl Diagnoser {
     }
 
     fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
-        let Self { name, files, waits, mut facts, mut attempts, gaps, selected: _ } = self;
+        let Self { name, files, names: _, waits, mut facts, mut attempts, gaps, selected: _ } = self;
         facts.settle_referrals();
         context.iter().for_each(|context| attempts.know_connections(&context.attempts));
         let all_facts = context.map_or(&facts, |context| &context.facts);

@@ -15,6 +15,7 @@ use crate::output::file_names::{FileNames, client, server};
 use crate::output::operation_name::OperationName;
 use crate::output::slow::done;
 use crate::output::stats::Histogram;
+use crate::output::unanswered::{UNANSWERED_KEPT, UnansweredWait};
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::joined::JoinedWait;
 use crate::rpc::phases::{NotTimed, Phases};
@@ -22,8 +23,6 @@ use crate::rpc::recovery::{Recovery, RecoveryUnknown};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 
-/// The most calls without a reply that are kept.
-const UNANSWERED_KEPT: usize = 10_000;
 /// The most clients and servers that are counted.
 const ENDS: usize = 10_000;
 
@@ -46,23 +45,15 @@ struct UnansweredCall {
     cause: Cause,
     /// Last step of the responder, if it waits.
     step: Option<ResponderStep>,
-    began: Stamp,
-    /// The end of its connection; `None` if it waited to the last frame.
-    ended: Option<EndOfWait>,
+    wait: UnansweredWait,
+    /// The end that ended the connection; `None` if the call waited to the last frame.
+    ended_by: Option<Address>,
     connection: u32,
     /// `true` if nothing shows that the call arrived.
     is_arrival_unknown: bool,
     /// `true` if its reply was refused.
     is_reply_refused: bool,
     subject: RpcSubject,
-}
-
-/// The end of the connection on which a call waited.
-#[derive(Clone, Copy, Debug)]
-struct EndOfWait {
-    by: Address,
-    stamp: Stamp,
-    how: DisconnectionKind,
 }
 
 /// The end of a connection on which a call had waited for `age` nanoseconds.
@@ -85,10 +76,10 @@ pub(super) struct ConnectionEnds {
 }
 
 /// An RPC with its arguments, and the names that are known of files.
-struct KnownRpc<'a> {
-    transaction: &'a Transaction,
-    arguments: &'a [OperationArguments<'a>],
-    names: &'a FileNames,
+pub(super) struct KnownRpc<'a> {
+    pub(super) transaction: &'a Transaction,
+    pub(super) arguments: &'a [OperationArguments<'a>],
+    pub(super) names: &'a FileNames,
 }
 
 /// Waiting times by cause.
@@ -135,7 +126,6 @@ pub(super) struct Waits {
     pub(super) undecided: u64,
     pub(super) clients: BTreeSet<Address>,
     pub(super) servers: BTreeSet<Address>,
-    names: FileNames,
     pub(super) rpcs: u64,
     pub(super) without_call: u64,
     pub(super) without_reply: u64,
@@ -175,30 +165,13 @@ pub(super) struct Silence {
 }
 
 impl Waits {
-    /// Takes an RPC; adds its causes to `causes`, and returns its subject if `is_subject_wanted`.
-    pub(super) fn transaction(
-        &mut self,
-        transaction: &Transaction,
-        arguments: &[OperationArguments<'_>],
-        is_subject_wanted: bool,
-        causes: &mut RpcCauses,
-    ) -> Option<RpcSubject> {
-        let mut names = core::mem::take(&mut self.names);
-        names.learn(transaction, arguments);
-        let rpc = KnownRpc { transaction, arguments, names: &names };
-        self.take(&rpc, causes);
+    /// Takes an RPC, and adds its causes to `causes`.
+    pub(super) fn take(&mut self, rpc: &KnownRpc<'_>, causes: &mut RpcCauses) {
+        self.add(rpc, causes);
         self.lossy += u64::from(causes.counted.contains(Cause::Loss));
-        let subject = is_subject_wanted.then(|| rpc.subject());
-        self.names = names;
-        subject
     }
 
-    /// Takes the names of files that an RPC shows, which is not selected itself.
-    pub(super) fn learn(&mut self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) {
-        self.names.learn(transaction, arguments);
-    }
-
-    fn take(&mut self, rpc: &KnownRpc<'_>, causes: &mut RpcCauses) {
+    fn add(&mut self, rpc: &KnownRpc<'_>, causes: &mut RpcCauses) {
         let transaction = rpc.transaction;
         self.rpcs += 1;
         self.without_call += u64::from(transaction.call.is_none());
@@ -305,11 +278,11 @@ impl Waits {
 
     fn unanswered(&mut self, rpc: &KnownRpc<'_>, waiting: &Waiting) {
         let Some(began) = rpc.began() else { return };
-        let ended = match waiting.end {
+        let ended_by = match waiting.end {
             WaitEnd::Capture => None,
-            WaitEnd::Disconnected { by, stamp, how } => {
+            WaitEnd::Disconnected { by, .. } => {
                 let Transaction { requester, from, to, .. } = *rpc.transaction;
-                Some(EndOfWait { by: if by == requester { from } else { to }, stamp, how })
+                Some(if by == requester { from } else { to })
             }
             // The requester goes on with another call.
             WaitEnd::Repeated => return,
@@ -329,8 +302,8 @@ impl Waits {
             place,
             cause,
             step,
-            began,
-            ended,
+            wait: UnansweredWait { began, end: waiting.end },
+            ended_by,
             connection,
             is_arrival_unknown,
             is_reply_refused,
@@ -344,10 +317,10 @@ impl Waits {
         let least = context.unwrap_or(self).longest.saturating_mul(2).max(UNANSWERED);
         let mut silence = Silence { least, ..Silence::default() };
         for call in &self.unanswered {
-            let UnansweredCall { place, cause, step, began, ended, connection, subject, .. } = call;
-            let age = ended.map_or(end, |ended| end.earlier(ended.stamp)).at_least_since(*began);
+            let UnansweredCall { place, cause, step, wait, ended_by, connection, subject, .. } = call;
+            let age = wait.time(end);
             silence.age = silence.age.saturating_add(age);
-            if age < least && ended.is_none() {
+            if age < least && ended_by.is_none() {
                 silence.recent += 1;
                 continue;
             }
@@ -355,7 +328,7 @@ impl Waits {
             let wrong = from.and_then(|from| Some(((from, *connection), facts.wrong_checksums(*connection, from)?)));
             let cause = match wrong {
                 _ if *cause == Cause::ReplyRefused => *cause,
-                _ if ended.is_some() && facts.is_fatal_connection(*connection) => Cause::Protocol,
+                _ if ended_by.is_some() && facts.is_fatal_connection(*connection) => Cause::Protocol,
                 Some((end, packets)) => {
                     silence.wrong_checksums.insert(end, packets);
                     Cause::WrongChecksum
@@ -363,9 +336,7 @@ impl Waits {
                 None => *cause,
             };
             silence.causes.push((*place, cause));
-            if let Some(ended) = ended {
-                silence.note_end(cause, ended, age, subject);
-            }
+            silence.note_end(cause, call, age);
             let tally = match cause {
                 Cause::Protocol => &mut silence.died,
                 Cause::ResponderUnreachable => &mut silence.responder_unreachable,
@@ -395,10 +366,10 @@ impl Waits {
 }
 
 impl Silence {
-    /// Notes the end of a connection on which a call of a cause had waited for `age` nanoseconds.
-    fn note_end(&mut self, cause: Cause, ended: &EndOfWait, age: u64, subject: &RpcSubject) {
-        let EndOfWait { by, stamp, how } = *ended;
-        let RpcSubject { client, server, .. } = *subject;
+    /// Notes the end of the connection, if that ended, on which a call of a cause had waited for `age` nanoseconds.
+    fn note_end(&mut self, cause: Cause, call: &UnansweredCall, age: u64) {
+        let (Some(by), WaitEnd::Disconnected { stamp, how, .. }) = (call.ended_by, call.wait.end) else { return };
+        let RpcSubject { client, server, .. } = call.subject;
         let end = ConnectionEnd { by, stamp, how, age, client, server };
         let ends = self.ends.entry(cause).or_insert(ConnectionEnds { calls: 0, longest: end });
         ends.calls += 1;
@@ -415,7 +386,7 @@ impl KnownRpc<'_> {
         began.or(call.as_ref().map(|call| call.stamp)).or(joined.as_ref().map(|joined| joined.since))
     }
 
-    fn subject(&self) -> RpcSubject {
+    pub(super) fn subject(&self) -> RpcSubject {
         let Transaction { call, reply, joined, .. } = self.transaction;
         RpcSubject {
             client: client(self.transaction),

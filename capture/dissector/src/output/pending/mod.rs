@@ -18,6 +18,7 @@ use crate::output::called::{called_within, operations_within};
 use crate::output::format::line::{DIM, Line, NAME, PLAIN, WARNING, wrapped};
 use crate::output::format::number::counted;
 use crate::output::format::time::ShownTimes;
+use crate::output::unanswered::UnansweredWait;
 use crate::rpc::credits::CreditLimit;
 use crate::rpc::known::Security;
 use crate::rpc::message::Message;
@@ -231,13 +232,17 @@ impl PendingCall {
     /// Nanoseconds from the first frame of the call to the end of its connection or of the capture. `None` if the clock was set back meanwhile.
     #[must_use]
     pub fn age(&self, end: CaptureEnd) -> Option<u64> {
-        end.of_wait(self.waiting.end).since(self.began)
+        self.wait().known_time(end)
     }
 
     /// Nanoseconds from the first frame of the call to the end of its connection or of the capture, or those since the clock was set back after the call.
     #[must_use]
     pub fn least_age(&self, end: CaptureEnd) -> u64 {
-        end.of_wait(self.waiting.end).at_least_since(self.began)
+        self.wait().time(end)
+    }
+
+    const fn wait(&self) -> UnansweredWait {
+        UnansweredWait { began: self.began, end: self.waiting.end }
     }
 
     /// The age in words; `> ` if only the least age is known.
