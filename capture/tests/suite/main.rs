@@ -29,6 +29,7 @@ mod found;
 mod gaps;
 mod generated;
 mod header;
+mod in_flight;
 mod iwarp;
 mod links;
 mod missing;

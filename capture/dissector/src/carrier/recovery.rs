@@ -105,6 +105,15 @@ pub(crate) struct Backfill {
     pub is_filling: bool,
     /// True if its receiver had reported that its first octet is missing, and that was not sent again since.
     pub is_missing: bool,
+    /// True if its sender sent it again after a time-out.
+    pub is_timed_out: bool,
+}
+
+impl Backfill {
+    /// Returns true if it fills a hole of its receiver, which may have nothing that follows.
+    pub(crate) const fn is_filling_hole(self) -> bool {
+        self.is_missing || self.is_again && (self.is_filling || self.is_timed_out)
+    }
 }
 
 /// Signs that a packet shows: why it was sent again, unless something before says that, and what the packet is.

@@ -278,7 +278,9 @@ pub(super) fn done(recovery: &Recovery) -> String {
     ];
     let done = done.into_iter().filter(|(count, ..)| *count > 0);
     let done = done.map(|(count, name, rest)| format!("{count} {name}{}{rest}", if count == 1 { "" } else { "s" }));
-    done.collect::<Vec<_>>().join(", ")
+    let behind = recovery.behind.filter(|_| recovery.resent_packets == 0);
+    let behind = behind.map(|frame| format!("behind lost packets that were retransmitted up to frame {frame}"));
+    done.chain(behind).collect::<Vec<_>>().join(", ")
 }
 
 const fn mark(phase: Phase) -> char {

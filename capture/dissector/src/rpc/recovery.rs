@@ -52,6 +52,8 @@ pub struct Recovery {
     pub not_ready: u64,
     /// Packets among `resent_packets` that were sent again for this reason.
     pub not_ready_packets: u64,
+    /// The last frame that brought what was missing before a packet of the RPC: until then, the receiver could not use that packet.
+    pub behind: Option<u64>,
     /// The frames of all these, but no more than the first 64.
     pub frames: Vec<u64>,
     /// Number of frames that leaves out.

@@ -416,7 +416,7 @@ impl Arrivals {
 
     /// A TCP segment with octets from before what was captured already.
     pub(super) fn backfill(&mut self, places: Places, stamp: Stamp, backfill: Backfill) {
-        let Backfill { is_again, is_filling, is_missing } = backfill;
+        let Backfill { is_again, is_filling, is_missing, .. } = backfill;
         if is_filling {
             let (holes, acknowledged) = (self.holes.get_or_insert_default(), self.acknowledged.unwrap_or_default());
             holes.fill(Filled { places, stamp, is_again }, acknowledged);
@@ -435,6 +435,13 @@ impl Arrivals {
         if let Some(run) = &mut holes.unasked {
             (run.next, run.places.end) = (places.end, run.places.end.max(places.end));
         }
+    }
+
+    /// Returns the last packet that filled a hole of the receiver before this place, and was captured after this frame (TCP).
+    pub(super) fn filled_after(&self, end: u64, frame: u64) -> Option<Stamp> {
+        let filled =
+            self.holes.as_ref()?.filled.iter().rev().find(|filled| filled.is_again && filled.places.first < end)?;
+        Some(filled.stamp).filter(|stamp| stamp.frame > frame)
     }
 
     /// Returns true if the other end has acknowledged all of these places.
@@ -642,7 +649,7 @@ mod tests {
             let mut arrivals = Arrivals::default();
             arrivals.acknowledge(9, at(1), true);
             arrivals.send(waiting(1), true);
-            let backfill = Backfill { is_again: true, is_filling: false, is_missing: false };
+            let backfill = Backfill { is_again: true, is_filling: false, is_missing: false, is_timed_out: false };
             arrivals.backfill(Places { first: 8, end }, at(2), backfill);
             assert_eq!(arrivals.acknowledge(12, at(9), true).unwrap().copies.accepted(), accepted, "{end}");
         }
@@ -653,7 +660,11 @@ mod tests {
     fn a_message_arrives_with_what_fills_a_hole_before_its_end() {
         for (hole, accepted) in [(12, at(5)), (13, at(1))] {
             let mut arrivals = Arrivals::default();
-            arrivals.backfill(place(hole), at(5), Backfill { is_again: true, is_filling: true, is_missing: false });
+            arrivals.backfill(
+                place(hole),
+                at(5),
+                Backfill { is_again: true, is_filling: true, is_missing: false, is_timed_out: false },
+            );
             arrivals.send(waiting(1), true);
             let arrived = arrivals.acknowledge(12, at(9), true).unwrap();
             assert_eq!(arrived.copies.accepted(), Some(accepted), "{hole}");
@@ -695,7 +706,7 @@ mod tests {
     #[test]
     fn a_message_behind_a_hole_of_the_capture_arrives_with_what_fills_it() {
         let mut arrivals = Arrivals::default();
-        let backfill = Backfill { is_again: false, is_filling: true, is_missing: false };
+        let backfill = Backfill { is_again: false, is_filling: true, is_missing: false, is_timed_out: false };
         arrivals.backfill(Places { first: 8, end: 10 }, at(3), backfill);
         arrivals.backfill(Places { first: 13, end: 15 }, at(4), backfill);
         arrivals.send(waiting(1), true);

@@ -104,6 +104,7 @@ impl Session {
         let is_wanted = context.transactions || context.operations;
         let may_lack = self.unplaced.may_be_for(&call);
         call.timeline.wait(self.unplaced.count(), self.recoveries.unassigned);
+        call.timeline.sent(self.sent(requester, self.places, self.span.ended));
         if call.message.is_broken() || may_lack {
             call.timeline.refuse(NotTimed::Missed);
         } else if call.is_repeated {

@@ -137,6 +137,7 @@ impl Session {
     /// Data is written to a place in a segment, or requested from there.
     fn move_data(&mut self, operation: &Operation<'_>, (place, at): (SegmentPlace, u64)) {
         let Operation { from, stamp, first_sent, places, .. } = *operation;
+        let sent = self.sent(from, places, stamp);
         match operation.kind {
             OperationKind::Write { data, length, first, .. } => {
                 if first {
@@ -146,6 +147,7 @@ impl Session {
                     call.write_octets += length as u64;
                     call.responder_last = Some((Step::Write, stamp));
                     call.timeline.write(stamp, first_sent);
+                    call.timeline.sent(sent);
                     call.timeline.log(PacketRun::one(from, Some(Step::Write), stamp, length as u64), held);
                     call.moves(place.segment, at, length as u64, held);
                 });
@@ -182,6 +184,7 @@ impl Session {
         }
         match read {
             Some((_, place, base, before)) => {
+                let sent = self.sent(from, places, stamp);
                 self.put(place, base + at, data, |call, held| {
                     // Responses come in the order of the requests, so what they skip was missed.
                     call.lacks_response |= call.read_octets != before + at;
@@ -189,6 +192,7 @@ impl Session {
                     call.requester_last = (Step::ReadResponse, stamp);
                     call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
                     call.timeline.read(call.is_pulled(), stamp, first_sent);
+                    call.timeline.sent(sent);
                 });
                 self.place(place, (stamp.frame, places.first), base + at, length);
             }
@@ -240,8 +244,8 @@ impl Session {
     }
 
     fn read(&mut self, operation: &Operation<'_>, request: u64, place: SegmentPlace, at: u64, length: u32) {
-        let Operation { from, stamp, first_sent, .. } = *operation;
-        let mut before = 0;
+        let Operation { from, stamp, first_sent, places, .. } = *operation;
+        let (mut before, sent) = (0, self.sent(from, places, stamp));
         if let Some(call) = self.calls.get_mut(&place.call) {
             before = call.asked_octets;
             call.asked_octets += u64::from(length);
@@ -249,6 +253,7 @@ impl Session {
             let packet = PacketRun::one(from, Some(Step::ReadRequest), stamp, u64::from(length));
             call.timeline.log(packet, &mut self.held);
             call.timeline.read(call.is_pulled(), stamp, first_sent);
+            call.timeline.sent(sent);
             call.moves(place.segment, at, u64::from(length), &mut self.held);
         }
         if self.reads.len() == READS {

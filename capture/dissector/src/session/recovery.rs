@@ -9,7 +9,7 @@ use super::assembly::Span;
 use super::credits::CreditAccount;
 use super::owners::{Owner, WAITING, WaitingSign};
 use super::state::{Context, Session};
-use super::timeline::Timeline;
+use super::timeline::{SentPlaces, Timeline};
 use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{AgainFor, RecoveryKind, Sign};
 use crate::event::{Event, Recovered, RefusedCall};
@@ -58,6 +58,9 @@ impl Session {
             OperationKind::Sign { of, place, sign, operation } => (of, place, sign, operation),
             OperationKind::Backfill(backfill) => {
                 self.arrivals.get_mut(from).backfill(places, stamp, backfill);
+                if backfill.is_filling_hole() && !self.arrivals.get(from).is_acknowledged(places) {
+                    self.calls.values_mut().for_each(|call| call.timeline.fill(from, places.first, stamp));
+                }
                 return self.recount_credits(from.other(), stamp, context);
             }
             OperationKind::Missing => {
@@ -112,6 +115,15 @@ impl Session {
         }
         self.recoveries.waiting.push_back(waiting);
         self.report(context);
+    }
+
+    /// Returns the places of a packet, if its receiver keeps what follows a hole.
+    #[inline]
+    pub(super) fn sent(&self, from: Side, places: Places, stamp: Stamp) -> Option<SentPlaces> {
+        self.keeps.then(|| {
+            let filled = self.arrivals.get(from).filled_after(places.end, stamp.frame);
+            SentPlaces { from, places, filled }
+        })
     }
 
     /// The call at this place, for which its receiver was not ready; `None` if there is none, or if calls or credits of its requester

@@ -5,7 +5,7 @@ use rpcrdma::error::Role;
 
 use super::assembly::Span;
 use super::step_log::{SendPart, StepLog};
-use crate::carrier::operation::{Side, Stamp};
+use crate::carrier::operation::{Places, Side, Stamp};
 use crate::carrier::recovery::{AgainFor, RecoveryKind};
 use crate::file::Time;
 use crate::rpc::phases::{NotTimed, Phase, Phases};
@@ -32,6 +32,8 @@ pub(super) struct Timeline {
     pub(super) began: Stamp,
     /// The latest packet of the RPC.
     latest: Stamp,
+    /// The places of the latest packet, if its receiver keeps what follows a hole.
+    sent: Option<SentPlaces>,
     /// The frame that completed the call.
     called: u64,
     activity: Activity,
@@ -45,6 +47,15 @@ pub(super) struct Timeline {
     lost: Option<Box<LostPackets>>,
     /// Packets of both ends, if they are kept.
     steps: Option<Box<StepLog>>,
+}
+
+/// The places of a packet, of which the receiver keeps what follows a hole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SentPlaces {
+    pub(super) from: Side,
+    pub(super) places: Places,
+    /// The packet that filled the last hole before it, if that came later.
+    pub(super) filled: Option<Stamp>,
 }
 
 /// Recovery of lost packets of a call.
@@ -88,6 +99,7 @@ impl Timeline {
             phases: Phases::default(),
             began,
             latest: began,
+            sent: None,
             called: 0,
             activity: Activity::Idle,
             turn: Role::Responder,
@@ -156,6 +168,30 @@ impl Timeline {
             Some(stamp) if stamp.frame > self.latest.frame => self.spend(Phase::Reply, stamp, Some(self.latest.time)),
             Some(_) => {}
             None => self.refuse(NotTimed::ArrivalUnknown),
+        }
+    }
+
+    /// The latest packet of the RPC has these places.
+    #[inline]
+    pub(super) fn sent(&mut self, sent: Option<SentPlaces>) {
+        self.sent = sent;
+        if let Some(stamp) = sent.and_then(|sent| sent.filled) {
+            self.wait_for(stamp);
+        }
+    }
+
+    /// A packet of this end filled a hole at this place.
+    pub(super) fn fill(&mut self, from: Side, place: u64, stamp: Stamp) {
+        if self.sent.is_some_and(|sent| sent.from == from && place < sent.places.end) {
+            self.wait_for(stamp);
+        }
+    }
+
+    /// The receiver could not use the latest packet before this one, which filled a hole.
+    fn wait_for(&mut self, filled: Stamp) {
+        if filled.frame > self.latest.frame {
+            self.spend_on_recovery(filled.time, Time::default());
+            self.lost.get_or_insert_default().recovery.behind = Some(filled.frame);
         }
     }
 

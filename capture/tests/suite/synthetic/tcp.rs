@@ -77,6 +77,13 @@ impl Iwarp {
         self.acknowledging(time, from, 0, ACK, &[], acknowledges);
     }
 
+    /// An end acknowledges all but the last `missing` octets of the other, of which it has these blocks.
+    pub fn report(&mut self, time: u64, from: usize, missing: u32, blocks: &[SelectiveBlock]) {
+        let numbers = [self.next[from], self.next[1 - from] - missing];
+        self.packets.push((time, packet(from, self.identification, (numbers, ACK), blocks, &[])));
+        self.identification += 1;
+    }
+
     /// The call at 100 and the reply at 200, whose octets are returned.
     pub fn exchange() -> (Self, Vec<u8>) {
         let mut trace = Self::default();

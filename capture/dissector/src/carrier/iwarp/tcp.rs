@@ -351,8 +351,9 @@ impl Reassembly {
         let end = piece.place + piece.length as u64;
         let stream = self.streams.get_mut(piece.from);
         let waited = Waited { silence, unacknowledged: stream.awaited.since(), reaction: None };
-        let backfill = Backfill { is_again: true, is_filling: false, is_missing: stream.again.is_missing(piece.place) };
+        let is_missing = stream.again.is_missing(piece.place);
         let signs = stream.again.copy((piece.place, end), waited);
+        let backfill = Backfill { is_again: true, is_filling: false, is_missing, is_timed_out: is_timed_out(&signs) };
         self.show(piece, signs, out);
         self.backfill(piece, backfill, out);
     }
@@ -371,7 +372,8 @@ impl Reassembly {
             piece.first_sent = Some(later.unwrap_or(Time(piece.stamp.time.0.saturating_sub(silence))));
             self.show(piece, signs, out);
         }
-        self.backfill(piece, Backfill { is_again: signs.is_some(), is_filling: true, is_missing }, out);
+        let (is_again, is_timed_out) = (signs.is_some(), signs.is_some_and(|signs| is_timed_out(&signs)));
+        self.backfill(piece, Backfill { is_again, is_filling: true, is_missing, is_timed_out }, out);
     }
 
     /// Passes on that a segment brings octets from before what was captured already.
@@ -591,6 +593,11 @@ impl Piece<'_> {
             ..*self
         })
     }
+}
+
+/// Returns true if a time-out is the cause that a segment shows.
+fn is_timed_out(signs: &Signs) -> bool {
+    matches!(signs, [Some(RecoveryKind::TimedOut { .. }), _])
 }
 
 /// Extends a 32-bit number to the 64-bit number closest to `reference`.
