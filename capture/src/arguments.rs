@@ -124,7 +124,7 @@ enum TimeChoice {
 }
 
 impl TimeArguments {
-    /// Their form and zone.
+    /// Form and zone of the times.
     pub(crate) const fn shown(self) -> ShownTimes {
         let form = match self.time {
             TimeChoice::Since => TimeForm::Since,

@@ -24,7 +24,7 @@ pub(crate) struct Inputs {
     files: Vec<(PathBuf, Option<Time>)>,
     /// The file, if there is only one: there may be more than a process may have open.
     only: Option<File>,
-    /// Octets of them.
+    /// Octets of all files.
     length: u64,
     /// True if their order differs from the given one.
     pub(crate) reordered: bool,

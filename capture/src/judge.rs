@@ -110,7 +110,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Their number.
+    /// Number of findings left out.
     pub(crate) const fn left_out(&self) -> u64 {
         self.undecided.left_out
     }

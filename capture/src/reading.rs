@@ -35,7 +35,7 @@ pub(crate) struct Batch {
     /// Time of the first frame of the capture.
     pub(crate) first: Time,
     pub(crate) steps: Vec<ReadingStep>,
-    /// Of the frames in them.
+    /// Octets of the frames in `steps`.
     pub(crate) octets: Vec<u8>,
 }
 

@@ -77,7 +77,7 @@ impl Show {
 /// Known properties of a capture so far.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
-    /// Time of its first frame.
+    /// Time of the capture's first frame.
     pub(crate) first: Time,
     pub(crate) files: &'a Files,
     /// True if the filters let pass what is given.

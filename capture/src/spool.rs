@@ -96,7 +96,7 @@ struct SpoolState {
     turn: usize,
     /// Captures after that one that have begun.
     captures: BTreeMap<usize, SpooledCapture>,
-    /// Octets of all of them.
+    /// Octets of all captures.
     octets: usize,
     /// Reason why nothing can be printed any more.
     failed: Option<io::ErrorKind>,

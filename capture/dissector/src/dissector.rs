@@ -113,7 +113,7 @@ impl Default for Config {
 pub struct Summary {
     /// Frames in all.
     pub frames: u64,
-    /// Octets of them that were captured.
+    /// Captured octets of the frames.
     pub octets: u64,
     /// Frames that the capture cut (snaplen).
     pub cut: u64,

@@ -62,7 +62,7 @@ pub struct FramedPart {
     pub(crate) from: Side,
     /// The place of the first octet in the stream of its sender.
     pub(crate) place: u64,
-    /// As far as they were captured.
+    /// Octets that were captured.
     pub(crate) octets: Vec<u8>,
     pub(crate) kind: FramedKind,
 }
@@ -91,7 +91,7 @@ impl Event {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Opened {
-    /// Its number.
+    /// Number of the connection.
     pub number: u32,
     /// Known properties of the connection.
     pub connection: Connection,
@@ -103,7 +103,7 @@ pub struct Opened {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// The frame that shows it.
+    /// Frame that shows the loss.
     pub stamp: Stamp,
     /// Number of the connection.
     pub connection: u32,
@@ -151,7 +151,7 @@ pub struct Recounted {
     pub connection: u32,
     /// The end that called.
     pub requester: Side,
-    /// The packet that showed it.
+    /// The packet that showed the error in the count.
     pub stamp: Stamp,
     /// The time since which it is so; [`Message::credit_use`] of messages since then has other numbers.
     pub since: Time,
@@ -171,7 +171,7 @@ pub struct Lost {
     pub connection: u32,
     /// The end whose packets are missing.
     pub from: Side,
-    /// The packet that showed it.
+    /// The packet that showed the gap.
     pub stamp: Stamp,
 }
 
@@ -183,9 +183,9 @@ pub struct MemoryUse {
     pub connection: u32,
     /// The packet, or the Send.
     pub stamp: Stamp,
-    /// Whose memory it is.
+    /// The end that owns the memory.
     pub owner: Side,
-    /// Its handle.
+    /// Handle of the memory.
     pub handle: u32,
     /// Kind of use.
     pub kind: MemoryUseKind,
@@ -199,7 +199,7 @@ pub struct MemoryUse {
 pub enum MemoryUseKind {
     /// The other end's RDMA Read or RDMA Write does not stay within a segment of a call that waits.
     Outside {
-        /// It was an RDMA Write.
+        /// `true` for an RDMA Write, `false` for an RDMA Read.
         write: bool,
         /// Its offset, or the one at which it continued after the previous packet.
         offset: u64,
@@ -212,9 +212,9 @@ pub enum MemoryUseKind {
     },
     /// The owner's adapter refused an RDMA Read or RDMA Write of the other end, which stayed within a segment.
     Refused {
-        /// It was an RDMA Write.
+        /// `true` for an RDMA Write, `false` for an RDMA Read.
         write: bool,
-        /// Its offset.
+        /// Offset in the memory.
         offset: u64,
         /// XID of the call.
         xid: u32,
@@ -228,7 +228,7 @@ pub enum MemoryUseKind {
     Pulled {
         /// XID of the reply.
         xid: u32,
-        /// Octets that it requests.
+        /// Octets that the RDMA Read requests.
         length: u64,
     },
     /// A call advertises a handle that another waiting call advertises too.
@@ -246,7 +246,7 @@ pub enum MemoryUseKind {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct AddressMoved {
-    /// The frame that announces it.
+    /// Frame of the announcement.
     pub stamp: Stamp,
     /// The IP address.
     pub address: Address,
@@ -284,7 +284,7 @@ pub enum RefusedReplyEnd {
     Accepted,
     /// The connection ended before the reply was accepted.
     ConnectionEnded,
-    /// The capture does not show it.
+    /// The capture does not show the end.
     Unknown,
 }
 
@@ -292,7 +292,7 @@ pub enum RefusedReplyEnd {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// Its number, if it carried RPC-over-RDMA.
+    /// Number of the connection, if that carried RPC-over-RDMA.
     pub number: Option<u32>,
     /// Known properties of the connection.
     pub connection: Connection,
@@ -314,7 +314,7 @@ pub struct Report {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Terminated {
-    /// The frame that brought it.
+    /// Frame that completed the message.
     pub stamp: Stamp,
     /// Number of the connection.
     pub connection: u32,

@@ -38,10 +38,10 @@ pub(super) struct SeparateArguments<C: Args> {
 
 /// A command that can read several captures at the same time.
 pub(super) trait Separable: Args + Clone + Sync {
-    /// Returns its input arguments.
+    /// Returns the input arguments of the command.
     fn input(&mut self) -> &mut InputArguments;
 
-    /// Returns the form of its output.
+    /// Returns the form of the command's output.
     fn form(&self) -> SeparateForm;
 }
 
@@ -52,7 +52,7 @@ pub(super) enum SeparateForm {
     Text,
     /// JSON objects, each of which names its capture.
     Json,
-    /// Nothing: it writes files.
+    /// Nothing: the command writes files.
     Nothing,
 }
 

@@ -19,7 +19,7 @@ const TIMES: u64 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Acknowledgements {
-    /// Their number.
+    /// Number of measured acknowledgements.
     pub count: u64,
     /// The least time, in nanoseconds.
     pub least: u64,

@@ -11,7 +11,7 @@ use crate::link::{Address, Carrier};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Endpoint {
-    /// Its address.
+    /// Address of the end.
     pub address: Address,
     /// Its queue pair, if the carrier has queue pairs and the capture shows it.
     pub queue_pair: Option<u32>,
@@ -48,9 +48,9 @@ pub struct Connection {
 pub struct Disconnection {
     /// The end that ended the connection.
     pub by: Side,
-    /// The frame that shows it.
+    /// Frame of the message that ended the connection.
     pub stamp: Stamp,
-    /// The message that shows it.
+    /// Kind of the message that ended the connection.
     pub how: DisconnectionKind,
 }
 
@@ -69,7 +69,7 @@ pub enum DisconnectionKind {
 }
 
 impl DisconnectionKind {
-    /// Its name.
+    /// Name of the kind of message.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -85,7 +85,7 @@ impl DisconnectionKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Announced {
-    /// The message that said it.
+    /// Frame of the announcement.
     pub stamp: Stamp,
     /// Private data in the message.
     pub private_data: Shown,
@@ -98,13 +98,13 @@ pub enum Shown {
     Absent,
     /// The capture cut the message before it shows whether there is any.
     Cut,
-    /// It is of the known version.
+    /// Private data of the known version.
     Present(PrivateData),
     /// It begins like such private data, but no receiver accepts it: it is of another version, or too short.
     Other {
-        /// Its octets; zeros after its end.
+        /// Octets of the private data, followed by zeros.
         octets: [u8; PrivateData::LEN],
-        /// Their number.
+        /// Number of octets of the private data.
         length: usize,
     },
 }
@@ -194,7 +194,7 @@ pub enum RefusedAccess {
     Write,
     /// An RDMA Read request.
     Read,
-    /// It may be either.
+    /// An RDMA Write or an RDMA Read request.
     Unknown,
 }
 

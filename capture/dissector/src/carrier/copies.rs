@@ -57,7 +57,7 @@ struct RecentPacket {
 #[derive(Clone, Copy, Debug)]
 struct EarlierPacket {
     number: u32,
-    /// Nanoseconds before it was sent again.
+    /// Nanoseconds between packet and retransmission.
     before: u32,
 }
 

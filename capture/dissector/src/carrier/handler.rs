@@ -10,7 +10,7 @@ use super::terminate::Terminate;
 /// Result of handing over an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// It was taken.
+    /// The operation was taken.
     Done,
     /// Nothing was done: it refers to something unknown, which a later packet may explain.
     Early,

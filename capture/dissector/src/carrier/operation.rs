@@ -58,7 +58,7 @@ impl<T> Sides<T> {
 pub struct Stamp {
     /// Number of the frame, 1-based.
     pub frame: u64,
-    /// Its time.
+    /// Time of the frame.
     pub time: Time,
 }
 
@@ -85,9 +85,9 @@ impl Progress {
 /// A part of everything that an end sends, in the carrier's own numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Places {
-    /// Its first place.
+    /// First place of the part.
     pub first: u64,
-    /// The place after its last.
+    /// Place after the last one of the part.
     pub end: u64,
 }
 
@@ -112,7 +112,7 @@ pub enum OperationType {
 }
 
 impl OperationType {
-    /// Its name.
+    /// Name of the operation type.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -127,9 +127,9 @@ impl OperationType {
 /// A step of one end of a connection; repetitions, losses and disorder of the carrier have been undone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Operation<'a> {
-    /// End that did it.
+    /// End that performed the operation.
     pub from: Side,
-    /// The frame that brought it.
+    /// Frame that completed the operation.
     pub stamp: Stamp,
     /// The frame that first held octets of it: `stamp`, unless its receiver refused an earlier copy, or it spans frames.
     pub began: Stamp,
@@ -149,9 +149,9 @@ pub(crate) struct Operation<'a> {
 pub(crate) enum OperationKind<'a> {
     /// Part of a Send.
     Send {
-        /// It begins here.
+        /// `true` if the Send begins here.
         first: bool,
-        /// It ends here.
+        /// `true` if the Send ends here.
         last: bool,
         /// The data, as far as it was captured.
         data: &'a [u8],
@@ -188,7 +188,7 @@ pub(crate) enum OperationKind<'a> {
     },
     /// Data from this end's memory, on its way to the other end, which asked for it.
     ReadResponse {
-        /// The request that it answers.
+        /// The Read request that the response answers.
         request: u64,
         /// Octets of the answer before this part.
         at: u64,

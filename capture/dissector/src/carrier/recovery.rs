@@ -40,7 +40,7 @@ pub enum RecoveryKind {
 }
 
 impl RecoveryKind {
-    /// Its name.
+    /// Name of the kind.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -90,7 +90,7 @@ pub enum AgainFor {
 /// Properties of a packet besides its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sign {
-    /// It shows that something was lost.
+    /// The packet shows that something was lost.
     Recovery(RecoveryKind),
     /// Its receiver threw it away, because it had missed one before it. It was sent again later.
     Discarded,

@@ -25,7 +25,7 @@ pub(super) struct Table<Flow, Entry> {
 #[derive(Debug)]
 struct TableRow<Entry> {
     entry: Entry,
-    /// Time of its last packet.
+    /// Time of the connection's last packet.
     used: u64,
 }
 

@@ -17,7 +17,7 @@ pub(super) enum EmptyChunks {
     /// The result of the empty chunk with this number is in a later one. Read that way, the results end where the reply
     /// does.
     PassedOver(usize, Walked),
-    /// The capture does not show it.
+    /// The capture does not show the place.
     Unknown,
 }
 

@@ -259,7 +259,7 @@ pub(super) fn judge_late(subject: &Subject<'_>, about: About, book: &mut Book) -
 
 /// A Read chunk of a call that is a data item.
 struct ReadItem {
-    /// Its index among all Read chunks.
+    /// Index of the chunk among all Read chunks.
     index: usize,
     position: u32,
     length: u64,

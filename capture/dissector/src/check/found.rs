@@ -37,7 +37,7 @@ pub struct Found {
     pub rule: &'static Rule,
     /// Severity of the finding.
     pub severity: Severity,
-    /// The frame that shows it.
+    /// Frame that breaks the rule.
     pub stamp: Stamp,
     /// Number of the connection.
     pub connection: u32,

@@ -14,7 +14,7 @@ pub enum Implementation {
 }
 
 impl Implementation {
-    /// Its name.
+    /// Name of the implementation.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

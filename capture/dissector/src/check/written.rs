@@ -17,7 +17,7 @@ struct Segment<'a> {
     written: &'a Ranges,
     /// Octets that were offered.
     offered: u64,
-    /// Octets that are returned, of those.
+    /// Octets returned, at most those offered.
     returned: u64,
 }
 
@@ -49,7 +49,7 @@ impl<'a> WrittenChunk<'a> {
         is_same.then(|| Self { name, segments: segments.collect() })
     }
 
-    /// Octets that it returns.
+    /// Octets that the reply returns in this chunk.
     pub(super) fn returned(&self) -> u64 {
         self.segments.iter().map(|segment| segment.returned).sum()
     }

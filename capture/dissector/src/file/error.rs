@@ -21,7 +21,7 @@ pub struct FileError {
 pub enum Problem {
     /// The operating system did not open or read it.
     Unreadable(io::Error),
-    /// It is empty.
+    /// The file is empty.
     Empty,
     /// It does not begin like a capture file. If it shows what it is instead, that.
     NotACapture(Option<&'static str>),

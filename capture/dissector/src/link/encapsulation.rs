@@ -48,7 +48,7 @@ pub(crate) struct Innermost<'a> {
     pub(crate) network: Network<'a>,
     /// The outermost session of a mirror.
     pub(super) session: Option<MirrorSession>,
-    /// It is inside another IP packet.
+    /// `true` if the packet is inside another IP packet.
     pub(super) is_inside: bool,
 }
 

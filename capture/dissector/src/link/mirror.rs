@@ -27,7 +27,7 @@ pub enum MirrorEncapsulation {
 }
 
 impl MirrorEncapsulation {
-    /// Its name.
+    /// Name of the encapsulation.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

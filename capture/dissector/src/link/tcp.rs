@@ -39,7 +39,7 @@ pub struct TcpSegment<'a> {
     /// Window: the amount its sender can receive, in units agreed when the connection was set up.
     pub window: u16,
     flags: u8,
-    /// As far as they were captured.
+    /// Captured octets of the options.
     pub(crate) options: &'a [u8],
     /// Payload, as far as it was captured.
     pub octets: &'a [u8],

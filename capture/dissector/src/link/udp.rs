@@ -40,7 +40,7 @@ impl<'a> Udp<'a> {
         u16::from_be_bytes([s0, s1]).min(self.destination)
     }
 
-    /// Returns true if it carries RoCEv2.
+    /// Returns true if the datagram carries RoCEv2.
     #[inline]
     pub(crate) fn is_roce(&self) -> bool {
         self.destination == ROCE_V2

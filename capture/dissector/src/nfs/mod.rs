@@ -93,7 +93,7 @@ impl Procedure {
 /// Evidence that a program is that of NFSv4's callbacks, whose number the client chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Callback {
-    /// It is another program.
+    /// The program is another one.
     #[default]
     No,
     /// The client has announced its number on this connection, by SETCLIENTID (RFC 7530 section 16.33), CREATE_SESSION or

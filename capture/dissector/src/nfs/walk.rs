@@ -34,7 +34,7 @@ pub struct DataItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompoundOperation {
-    /// Its number.
+    /// Number of the operation.
     pub code: u32,
     /// Its name without `OP_`; `unknown` if the number is.
     pub name: &'static str,
@@ -181,9 +181,9 @@ pub(crate) struct MarkedItem<'a> {
 /// A piece of a body, and how confidential it is. Octets that are in no piece are not understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BodyPiece {
-    /// Its octets in the body.
+    /// Octets of the piece in the body.
     pub(crate) octets: Range<usize>,
-    /// Its kind.
+    /// Kind of the piece.
     pub(crate) kind: PieceKind,
 }
 

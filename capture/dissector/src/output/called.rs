@@ -14,7 +14,7 @@ pub(super) fn called_within(room: usize, transaction: &Transaction) -> String {
     operations_within(room, *name, *procedure, operations)
 }
 
-/// The same of its parts.
+/// Returns the name of a call from the call's parts.
 pub(super) fn operations_within(
     room: usize,
     name: Option<&'static str>,

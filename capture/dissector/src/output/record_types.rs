@@ -24,7 +24,7 @@ pub(super) struct RecordType {
     pub(super) name: &'static str,
     /// Its schema as a reference to a definition.
     pub(super) reference: fn(&mut SchemaGenerator) -> Schema,
-    /// Its schema itself.
+    /// The schema itself.
     pub(super) whole: fn(&mut SchemaGenerator) -> Schema,
 }
 

@@ -14,7 +14,7 @@ use crate::rpc::place::{CapturedAt, PlaceKnown};
 pub struct CommandSummary {
     /// The name of the command.
     pub command: &'static str,
-    /// Its exit status.
+    /// Exit status of the command.
     pub exit_status: u8,
     /// True if it was ended by Ctrl-C or SIGTERM: the records before are the results until then.
     pub interrupted: bool,
@@ -82,7 +82,7 @@ pub struct CaptureSummary {
     pub reordered: bool,
     /// The frames.
     pub frames: u64,
-    /// Octets of them that were captured.
+    /// Captured octets of the frames.
     pub octets: u64,
     /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; null if there is none.
     pub first_ns: Option<u64>,
@@ -223,7 +223,7 @@ pub struct Damage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct UnreadFile {
-    /// Its name, as it was given.
+    /// Name of the file, as given.
     pub file: String,
     /// True if it was read up to here; otherwise none of it could be read.
     pub partly_read: bool,
@@ -254,7 +254,7 @@ pub struct Ignored {
     pub unreadable_packets: u64,
     /// Connections that do not carry RPC-over-RDMA.
     pub other_connections: u64,
-    /// Packets of them.
+    /// Packets of the other connections.
     pub other_packets: u64,
     /// InfiniBand packets of no reliable connection, by their transport service: `CNP`, `UC`, `RD`, `UD` (without connection
     /// management), or `unknown opcode`.

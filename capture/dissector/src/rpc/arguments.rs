@@ -27,7 +27,7 @@ pub struct OperationArguments<'a> {
     pub new_handle: Option<&'a [u8]>,
     /// The attributes that GETATTR asks for: a `bitmap4` with its count.
     pub attributes: Option<&'a [u8]>,
-    /// Its offset in the file.
+    /// Offset in the file.
     pub offset: Option<u64>,
     /// Octets that are to be read, written or committed.
     pub count: Option<u32>,

@@ -10,7 +10,7 @@ pub enum CreditLimit {
     Below,
     /// The requester had none: as many calls waited as it had credits.
     Reached,
-    /// The capture does not show it.
+    /// The capture does not show the number of credits.
     #[default]
     Unknown,
 }

@@ -69,7 +69,7 @@ pub enum Status {
     Refused {
         /// The name of the `accept_stat` (RFC 5531 section 9).
         name: &'static str,
-        /// Its number.
+        /// Number of the `accept_stat`.
         number: u32,
     },
     /// The RPC was denied.

@@ -26,15 +26,15 @@ use crate::rpc::ranges::Ranges;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Message {
-    /// The frame that completed it.
+    /// Frame that completed the message.
     pub stamp: Stamp,
     /// Number of the connection, as in [`Report`](crate::event::Report).
     pub connection: u32,
-    /// The end that sent it.
+    /// The end that sent the message.
     pub sender: Side,
-    /// Address of its sender.
+    /// Address of the sender.
     pub from: Address,
-    /// Address of its receiver.
+    /// Address of the receiver.
     pub to: Address,
     /// The session of the mirror that its last frame was captured through, if that tells. It is no part of the connection: copies
     /// in several sessions are one message.
@@ -63,7 +63,7 @@ pub struct Message {
     pub dropped: Option<Dropped>,
     /// The RPC message, as far as it is known.
     pub rpc: Option<Rpc>,
-    /// Details, if [`Config::operations`](crate::dissector::Config::operations) asks for them.
+    /// Details, if [`Config::operations`](crate::dissector::Config::operations) is set.
     pub detail: Option<Box<Detail>>,
     /// The frames that carried it, and what RDMA moved for it, if `Config::placements` asks for them.
     pub(crate) placements: Placements,
@@ -92,7 +92,7 @@ pub struct Detail {
     pub progress: Progress,
     /// Its arguments or results; `None` if nothing is known of them yet, or ever.
     pub walked: Option<Walked>,
-    /// The call that it answers.
+    /// The call that the message answers.
     pub answers: Option<Answered>,
     /// Beginning of the RPC message of a reply, if that was in the Reply chunk and is complete.
     pub long: Option<Beginning>,
@@ -128,7 +128,7 @@ pub struct Answered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Beginning {
-    /// Its XID.
+    /// XID of the message.
     pub xid: u32,
     /// `msg_type`, if the message is long enough to have one.
     pub kind: Option<MessageType>,
@@ -167,7 +167,7 @@ impl fmt::Display for Dropped {
 /// Part of a Send that the capture holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Captured {
-    /// All of it.
+    /// The whole Send.
     Whole,
     /// Its beginning; the capture cut its frames (snaplen).
     Cut,

@@ -21,7 +21,7 @@ pub enum NotRebuilt {
         chunk: ChunkName,
         /// Octets of it before the first missing one.
         captured: u64,
-        /// Octets it has.
+        /// Octets of the chunk.
         length: u64,
     },
     /// Octets of a Read chunk were not read, or octets that a reply returns in a Write chunk or the Reply chunk were
@@ -29,9 +29,9 @@ pub enum NotRebuilt {
     NotMoved {
         /// The chunk.
         chunk: ChunkName,
-        /// The first of them.
+        /// First octet that was not moved.
         first: u64,
-        /// The last of them.
+        /// Last octet that was not moved.
         last: u64,
     },
     /// Octets of a Read chunk are missing, and the requester's adapter refused the responder access to memory while data
@@ -41,7 +41,7 @@ pub enum NotRebuilt {
         chunk: ChunkName,
         /// The first octet of it that is missing, counted from 0.
         first: u64,
-        /// Octets it has.
+        /// Octets of the chunk.
         length: u64,
     },
     /// The call is not in the capture, so nothing is known of the reply's chunks.

@@ -22,10 +22,10 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// All of them.
+    /// All phases.
     pub const ALL: [Self; 6] = [Self::Call, Self::Responder, Self::Pull, Self::Push, Self::Reply, Self::Requester];
 
-    /// Its name.
+    /// Name of the phase.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Phase {
         }
     }
 
-    /// A few words about it.
+    /// Meaning of the phase, in a few words.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {

@@ -27,7 +27,7 @@ pub enum PlaceKnown {
 }
 
 impl CapturedAt {
-    /// Its name.
+    /// Name of the place.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl CapturedAt {
 }
 
 impl PlaceKnown {
-    /// Its name.
+    /// Name of the source.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -7,7 +7,7 @@ pub(crate) struct FramePlacement {
     pub(crate) frame: u64,
     /// Place of the packet or FPDU in what its sender sends, in the carrier's own numbers.
     pub(crate) place: u64,
-    /// The message that they belong to.
+    /// The message that the octets belong to.
     pub(crate) part: PlacedPart,
     /// Offset of the first octet in the Send, or in the chunk.
     pub(crate) at: u64,

@@ -56,7 +56,7 @@ impl Ranges {
         self.0.last().map_or(0, |last| last.end)
     }
 
-    /// Octets of memory it takes.
+    /// Memory used by the ranges, in octets.
     pub(crate) const fn held(&self) -> usize {
         self.0.len() * size_of::<Range<u64>>()
     }

@@ -57,11 +57,11 @@ pub struct PacketRun {
     pub recovery: Option<RecoveryKind>,
     /// True if their receiver threw them away, because it had missed a packet before them; they were sent again later.
     pub is_discarded: bool,
-    /// The first of them.
+    /// Frame of the first packet.
     pub first: Stamp,
-    /// The last of them.
+    /// Frame of the last packet.
     pub last: Stamp,
-    /// Their number.
+    /// Number of packets.
     pub packets: u64,
     /// Octets that they brought, or, if they are RDMA Read requests, asked for.
     pub octets: u64,
@@ -137,9 +137,9 @@ impl PacketRun {
 pub struct StepsLeftOut {
     /// Number of packets.
     pub packets: u64,
-    /// The first of them.
+    /// Frame of the first packet.
     pub first: Stamp,
-    /// The last of them.
+    /// Frame of the last packet.
     pub last: Stamp,
 }
 
@@ -149,7 +149,7 @@ pub struct StepsLeftOut {
 pub struct PhaseStretch {
     /// The phase.
     pub phase: Phase,
-    /// Its beginning.
+    /// Beginning of the stretch.
     pub from: Time,
     /// Its end: the beginning of the next one, or the end of the RPC.
     pub until: Time,

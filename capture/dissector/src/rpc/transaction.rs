@@ -103,7 +103,7 @@ impl Transaction {
 pub struct Half {
     /// The frame that completed its Send; of a reply, in the copy that the requester accepted, if the capture shows which.
     pub stamp: Stamp,
-    /// Form in which it was sent.
+    /// Form in which the message was sent.
     pub form: Form,
     /// Octets of the Payload stream that were in the Send.
     pub inline: usize,
@@ -132,13 +132,13 @@ impl Rebuilt {
         self.pieces.iter()
     }
 
-    /// Its length in octets.
+    /// Length of the message in octets.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Returns true if it has none.
+    /// Returns true if the message has no octets.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.pieces.is_empty()

@@ -29,7 +29,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// Its name.
+    /// Name of the step.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,9 +48,9 @@ impl Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// Its kind.
+    /// Kind of the acknowledgement.
     pub kind: RecoveryKind,
-    /// The frame that holds it.
+    /// Frame of the acknowledgement.
     pub stamp: Stamp,
 }
 
@@ -72,7 +72,7 @@ pub enum Delivery {
 }
 
 impl Delivery {
-    /// Its name.
+    /// Name of the variant.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -128,12 +128,12 @@ pub enum Owed {
     ReadResponse(u64),
     /// Nothing: the call is over.
     Nothing,
-    /// The capture does not show it.
+    /// The capture does not show the next step.
     Unknown(OwedUnknown),
 }
 
 impl Owed {
-    /// Its name.
+    /// Name of the step that is owed.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -32,7 +32,7 @@ pub(super) struct SentCopies {
     end: u64,
     /// Number of copies that the receiver may have accepted: the ones since it last refused the message.
     candidates: u32,
-    /// The first of them.
+    /// The first copy that the receiver may have accepted.
     candidate: Stamp,
     /// Number of copies in all.
     sent: u32,
@@ -79,7 +79,7 @@ pub(super) struct Unacknowledged {
 #[derive(Debug)]
 pub(super) enum Added {
     Waits,
-    /// It had been acknowledged already.
+    /// The message had been acknowledged already.
     Arrived(Unacknowledged),
     /// Too many waited: the oldest no longer does.
     GivenUp(Unacknowledged),
@@ -136,7 +136,7 @@ struct Holes {
 /// Packets that an end sends again although nothing that was captured refused them: it went back once, or again before it was through.
 #[derive(Clone, Copy, Debug)]
 struct Unasked {
-    /// All of their places.
+    /// Places of all these packets.
     places: Places,
     /// The place after the last packet.
     next: u64,

@@ -38,7 +38,7 @@ impl Span {
 /// A Send as far as it has come.
 #[derive(Clone, Debug)]
 pub(crate) struct Assembled {
-    /// The frame of its last part.
+    /// Frame of the last part.
     pub(crate) stamp: Stamp,
     pub(crate) span: Span,
     pub(crate) octets: Vec<u8>,
@@ -48,7 +48,7 @@ pub(crate) struct Assembled {
     pub(crate) progress: Progress,
     pub(crate) retransmitted: u32,
     pub(crate) places: Places,
-    /// Its packets, if they are kept.
+    /// Packets of the Send, if packets are kept.
     pub(super) parts: Vec<SendPart>,
 }
 
@@ -105,7 +105,7 @@ impl Assembly {
         (unfinished, None)
     }
 
-    /// Octets of memory it takes.
+    /// Memory used by the current Send, in octets.
     pub(crate) fn held(&self) -> usize {
         self.current.as_ref().map_or(0, |send| send.octets.len() + send.parts.capacity() * size_of::<SendPart>())
     }

@@ -83,7 +83,7 @@ pub(crate) struct Call {
     pub(super) shows_reply: bool,
     /// For how many nanoseconds its sender had had no credit for it.
     pub(super) credit_wait: Result<u64, CreditWaitUnknown>,
-    /// The parts of its time.
+    /// Phases of the call so far.
     pub(super) timeline: Timeline,
     /// Last step of its requester for it, and last step of its responder.
     pub(super) requester_last: (Step, Stamp),
@@ -261,7 +261,7 @@ impl Call {
         offered.reply.is_some_and(|offered| check(&self.segments, first, &offered, returned).is_ok())
     }
 
-    /// Octets of memory it takes.
+    /// Memory used by the call, in octets.
     pub(crate) fn held(&self) -> usize {
         let message =
             self.message.octets.len() + self.message.earlier.as_ref().map_or(0, |earlier| earlier.octets.len());

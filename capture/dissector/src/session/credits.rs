@@ -19,7 +19,7 @@ pub(super) struct CreditAccount {
     granted: Option<NonZeroU32>,
     /// Calls that were not answered in the capture.
     seen: u32,
-    /// Calls among them that certainly wait.
+    /// Unanswered calls that certainly wait.
     certain: u32,
     /// The most calls that may wait besides: those that the capture lacks, and those whose replies it may lack.
     hidden: u32,

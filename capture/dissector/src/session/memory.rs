@@ -130,7 +130,7 @@ impl Extents {
         if reached == length { Ok(()) } else { Err(reached) }
     }
 
-    /// Octets of memory it takes.
+    /// Memory used by the extents, in octets.
     #[must_use]
     pub(crate) fn held(&self) -> usize {
         self.parts.values().map(|part| part.len() + Self::PART).sum()

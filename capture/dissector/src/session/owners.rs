@@ -21,7 +21,7 @@ pub(super) struct Owner {
     pub(super) first: u64,
     /// The call, if it is known; it may have been answered.
     pub(super) call: Option<u64>,
-    /// Its `rdma_xid`.
+    /// The `rdma_xid` of the call.
     pub(super) xid: Option<u32>,
     /// The end that called, if the call is known.
     pub(super) requester: Option<Side>,
@@ -37,7 +37,7 @@ impl Owner {
 /// Owners of the data that an end sent, by place.
 #[derive(Debug, Default)]
 pub(super) struct Owners {
-    /// In the order of their places.
+    /// Owners in the order of the data.
     owners: VecDeque<Owner>,
     /// Up to where what it sent is known: the place after that.
     pub(super) known: u64,

@@ -56,7 +56,7 @@ impl Sequence {
         core::mem::take(&mut self.parts)
     }
 
-    /// Octets of memory that it takes.
+    /// Memory used by the sequence, in octets.
     pub(super) fn held(&self) -> usize {
         self.octets.len() + self.parts.capacity() * size_of::<SendPart>()
     }

@@ -99,7 +99,7 @@ impl StepLog {
         }
     }
 
-    /// Octets of memory that it takes.
+    /// Memory used by the log, in octets.
     pub(super) const fn held(&self) -> usize {
         size_of::<Self>() + self.packets.capacity() * size_of::<PacketRun>() + STRETCHES * size_of::<PhaseStretch>()
     }

@@ -29,7 +29,7 @@ pub(super) struct Unplaced {
 #[derive(Debug)]
 pub(super) struct Stray {
     pub(super) frame: u64,
-    /// Whose memory it is.
+    /// The end that owns the memory.
     pub(super) owner: Side,
     pub(super) access: Access,
     pub(super) address: (u32, u64),

@@ -29,11 +29,11 @@ pub(crate) enum Unverified {
 pub(crate) struct RetransmittedPacket {
     /// Name of its connection.
     pub(super) key: u64,
-    /// Its sender.
+    /// Sender of the packet.
     pub(super) from: Side,
-    /// Its number.
+    /// Packet sequence number, extended to 64 bits.
     pub(super) number: u64,
-    /// Its frame.
+    /// Frame of the packet.
     pub(super) frame: u64,
 }
 

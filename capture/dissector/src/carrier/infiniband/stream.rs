@@ -60,7 +60,7 @@ pub(super) struct RequestStream {
     pub(super) refused: Packets,
     pub(super) holes: VecDeque<(u64, u64)>,
     pub(super) reads: VecDeque<ReadRequest>,
-    /// Ranges in all of them.
+    /// Number of ranges in all of `reads`.
     pub(super) ranges: usize,
     pub(super) write: Option<Write>,
     pub(super) repetitions: u32,

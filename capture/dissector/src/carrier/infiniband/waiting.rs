@@ -31,7 +31,7 @@ pub(super) struct Kept {
 }
 
 impl WaitingFlow {
-    /// Octets of memory it takes.
+    /// Memory used by the waiting packets, in octets.
     pub(super) const fn held(&self) -> usize {
         self.octets + self.packets.len() * size_of::<Kept>()
     }

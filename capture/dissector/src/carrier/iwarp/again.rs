@@ -88,7 +88,7 @@ pub(super) struct TcpAcknowledgement {
 /// Time that an end had waited when it sent something again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waited {
-    /// Nanoseconds since it had sent anything.
+    /// Nanoseconds since the end last sent anything.
     pub(super) silence: u64,
     /// Time at which the octets to be acknowledged were sent, if that is known.
     pub(super) unacknowledged: Option<Time>,

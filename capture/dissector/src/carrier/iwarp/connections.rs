@@ -65,7 +65,7 @@ pub(crate) struct Choice {
 struct SetupTerms {
     markers: bool,
     crc: bool,
-    /// Offset of its end.
+    /// Offset of the end of the frame.
     end: u64,
 }
 

@@ -121,11 +121,11 @@ pub(crate) enum Placement {
 /// A DDP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DdpSegment<'a> {
-    /// Operation of its message.
+    /// Operation that the message is part of.
     pub opcode: Opcode,
     /// True if it is the last of its message.
     pub last: bool,
-    /// Destination of its data.
+    /// Destination of the data.
     pub placement: Placement,
     /// Its data, as far as it was captured.
     pub data: &'a [u8],

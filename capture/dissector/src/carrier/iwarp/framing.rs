@@ -133,7 +133,7 @@ pub(super) struct Framing {
 /// Fate of a frame.
 enum FpduVerdict {
     Given,
-    /// It is not a frame.
+    /// The octets are not a frame.
     Refused,
 }
 

@@ -106,7 +106,7 @@ impl<'a> Setup<'a> {
 /// Positions of the markers of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Markers {
-    /// It has none.
+    /// The stream has no markers.
     None,
     /// One begins at this place in the stream, and at every 512th octet from it.
     At(u64),

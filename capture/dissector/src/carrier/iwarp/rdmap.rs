@@ -29,7 +29,7 @@ pub(super) struct Received<'a> {
     /// The frame in which its FPDU begins.
     pub(super) began: Stamp,
     pub(super) segment: DdpSegment<'a>,
-    /// Places of its FPDU.
+    /// Places of the segment's FPDU.
     pub(super) places: Places,
     /// If it came with a copy that was sent later: when it was first sent, or what follows it.
     pub(super) first_sent: Option<Time>,
@@ -68,7 +68,7 @@ struct Sender {
     send: Option<(u32, u32)>,
     /// True if an RDMA Write is in progress.
     is_writing: bool,
-    /// Its Read Requests, in order.
+    /// Read Requests of the end, in order.
     reads: VecDeque<ReadState>,
     sent_terminate: bool,
 }

@@ -53,7 +53,7 @@ pub(super) struct Piece<'a> {
     pub(super) place: u64,
     /// The octets, as far as they were captured.
     pub(super) octets: &'a [u8],
-    /// Their number on the wire.
+    /// Number of octets on the wire.
     pub(super) length: usize,
     /// True if the segment begins with them.
     pub(super) begins: bool,
@@ -83,9 +83,9 @@ pub(super) enum StreamStep<'a> {
 /// A sign that something was lost on its way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TcpSign {
-    /// Whose octets it is about.
+    /// Sender of the octets that the sign is about.
     pub(super) of: Side,
-    /// Their places.
+    /// Places of these octets.
     pub(super) places: Places,
     pub(super) kind: RecoveryKind,
 }

@@ -11,7 +11,7 @@ pub(super) const PENDING: usize = 256;
 #[derive(Debug)]
 pub(super) struct PendingFinding {
     pub(super) found: Found,
-    /// The end whose Sends prove it.
+    /// The end whose Sends prove the finding.
     pub(super) proof: Side,
     pub(super) order: OrderProof,
     /// True if a Send of that end has come since.

@@ -12,7 +12,7 @@ pub(super) const PULLED: usize = 16;
 pub(super) struct Pulled {
     pub(super) requester: Side,
     pub(super) about: About,
-    /// Octets of its Read chunks.
+    /// Octets of the Read chunks.
     pub(super) length: u64,
     pub(super) asked: u64,
     /// Time at which it was sent, or last read from.

@@ -68,9 +68,9 @@ pub struct Annotator<W: Write> {
     file: PcapngFile<W>,
     /// By number, none left out.
     held: VecDeque<HeldFrame>,
-    /// The octets of those frames.
+    /// Octets of the held frames.
     buffers: FrameBuffers,
-    /// Their number.
+    /// Number of octets in `buffers`.
     octets: usize,
     /// Comments on frames that were written before.
     late: Vec<String>,
@@ -104,9 +104,9 @@ struct PacketComment {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Annotated {
-    /// Frames: all of them.
+    /// Number of frames.
     pub frames: u64,
-    /// Comments on them.
+    /// Number of comments on the frames.
     pub comments: u64,
     /// Comments that became known after their frame had been written, and are on a later one.
     pub late: u64,

@@ -85,7 +85,7 @@ pub struct Anonymizer<W: Write> {
     replacer: Replacer,
     /// By number, none left out.
     held: VecDeque<UnreadFrame>,
-    /// Octets of them.
+    /// Octets of the held frames.
     octets: usize,
     /// The ends of RPC-over-RDMA connections.
     ends: HashSet<(Address, u32)>,

@@ -30,7 +30,7 @@ pub(super) struct Streams {
     units: HashMap<StreamName, BTreeMap<u64, StreamUnit>>,
     /// In the order in which they came.
     order: VecDeque<(StreamEnds, StreamName, u64)>,
-    /// Octets of memory that they take.
+    /// Memory used by the segments, in octets.
     octets: usize,
     /// The streams that were found between two ends, the latest last.
     names: HashMap<StreamEnds, Vec<StreamName>>,

@@ -113,7 +113,7 @@ const fn is_reply_missing(reason: OwedUnknown) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Faults {
     pub(super) rpcs: u64,
-    /// Calls by whether they were answered.
+    /// Calls, divided into answered and unanswered ones.
     unanswered: FaultCount,
     waiting: u64,
     failed: FaultCount,
@@ -249,7 +249,7 @@ pub(in crate::output) struct ComparedOperation {
     pub(super) operation: String,
     /// Its numbers in the first capture; null if that has none.
     pub(super) before: Option<ComparandObject>,
-    /// Its numbers in the second capture.
+    /// Numbers in the second capture; null if the operation is not there.
     pub(super) after: Option<ComparandObject>,
     /// Changes of calls without a reply, failures and retransmissions.
     pub(super) faults: FaultChanges,
@@ -276,9 +276,9 @@ pub(in crate::output) struct ComparedOperation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
-    /// Only the first capture has it.
+    /// Only the first capture has the operation.
     Gone,
-    /// Only the second capture has it.
+    /// Only the second capture has the operation.
     New,
     /// A larger share of its RPCs is unanswered, failed or needed retransmission.
     Worse,

@@ -25,9 +25,9 @@ impl PacketCounts {
 /// All RPCs before and after.
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct ComparedTotal {
-    /// Their numbers in the first capture.
+    /// Numbers of the first capture.
     pub(super) before: TotalObject,
-    /// Their numbers in the second capture.
+    /// Numbers of the second capture.
     pub(super) after: TotalObject,
     /// Changes of calls without a reply, failures and retransmissions.
     #[serde(rename = "faults")]

@@ -56,14 +56,14 @@ pub enum CauseOwner {
     Requester,
     /// The end that answers.
     Responder,
-    /// The network between them.
+    /// The network between requester and responder.
     Network,
     /// The capture itself.
     Capture,
 }
 
 impl CauseOwner {
-    /// Its name.
+    /// Name of the owner.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,9 +81,9 @@ impl CauseOwner {
 pub struct CauseRule {
     /// The cause.
     pub cause: Cause,
-    /// Its name.
+    /// Name of the cause.
     pub name: &'static str,
-    /// The heading above its evidence.
+    /// Heading above the evidence.
     pub title: &'static str,
     /// Condition under which it is given as a cause.
     pub condition: &'static str,
@@ -305,7 +305,7 @@ impl Cause {
         CAUSES.get(self as usize).unwrap_or(&CAUSES[0])
     }
 
-    /// Its name.
+    /// Name of the cause.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.rule().name

@@ -43,7 +43,7 @@ pub(super) struct SmallSends {
     pub(super) rpcs: WithChunks,
     /// The least threshold, in octets.
     pub(super) threshold: Option<u32>,
-    /// The ends that announced it.
+    /// The ends that announced the threshold.
     owners: BTreeSet<CauseOwner>,
 }
 

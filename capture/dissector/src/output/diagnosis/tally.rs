@@ -19,9 +19,9 @@ pub(super) struct RpcSubject {
     pub(super) is_reverse: bool,
     /// The file that it is about, if that is known.
     pub(super) file: Option<String>,
-    /// Its beginning, in nanoseconds since 1970.
+    /// Beginning of the RPC, in nanoseconds since 1970.
     pub(super) began: u64,
-    /// The frame that shows it.
+    /// Frame of the call, or of the reply without one.
     pub(super) frame: u64,
     /// Nanoseconds from the call to the reply, if they are known.
     pub(super) latency: Option<u64>,
@@ -78,7 +78,7 @@ pub(super) struct Tally {
     /// Nanoseconds of waiting; a number of RPCs where no time is known.
     pub(super) amount: u64,
     pub(super) rpcs: u64,
-    /// Beginning of the first of them.
+    /// Beginning of the first RPC.
     pub(super) since: Option<u64>,
     /// RPCs in the reverse direction.
     pub(super) reverse: u64,

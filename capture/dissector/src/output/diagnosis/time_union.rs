@@ -41,7 +41,7 @@ impl TimeUnion {
         }
     }
 
-    /// Its nanoseconds.
+    /// Length of the union, in nanoseconds.
     pub(super) fn nanoseconds(&self) -> u64 {
         self.settled + self.intervals.iter().map(|(from, until)| until - from).sum::<u64>()
     }

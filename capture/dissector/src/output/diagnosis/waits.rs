@@ -29,9 +29,9 @@ const ENDS: usize = 10_000;
 /// The last step of a responder that waits for its requester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ResponderStep {
-    /// It requested data by RDMA Read.
+    /// The responder requested data by RDMA Read.
     Request,
-    /// It refused the call.
+    /// The responder refused the call.
     Refusal,
     /// It sent a reply in Read chunks that the requester has to read.
     ProvidedReply,
@@ -40,7 +40,7 @@ pub(super) enum ResponderStep {
 /// A call without a reply.
 #[derive(Clone, Debug)]
 struct UnansweredCall {
-    /// Its place among all RPCs.
+    /// Place of the call among all RPCs.
     place: u64,
     cause: Cause,
     /// Last step of the responder, if it waits.
@@ -51,7 +51,7 @@ struct UnansweredCall {
     connection: u32,
     /// `true` if nothing shows that the call arrived.
     is_arrival_unknown: bool,
-    /// `true` if its reply was refused.
+    /// `true` if the requester refused the reply.
     is_reply_refused: bool,
     subject: RpcSubject,
 }

@@ -68,7 +68,7 @@ impl Rung {
             .unwrap_or_else(|| self.label.first().cloned().unwrap_or_default())
     }
 
-    /// Its frame or frames.
+    /// Frame or frames of the step.
     pub(in crate::output) fn frames(&self) -> String {
         match (self.first.frame, self.last.frame) {
             (first, last) if first == last => first.to_string(),

@@ -33,7 +33,7 @@ pub struct ExplainedRpc {
     pub transaction: Transaction,
     /// Its messages, in the order of the capture.
     pub messages: Vec<Message>,
-    /// The rules that it breaks.
+    /// Rules that the RPC breaks.
     pub findings: Vec<Found>,
     /// Retransmissions after the end of the RPC.
     pub after: Vec<Recovered>,
@@ -47,7 +47,7 @@ impl ExplainedRpc {
         began.or(half).unwrap_or_default().frame
     }
 
-    /// Its last frame.
+    /// Last frame of the RPC.
     fn ended(&self) -> u64 {
         let Transaction { call, reply, steps, .. } = &self.transaction;
         let halves = call.iter().chain(reply).map(|half| half.stamp.frame);

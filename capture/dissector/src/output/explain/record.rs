@@ -36,9 +36,9 @@ pub struct ExplainedObject<'a> {
     stretches: Option<Vec<StretchObject>>,
     /// The RPC.
     transaction: RecordObject<TransactionObject<'a>>,
-    /// Its messages.
+    /// Messages of the RPC.
     messages: Vec<RecordObject<MessageObject<'a>>>,
-    /// The rules that it breaks.
+    /// Rules that the RPC breaks.
     findings: Vec<RecordObject<FindingObject<'a>>>,
     /// Retransmissions after the end of the RPC.
     events_after: Vec<RecordObject<RecoveredObject<'a>>>,
@@ -80,7 +80,7 @@ struct PacketRunObject {
     last_frame: u64,
     /// Time of the first of them, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
-    /// Time of the last of them.
+    /// Time of the last packet.
     last_time_ns: u64,
     /// Nanoseconds since the first packet of the RPC.
     since_first_ns: u64,
@@ -93,7 +93,7 @@ struct PacketRunObject {
     /// Step of the packets: `call`, `RDMA Read request` and so on. Null for a negative acknowledgement, for a time-out,
     /// and for a TCP segment that was sent again and brought nothing new.
     step: Option<&'static str>,
-    /// As `events` names it.
+    /// Sign of loss, as `events` names the sign.
     recovery: Option<&'static str>,
     /// Of a `time-out`: for how many nanoseconds the sender had sent nothing, or had got no acknowledgement.
     silence_ns: Option<u64>,
@@ -103,7 +103,7 @@ struct PacketRunObject {
     discarded: bool,
     /// Number of packets.
     packets: u64,
-    /// Octets of data that they carry.
+    /// Octets of data in the packets.
     octets: u64,
 }
 
@@ -152,7 +152,7 @@ struct StretchObject {
     phase: &'static str,
     /// Its beginning, in nanoseconds since 1970-01-01 00:00 UTC.
     time_ns: u64,
-    /// Nanoseconds that it takes.
+    /// Length of the stretch in nanoseconds.
     duration_ns: u64,
 }
 

@@ -25,11 +25,11 @@ pub struct Baseline(HashSet<(&'static str, Severity, String)>);
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BaselineError {
-    /// It could not be read.
+    /// The file could not be read.
     Io(io::Error),
     /// A line is not one that `check --json` prints.
     Line {
-        /// Its number, from 1.
+        /// Number of the line, from 1.
         number: usize,
         /// Description of the problem.
         reason: &'static str,

@@ -24,7 +24,7 @@ pub enum TimeForm {
 /// Form and zone of times in text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShownTimes {
-    /// Their form.
+    /// Form of the times.
     pub form: TimeForm,
     /// Nanoseconds by which the time of day is ahead of UTC.
     pub zone: i64,

@@ -28,16 +28,16 @@ pub(super) struct ReadObject {
 /// A Write chunk or the Reply chunk.
 #[derive(Default, Serialize, schemars::JsonSchema)]
 pub(super) struct Plain {
-    /// Its segments.
+    /// Segments of the chunk.
     segments: Vec<SegmentObject>,
 }
 
 /// A segment (RFC 8166 section 3.4.3).
 #[derive(Serialize, schemars::JsonSchema)]
 struct SegmentObject {
-    /// Its handle, or steering tag.
+    /// Handle, or steering tag.
     handle: Hex32,
-    /// Its length in octets.
+    /// Length in octets.
     length: u32,
     /// Its offset in the memory of that handle.
     offset: Hex64,

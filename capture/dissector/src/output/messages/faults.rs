@@ -24,7 +24,7 @@ pub(in crate::output) struct Malformed {
 struct Reactions {
     /// If the message came to the requester.
     requester: ShownObject<Reaction>,
-    /// If it came to the responder.
+    /// If the message came to the responder.
     responder: ShownObject<Reaction>,
 }
 

@@ -31,9 +31,9 @@ const WIDTH: usize = 120;
 pub struct TreeLine<'a> {
     /// Its offset in the Send, if it is in the Send.
     pub offset: Option<usize>,
-    /// Its extent; `Next` without an offset.
+    /// Extent of the field; `Next` without an offset.
     pub extent: TreeExtent,
-    /// Style of its name.
+    /// Style of the name.
     pub style: Style,
     /// Name of a field, after two spaces for each field that it is part of; empty if the line continues the one before.
     pub name: &'a str,

@@ -93,9 +93,9 @@ fn flag_names(flags: HeaderFlags) -> Vec<String> {
 /// A transport property. Where number and octets are both null, its value is the default.
 #[derive(Serialize, schemars::JsonSchema)]
 struct PropertyObject<'a> {
-    /// Its number.
+    /// Number of the property.
     id: u32,
-    /// Its name, if it has one.
+    /// Name of the property, if the number has one.
     name: Option<&'static str>,
     /// Its value, if that is a number.
     number: Option<u32>,

@@ -61,7 +61,7 @@ impl ParquetTable {
         Ok(Self { parts: Parts::new(&staging.0, columns::of(kind)), staging, target })
     }
 
-    /// The directory that it gets.
+    /// Directory of the finished table.
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.target

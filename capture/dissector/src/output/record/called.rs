@@ -60,7 +60,7 @@ pub(in crate::output) struct EndedObject {
 pub(in crate::output) struct CompoundObject {
     /// Its name without `OP_`; `unknown` if the number is.
     name: &'static str,
-    /// Its number.
+    /// Number of the operation.
     number: u32,
     /// Status (`nfsstat4`); null in a call, or if the operation was not reached.
     status: Option<NumberedObject>,

@@ -21,7 +21,7 @@ pub(in crate::output) const SCHEMA: u32 = 1;
 
 /// An object that stands on a line of its own.
 pub trait JsonRecord: Serialize {
-    /// Its type.
+    /// Type of the record.
     const TYPE: &'static str;
 
     /// Writes it as a JSON object, and a line feed.

@@ -10,9 +10,9 @@ use crate::link::Address;
 /// Something that the protocol has a number for.
 #[derive(Serialize, schemars::JsonSchema)]
 pub(in crate::output) struct NumberedObject {
-    /// Its name, if it has one.
+    /// Name of the value, if the number has one.
     pub(in crate::output) name: Option<&'static str>,
-    /// Its number.
+    /// Number of the value.
     pub(in crate::output) number: u32,
 }
 

@@ -14,14 +14,14 @@ const KEPT: usize = 1000;
 pub(super) struct FindingsByPeer {
     /// By severity, slug and who broke it.
     counts: BTreeMap<(Severity, &'static str, String), PeerFinding>,
-    /// Findings beyond those.
+    /// Findings beyond the bound.
     pub(super) left_out: u64,
 }
 
 /// Violations of one rule by one peer.
 #[derive(Clone, Debug)]
 pub(super) struct PeerFinding {
-    /// The first of them.
+    /// The first violation.
     pub(super) first: Found,
     pub(super) by: String,
     pub(super) count: u64,

@@ -46,7 +46,7 @@ pub struct IntervalStatistics {
     pub latency: Option<Latency>,
     /// The Sends that carry RPC-over-RDMA.
     pub messages: MessageStatistics,
-    /// The chunks in them.
+    /// The chunks in these Sends.
     pub chunks: ChunkStatistics,
     /// The RPCs.
     pub rpcs: RpcStatistics,

@@ -3,7 +3,7 @@
 use crate::link::Address;
 use crate::rpc::message::Permitted;
 
-/// Of each end, by its address.
+/// Messages permitted by each end, with the address of the end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PermittedMessages([Option<(Address, u64)>; 2]);
 

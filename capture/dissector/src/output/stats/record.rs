@@ -35,7 +35,7 @@ pub struct Statistics {
     pub other: OtherTraffic,
     /// The Sends that carry RPC-over-RDMA.
     pub messages: MessageStatistics,
-    /// The chunks in them.
+    /// The chunks in these Sends.
     pub chunks: ChunkStatistics,
     /// The RPCs.
     pub rpcs: RpcStatistics,
@@ -56,13 +56,13 @@ pub struct Statistics {
 pub struct CaptureStatistics {
     /// Frames in all.
     pub frames: u64,
-    /// Octets of them that were captured.
+    /// Captured octets of the frames.
     pub octets: u64,
     /// Time of the first frame, in nanoseconds since 1970-01-01 00:00 UTC; `None` if there is none.
     pub first_ns: Option<u64>,
     /// Time of the last frame.
     pub last_ns: Option<u64>,
-    /// Nanoseconds between them.
+    /// Nanoseconds from the first frame to the last.
     pub duration_ns: u64,
     /// Frames that the capture cut.
     pub cut: u64,
@@ -94,7 +94,7 @@ pub struct CaptureStatistics {
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ClockStatistics {
-    /// Number of them.
+    /// Number of such frames.
     pub count: u64,
     /// The first of them; null without any.
     pub first_frame: Option<u64>,
@@ -127,7 +127,7 @@ pub struct NamedCount {
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ConnectionStatistics {
-    /// Its number.
+    /// Number of the connection.
     pub connection: u32,
     /// Carrier of the connection.
     pub carrier: &'static str,
@@ -149,7 +149,7 @@ pub struct ConnectionStatistics {
     pub inline: Option<Inline>,
     /// True if both ends said that memory may be invalidated remotely (RFC 8797 section 4.1).
     pub remote_invalidation: Option<bool>,
-    /// Messages it carried.
+    /// Messages on the connection.
     pub messages: u64,
     /// Credits.
     pub credits: CreditCounts,
@@ -173,15 +173,15 @@ pub(super) struct PerConnection {
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct EndReport {
-    /// Its address.
+    /// Address of the end.
     pub address: String,
     /// Its queue pair, if the capture shows it.
     pub queue_pair: Option<String>,
-    /// Its TCP port, for iWARP.
+    /// TCP port of the end, for iWARP.
     pub tcp_port: Option<u16>,
     /// True if it said that its memory may be invalidated remotely; `None` if the capture lacks the set-up.
     pub remote_invalidation: Option<bool>,
-    /// Packets it sent.
+    /// Packets sent by the end.
     pub packets: u64,
     /// Packets it sent again that the capture holds from before.
     pub retransmitted: u64,
@@ -199,9 +199,9 @@ pub struct EndReport {
     pub early: u64,
     /// Negative acknowledgements for a hole that it sent.
     pub sequence_errors: u64,
-    /// "Receiver not ready" that it sent.
+    /// "Receiver not ready" sent by the end.
     pub not_ready: u64,
-    /// Operations that it refused permanently.
+    /// Operations that the end refused permanently.
     pub failed: u64,
     /// Packets of it that the capture does not hold.
     pub missed: u64,
@@ -228,7 +228,7 @@ pub struct EndReport {
 pub struct Inline {
     /// Octets of a Send from the active end, the client.
     pub call_octets: u32,
-    /// Octets of a Send to it.
+    /// Octets of a Send to the active end.
     pub reply_octets: u32,
 }
 
@@ -266,7 +266,7 @@ pub struct RejectedStatistics {
     pub reason: Option<u16>,
     /// Meaning of the rejection.
     pub meaning: &'static str,
-    /// Their number.
+    /// Number of refused requests.
     pub count: u64,
 }
 
@@ -290,7 +290,7 @@ pub struct UnansweredStatistics {
 pub struct OtherTraffic {
     /// Number of connections.
     pub connections: u64,
-    /// InfiniBand packets of them.
+    /// InfiniBand packets of these connections.
     pub packets: u64,
 }
 
@@ -299,9 +299,9 @@ pub struct OtherTraffic {
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct MessageStatistics {
-    /// All of them.
+    /// Number of messages.
     pub total: u64,
-    /// Octets of them.
+    /// Octets of the messages.
     pub octets: u64,
     /// Calls.
     pub calls: u64,
@@ -345,9 +345,9 @@ pub struct ChunkStatistics {
 pub struct ChunkTotals {
     /// Chunks.
     pub chunks: u64,
-    /// Segments of them.
+    /// Segments of the chunks.
     pub segments: u64,
-    /// Octets of them.
+    /// Octets of the chunks.
     pub octets: u64,
 }
 
@@ -368,7 +368,7 @@ pub struct Moved {
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RpcStatistics {
-    /// All of them.
+    /// Number of RPCs.
     pub total: u64,
     /// RPCs in the reverse direction.
     pub reverse: u64,
@@ -382,7 +382,7 @@ pub struct RpcStatistics {
     pub replies_sent: Forms,
     /// RPCs that would need no chunks with larger inline thresholds.
     pub fit_inline: InlineFits,
-    /// Data that was moved for them.
+    /// Data that RDMA moved for the RPCs.
     #[cfg_attr(feature = "json", serde(flatten))]
     pub moved: Moved,
     /// Calls that could not be put back together.
@@ -440,10 +440,10 @@ pub struct ProcedureStatistics {
     pub replies: u64,
     /// Replies that report a failure.
     pub failed: u64,
-    /// Data that was moved for them.
+    /// Data that RDMA moved for the RPCs.
     #[cfg_attr(feature = "json", serde(flatten))]
     pub moved: Moved,
-    /// Their latencies in nanoseconds, added up.
+    /// Sum of the latencies, in nanoseconds.
     pub latency_sum_ns: u64,
     /// Nanoseconds for which calls without a reply waited, added up: to the end of their connection or of the capture.
     pub unanswered_sum_ns: u64,
@@ -482,7 +482,7 @@ pub struct Latency {
 pub struct StatusName {
     /// The name of the status.
     pub name: String,
-    /// Its number.
+    /// Number of the status.
     pub number: u32,
 }
 

@@ -47,11 +47,11 @@ pub enum TopBy {
 }
 
 impl TopBy {
-    /// All of them.
+    /// All properties by which RPCs can be counted.
     pub const ALL: [Self; 7] =
         [Self::Client, Self::Server, Self::Operation, Self::Handle, Self::Name, Self::Status, Self::Connection];
 
-    /// Its name.
+    /// Name of the property.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -102,7 +102,7 @@ pub struct TopCounts {
     pub octets_written: u64,
     /// RPCs whose call or reply was not rebuilt, so that their file data is not counted.
     pub not_rebuilt: u64,
-    /// Their latencies in nanoseconds, added up.
+    /// Sum of the latencies, in nanoseconds.
     #[cfg_attr(feature = "json", serde(rename = "latency_sum_ns"))]
     pub latency_sum: u64,
     /// Nanoseconds for which calls without a reply waited, added up: to the end of their connection or of the capture.
@@ -188,7 +188,7 @@ pub struct Top {
 pub struct TopOthers {
     /// Number of their keys. One that came back after its RPCs were counted here is counted again.
     pub keys: u64,
-    /// Their counts.
+    /// Counts of all these RPCs.
     pub counts: TopCounts,
 }
 

@@ -72,7 +72,7 @@ fn says_more(arguments: &OperationArguments<'_>) -> bool {
 struct HandleObject<'a> {
     /// The CRC-32 of its octets, as Wireshark shows it (`nfs.fh.hash`).
     hash: Hex32,
-    /// Its octets in hexadecimal digits.
+    /// Octets of the handle in hexadecimal digits.
     octets: HexOctets<'a>,
     /// The name by which the file was looked up, opened or created, if the capture shows that.
     file_name: Option<Cow<'a, str>>,

@@ -194,7 +194,7 @@ struct HalfObject {
     rebuilt: bool,
     /// Octets of the whole RPC message; null if it was not rebuilt.
     length_octets: Option<usize>,
-    /// Reason why it was not rebuilt.
+    /// Reason why the message was not rebuilt.
     reason: Option<ShownObject<NotRebuilt>>,
 }
 
