@@ -450,6 +450,30 @@ fn copies_are_known_without_an_identification() {
     }
 }
 
+/// A mirror that holds its copies back for milliseconds, as one with a buffer does. IPv6 has no identification, and adapters that leave
+/// it 0 in IPv4 look like that.
+#[test]
+fn copies_that_come_late_each_time_are_copies() {
+    let late = [3_000_000, 20_000_000].map(|delay| Mirror { delay, kind: MirrorKind::Same });
+    for name in ["nfs41", "nfs3", "nfs3_ipv6", "iwarp_nfs41"] {
+        let records = transcode::capture(name);
+        let without = [transcode::over_ipv6(&records), records.clone()]
+            .map(|records| transcode::without_identification(&records));
+        for records in without {
+            for mirror in late {
+                let once = Lossy::of_records(&records);
+                let twice = transcode::doubling(&records, mirror, |_| true).into_iter().map(|(_, record)| record);
+                let found = Lossy::of_records(&twice.collect::<Vec<_>>());
+                assert_eq!(found.events.len(), once.events.len(), "{name} {mirror:?} {:?}", found.events.first());
+                let latencies = |found: &Lossy| -> Vec<_> {
+                    found.transactions.iter().map(|rpc| (rpc.xid, rpc.latency())).collect()
+                };
+                assert_eq!(latencies(&found), latencies(&once), "{name} {mirror:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn one_direction_may_be_doubled_alone() {
     for name in ["nfs41", "nfs41_lossy", "iwarp_nfs41", "iwarp_nfs3_lossy"] {

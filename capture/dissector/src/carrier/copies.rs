@@ -7,28 +7,56 @@
 //! - **where** it was captured: not where the packet was captured before;
 //! - **time**, if neither says anything: it comes within a millisecond, nothing asked for it, and copies come in the order of their
 //!   packets. If most packets of this end are there twice, what comes as long after its packet as other copies did is a copy too, even
-//!   if it was asked for. Its packet may have been sent again meanwhile.
+//!   if it was asked for. Its packet may have been sent again meanwhile;
+//! - **need**, if it comes later than that: a mirror may hold copies back, and a file of both ends of a network shows each packet at one
+//!   end and then at the other. No sender repeats what was acknowledged, or anything before its shortest time-out.
 
 use core::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
 
 use super::operation::Side;
-use super::recovery::SILENCE;
+use super::recovery::{SILENCE, TIMER};
 use crate::file::Time;
 use crate::link::Sighting;
 
 /// Packets that are remembered, in sets of four: more than pass while a copy is on its way.
 const SETS: usize = 1 << 11;
 const OF_SET: usize = 4;
-/// No copy comes this many nanoseconds after its packet, or later: a host may use the same identification again by then.
+/// A host may use the same identification again so many nanoseconds later.
 const LATE: u64 = 10_000_000;
+/// No copy comes this many nanoseconds after its packet, or later.
+const FAR: u64 = 2_000_000_000;
+/// An end may repeat a message that sets a connection up so many nanoseconds later.
+pub(super) const REPEATED: u64 = 200_000_000;
 /// Nanoseconds by which a copy may come earlier or later than others.
 const JITTER: u64 = 1_000;
 /// Number of packets that an end may send before the copy of its first comes.
 const FIRST: u32 = 16;
 /// This many copies show that packets are captured twice.
 const ENOUGH: u32 = 4;
+
+/// Need for a packet that is captured once more, as far as other packets show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Something asked for it since.
+    Asked,
+    /// Nothing that was captured did: its sender may have got no acknowledgement.
+    Unasked,
+    /// The other end said that it has the packet.
+    Met,
+}
+
+impl Need {
+    /// The need for a packet that was asked for, or that the other end has.
+    pub(super) const fn of(is_asked: bool, is_met: bool) -> Self {
+        match (is_asked, is_met) {
+            (true, _) => Self::Asked,
+            (false, true) => Self::Met,
+            (false, false) => Self::Unasked,
+        }
+    }
+}
 
 /// The packets that were captured last, of all connections.
 #[derive(Debug, Default)]
@@ -74,7 +102,7 @@ pub(super) struct Copies {
     is_identified: bool,
     /// A packet was sent again with the identification that it had.
     keeps_identification: bool,
-    /// Nanoseconds between a packet and its copy, as usual: fewer than `LATE`.
+    /// Nanoseconds between a packet and its copy, as usual: fewer than `FAR`.
     apart: u32,
     /// Copies in a row that came earlier or later.
     unusual: u32,
@@ -93,16 +121,15 @@ impl RecentPackets {
         hasher.finish().max(1)
     }
 
-    /// Returns true if a packet of this content was captured before and was not sent again since. `is_asked` says
-    /// whether something has asked for it since a time. Before there is a copy of this `end`, copies of `others` show how late copies
-    /// are.
+    /// Returns true if a packet of this content was captured before and was not sent again since. `need` returns the need for it since a
+    /// time. Before there is a copy of this `end`, copies of `others` show how late copies are.
     #[inline]
     pub(super) fn is_copy(
         &mut self,
         (content, time): (u64, Time),
         sighting: Sighting,
         (end, others): (&mut Copies, impl Fn() -> Copies),
-        is_asked: impl FnOnce(Time) -> bool,
+        need: impl FnOnce(Time) -> Need,
     ) -> bool {
         if self.sets.is_empty() {
             self.sets = vec![Default::default(); SETS];
@@ -112,7 +139,7 @@ impl RecentPackets {
         let known = set.iter_mut().find(|recent| recent.content == content);
         let (entry, earlier) = match known {
             Some(known) => {
-                if known.is_repeated_by(time, sighting, (end, others), is_asked) {
+                if known.is_repeated_by(time, sighting, (end, others), need) {
                     return true;
                 }
                 let earlier = known.without_copy(time);
@@ -138,7 +165,7 @@ impl RecentPacket {
         time: Time,
         Sighting { identification, point }: Sighting,
         (end, others): (&mut Copies, impl Fn() -> Copies),
-        is_asked: impl FnOnce(Time) -> bool,
+        need: impl FnOnce(Time) -> Need,
     ) -> bool {
         let age = time.0.abs_diff(self.time.0);
         let is_elsewhere = !self.points.contains(&point);
@@ -152,24 +179,42 @@ impl RecentPacket {
             end.copy(earlier.number, None);
             return true;
         }
-        let is_expected = |end: &Copies| self.copies == 0 && end.expects((self.number, age), &others);
-        end.keeps_identification |= age >= LATE && identification != 0;
+        let is_expected = self.copies == 0 && end.expects((self.number, age), &others);
+        let need = need(self.time);
         let is_copy = if is_elsewhere {
-            age < LATE
+            age < LATE || age < FAR && need != Need::Asked
         } else if identification != 0 && (end.is_identified || end.packets == 1) {
-            age < LATE && (!end.keeps_identification || is_expected(end) || !is_asked(self.time))
+            let is_in_time = age < LATE && (!end.keeps_identification || is_expected || need != Need::Asked);
+            is_in_time || self.is_identified_later(age, need, end, &others)
         } else {
             // The mirror may lose copies.
             let is_doubled = self.copies == 0 && end.is_doubled() && end.is_usual(age);
-            let is_in_order = self.number == end.packets || end.is_next(self.number) || is_doubled;
-            age < SILENCE && (is_expected(end) || (is_in_order && !is_asked(self.time)))
+            let is_in_order = self.number == end.packets || end.is_next(self.number);
+            age < FAR
+                && match need {
+                    _ if is_expected => true,
+                    Need::Asked => false,
+                    Need::Unasked => is_doubled || is_in_order && age < SILENCE,
+                    Need::Met => is_doubled || is_in_order && age < TIMER,
+                }
         };
+        end.keeps_identification |= age >= LATE && identification != 0 && !is_copy;
         if is_copy {
             self.points[1] = point;
             self.copies += 1;
             end.copy(self.number, (self.copies == 1).then_some(age as u32));
         }
         is_copy
+    }
+
+    /// Returns true if a packet with the same identification is a copy, although it comes long after this one: a host that sends a packet
+    /// again gives it another identification, unless this `end` is known to keep that.
+    fn is_identified_later(&self, age: u64, need: Need, end: &Copies, others: impl Fn() -> Copies) -> bool {
+        let is_followed = end.is_followed() || end.copies == 0 && self.number <= FIRST && others().is_followed();
+        let is_next = self.copies == 0 && end.is_next(self.number) && is_followed;
+        age < FAR
+            && !end.keeps_identification
+            && (need == Need::Met || need == Need::Unasked && (age < TIMER || is_next))
     }
 
     /// Returns the packet as it was before it is sent again at this time, if its copy is still to come.

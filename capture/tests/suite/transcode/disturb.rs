@@ -72,6 +72,18 @@ pub fn doubling(records: &[Record], mirror: Mirror, is_doubled: impl Fn(&Record)
     all
 }
 
+/// IPv4 packets in Ethernet frames without an identification, as adapters and hosts send them that never fragment (RFC 6864).
+pub fn without_identification(records: &[Record]) -> Vec<Record> {
+    let clear = |record: &Record| {
+        let mut record = record.clone();
+        if record.data[12..14] == [0x08, 0] {
+            record.data[18..20].fill(0);
+        }
+        record
+    };
+    records.iter().map(clear).collect()
+}
+
 /// Changes an Ethernet frame as a router does.
 fn route(frame: &mut [u8]) {
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 0x11, 2, 0, 0, 0, 0, 0x12]);

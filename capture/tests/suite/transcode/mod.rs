@@ -19,6 +19,7 @@ pub use acknowledged::unacknowledged;
 pub use carrier::{icrc, roce_v2_icrc, to_infiniband, to_roce_v1, vcrc};
 pub use disturb::{
     Mirror, MirrorKind, Random, cut, doubling, dropping, duplicating, reordering, shuffling, without_first,
+    without_identification,
 };
 pub use encapsulation::{ENCAPSULATIONS, Encapsulation, encapsulate};
 pub use format::{Pcap, Pcapng, gzip, read, write_kuznetzov, write_pcap, write_pcapng, zstandard};

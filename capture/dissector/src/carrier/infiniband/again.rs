@@ -83,6 +83,11 @@ impl RequestStream {
         self.is_asked(number) || packet.operation == PacketKind::ReadRequest && self.misses_response(number)
     }
 
+    /// Returns true if the other end has acknowledged the request of this sequence number.
+    pub(super) fn is_acknowledged(&self, sequence: u32) -> bool {
+        self.acknowledged >= Some(extend(self.next, sequence))
+    }
+
     /// Returns true if the response of this sequence number was asked for again.
     pub(super) fn is_response_asked(&self, sequence: u32) -> bool {
         let number = extend(self.next, sequence);

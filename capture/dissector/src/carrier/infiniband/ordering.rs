@@ -34,7 +34,7 @@ use super::held::{Arrival, HeldPacket, Packets};
 use super::stream::{GRACE, ReadRequest, RequestStream, extend, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::connection::{Counts, RefusedAccess};
-use crate::carrier::copies::{Copies, RecentPackets};
+use crate::carrier::copies::{Copies, Need, RecentPackets};
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{RecoveryKind, Sign, Signs};
@@ -168,12 +168,18 @@ impl Ordering {
     ) -> bool {
         let Self { streams, copies, counts, .. } = self;
         let mut end = *copies.of(packet).get(from);
-        let is_asked = |since| match packet.operation {
-            PacketKind::ReadResponse => streams.get(from.other()).is_response_asked(packet.sequence),
-            _ if packet.is_request() => streams.get(from).is_request_asked(packet),
-            _ => streams.get(from.other()).is_acknowledged_again(packet, since, time),
+        let need = |since| match packet.operation {
+            PacketKind::ReadResponse => Need::of(streams.get(from.other()).is_response_asked(packet.sequence), false),
+            _ if packet.is_request() => {
+                let stream = streams.get(from);
+                Need::of(stream.is_request_asked(packet), stream.is_acknowledged(packet.sequence))
+            }
+            _ => {
+                let is_again = streams.get(from.other()).is_acknowledged_again(packet, since, time);
+                Need::of(is_again, sighting.identification != 0)
+            }
         };
-        let is_copy = recent.is_copy((content, time), sighting, (&mut end, || copies.shown(from.other())), is_asked);
+        let is_copy = recent.is_copy((content, time), sighting, (&mut end, || copies.shown(from.other())), need);
         *copies.of(packet).get_mut(from) = end;
         counts.get_mut(from).duplicates += u64::from(is_copy);
         is_copy

@@ -12,11 +12,12 @@ use super::set_up::{Receipt, Repeats, Seen, SetUp, SetUpHalf, SetUps};
 use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
 use crate::carrier::connection::{Connection, Disconnection, DisconnectionKind, Endpoint};
-use crate::carrier::copies::{Copies, RecentPackets};
+use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets};
 use crate::carrier::handler::{Handler, Taken};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, RejectionKind};
 use crate::carrier::table::Table;
+use crate::file::Time;
 use crate::link::{Carrier, Packet, Sighting};
 
 /// The most flows that wait at a time.
@@ -185,7 +186,8 @@ impl<S> QueuePairs<S> {
     fn is_managed(&mut self, (stamp, sighting): (Stamp, Sighting), transport: &Transport<'_>) -> bool {
         let words = [transport.queue_pair.into(), transport.length as u64, 0];
         let content = self.recent.digest((0, Side::Active), words, transport.data, sighting);
-        self.recent.is_copy((content, stamp.time), sighting, (&mut self.copies, Copies::default), |_| false)
+        let need = |since: Time| Need::of(false, stamp.time.0.saturating_sub(since.0) < REPEATED);
+        self.recent.is_copy((content, stamp.time), sighting, (&mut self.copies, Copies::default), need)
     }
 
     fn manage(

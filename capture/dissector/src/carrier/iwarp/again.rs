@@ -239,6 +239,11 @@ impl Again {
         self.run = None;
     }
 
+    /// Returns true if the other end has acknowledged everything before this place.
+    pub(super) fn is_acknowledged(&self, end: u64) -> bool {
+        self.acknowledged.is_some_and(|(place, _)| place >= end)
+    }
+
     /// Returns true if the other end asked for this, or this end is sending again what is before it.
     pub(super) fn is_asked(&self, place: u64) -> bool {
         self.asked.is_some_and(|holes| holes.contain(place)) || self.run.is_some_and(|run| place >= run)

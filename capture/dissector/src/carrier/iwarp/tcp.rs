@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use super::again::{Again, HoleReport, TcpAcknowledgement, Waited};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::connection::Counts;
-use crate::carrier::copies::{Copies, RecentPackets};
+use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets};
 use crate::carrier::operation::{Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{Backfill, RecoveryKind, Signs};
 use crate::file::Time;
@@ -217,13 +217,20 @@ impl Reassembly {
         let stream = streams.get(from);
         let content = recent.digest((key, from), segment.words(), segment.options, sighting);
         let other = streams.get(from.other());
-        let is_asked = |since| match segment.length {
-            // An acknowledgement is repeated for each segment that comes behind a hole.
-            0 => other.again.has_sent_since(since),
-            _ => stream.again.is_asked(extend(stream.next, segment.sequence)),
+        let place = || extend(stream.next, segment.sequence);
+        let need = |since: Time| match segment.length {
+            // No end repeats a SYN sooner.
+            0 if segment.is_synchronizing() => Need::of(false, time.0.saturating_sub(since.0) < REPEATED),
+            // An acknowledgement is repeated for each segment that comes behind a hole, but never after a later one.
+            0 => {
+                let acknowledges = segment.acknowledges.map(|number| extend(other.next, number));
+                let is_passed = acknowledges.is_some_and(|place| other.again.is_acknowledged(place + 1));
+                Need::of(!is_passed && other.again.has_sent_since(since), is_passed)
+            }
+            length => Need::of(stream.again.is_asked(place()), stream.again.is_acknowledged(place() + length as u64)),
         };
         let others = *copies.get(from.other());
-        let is_copy = recent.is_copy((content, time), sighting, (copies.get_mut(from), || others), is_asked);
+        let is_copy = recent.is_copy((content, time), sighting, (copies.get_mut(from), || others), need);
         counts.get_mut(from).duplicates += u64::from(is_copy);
         is_copy
     }
