@@ -1834,12 +1834,42 @@ fn what_was_not_read_is_told_from_what_was_not_captured() {
     trace.extend(wire.send(Client, &message(MSG, 1, &lists, &write3(1, 1000))));
     trace.extend(wire.read(Server, MEMORY, &data[..300]));
     trace.extend(wire.read(Server, (MEMORY.0, MEMORY.1 + 700), &data[700..]));
-    // Until it is answered it may still be read.
     let chunk = ChunkName::Read(WRITE3_POSITION);
-    assert_eq!(why(&dissect(&trace).of(1).call), missing(chunk, 300, 1000));
+    assert_eq!(why(&dissect(&trace).of(1).call), unmoved(chunk, 300, 699), "before it is answered");
     trace.extend(wire.send(Server, &message(MSG, 1, &Lists::default(), &write3_reply(1, 1000))));
     trace.push(wire.ack_all(Client));
     assert_eq!(why(&dissect(&trace).of(1).call), unmoved(chunk, 300, 699));
+}
+
+/// Calls and replies of NULL go on beside a WRITE whose data the server does not ask for, whether it answers or not.
+#[test]
+fn a_read_chunk_that_nobody_asked_for_is_not_missing() {
+    let chunk = ChunkName::Read(WRITE3_POSITION);
+    let (not_read, lacking) = (unmoved(chunk, 0, 16_383), missing(chunk, 0, 16_384));
+    let lists = Lists::reads(&[(WRITE3_POSITION, segment(16_384))]);
+    for (is_answered, is_ended) in [(true, false), (false, false), (false, true)] {
+        let (mut wire, mut trace) = connected();
+        let set_up = trace.len();
+        trace.extend(nulls(&mut wire, 10..13));
+        trace.extend(wire.send(Client, &message(MSG, 1, &lists, &write3(1, 16_384))));
+        trace.push(wire.ack_all(Server));
+        let after = trace.len();
+        trace.extend(nulls(&mut wire, 20..24));
+        if is_answered {
+            trace.extend(wire.send(Server, &words(&[1, 1, 32, ERROR, 2])));
+            trace.push(wire.ack_all(Client));
+        }
+        if is_ended {
+            trace.push(wire.disconnect(Server));
+        }
+        let found = |without_places: &[usize]| why(&dissect(&without(&trace, without_places)).of(1).call);
+        assert_eq!(found(&[]), not_read, "{is_answered} {is_ended}");
+        assert_eq!(found(&[after]), not_read, "a packet of the client is no RDMA Read request of the server");
+        assert_eq!(found(&[after + 2]), lacking, "a packet of the server may be one");
+        assert_eq!(found(&(0..set_up).collect::<Vec<_>>()), not_read, "the server was heard before");
+        assert_eq!(found(&(0..after - 2).collect::<Vec<_>>()), lacking, "it was not");
+        assert_eq!(found(&[after - 4]), lacking, "the loss shows behind the call, where a request may be lost too");
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ pub(crate) const fn reason(error: &NotRebuilt) -> &'static str {
         NotRebuilt::Earlier => "messages before it with parts of its Payload stream are not all in the capture",
         NotRebuilt::Padding => "where the padding before its data is, is not known",
         NotRebuilt::Chunk { .. } => "a chunk is not all in the capture",
-        NotRebuilt::NotMoved { chunk: ChunkName::Read(_), .. } => "octets of a Read chunk were not read",
+        NotRebuilt::NotMoved { chunk: ChunkName::Read(_), .. } => "no RDMA Read asked for all of a Read chunk",
         NotRebuilt::NotMoved { .. } => "the responder did not write all of the length that it returns",
         NotRebuilt::Refused { .. } => "the requester's adapter refused access to memory",
         NotRebuilt::CallMissing => "the call is not in the capture",

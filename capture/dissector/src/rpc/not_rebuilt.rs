@@ -24,8 +24,9 @@ pub enum NotRebuilt {
         /// Octets of the chunk.
         length: u64,
     },
-    /// Octets of a Read chunk were not read, or octets that a reply returns in a Write chunk or the Reply chunk were
-    /// not written, although the capture misses nothing. They are counted from the start of the chunk's content.
+    /// The responder asked for no data of these octets of a Read chunk, or did not write octets that its reply returns in a Write
+    /// chunk or the Reply chunk. The capture misses nothing that could have done so. Octets are counted from the start of the chunk's
+    /// content.
     NotMoved {
         /// The chunk.
         chunk: ChunkName,
@@ -97,7 +98,7 @@ impl fmt::Display for NotRebuilt {
                 write!(f, "{chunk}: the capture holds {captured} of {length} octets before the first that is missing")
             }
             Self::NotMoved { chunk: chunk @ ChunkName::Read(_), first, last } => {
-                write!(f, "{chunk}: octets {first} to {last} were not read")
+                write!(f, "{chunk}: no RDMA Read asked for octets {first} to {last}")
             }
             Self::NotMoved { chunk, first, last } => {
                 write!(f, "{chunk}: the responder did not write octets {first} to {last} of the returned length")

@@ -7,7 +7,7 @@ use super::arrivals::Unacknowledged;
 use super::chunk::{self, Chunk};
 use super::memory::{Access, Extents};
 use super::timeline::Timeline;
-use crate::carrier::operation::{Side, Stamp};
+use crate::carrier::operation::{Side, Sides, Stamp};
 use crate::rpc::credits::{CreditUse, CreditWaitUnknown};
 use crate::rpc::describe::{self, Called, Described, Way};
 use crate::rpc::header::{Header, PayloadPlace, read_chunks};
@@ -95,11 +95,30 @@ pub(crate) struct Call {
 /// Extent to which the moves for a call are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Followed {
-    /// Everything, as long as the session misses nothing and can place everything: this is its count of what it missed
-    /// or could not place.
-    Since(u64),
+    /// Everything, as long as the session misses nothing and can place everything: these are its counts of what it missed
+    /// or could not place of each end.
+    Since(Sides<u32>),
+    /// All RDMA Read requests, whatever was missed of the call's sender. More may have been written than is known.
+    Requests,
     /// Not all: more may have been moved than is known.
     No,
+}
+
+impl Followed {
+    /// `true` if everything that was moved is known.
+    const fn is_whole(self) -> bool {
+        matches!(self, Self::Since(_))
+    }
+
+    /// Returns what is known at the end of a call of this sender, where the session has missed or failed to place these numbers of
+    /// operations.
+    pub(super) fn until(self, unplaced: Sides<u32>, sender: Side) -> Self {
+        match self {
+            Self::Since(before) if before == unplaced => self,
+            Self::Since(before) if before.get(sender.other()) == unplaced.get(sender.other()) => Self::Requests,
+            _ => Self::No,
+        }
+    }
 }
 
 impl Call {
@@ -173,7 +192,7 @@ impl Call {
         if matches!(end, WaitEnd::Repeated | WaitEnd::Connection | WaitEnd::GivenUp) {
             return Owed::over(end);
         }
-        if self.followed == Followed::No || self.lacks_response || self.message.is_broken() {
+        if !self.followed.is_whole() || self.lacks_response || self.message.is_broken() {
             let reason = self.timeline.phases().err().unwrap_or(NotTimed::Missed);
             return Owed::Unknown(reason.into());
         }
@@ -199,7 +218,7 @@ impl Call {
 
     /// Its sender's adapter refused access to memory, and the session has missed or failed to place `unplaced`
     /// operations. That explains what is still to come only if nothing since the call was missed or went elsewhere.
-    pub(super) fn refuse(&mut self, unplaced: u64) {
+    pub(super) fn refuse(&mut self, unplaced: Sides<u32>) {
         // A reply that the responder provides is read from the responder's memory.
         self.is_refused = self.is_pulled() && self.answers.is_none() && self.followed == Followed::Since(unplaced);
     }
@@ -434,12 +453,14 @@ impl MovedData<'_> {
         captured: u64,
     ) -> NotRebuilt {
         let length = lengths.clone().map(u64::from).sum();
-        if self.is_refused && matches!(chunk, ChunkName::Read(_)) {
+        let is_read = matches!(chunk, ChunkName::Read(_));
+        if self.is_refused && is_read {
             return NotRebuilt::Refused { chunk, first: captured, length };
         }
         let moved = self.segments.iter().skip(first).map(|segment| &segment.moved);
+        let is_followed = self.followed.is_whole() || (is_read && self.followed == Followed::Requests);
         match ranges::gap(moved.zip(lengths.map(u64::from))) {
-            Some(gap) if self.followed != Followed::No && gap.start == captured => {
+            Some(gap) if is_followed && gap.start == captured => {
                 NotRebuilt::NotMoved { chunk, first: gap.start, last: gap.end - 1 }
             }
             _ => NotRebuilt::Chunk { chunk, captured, length },
@@ -471,8 +492,8 @@ impl Call {
         let walked = self.described.as_ref().map(Described::to_walked);
         let walked_late = walked.is_some() && call.rpc.is_none();
         call.rpc = call.rpc.or_else(|| self.described.as_ref().map(|described| described.rpc.clone()));
-        let is_followed = self.followed != Followed::No;
-        let moved = is_followed.then(|| self.segments.iter().map(|segment| segment.moved.clone()).collect());
+        let moved =
+            self.followed.is_whole().then(|| self.segments.iter().map(|segment| segment.moved.clone()).collect());
         Answered { call, walked, walked_late, moved, long }
     }
 

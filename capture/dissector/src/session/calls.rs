@@ -111,7 +111,7 @@ impl Session {
             call.timeline.refuse(NotTimed::SameXid);
         }
         if is_wanted && call.shows_reply && !call.is_repeated && !may_lack {
-            call.followed = Followed::Since(self.unplaced.count());
+            call.followed = Followed::Since(self.unplaced.counts());
         }
         let memory = self.memory.get_mut(requester);
         let mut others = Vec::new();
@@ -169,9 +169,7 @@ impl Session {
         }
         self.held -= call.held();
         call.timeline.take(self.unplaced.count(), self.recoveries.unassigned);
-        if call.followed != Followed::Since(self.unplaced.count()) {
-            call.followed = Followed::No;
-        }
+        call.followed = call.followed.until(self.unplaced.counts(), requester);
         Some(call)
     }
 
@@ -208,7 +206,9 @@ impl Session {
             waiting.owed = Owed::Unknown(OwedUnknown::WriteArrival);
         }
         // Data that was not moved yet may still be moved.
-        call.followed = Followed::No;
+        let is_to_end = matches!(end, WaitEnd::Capture | WaitEnd::Disconnected { .. }) && call.answers.is_none();
+        let knows_requests = is_to_end && call.followed != Followed::No;
+        call.followed = if knows_requests { Followed::Requests } else { Followed::No };
         if call.answers.is_none() || !call.is_read() {
             call.timeline.refuse(NotTimed::ReplyMissing);
         }

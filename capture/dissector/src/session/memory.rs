@@ -12,7 +12,8 @@
 //! Which octets were moved is kept as ranges, apart from the data, because a capture may cut what a peer wrote. A gap
 //! in the ranges is the peer's doing only if nothing else explains it:
 //!
-//! - nothing was missed of either end since the call, nor of its responder just before it;
+//! - nothing was missed of either end since the call, nor of its responder just before it; for a gap in a Read chunk, nothing of its
+//!   responder, which sends the RDMA Read requests;
 //! - every RDMA operation since then found its place within one segment, and none before it that found no place aimed
 //!   at its memory (`unplaced.rs`);
 //! - no other call in flight advertises the same handle;

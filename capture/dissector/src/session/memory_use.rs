@@ -28,7 +28,7 @@ impl Session {
                 self.tell(owner, stamp, handle, kind, known, context);
             }
             let calls = self.calls.values_mut().filter(|call| known && call.message.sender == owner);
-            calls.for_each(|call| call.refuse(self.unplaced.count()));
+            calls.for_each(|call| call.refuse(self.unplaced.counts()));
         }
     }
 

@@ -120,7 +120,7 @@ impl Session {
             None if !last => return Taken::Early,
             None => {
                 let Operation { from, stamp, places, .. } = *operation;
-                self.unplaced.add(stamp.frame);
+                self.unplaced.add(from, stamp.frame);
                 if begins {
                     self.own(from, Owner::unknown(places.first));
                     self.unclaimed += 1;
@@ -196,7 +196,8 @@ impl Session {
                 });
                 self.place(place, (stamp.frame, places.first), base + at, length);
             }
-            None => self.unplaced.add(stamp.frame),
+            // The capture lacks the request, which the other end sent.
+            None => self.unplaced.add(from.other(), stamp.frame),
         }
     }
 
@@ -218,7 +219,7 @@ impl Session {
         *self.heard.get_mut(from) = false;
         self.credits.get_mut(from).miss_calls(stamp.time);
         self.credits.get_mut(from.other()).miss_replies(self.last_call, stamp.time);
-        self.unplaced.add(stamp.frame);
+        self.unplaced.add(from, stamp.frame);
         if let Some(connection) = self.number.filter(|_| context.operations) {
             context.events.push_back(Event::Lost(Lost { connection, from, stamp }));
         }

@@ -809,7 +809,10 @@ fn data_that_was_asked_for_and_never_came_may_have_been_refused() {
     let asked = (Passive, read(1, 7, 4));
     assert_eq!(refused_after(true, &[asked]), refused(0));
     assert_eq!(refused_after(true, &[asked, (Active, response(1, &[0; 3]))]), refused(3));
-    assert_eq!(refused_after(true, &[]), lacks, "nobody asked for it");
+    let not_asked_for = NotRebuilt::NotMoved { chunk, first: 0, last: 3 };
+    assert_eq!(refused_after(true, &[]), not_asked_for);
+    assert_eq!(refused_after(true, &[(Active, LOST)]), not_asked_for, "the requester sends no RDMA Read request");
+    assert_eq!(refused_after(true, &[(Passive, LOST)]), lacks, "the request may be in what was missed");
     assert_eq!(refused_after(false, &[asked]), lacks, "the refusal may belong to another connection");
     assert_eq!(refused_after(true, &[asked, (Active, LOST)]), lacks, "the data may be in what was missed");
     assert_eq!(refused_after(true, &[asked, (Passive, write(99, 0, &[1]))]), lacks, "that may be what was refused");

@@ -1,14 +1,14 @@
 //! Items that a session missed, or could not place.
 //!
 //! That something was not moved for a call is said only if nothing in here may have been moved for it (`memory.rs`).
-//! There are two questions: [`Unplaced::may_be_for`] when the call begins to wait, and whether [`Unplaced::count`] is
+//! There are two questions: [`Unplaced::may_be_for`] when the call begins to wait, and whether [`Unplaced::counts`] are
 //! still the same when it stops.
 
 use std::collections::VecDeque;
 
 use super::call::Call;
 use super::memory::Access;
-use crate::carrier::operation::{DISORDER, Side};
+use crate::carrier::operation::{DISORDER, Side, Sides};
 
 /// The most RDMA operations for unknown calls that are remembered.
 const STRAYS: usize = 64;
@@ -16,7 +16,8 @@ const STRAYS: usize = 64;
 /// Items that a session missed, or could not place.
 #[derive(Debug, Default)]
 pub(super) struct Unplaced {
-    count: u64,
+    /// Number of items of each end.
+    counts: Sides<u32>,
     /// The last frame in which something was missed or could not be placed.
     last: u64,
     /// The last RDMA operations for which no call was known.
@@ -37,13 +38,19 @@ pub(super) struct Stray {
 
 impl Unplaced {
     /// Returns the number of items that were missed or could not be placed.
-    pub(super) const fn count(&self) -> u64 {
-        self.count
+    pub(super) fn count(&self) -> u64 {
+        u64::from(self.counts.active) + u64::from(self.counts.passive)
     }
 
-    /// Something was missed or could not be placed, which this frame shows.
-    pub(super) fn add(&mut self, frame: u64) {
-        self.count += 1;
+    /// Returns the number of items of each end that were missed or could not be placed.
+    pub(super) const fn counts(&self) -> Sides<u32> {
+        self.counts
+    }
+
+    /// Something that this end sent was missed or could not be placed, which this frame shows.
+    pub(super) fn add(&mut self, from: Side, frame: u64) {
+        let count = self.counts.get_mut(from);
+        *count = count.wrapping_add(1);
         self.last = frame.max(self.last);
     }
 

@@ -3,7 +3,7 @@
 use rpcrdma::v2::Family;
 
 use crate::synthetic::By::{Client, Server};
-use crate::synthetic::rpc::{Lists, MSG, NOMSG, call, message, null, octets, reply};
+use crate::synthetic::rpc::{Lists, MSG, NOMSG, WRITE3_POSITION, call, message, null, octets, reply, write3};
 use crate::synthetic::tcp::{CLIENT, Iwarp, SERVER, fpdu, null_call};
 use crate::synthetic::trace::Trace;
 use crate::synthetic::{Packet, Wire, v2};
@@ -13,7 +13,7 @@ use crate::transcode::{self, ETHERNET, Mirror, MirrorKind, Record};
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 42] = [
+pub(super) const ALL: [(&str, Made); 43] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -28,6 +28,7 @@ pub(super) const ALL: [(&str, Made); 42] = [
     ("reply_wrong_icrc", || wrong_icrc(SERVER_HOST)),
     ("call_refused_behind_hole", call_refused_behind_hole),
     ("read_unanswered", read_unanswered),
+    ("data_not_read", data_not_read),
     ("reply_provided", || reply_provided(false)),
     ("reply_provided_and_read", || reply_provided(true)),
     ("write_after_reply", write_after_reply),
@@ -182,6 +183,17 @@ fn read_unanswered() -> Vec<Record> {
     let call = trace.wire.send(Client, &message(MSG, 1, &Lists::reads(&[(40, (9, 0, 1000))]), &null(1)));
     let request = trace.wire.read_request(Server, (9, 0), 1000);
     trace.at(100, &call).at(200, &[request]).frames()
+}
+
+fn data_not_read() -> Vec<Record> {
+    let mut trace = Trace::new();
+    let (before, answer) = (trace.call(8), trace.reply(8));
+    trace.at(10, &before).accept(11).at(12, &answer).acknowledge(13);
+    let data = Lists::reads(&[(WRITE3_POSITION, (9, 0, 16_384))]);
+    let call = trace.wire.send(Client, &message(MSG, 1, &data, &write3(1, 16_384)));
+    trace.at(100, &call).accept(110);
+    let (later, reply) = (trace.call(9), trace.reply(9));
+    trace.at(1_000_000, &later).accept(1_000_010).at(1_000_100, &reply).acknowledge(1_000_110).frames()
 }
 
 /// A reply in memory of the responder (draft-cel-nfsv4-reliable-reply).

@@ -232,6 +232,20 @@ fn transactions_name_the_outcome_of_an_rpc_that_waits() {
     }
 }
 
+/// Data that nobody asked for was not sent, so the capture lacks none of it.
+#[test]
+fn data_that_the_server_did_not_read_is_not_missing_in_any_output() {
+    let path = path("data_not_read");
+    let reason = "no RDMA Read asked for octets 0 to 16383";
+    for command in [&["transactions"][..], &["transactions", "--json"], &["annotate", "-o", "-"]] {
+        let output = run(&[command, &[&path]].concat());
+        let said = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(reason) && !said.contains("the capture holds 0"), "{command:?}: {said}");
+    }
+    let lacks = stdout(&run(&["transactions", &self::path("read_unanswered")])).replace("\n              ", " ");
+    assert!(lacks.contains("the capture holds 0 of 1000 octets"), "the server asked for that: {lacks}");
+}
+
 #[test]
 fn pending_names_the_debtor_of_the_truth() {
     for truth in Truth::all() {
