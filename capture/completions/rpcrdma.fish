@@ -60,7 +60,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l client -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -73,7 +73,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -s j -l jobs -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l json -d 'Print one JSON object'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand diagnose" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
@@ -87,7 +87,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l client -d 'Sh
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -105,7 +105,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s j -l jobs -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -s v -l verbose -d 'Print each field of the header with its offset'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand decode" -l json -d 'Print one JSON object per line'
@@ -120,7 +120,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l client 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -138,7 +138,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -s j -l jo
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand transactions" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json. Fields of a nested object are prefixed with the object\'s name (phases_call_ns). The names of operations and the frames of recovery are one cell each, joined by spaces; other lists are left out'
@@ -153,7 +153,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l client -d 'Show
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -171,7 +171,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -s j -l jobs -d 'W
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l json -d 'Print one JSON object per line, as \'transactions --json\' does'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand slow" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
@@ -184,7 +184,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l client -d 'S
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -197,7 +197,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l xid -d 'Show
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand explain" -s q -l quiet -d 'Print only errors to standard error'
@@ -210,7 +210,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l client -d 'S
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -228,7 +228,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -s j -l jobs -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand pending" -l separate -d 'Read each FILE as a capture of its own, several at the same time. Their output comes in the order of the files, each below its name; JSON objects have the name in "capture_file". A file that cannot be read does not stop the others, and the exit status is the greatest one'
@@ -242,7 +242,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l client -d 'Sh
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -259,7 +259,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -s j -l jobs -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand events" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json'
@@ -274,7 +274,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l client -d 'Show 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -295,7 +295,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -s j -l jobs -d 'Wi
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l json -d 'Print one JSON object per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand top" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: the fields of --json. Fields of a nested object are prefixed with the object\'s name'
@@ -310,7 +310,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l client -d 'Sh
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -323,7 +323,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -s o -l output -
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -335,7 +335,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l client -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -349,7 +349,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l profile -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand annotate" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -361,7 +361,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l client -d 
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -375,7 +375,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l key -d 'Ke
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand anonymize" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -387,7 +387,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l client -d 'Sho
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -400,7 +400,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -s o -l output -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand trace" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -412,7 +412,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l client -d 'Sh
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -426,7 +426,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l known -d 'Lea
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -s q -l quiet -d 'Print only errors to standard error'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -445,7 +445,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l client -d 'Sho
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -459,7 +459,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -s j -l jobs -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l json -d 'Print one JSON object; with --interval, one per line'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand stats" -l csv -d 'Print comma-separated values (RFC 4180), with the names of the columns in the first line: a row for each operation, and with --interval for each operation in each interval. The fields are those of --json; what is in an object has the name of the object in front (latency_p50_ns)'
@@ -474,7 +474,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l client -d 'S
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -487,7 +487,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l tolerance -d
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -l json -d 'Print one JSON object per line: one for all RPCs, one for each operation, one for each broken rule'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand compare" -s q -l quiet -d 'Print only errors to standard error'
@@ -500,7 +500,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l client -d 'Sho
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l server -d 'Show only RPCs of this server. Several are separated by commas; may be repeated' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l op -d 'Show only this procedure, or COMPOUNDs with this operation (READ), or one of these (READ,WRITE); may be repeated. Messages whose procedure is unknown are omitted' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l status -d 'Show only RPCs that ended with this: the name or number of an NFS status (NFS4ERR_NOENT), an error of RPC or RPC-over-RDMA (ERR_CHUNK), or SUCCESS; or with one of these (NFS4ERR_DELAY,NFS4ERR_GRACE). May be repeated' -r
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated' -r
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l file -d 'Show only RPCs about the file of this name, as far as the capture shows names of files; may be repeated. If several files have the name, "NAME in FOLDER" is one of them, as `top --by name` prints it' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l frame -d 'Show only the RPC that this frame is part of, and those in flight at this frame; several are separated by commas' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l slower-than -d 'Show only RPCs that took this time or longer, and what belongs to them (50ms; also ns, us, s, m and h)' -r
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l port -d 'Also treat this port as RPC-over-RDMA, besides 20049; may be repeated' -r
@@ -760,7 +760,7 @@ complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -s j -l jobs -d '
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l color -d 'When to use colour' -r -f -a "auto\t'If the output is a terminal and NO_COLOR is not set'
 always\t'Always'
 never\t'Never'"
-complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l failed -d 'Show only RPCs that ended with an error'
+complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l failed -d 'Show only RPCs that ended with an error. A referral to another server (NFS4ERR_MOVED) is none'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l verify-crc -d 'Verify the ICRC and VCRC of every packet; count and ignore packets, and iWARP FPDUs, that fail. (FPDUs with a wrong CRC are counted even without this)'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l list -d 'List all rules; reads no file'
 complete -c rpcrdma -n "__fish_rpcrdma_using_subcommand check" -l json -d 'Print one JSON object per line: findings, then the outcome for each rule, then a summary'

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use rpcrdma_dissector::output::file_names::FileNames;
+use rpcrdma_dissector::output::file_names::{FileNames, NamedFile};
 use rpcrdma_dissector::output::selection::{NamedRpc, Verdict};
 use rpcrdma_dissector::output::summary::CaptureSummary;
 use rpcrdma_dissector::{Config, Dissector, Event, Files, Frame, Summary, Time};
@@ -342,11 +342,11 @@ impl Showing<'_> {
     ) -> io::Result<()> {
         let selection = &self.filters.selection;
         let file = self.file(&event);
-        let verdict = selection.judge(&event, file.as_deref());
+        let verdict = selection.judge(&event, file.as_ref());
         let is_in_window = selection.window(first).shows(&event);
         let is_wanted = verdict == Verdict::Wanted && is_in_window;
         self.notices.event(&event);
-        self.notices.untimed += u64::from(self.lacks_latency(&event, file.as_deref(), is_in_window));
+        self.notices.untimed += u64::from(self.lacks_latency(&event, file.as_ref(), is_in_window));
         if is_wanted {
             self.notices.selected(&event, selection.window(first));
         }
@@ -381,18 +381,18 @@ impl Showing<'_> {
         Ok(())
     }
 
-    /// Name of the file that an RPC is about, if files are selected by name.
-    fn file(&mut self, event: &Event) -> Option<String> {
+    /// The file that an RPC is about, if files are selected by name.
+    fn file(&mut self, event: &Event) -> Option<NamedFile> {
         let Event::Transaction(transaction) = event else { return None };
         if self.filters.selection.files.is_empty() {
             return None;
         }
         let arguments = transaction.arguments();
         self.names.learn(transaction, &arguments);
-        self.names.of_transaction(transaction, &arguments)
+        self.names.file_of(transaction, &arguments)
     }
 
-    fn lacks_latency(&self, event: &Event, file: Option<&str>, is_in_window: bool) -> bool {
+    fn lacks_latency(&self, event: &Event, file: Option<&NamedFile>, is_in_window: bool) -> bool {
         match event {
             Event::Transaction(transaction) if is_in_window => {
                 self.filters.selection.lacks_latency(&NamedRpc { transaction, file })

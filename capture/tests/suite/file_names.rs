@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use crate::command::{run, stdout};
 use crate::gaps::written;
+use crate::situations::path;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, call, message, reply, words};
 use crate::synthetic::trace::Trace;
+use crate::transcode::Record;
 
 const NFS: u32 = 100_003;
 /// Two folders and two files, by their handles.
@@ -117,12 +119,22 @@ fn rename_of_nfsv4_moves_the_name_of_a_file() {
     assert_eq!(last_name(&rpcs.written()), "b");
 }
 
-#[test]
-fn files_of_one_name_in_two_folders_are_two_rows() {
+/// The capture `one_name_in_two_folders`: 2 RPCs about a file, and 3 about another.
+pub(crate) fn one_name_in_two_folders() -> Vec<Record> {
     let mut rpcs = Rpcs::default();
     rpcs.lookup(FOLDER, A, FILE).lookup(OTHER_FOLDER, A, OTHER_FILE);
     rpcs.attributes(FILE).attributes(OTHER_FILE).attributes(OTHER_FILE);
-    let file = rpcs.written();
+    rpcs.trace.frames()
+}
+
+/// The capture `referral`.
+pub(crate) fn referral() -> Vec<Record> {
+    referred(true).trace.frames()
+}
+
+#[test]
+fn files_of_one_name_in_two_folders_are_two_rows() {
+    let file = path("one_name_in_two_folders");
     let rows = json(&["top", "--quiet", "--by", "name", "--json", &file]);
     let rows: Vec<Value> = rows
         .iter()
@@ -135,6 +147,13 @@ fn files_of_one_name_in_two_folders_are_two_rows() {
     for folder in ["0xd0903d5e", "0x49996ce4"] {
         assert!(text.contains(&format!("a in {folder} on 192.0.2.2\n")), "{text}");
     }
+    let selected = |name: &str| {
+        let rpcs = json(&["transactions", "--quiet", "--json", "--file", name, &file]);
+        rpcs.iter().filter(|record| record["type"] == "transaction").count()
+    };
+    let counts =
+        ["a", "a in 0xd0903d5e on 192.0.2.2", "a in 0x49996ce4 on 192.0.2.2", "a in 0x49996ce4", "b"].map(selected);
+    assert_eq!(counts, [5, 2, 3, 0, 0]);
 }
 
 #[test]
@@ -151,19 +170,23 @@ fn a_failure_is_that_of_the_operation_that_failed() {
 }
 
 /// LOOKUP finds a folder whose file system is elsewhere: its GETFH fails. The client asks for `fs_locations`, or does not.
+fn referred(is_followed: bool) -> Rpcs {
+    let mut rpcs = Rpcs::default();
+    let lookup: &[&[u32]] = &[&[PUTFH, 4, FOLDER, LOOKUP], &A, &[GETFH]];
+    for _ in 0..2 {
+        rpcs.compound((3, lookup), (MOVED, &[&[PUTFH, 0], &[LOOKUP, 0], &[GETFH, MOVED]]));
+    }
+    if is_followed {
+        let locations: &[&[u32]] = &[&[PUTFH, 4, FOLDER, LOOKUP], &A, &[GETATTR, 1, 1 << 24]];
+        rpcs.compound((3, locations), (0, &[&[PUTFH, 0], &[LOOKUP, 0], &[GETATTR, 0, 1, 1 << 24, 0]]));
+    }
+    rpcs
+}
+
 #[test]
 fn a_referral_is_no_failure() {
     for is_followed in [true, false] {
-        let mut rpcs = Rpcs::default();
-        let lookup: &[&[u32]] = &[&[PUTFH, 4, FOLDER, LOOKUP], &A, &[GETFH]];
-        for _ in 0..2 {
-            rpcs.compound((3, lookup), (MOVED, &[&[PUTFH, 0], &[LOOKUP, 0], &[GETFH, MOVED]]));
-        }
-        if is_followed {
-            let locations: &[&[u32]] = &[&[PUTFH, 4, FOLDER, LOOKUP], &A, &[GETATTR, 1, 1 << 24]];
-            rpcs.compound((3, locations), (0, &[&[PUTFH, 0], &[LOOKUP, 0], &[GETATTR, 0, 1, 1 << 24, 0]]));
-        }
-        let diagnosis = text(&["diagnose", &rpcs.written()]);
+        let diagnosis = text(&["diagnose", &referred(is_followed).written()]);
         let words = diagnosis.split_whitespace().collect::<Vec<_>>().join(" ");
         let has_failed = words.contains("2 of 2 RPCs failed: NFSv4 GETFH with NFS4ERR_MOVED 2 times.");
         let is_referral = words.contains(
@@ -172,6 +195,23 @@ fn a_referral_is_no_failure() {
         );
         assert_eq!((has_failed, is_referral), (!is_followed, is_followed), "{diagnosis}");
     }
+}
+
+#[test]
+fn a_referral_does_not_count_as_failed() {
+    let file = path("referral");
+    let failed = json(&["transactions", "--quiet", "--json", "--failed", &file]);
+    assert!(failed.iter().all(|record| record["type"] != "transaction"), "{failed:?}");
+    let stats = &json(&["stats", "--quiet", "--json", &file])[0];
+    assert_eq!((&stats["failures"], &stats["procedures"][0]["failed"]), (&serde_json::json!([]), &0.into()), "{stats}");
+    let rows = |by: &str| -> Vec<Value> {
+        let rows = json(&["top", "--quiet", "--by", by, "--json", &file]);
+        let rows = rows.iter().filter(|row| row["type"] == "top");
+        rows.map(|row| serde_json::json!([row["key"], row["calls"], row["failed"]])).collect()
+    };
+    assert_eq!(rows("client"), [serde_json::json!(["192.0.2.1", 3, 0])]);
+    // The status is shown as it is.
+    assert_eq!(rows("status"), [serde_json::json!(["NFS4ERR_MOVED", 2, 0]), serde_json::json!(["SUCCESS", 1, 0])]);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use dissector::Time;
 use dissector::link::Address;
 use dissector::output::diagnosis::Cause;
+use dissector::output::file_names::is_file;
 use dissector::output::selection::{Ends, SelectableRpc, Selection, TimeSpan, Window};
 use dissector::values::{address, duration, xid};
 
@@ -224,7 +225,8 @@ impl SelectableRpc for NamedRow<'_> {
     }
 
     fn is_about(&self, file: &str) -> bool {
-        self.names.text(self.row.file) == file
+        let Row { file: name, folder, .. } = self.row;
+        is_file(file, self.names.text(*name), self.names.text(*folder))
     }
 
     fn has_failed(&self) -> bool {

@@ -1,11 +1,13 @@
 //! RPCs by connection, client, server, file, operation or status.
 
+use core::fmt;
 use std::collections::HashMap;
 
 use dissector::CaptureEnd;
 use dissector::output::format::number::{duration, grouped, size};
 use serde::Deserialize;
 
+use crate::names::Name;
 use crate::query::{self, Query, Value};
 use crate::row::Row;
 use crate::table::Table;
@@ -50,9 +52,7 @@ pub(crate) type ShownGroup = (String, [String; 11]);
 /// Counts of the RPCs of a group.
 #[derive(Debug, Default)]
 struct Group {
-    name: String,
-    /// Of a group that is one.
-    connection: Option<u32>,
+    name: GroupName,
     calls: u64,
     without_reply: u64,
     failed: u64,
@@ -70,14 +70,12 @@ struct Group {
 
 /// The groups of the rows that a query selects, in its order.
 pub(crate) fn groups(table: &Table, query: &Query<GroupColumn>, by: GroupBy) -> Result<Vec<ShownGroup>, String> {
-    let mut groups: HashMap<u32, Group> = HashMap::new();
+    let mut groups: HashMap<GroupKey, Group> = HashMap::new();
     for (_, row) in table.matching(&table.filter(&query.filter)?) {
-        let (key, name) = key(table, &row, by);
-        let connection = matches!(by, GroupBy::Connection).then_some(key);
-        let group = groups.entry(key).or_insert_with(|| Group { name: name(), connection, ..Group::default() });
-        group.take(&row, table.end);
+        groups.entry(GroupKey::new(&row, by)).or_default().take(&row, table.end);
     }
-    let groups: Vec<Group> = groups.into_values().map(Group::finished).collect();
+    let named = groups.into_iter().map(|(key, group)| Group { name: key.name(table), ..group });
+    let groups: Vec<Group> = named.map(Group::finished).collect();
     let time = groups.iter().map(|group| group.time_ns).sum();
     let mut sorted: Vec<&Group> = groups.iter().collect();
     // Groups with the same value are in the order of their names.
@@ -87,19 +85,70 @@ pub(crate) fn groups(table: &Table, query: &Query<GroupColumn>, by: GroupBy) -> 
     Ok(sorted.into_iter().take(GROUPS).map(|group| group.shown(time)).collect())
 }
 
-/// The number of a row's group, and its name.
-fn key<'a>(table: &'a Table, row: &Row, by: GroupBy) -> (u32, impl FnOnce() -> String + use<'a>) {
-    let connection = row.kind.connection;
-    let name = match by {
-        GroupBy::Operation => Some(row.kind.operation),
-        GroupBy::Client => Some(row.kind.client),
-        GroupBy::Server => Some(row.kind.server),
-        GroupBy::File => Some(row.file),
-        GroupBy::Status => Some(row.kind.status),
-        GroupBy::Connection => None,
-    };
-    let text = move || name.map_or_else(|| connection.to_string(), |name| table.names.text(name).to_owned());
-    (name.map_or(connection, |name| name.number()), text)
+/// Property that tells a group from all others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum GroupKey {
+    Connection(u32),
+    Name(Name),
+    File { name: Name, folder: Name },
+}
+
+impl GroupKey {
+    fn new(row: &Row, by: GroupBy) -> Self {
+        match by {
+            GroupBy::Operation => Self::Name(row.kind.operation),
+            GroupBy::Client => Self::Name(row.kind.client),
+            GroupBy::Server => Self::Name(row.kind.server),
+            GroupBy::File => Self::File { name: row.file, folder: row.folder },
+            GroupBy::Status => Self::Name(row.kind.status),
+            GroupBy::Connection => Self::Connection(row.kind.connection),
+        }
+    }
+
+    /// The name of the group. If several files of the capture have a name, the folder is part of it.
+    fn name(self, table: &Table) -> GroupName {
+        let text = |name: Name| table.names.text(name);
+        match self {
+            Self::Connection(number) => GroupName::Number(number),
+            Self::File { name, folder } if table.files.are_several(name) => {
+                GroupName::Text(format!("{} in {}", text(name), text(folder)))
+            }
+            Self::Name(name) | Self::File { name, .. } => GroupName::Text(text(name).to_owned()),
+        }
+    }
+}
+
+/// Name of a group.
+#[derive(Debug)]
+enum GroupName {
+    Text(String),
+    /// Number of a connection.
+    Number(u32),
+}
+
+impl GroupName {
+    /// The value by which groups are sorted; `None` without a name.
+    fn value(&self) -> Option<Value<'_>> {
+        match self {
+            Self::Number(number) => Some(Value::Number((*number).into())),
+            Self::Text(text) => (!text.is_empty()).then_some(Value::Text(text)),
+        }
+    }
+}
+
+impl fmt::Display for GroupName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl Default for GroupName {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
 }
 
 impl Group {
@@ -124,12 +173,8 @@ impl Group {
 
     /// The value in a column, if it has one.
     fn value(&self, column: GroupColumn) -> Option<Value<'_>> {
-        let name = match self.connection {
-            Some(connection) => Value::Number(connection.into()),
-            None => Value::Text(&self.name),
-        };
         let number = match column {
-            GroupColumn::Name => return (!self.name.is_empty()).then_some(name),
+            GroupColumn::Name => return self.name.value(),
             GroupColumn::Rpcs => Some(self.calls),
             GroupColumn::Waiting => Some(self.without_reply),
             GroupColumn::Failed => Some(self.failed),
@@ -161,6 +206,6 @@ impl Group {
             latency(self.p99_ns),
             latency(self.max_ns),
         ];
-        (self.name.clone(), numbers)
+        (self.name.to_string(), numbers)
     }
 }

@@ -82,6 +82,7 @@ impl Block {
         self.number(flags.into_iter().filter(|(has, _)| *has).map(|(_, flag)| flag).sum());
         self.number(kind.into());
         self.number(row.file.number().into());
+        self.number(row.folder.number().into());
         self.octets.extend(row.xid.to_le_bytes());
         self.number(folded(row.time.wrapping_sub(self.time)));
         latency.into_iter().for_each(|latency| self.number(latency));
@@ -124,7 +125,7 @@ impl Block {
         let mut octets = Octets(self.octets.get(start as usize..)?);
         let flags = octets.number();
         let kind = *kinds.get(usize::try_from(octets.number()).ok()?)?;
-        let file = Name::of(octets.number());
+        let (file, folder) = (Name::of(octets.number()), Name::of(octets.number()));
         let xid = octets.word();
         let time = self.time.wrapping_add(unfolded(octets.number()));
         let latency = (flags & has::LATENCY != 0).then(|| octets.number());
@@ -146,6 +147,7 @@ impl Block {
             kind,
             xid,
             file,
+            folder,
             time,
             sending,
             latency,
@@ -242,6 +244,7 @@ mod tests {
             kind: KIND,
             xid: 0xfeed_f00d,
             file: Name::of(number & 0xffff),
+            folder: Name::of(number & 0xff),
             time: 1_763_683_200_500_000_000_u64.wrapping_sub(number),
             sending: number & 0xfff,
             latency: Some(phases.total()),

@@ -161,7 +161,7 @@ fn take_rpc(transaction: &Transaction, diagnoser: &mut Diagnoser, names: &mut Fi
     let arguments = transaction.arguments();
     let causes = diagnoser.transaction(transaction, &arguments).counted;
     names.learn(transaction, &arguments);
-    let file = names.of_transaction(transaction, &arguments).unwrap_or_default();
-    let row = Row::new(transaction, &file, causes, &mut table.names);
+    let file = names.file_of(transaction, &arguments);
+    let row = Row::new(transaction, file.as_ref(), causes, &mut table.names);
     table.push(&row);
 }

@@ -3,6 +3,7 @@
 use std::io;
 
 use dissector::output::diagnosis::CauseSet;
+use dissector::output::file_names::NamedFile;
 use dissector::output::selection::TimeSpan;
 use dissector::output::{OperationName, UnansweredWait};
 use dissector::{CaptureEnd, Half, Stamp, Status, Time, Transaction, WaitEnd, Waiting, nfs};
@@ -46,7 +47,9 @@ pub(crate) fn record(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::
 pub(crate) struct Row {
     pub(crate) kind: Kind,
     pub(crate) xid: u32,
+    /// Name of the file, and the folder that tells the file from others of this name.
     pub(crate) file: Name,
+    pub(crate) folder: Name,
     /// Nanoseconds since 1970-01-01 00:00 UTC.
     pub(crate) time: u64,
     /// Nanoseconds from the first packet of the call to the last one, whose time is `time`.
@@ -91,14 +94,20 @@ pub(crate) struct Kind {
 }
 
 impl Row {
-    /// The row of an RPC, with the name of its file and the causes that it counts for.
-    pub(crate) fn new(transaction: &Transaction, file: &str, causes: CauseSet, names: &mut Names) -> Self {
+    /// The row of an RPC, with the RPC's file and causes.
+    pub(crate) fn new(
+        transaction: &Transaction,
+        file: Option<&NamedFile>,
+        causes: CauseSet,
+        names: &mut Names,
+    ) -> Self {
         let Transaction { call, reply, phases, recovery, .. } = transaction;
         let recovery = recovery.as_ref().ok();
         Self {
             kind: Kind::new(transaction, names),
             xid: transaction.xid,
-            file: names.insert(file),
+            file: file.map_or_else(Name::default, |file| names.insert(&file.shown_name())),
+            folder: file.map_or_else(Name::default, |file| names.insert(&file.shown_folder())),
             time: call.as_ref().or(reply.as_ref()).map_or(0, |half| half.stamp.time.0),
             sending: call
                 .as_ref()
@@ -154,7 +163,7 @@ impl Kind {
             true => (transaction.to, transaction.from),
         };
         let operations: Vec<&str> = transaction.operations.iter().map(|operation| operation.name).collect();
-        let (status, status_number, has_failed) = outcome(transaction);
+        let (status, status_number) = outcome(transaction);
         Self {
             connection: transaction.connection,
             client: names.insert(&client.to_string()),
@@ -164,7 +173,7 @@ impl Kind {
             operations: names.insert(&operations.join(" ")),
             status: names.insert(status),
             status_number,
-            has_failed,
+            has_failed: transaction.status.is_some_and(Status::is_failure),
             unanswered: unanswered(transaction),
             is_wait_known: UnansweredWait::of(transaction).is_some(),
         }
@@ -193,16 +202,16 @@ fn ended(transaction: &Transaction) -> Option<u64> {
     reply.or(wait).map(|stamp| stamp.time.0)
 }
 
-/// Name and number of the status, and `true` if it is a failure. The status of NFS says more than that of RPC.
-fn outcome(transaction: &Transaction) -> (&'static str, Option<u32>, bool) {
+/// Name and number of the status. The status of NFS says more than that of RPC.
+fn outcome(transaction: &Transaction) -> (&'static str, Option<u32>) {
     match transaction.status {
         Some(Status::Success(Some(number))) => {
             let is_callback = transaction.callback.is_callback();
             let name = transaction.procedure.and_then(|called| nfs::status::name(&called, is_callback, number));
-            (name.unwrap_or("unknown"), Some(number), number != 0)
+            (name.unwrap_or("unknown"), Some(number))
         }
-        Some(status) => (status.name(), None, !matches!(status, Status::Success(_))),
-        None => ("", None, false),
+        Some(status) => (status.name(), None),
+        None => ("", None),
     }
 }
 

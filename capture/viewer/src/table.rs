@@ -31,6 +31,7 @@ pub(crate) struct Table {
     kinds: Vec<Kind>,
     numbers: HashMap<Kind, u32>,
     pub(crate) names: Names,
+    pub(crate) files: FoldersByName,
     /// Times of the first and the last frame.
     pub(crate) first: u64,
     pub(crate) last: u64,
@@ -40,6 +41,31 @@ pub(crate) struct Table {
     pub(crate) left_out: u64,
     /// Causes that calls without a reply count for, by their places: only the whole capture shows them.
     unanswered: HashMap<u32, Cause>,
+}
+
+/// Folders of files, by the name of the file.
+#[derive(Debug, Default)]
+pub(crate) struct FoldersByName(HashMap<Name, Folders>);
+
+/// Folders of the files that have a name.
+#[derive(Debug, PartialEq, Eq)]
+enum Folders {
+    One(Name),
+    Several,
+}
+
+impl FoldersByName {
+    fn take(&mut self, row: &Row) {
+        let folders = self.0.entry(row.file).or_insert(Folders::One(row.folder));
+        if *folders != Folders::One(row.folder) {
+            *folders = Folders::Several;
+        }
+    }
+
+    /// Returns true if files in several folders have this name.
+    pub(crate) fn are_several(&self, name: Name) -> bool {
+        self.0.get(&name) == Some(&Folders::Several)
+    }
 }
 
 /// Column to sort by.
@@ -132,6 +158,7 @@ impl Table {
             self.left_out += 1;
             return;
         }
+        self.files.take(row);
         let kind = self.number(&row.kind);
         let is_in = self.blocks.last_mut().is_some_and(|block| block.push(row, kind));
         if !is_in {

@@ -44,6 +44,34 @@ fn records(path: &str) -> Vec<Value> {
     events.transactions().map(Result::unwrap).map(record).collect()
 }
 
+fn groups(viewer: &Viewer, query: &str, by: &str) -> Vec<Value> {
+    let groups: Vec<Value> = serde_json::from_str(&viewer.groups(query, by).unwrap()).unwrap();
+    groups.iter().map(|group| json!([group[0], group[1][0], group[1][2]])).collect()
+}
+
+#[test]
+fn files_of_one_name_in_two_folders_are_two_groups() {
+    let mut viewer = read(&format!("{CAPTURES}situations/one_name_in_two_folders.pcap"));
+    let found = groups(&viewer, r#"{"sort":"rpcs"}"#, "file");
+    let [one, other] = ["a in 0xd0903d5e on 192.0.2.2", "a in 0x49996ce4 on 192.0.2.2"];
+    assert_eq!(found, [json!([one, "2", "0"]), json!([other, "3", "0"])]);
+    // The name of a group selects its RPCs, and keeps its name.
+    for (name, count) in [(one, 2), (other, 3), ("a", 5)] {
+        let query = json!({ "filter": format!("file=\"{name}\"") }).to_string();
+        assert_eq!(viewer.select(&query), Ok(count), "{name}");
+        assert!(name == "a" || groups(&viewer, &query, "file")[0][0] == name);
+    }
+}
+
+#[test]
+fn a_referral_is_no_failure() {
+    let mut viewer = read(&format!("{CAPTURES}situations/referral.pcap"));
+    assert_eq!(groups(&viewer, "{}", "client"), [json!(["192.0.2.1", "3", "0"])]);
+    assert_eq!(viewer.select(r#"{"filter":"failed"}"#), Ok(0));
+    let rows = rows(&mut viewer, r#"{"filter":"status=NFS4ERR_MOVED"}"#);
+    assert_eq!(rows.iter().map(|row| &row["failed"]).collect::<Vec<_>>(), [false, false]);
+}
+
 #[test]
 fn every_number_of_a_row_is_that_of_its_record() {
     let captures = captures();
@@ -79,7 +107,9 @@ fn compare(row: &Value, record: &Value, first: u64, path: &str) {
     let succeeded = record["status"]["name"] == "SUCCESS";
     let status = if succeeded && !record["nfs_status"].is_null() { &record["nfs_status"] } else { &record["status"] };
     let status_name = if status.is_null() { "" } else { status["name"].as_str().unwrap_or("unknown") };
-    let has_failed = if status["number"] == 0 { !succeeded } else { !status.is_null() };
+    let is_error = if status["number"] == 0 { !succeeded } else { !status.is_null() };
+    // A referral to another server is no failure.
+    let has_failed = is_error && status["name"] != "NFS4ERR_MOVED";
     let operations = record["operations"].as_array().into_iter().flatten();
     let operations: Vec<&str> = operations.map(|operation| operation["name"].as_str().unwrap()).collect();
     let since_first = record["time_ns"].as_u64().unwrap_or_default().saturating_sub(first);

@@ -46,6 +46,30 @@ pub struct NamedFile {
     pub folder: Option<Vec<u8>>,
 }
 
+impl NamedFile {
+    /// The name as a terminal shows it.
+    #[must_use]
+    pub fn shown_name(&self) -> String {
+        escaped(&self.name)
+    }
+
+    /// The folder in words, which tell files of the same name apart: the number of its handle, and the server.
+    #[must_use]
+    pub fn shown_folder(&self) -> String {
+        match &self.folder {
+            Some(folder) => format!("{:#010x} on {}", hash(folder), self.server),
+            None => format!("an unknown folder on {}", self.server),
+        }
+    }
+}
+
+/// Returns true if a text selects a file: the name, or name and folder as `NAME in FOLDER`.
+#[must_use]
+pub fn is_file(text: &str, name: &str, folder: &str) -> bool {
+    let rest = text.strip_prefix(name);
+    rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(" in ") == Some(folder))
+}
+
 /// The names of files, by server and handle. After RENAME, a file has its new name.
 #[derive(Clone, Debug, Default)]
 pub struct FileNames {
@@ -126,6 +150,13 @@ impl FileNames {
     pub fn of_transaction(&self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Option<String> {
         let about = main_arguments(transaction, arguments)?;
         self.of(server(transaction), about).map(escaped)
+    }
+
+    /// The file that an RPC with these arguments is about, if a name was seen.
+    #[must_use]
+    pub fn file_of(&self, transaction: &Transaction, arguments: &[OperationArguments<'_>]) -> Option<NamedFile> {
+        let about = main_arguments(transaction, arguments)?;
+        self.named(server(transaction), about)
     }
 
     /// The octets of the name of the file that an operation is about: the one in it, or else that of its handle, if it was seen.

@@ -83,7 +83,17 @@ pub enum Status {
     Error(AnyErrorBody),
 }
 
+/// NFS4ERR_MOVED (RFC 8881 section 15.1.2.4).
+pub(crate) const MOVED: u32 = 10_019;
+
 impl Status {
+    /// Returns true if the RPC failed. NFS4ERR_MOVED is no failure: the client asks for the locations of the file system (RFC 8881
+    /// section 11.3).
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
+        !matches!(self, Self::Success(None | Some(0 | MOVED)))
+    }
+
     /// The name of what the RPC ended with, whatever status the procedure has of its own.
     #[must_use]
     pub const fn name(self) -> &'static str {

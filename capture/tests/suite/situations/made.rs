@@ -2,6 +2,7 @@
 
 use rpcrdma::v2::Family;
 
+use crate::file_names;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, WRITE3_POSITION, call, message, null, octets, reply, write3};
 use crate::synthetic::tcp::{CLIENT, Iwarp, SERVER, fpdu, null_call};
@@ -13,7 +14,7 @@ use crate::transcode::{self, ETHERNET, Mirror, MirrorKind, Record};
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 43] = [
+pub(super) const ALL: [(&str, Made); 45] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -57,6 +58,8 @@ pub(super) const ALL: [(&str, Made); 43] = [
     ("calls_unanswered", || calls(|number| if number % 7 > 3 { Fate::Lost } else { Fate::Answered })),
     ("calls_failed", || calls(|_| Fate::Failed)),
     ("calls_sent_again", || calls(|_| Fate::Refused)),
+    ("one_name_in_two_folders", file_names::one_name_in_two_folders),
+    ("referral", file_names::referral),
 ];
 
 /// Frames of Ethernet, in the order and at the times of the packets in them.

@@ -133,7 +133,7 @@ impl Truth {
     }
 }
 
-fn path(name: &str) -> String {
+pub(crate) fn path(name: &str) -> String {
     folder().join(format!("{name}.pcap")).display().to_string()
 }
 
@@ -152,7 +152,7 @@ fn every_capture_is_in_a_table() {
     for (name, _) in made::ALL {
         assert!(readme.contains(&format!("`{name}`")), "{name}");
     }
-    assert_eq!(Truth::all().len() + 7, made::ALL.len());
+    assert_eq!(Truth::all().len() + 9, made::ALL.len());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::fault::{FaultChange, FaultCount, FaultOutcome};
 use super::rank::Chances;
 use super::series::Series;
 use crate::file::Time;
-use crate::output::stats::{Forms, Histogram, Latency, Moved, failure};
+use crate::output::stats::{Forms, Histogram, Latency, Moved};
 use crate::rpc::phases::NotTimed;
 use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::transaction::{Half, Transaction};
@@ -35,7 +35,7 @@ impl PerOperation {
         self.faults.rpcs += 1;
         self.take_answer(transaction);
         if let Some(status) = transaction.status {
-            self.faults.failed.put(failure(transaction, status).is_some());
+            self.faults.failed.put(status.is_failure());
         }
         match &transaction.recovery {
             Ok(recovery) => self.faults.retransmitted.put(recovery.resent_packets > 0),

@@ -34,7 +34,7 @@ use crate::output::file_names::FileNames;
 use crate::output::gaps::Gaps;
 use crate::output::operation_name::OperationName;
 use crate::output::selection::Throughout;
-use crate::output::stats::{Latency, failure};
+use crate::output::stats::{Latency, outcome};
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::known::Status;
 use crate::rpc::transaction::Transaction;
@@ -218,7 +218,7 @@ impl Diagnoser {
             self.facts.death(transaction.connection, stamp.frame);
         }
         let status = transaction.status.filter(|status| !is_expected(*status));
-        let failure = status.and_then(|status| failure(transaction, status));
+        let failure = status.and_then(|status| outcome(transaction, status));
         self.waits.take(&rpc, &mut causes);
         let wait = transaction.credit_wait.as_ref().ok().copied();
         self.facts.credits.transaction(transaction, wait.filter(|_| causes.counted.contains(Cause::Credits)));

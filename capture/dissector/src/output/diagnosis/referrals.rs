@@ -4,12 +4,11 @@ use super::tally::RpcSubject;
 use crate::output::file_names::{client, server};
 use crate::output::stats::StatusName;
 use crate::rpc::arguments::OperationArguments;
+use crate::rpc::known::MOVED;
 use crate::rpc::transaction::Transaction;
 
 /// The most RPCs that are held until their client asks.
 const HELD: usize = 1000;
-/// NFS4ERR_MOVED (RFC 8881 section 15.1.2.4).
-const MOVED: u32 = 10_019;
 /// The attributes `fs_locations` and `fs_locations_info` (RFC 8881 sections 5.8.2.7 and 5.12).
 const LOCATIONS: [usize; 2] = [24, 67];
 

@@ -16,6 +16,7 @@ use crate::event::{Event, Recovered};
 use crate::file::Time;
 use crate::input::values::Moment;
 use crate::link::Address;
+use crate::output::file_names::NamedFile;
 use crate::rpc::message::Message;
 use subject::{CalledProcedure, is_between};
 
@@ -44,7 +45,7 @@ pub struct Selection {
     pub operations: Vec<String>,
     /// Names or numbers of statuses.
     pub statuses: Vec<String>,
-    /// Names of files, as text shows them.
+    /// Names of files, as text shows them; `NAME in FOLDER` for one of several files of a name.
     pub files: Vec<String>,
     /// Numbers of frames between call and reply.
     pub frames: Vec<u64>,
@@ -157,10 +158,10 @@ impl Selection {
             && (!self.retransmitted || rpc.has_retransmissions())
     }
 
-    /// Judges an event at any time: a [`Window`] says if the event is in it. `file` is the name of the file that an RPC is about, if a
-    /// selection by [`files`](Self::files) needs it.
+    /// Judges an event at any time: a [`Window`] says if the event is in it. `file` is the file that an RPC is about, if a selection by
+    /// [`files`](Self::files) needs it.
     #[must_use]
-    pub fn judge(&self, event: &Event, file: Option<&str>) -> Verdict {
+    pub fn judge(&self, event: &Event, file: Option<&NamedFile>) -> Verdict {
         let is_wanted = match event {
             Event::Message(message) => return self.judge_message(message),
             Event::Recovery(recovered) => return self.judge_recovered(recovered),

@@ -4,8 +4,8 @@ use super::Ends;
 use super::window::TimeSpan;
 use crate::link::Address;
 use crate::nfs::{self, Callback, CompoundOperation, Procedure};
+use crate::output::file_names::{NamedFile, is_file};
 use crate::output::operation_name::OperationName;
-use crate::output::stats::failure;
 use crate::rpc::known::Status;
 use crate::rpc::message::Message;
 use crate::rpc::transaction::{Half, Transaction};
@@ -31,7 +31,7 @@ pub trait SelectableRpc {
     fn calls(&self, name: &str) -> bool;
     /// Returns true if the RPC ended with the status of this name or number.
     fn ended_with(&self, name: &str) -> bool;
-    /// Returns true if the RPC is about a file of this name.
+    /// Returns true if the RPC is about a file of this name, or of this name and folder: `NAME in FOLDER`.
     fn is_about(&self, file: &str) -> bool;
     /// Returns true if the RPC ended with an error.
     fn has_failed(&self) -> bool;
@@ -46,8 +46,8 @@ pub trait SelectableRpc {
 pub struct NamedRpc<'a> {
     /// The RPC.
     pub transaction: &'a Transaction,
-    /// Name of the file as text shows it; `None` if it is not known, or not asked for.
-    pub file: Option<&'a str>,
+    /// The file; `None` if the name is not known, or not asked for.
+    pub file: Option<&'a NamedFile>,
 }
 
 impl SelectableRpc for NamedRpc<'_> {
@@ -87,11 +87,11 @@ impl SelectableRpc for NamedRpc<'_> {
     }
 
     fn is_about(&self, file: &str) -> bool {
-        self.file == Some(file)
+        self.file.is_some_and(|named| is_file(file, &named.shown_name(), &named.shown_folder()))
     }
 
     fn has_failed(&self) -> bool {
-        self.transaction.status.is_some_and(|status| failure(self.transaction, status).is_some())
+        self.transaction.status.is_some_and(Status::is_failure)
     }
 
     fn is_waiting(&self) -> bool {

@@ -348,8 +348,13 @@ pub(super) fn send_length(transaction: &Transaction) -> Option<usize> {
     Some(length(&transaction.call)?.max(length(&transaction.reply)?) + HEADER)
 }
 
-/// Returns the failure; `None` if the RPC succeeded.
+/// Returns the failure, by [`Status::is_failure`]; `None` for other RPCs.
 pub(super) fn failure(transaction: &Transaction, status: Status) -> Option<StatusName> {
+    if status.is_failure() { outcome(transaction, status) } else { None }
+}
+
+/// Returns the status; `None` if the RPC succeeded.
+pub(super) fn outcome(transaction: &Transaction, status: Status) -> Option<StatusName> {
     match status {
         Status::Success(None | Some(0)) => None,
         Status::Success(Some(number)) => {

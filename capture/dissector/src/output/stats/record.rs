@@ -438,7 +438,7 @@ pub struct ProcedureStatistics {
     pub calls: u64,
     /// Replies.
     pub replies: u64,
-    /// Replies that report a failure.
+    /// Replies that report a failure; NFS4ERR_MOVED is none.
     pub failed: u64,
     /// Data that RDMA moved for the RPCs.
     #[cfg_attr(feature = "json", serde(flatten))]

@@ -13,10 +13,11 @@ use crate::output::format::line::{DIM, Line, NAME, PLAIN};
 use crate::output::format::number::{grouped, milliseconds, short};
 use crate::output::format::screen::Screen;
 use crate::output::operation_name::OperationName;
-use crate::output::stats::failure;
 use crate::output::stats::histogram::Histogram;
+use crate::output::stats::outcome;
 use crate::output::unanswered::UnansweredWaits;
 use crate::rpc::arguments::OperationArguments;
+use crate::rpc::known::Status;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::transaction::{Half, Transaction};
 
@@ -94,7 +95,7 @@ pub struct TopCounts {
     pub unanswered: u64,
     /// Replies without their call, which are not among `calls`.
     pub without_call: u64,
-    /// RPCs that failed.
+    /// RPCs that failed; NFS4ERR_MOVED is no failure.
     pub failed: u64,
     /// Octets of file data in their results, however they were sent.
     pub octets_read: u64,
@@ -117,8 +118,7 @@ impl TopCounts {
         self.calls += u64::from(transaction.call.is_some());
         self.unanswered += u64::from(transaction.reply.is_none());
         self.without_call += u64::from(transaction.call.is_none());
-        let failure = transaction.status.and_then(|status| failure(transaction, status));
-        self.failed += u64::from(failure.is_some());
+        self.failed += u64::from(transaction.status.is_some_and(Status::is_failure));
         let data = [&transaction.reply, &transaction.call].map(data);
         let [read, written] = data.map(Option::unwrap_or_default);
         self.octets_read = self.octets_read.saturating_add(read);
@@ -296,7 +296,7 @@ fn ending(transaction: &Transaction) -> String {
     match transaction.status {
         None if transaction.reply.is_none() => "no reply".to_owned(),
         None => "status unknown".to_owned(),
-        Some(status) => failure(transaction, status).map_or_else(|| "SUCCESS".to_owned(), |failure| failure.name),
+        Some(status) => outcome(transaction, status).map_or_else(|| "SUCCESS".to_owned(), |outcome| outcome.name),
     }
 }
 
@@ -359,10 +359,9 @@ impl TopReport {
     }
 
     /// The folder of a file in words: the number of its handle, the server, and its name if that was seen.
-    fn folder(&self, NamedFile { server, folder, .. }: &NamedFile) -> String {
-        let Some(folder) = folder else { return format!("an unknown folder on {server}") };
-        let name = self.names.name(*server, folder).map(|name| format!(" {}", escaped(name)));
-        format!("{:#010x} on {server}{}", hash(folder), name.unwrap_or_default())
+    fn folder(&self, file: &NamedFile) -> String {
+        let name = file.folder.as_ref().and_then(|folder| self.names.name(file.server, folder)).map(escaped);
+        [Some(file.shown_folder()), name].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     /// A key in words.
@@ -372,7 +371,7 @@ impl TopReport {
             TopKey::Connection(number) => number.to_string(),
             TopKey::Text(text) => text.escape_debug().to_string(),
             TopKey::Name(file) => {
-                let name = escaped(&file.name);
+                let name = file.shown_name();
                 if self.is_ambiguous(file) { format!("{name} in {}", self.folder(file)) } else { name }
             }
             TopKey::File(server, handle) => {
