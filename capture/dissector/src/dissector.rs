@@ -6,6 +6,7 @@ use rpcrdma::v2::Family;
 
 use crate::capture_end::CaptureEnd;
 use crate::carrier::account::Account;
+use crate::carrier::acknowledgement::Acknowledgements;
 use crate::carrier::connection::Connection;
 use crate::carrier::connection::Counts;
 use crate::carrier::connection::{Disconnection, service_port};
@@ -404,6 +405,10 @@ impl Handler for DissectorState {
     #[inline]
     fn acknowledged(&mut self, session: &mut Session, by: (Side, Stamp), acknowledged: (u64, bool)) {
         session.acknowledged(by, acknowledged, &mut self.context());
+    }
+
+    fn measured(&mut self, session: &mut Session, by: Side, times: Acknowledgements) {
+        session.measured(by, times);
     }
 
     fn account(&mut self) -> &mut Account {

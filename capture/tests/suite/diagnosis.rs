@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use rpcrdma_dissector::output::diagnosis::{CAUSES, Diagnoser, Diagnosis};
 use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 
+use crate::place::asking;
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, message, null, octets, read3, reply, words, write3, write3_reply};
 use crate::synthetic::tcp::{self, Iwarp};
@@ -204,6 +205,19 @@ fn stuck(calls: u64) -> Vec<Record> {
         scene.call(0, SECOND + number * 10);
     }
     scene.until(11 * SECOND);
+    scene.records()
+}
+
+/// A server whose adapter acknowledges 20 ms after the call passed the capture, and which takes so many microseconds for a reply.
+fn distant_server(takes: u64) -> Vec<Record> {
+    let mut scene = Scene::new(1, &SENDS_OF_4096);
+    for number in 0..30 {
+        let (xid, time) = (scene.next_xid(), number * 200 * MILLISECOND);
+        let call = scene.send(0, Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        scene.at(time, &call.into_iter().map(asking).collect::<Vec<_>>());
+        scene.acknowledge(0, Server, time + 20 * MILLISECOND);
+        scene.answer(0, xid, time + 20 * MILLISECOND + takes);
+    }
     scene.records()
 }
 
@@ -629,7 +643,10 @@ pub(crate) fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static s
         ("slow server", shipped("delays"), &["responder-slow"]),
         ("slow server, one call", slow_server(1, 600 * MILLISECOND), &["responder-slow"]),
         ("slow server, most calls", slow_server(100, 50 * MILLISECOND), &["responder-slow"]),
-        ("slow network", shipped("network_requester"), &["responder-slow"]),
+        ("slow network", shipped("network_requester"), &["distance"]),
+        ("slow network, iWARP", shipped("iwarp_network_requester"), &["distance", "loss"]),
+        ("distant server", distant_server(200), &["distance"]),
+        ("distant and slow server", distant_server(60 * MILLISECOND), &["responder-slow", "distance"]),
         ("one slow client's server", one_bad_client(false), &["responder-slow"]),
         ("slow client", slow_client(20, 50 * MILLISECOND), &["requester-slow"]),
         ("slow client, one call", slow_client(1, 900 * MILLISECOND), &["requester-slow"]),
@@ -688,6 +705,19 @@ fn a_diagnosis_is_a_screen_of_eighty_columns() {
         assert_eq!(text.matches("   $ rpcrdma ").count(), expected.len(), "{name}");
         assert_eq!(text.contains("Nothing stands out: the median latency is "), expected.is_empty(), "{name}: {text}");
     }
+}
+
+/// 20.0 of 20.2 ms are the way: the server is not slow because of it.
+#[test]
+fn the_way_is_no_fault_of_an_end() {
+    let diagnosis = diagnose(&distant_server(200));
+    let [cause] = &diagnosis.causes[..] else { panic!("{diagnosis:?}") };
+    assert_eq!((cause.owner, cause.owner_address.as_deref(), cause.rpcs), (Some("network"), None, Some(30)));
+    assert_eq!((cause.waiting_ns, diagnosis.waiting_ns), (Some(30 * 20_000_000), 30 * 20_200_000));
+    let both = diagnose(&distant_server(60 * MILLISECOND));
+    let times: Vec<_> = both.causes.iter().map(|cause| (cause.owner, cause.waiting_ns)).collect();
+    assert_eq!(times, [(Some("responder"), Some(30 * 60_000_000)), (Some("network"), Some(30 * 20_000_000))]);
+    assert!(!text(&both).contains("The way to it and back is part of that"));
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn calls(count: u32, by_client: u64, by_server: u64) -> Vec<(u64, Packet)> {
 
 /// A packet with the bit that asks for an acknowledgement (InfiniBand Architecture, volume 1, section 9.2): behind IPv4 and UDP, in
 /// the ninth octet of the Base Transport Header.
-fn asking(mut packet: Packet) -> Packet {
+pub(crate) fn asking(mut packet: Packet) -> Packet {
     packet[36] |= 0x80;
     packet
 }

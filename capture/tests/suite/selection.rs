@@ -32,13 +32,14 @@ struct Rpc {
 }
 
 /// Causes that rest on RPCs. A cause of the capture stands, whatever is selected.
-const OF_RPCS: [&str; 11] = [
+const OF_RPCS: [&str; 12] = [
     "responder-silent",
     "responder-unreachable",
     "requester-silent",
     "requester-unreachable",
     "loss",
     "receiver-not-ready",
+    "distance",
     "responder-slow",
     "requester-slow",
     "credits",

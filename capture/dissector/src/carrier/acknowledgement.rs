@@ -49,6 +49,8 @@ pub(super) struct AwaitedAcknowledgements {
     times: Vec<u32>,
     least: u64,
     count: u64,
+    /// True if the median may have changed since it was taken.
+    is_changed: bool,
 }
 
 impl AwaitedAcknowledgements {
@@ -84,6 +86,7 @@ impl AwaitedAcknowledgements {
         self.least = if self.count == 0 { taken } else { self.least.min(taken) };
         if self.times.len() < KEPT {
             self.times.push(u32::try_from(taken).unwrap_or(u32::MAX));
+            self.is_changed = true;
         }
         self.count += 1;
     }
@@ -97,6 +100,12 @@ impl AwaitedAcknowledgements {
     /// Returns the least time in nanoseconds, if any was measured.
     pub(super) fn least(&self) -> Option<u64> {
         (self.count > 0).then_some(self.least)
+    }
+
+    /// Returns the measurements if their median has changed since the last call.
+    #[inline]
+    pub(super) fn take_changed(&mut self) -> Option<Acknowledgements> {
+        if core::mem::take(&mut self.is_changed) { self.measured() } else { None }
     }
 
     /// Returns the measurements.

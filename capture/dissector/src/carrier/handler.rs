@@ -1,6 +1,7 @@
 //! The interface that takes what happens on connections.
 
 use super::account::Account;
+use super::acknowledgement::Acknowledgements;
 use super::connection::{Connection, Counts};
 use super::framed::FramedOctets;
 use super::operation::{Operation, Side, Sides, Stamp};
@@ -34,6 +35,8 @@ pub(crate) trait Handler {
     fn framed(&mut self, connection: &Connection, from: Side, framed: FramedOctets<'_>);
     /// An end acknowledged what the other sends, up to this place; `is_bare` says that its packet is nothing else.
     fn acknowledged(&mut self, session: &mut Self::Session, by: (Side, Stamp), acknowledged: (u64, bool));
+    /// The time that an end takes to acknowledge is known better than before.
+    fn measured(&mut self, session: &mut Self::Session, by: Side, times: Acknowledgements);
     /// The memory that all connections together hold.
     fn account(&mut self) -> &mut Account;
     /// Octets of memory held by a session.

@@ -61,6 +61,8 @@ pub struct Transaction {
     pub write_octets: u64,
     /// The frame that the call began with: that of its Send's first packet, or of the first of several Sends (version 2).
     pub began: Option<Stamp>,
+    /// Round trips through the network, as far as acknowledgements show them.
+    pub round_trips: RoundTrips,
     /// The parts of its time; they add up to [`latency`](Self::latency).
     pub phases: Result<Phases, NotTimed>,
     /// Part of that time that was spent on lost packets.
@@ -95,6 +97,16 @@ impl Transaction {
             Err(_) => None,
         }
     }
+}
+
+/// Round trips between the place of the capture and the two ends of an RPC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrips {
+    /// Nanoseconds in which the requester's adapter usually acknowledges what is sent to it, on this connection. Adapters (over TCP:
+    /// hosts) acknowledge at once, so most of that time is the way to them and back.
+    pub requester: Option<u64>,
+    /// Nanoseconds in which the responder's adapter does.
+    pub responder: Option<u64>,
 }
 
 /// A call or a reply.

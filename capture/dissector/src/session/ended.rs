@@ -14,7 +14,7 @@ use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::placement::Placements;
 use crate::rpc::recovery::RecoveryUnknown;
-use crate::rpc::transaction::{Form, Half, Rebuilt, Transaction};
+use crate::rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
 use crate::rpc::waiting::{Step, Waiting};
 
 fn form(decoded: &Decoded<'_>, is_call: bool) -> Form {
@@ -100,6 +100,7 @@ impl Transaction {
             read_octets: 0,
             write_octets: 0,
             began: None,
+            round_trips: RoundTrips::default(),
             phases: Err(NotTimed::CallMissing),
             recovery: Err(RecoveryUnknown::NotTimed(NotTimed::CallMissing)),
             steps: None,

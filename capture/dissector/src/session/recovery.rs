@@ -17,7 +17,7 @@ use crate::file::Time;
 use crate::rpc::credits::CreditLimit;
 use crate::rpc::message::{Captured, Message};
 use crate::rpc::steps::PacketRun;
-use crate::rpc::transaction::Transaction;
+use crate::rpc::transaction::{RoundTrips, Transaction};
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 
 impl Session {
@@ -375,6 +375,9 @@ impl Session {
             Ok(accepted) => {
                 timeline.arrive(accepted, since);
                 transaction.take_time(timeline, accepted);
+                let requester = transaction.requester;
+                let [requester, responder] = [requester, requester.other()].map(|end| *self.round_trips.get(end));
+                transaction.round_trips = RoundTrips { requester, responder };
             }
             Err((end, owed, reply_delivery)) => {
                 let owed = if end == WaitEnd::Capture { owed } else { Owed::over(end) };

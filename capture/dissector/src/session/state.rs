@@ -16,6 +16,7 @@ use super::sequence::Sequence;
 use super::step_log::SendPart;
 use super::unplaced::Unplaced;
 use super::watch::Watch;
+use crate::carrier::acknowledgement::Acknowledgements;
 use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::operation::{Places, Side, Sides, Stamp};
 use crate::carrier::table::Map;
@@ -138,6 +139,8 @@ pub(crate) struct Session {
     pub(super) replies: Option<Box<Sides<Replies>>>,
     /// Of the calls of each end.
     pub(super) credits: Sides<CreditAccount>,
+    /// The usual time in which the adapter of each end acknowledges, in nanoseconds, if some was seen.
+    pub(super) round_trips: Sides<Option<u64>>,
     /// RPCs whose calls were sent before the capture; `None` if the set-up of the connection was captured.
     pub(super) joined: Option<Box<Joined>>,
 }
@@ -172,6 +175,11 @@ impl Session {
     /// The set-up of the connection was not captured, and this is its first frame.
     pub(crate) fn join(&mut self, since: Stamp) {
         self.joined = Some(Box::new(Joined::new(since)));
+    }
+
+    /// Takes the times that an end takes to acknowledge.
+    pub(crate) fn measured(&mut self, by: Side, times: Acknowledgements) {
+        *self.round_trips.get_mut(by) = Some(times.median);
     }
 
     /// Returns the place of the capture, if the acknowledgements show it.

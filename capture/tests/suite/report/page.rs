@@ -178,7 +178,8 @@ fn rpcs_that_were_slow_or_wait_have_their_times_and_ends() {
 #[test]
 fn each_cause_leads_to_the_section_that_shows_it() {
     /// Causes with an RPC that has most of it.
-    const OF_RPCS: [&str; 6] = ["loss", "receiver-not-ready", "responder-slow", "requester-slow", "credits", "errors"];
+    const OF_RPCS: [&str; 7] =
+        ["loss", "receiver-not-ready", "distance", "responder-slow", "requester-slow", "credits", "errors"];
     let section = |cause: &str| match cause {
         "responder-silent"
         | "responder-unreachable"
@@ -188,7 +189,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         | "reply-refused" => "hung",
         "small-sends" | "connection-refused" | "connection-unanswered" => "connections",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
-        "responder-slow" | "requester-slow" => "slowest",
+        "distance" | "responder-slow" | "requester-slow" => "slowest",
         "errors" => "operations",
         "protocol" => "rules",
         "nothing-found" | "one-direction" | "capture-gaps" | "cut" | "joined-late" | "mirror-doubled" => "capture",
@@ -214,7 +215,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 22);
+    assert_eq!(seen.len(), 23);
 }
 
 /// Frames of a shipped capture, without some of them.

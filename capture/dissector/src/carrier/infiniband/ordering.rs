@@ -33,6 +33,7 @@ use super::checksums::RetransmittedPacket;
 use super::held::{Arrival, HeldPacket, Packets};
 use super::stream::{GRACE, ReadRequest, RequestStream, extend, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
+use crate::carrier::acknowledgement::Acknowledgements;
 use crate::carrier::connection::{Counts, RefusedAccess};
 use crate::carrier::copies::{Copies, Need, RecentPackets};
 use crate::carrier::handler::Taken;
@@ -417,6 +418,12 @@ impl Ordering {
         checksums.first_wrong.get_or_insert(frame);
         let wrong = &mut self.streams.get_mut(from).wrong_checksum;
         *wrong = Some(wrong.map_or(number, |lowest| lowest.min(number)));
+    }
+
+    /// Returns the times that an end takes to acknowledge, if more is known than before.
+    #[inline]
+    pub(super) fn take_measured(&mut self, by: Side) -> Option<Acknowledgements> {
+        self.streams.get_mut(by.other()).awaited.take_changed()
     }
 
     /// Counts by sender, once all has come. `are_recorded` says of an end that the capture holds the checksums that it sends.

@@ -560,6 +560,9 @@ impl<S> QueuePairEntry<S> {
         let content = recent.digest((connection.key, from), words(octets), &[], sighting);
         if !ordering.is_copy((from, stamp.time, sighting), transport, (recent, content)) {
             ordering.packet((from, stamp), octets, transport, &mut ToSession { handler, connection, session });
+            if let Some(times) = ordering.take_measured(from) {
+                handler.measured(session, from, times);
+            }
         }
         self.account(handler);
     }

@@ -162,6 +162,11 @@ impl<S> Connections<S> {
         let mut sink = IwarpSink { handler, checked: &mut self.checked, verify_crc: choice.verify_crc };
         let TcpEntry { reassembly, known, .. } = entry;
         reassembly.segment((from, stamp), segment, &mut |step| known.step(&step, &mut sink));
+        if let Some(session) = &mut known.session
+            && let Some(times) = reassembly.take_measured(from)
+        {
+            handler.measured(session, from, times);
+        }
         entry.account(handler);
         for _ in 0..CONNECTIONS {
             if !handler.account().is_exceeded() {

@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 
 use super::again::{Again, HoleReport, TcpAcknowledgement, Waited};
-use crate::carrier::acknowledgement::AwaitedAcknowledgements;
+use crate::carrier::acknowledgement::{Acknowledgements, AwaitedAcknowledgements};
 use crate::carrier::connection::Counts;
 use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets};
 use crate::carrier::operation::{Places, Side, Sides, Stamp};
@@ -203,6 +203,12 @@ impl Reassembly {
             counts.get_mut(side).acknowledgements = self.streams.get(side.other()).awaited.measured();
         }
         counts
+    }
+
+    /// Returns the times that an end takes to acknowledge, if more is known than before.
+    #[inline]
+    pub(super) fn take_measured(&mut self, by: Side) -> Option<Acknowledgements> {
+        self.streams.get_mut(by.other()).awaited.take_changed()
     }
 
     /// Returns true if a segment is a copy: the capture holds it, and it was not sent again since. Copies are counted,

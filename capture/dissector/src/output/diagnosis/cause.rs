@@ -35,6 +35,8 @@ pub enum Cause {
     Loss,
     /// The receiver had no Receive posted.
     ReceiverNotReady,
+    /// The way through the network takes long.
+    Distance,
     /// The responder takes unusually long.
     ResponderSlow,
     /// The requester takes unusually long to provide data, or to fetch a reply.
@@ -129,6 +131,8 @@ impl RpcCauses {
 pub(super) const UNANSWERED: u64 = 1_000_000_000;
 /// The least time that counts as unusually long for an end: 20 ms, in which a disk can seek, and wait for another seek.
 pub(super) const SLOW: u64 = 20_000_000;
+/// The least round trip that counts as distant: 10 ms, in which light goes a thousand kilometres and back through a fibre.
+pub(super) const DISTANT: u64 = 10_000_000;
 /// The least time that counts even if it was needed once: 500 ms.
 pub(super) const VERY_SLOW: u64 = 500_000_000;
 /// The least number of RPCs of a slow end, or of calls without a credit, if none took very long. A mount begins and ends with
@@ -150,7 +154,7 @@ pub(super) const SMALL: u64 = 20;
 pub(super) const USUAL_SEND: u32 = 4096;
 
 /// All causes, those of the capture first.
-pub static CAUSES: [CauseRule; 22] = [
+pub static CAUSES: [CauseRule; 23] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -255,11 +259,18 @@ pub static CAUSES: [CauseRule; 22] = [
         condition: "waits after 'receiver not ready' (RNR NAK) took 5 % of the waiting time",
     },
     CauseRule {
+        cause: Cause::Distance,
+        name: "distance",
+        title: "The way through the network is long",
+        condition: "the way to an end and back, as its adapter's acknowledgements measure it, took 10 ms or more of each of 10 RPCs, \
+                    and these times are 20 % of the waiting time",
+    },
+    CauseRule {
         cause: Cause::ResponderSlow,
         name: "responder-slow",
         title: "The responder was slow",
-        condition: "the responder took 20 ms or more for each of 10 RPCs, or 500 ms for one, without a packet that was sent \
-                    again, and these times are 20 % of the waiting time",
+        condition: "the responder took 20 ms or more for each of 10 RPCs, or 500 ms for one, beyond the way to it and back, without a \
+                    packet that was sent again, and these times are 20 % of the waiting time",
     },
     CauseRule {
         cause: Cause::RequesterSlow,

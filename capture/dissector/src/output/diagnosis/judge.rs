@@ -4,7 +4,7 @@ use core::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::attempts::Attempts;
-use super::cause::{Cause, CauseOwner, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW, WAITED};
+use super::cause::{Cause, CauseOwner, DISTANT, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW, WAITED};
 use super::facts::{Broken, Facts, WrongChecksums};
 use super::record::{CauseExample, DiagnosedCause};
 use super::tally::{GreatestRpc, RpcSubject, Tally};
@@ -89,6 +89,7 @@ impl<'a> Judgement<'a> {
             self.reply_refused(),
             self.loss(),
             self.receiver_not_ready(),
+            self.distance(),
             self.slow(Cause::ResponderSlow, (CauseOwner::Responder, CapturedAt::Responder), &self.waits.responder),
             self.slow(Cause::RequesterSlow, (CauseOwner::Requester, CapturedAt::Requester), &self.waits.requester),
             self.credits(),
@@ -468,6 +469,29 @@ impl<'a> Judgement<'a> {
         }
     }
 
+    fn distance(&self) -> Option<DiagnosedCause> {
+        let tally = &self.waits.distance;
+        let is_enough = tally.rpcs >= SEVERAL && is_part(tally.amount, SLOW_SHARE, self.all());
+        if !self.stands_out(Cause::Distance, tally.rpcs, is_enough) {
+            return None;
+        }
+        let most = tally.greatest()?;
+        let mut evidence = vec![format!(
+            "{} of {} spent {} or more on the way: up to {}{}.",
+            grouped(tally.rpcs),
+            counted(self.waits.rpcs, "RPC"),
+            duration(DISTANT),
+            duration(most),
+            added_up(tally)
+        )];
+        let line = |(end, round_trip): (&Address, &u64)| format!("{end} acknowledges in {}", duration(*round_trip));
+        let ends: Vec<_> = self.waits.distant.iter().take(NAMED).map(line).collect();
+        evidence
+            .push(format!("{}. An adapter does that at once: most of it is the way there and back.", ends.join(", ")));
+        let cause = self.cause(Cause::Distance, Some(CauseOwner::Network), evidence, "stats");
+        Some(self.timed(cause, tally))
+    }
+
     /// An end that is slow, and the place of a capture at that end.
     fn slow(&self, cause: Cause, (owner, place): (CauseOwner, CapturedAt), tally: &Tally) -> Option<DiagnosedCause> {
         let most = tally.greatest()?;
@@ -483,7 +507,7 @@ impl<'a> Judgement<'a> {
             added_up(tally)
         )];
         evidence.extend(longest("The longest wait", tally));
-        if self.facts.places.get(&place) != Some(&self.facts.connections) {
+        if self.waits.undivided > 0 && self.facts.places.get(&place) != Some(&self.facts.connections) {
             evidence.push("The way to it and back is part of that: a slow network looks the same.".to_owned());
         }
         let operation = tally.operation().and_then(|name| name.rsplit(' ').next());

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::cause::{Cause, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
+use super::cause::{Cause, DISTANT, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
 use super::facts::{Facts, WrongChecksums};
 use super::tally::{RpcSubject, Tally};
 use super::time_union::TimeUnion;
@@ -20,7 +20,7 @@ use crate::rpc::arguments::OperationArguments;
 use crate::rpc::joined::JoinedWait;
 use crate::rpc::phases::{NotTimed, Phases};
 use crate::rpc::recovery::{Recovery, RecoveryUnknown};
-use crate::rpc::transaction::Transaction;
+use crate::rpc::transaction::{RoundTrips, Transaction};
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 
 /// The most clients and servers that are counted.
@@ -105,6 +105,12 @@ pub(super) struct Waits {
     pub(super) responder: Tally,
     /// Times of requesters that are unusually long.
     pub(super) requester: Tally,
+    /// Times of the way to an end and back.
+    pub(super) distance: Tally,
+    /// The longest usual round trips to each end of which these are.
+    pub(super) distant: BTreeMap<Address, u64>,
+    /// RPCs of `responder` and `requester` for which the way to that end and back is not known.
+    pub(super) undivided: u64,
     /// Times that may be recovery: long ones of RPCs with packets that were sent again.
     pub(super) affected: Tally,
     /// RPCs in both `loss` and `affected`.
@@ -231,19 +237,35 @@ impl Waits {
             self.delay(recovery);
         }
         let has_signs = recovery.naks + recovery.rnr_naks + recovery.resent_packets > 0;
+        let RoundTrips { requester: to_requester, responder: to_responder } = rpc.transaction.round_trips;
+        let away =
+            |time: u64, round_trip: Option<u64>| if has_signs { 0 } else { time.min(round_trip.unwrap_or_default()) };
+        let (away_responder, away_requester) = (away(responder, to_responder), away(requester, to_requester));
         let (of_responder, of_requester) = match has_signs {
             true => (0, 0),
-            false => (responder, requester),
+            false => (responder - away_responder, requester - away_requester),
         };
+        self.undivided += u64::from(of_responder >= SLOW && to_responder.is_none());
+        self.undivided += u64::from(of_requester >= SLOW && to_requester.is_none());
+        let distance = away_responder + away_requester;
+        if distance >= DISTANT && self.distant.len() < ENDS {
+            let (end, round_trip) = match away_responder >= away_requester {
+                true => (rpc.transaction.to, to_responder),
+                false => (rpc.transaction.from, to_requester),
+            };
+            let longest = self.distant.entry(end).or_default();
+            *longest = round_trip.unwrap_or_default().max(*longest);
+        }
         // A receiver that was not ready is no loss.
         let is_lossy = recovery.naks + recovery.timeouts + recovery.implied_naks + recovery.causes_not_seen > 0
             || recovery.resent_packets > recovery.not_ready_packets;
-        let affected = if is_lossy { responder.max(requester) - of_responder.max(of_requester) } else { 0 };
+        let affected = if is_lossy && has_signs { responder.max(requester) } else { 0 };
         let Transaction { from, to, .. } = rpc.transaction;
         let recovered = || done(recovery);
-        let amounts: [(&mut Tally, _, _, _, &dyn Fn() -> String); 4] = [
+        let amounts: [(&mut Tally, _, _, _, &dyn Fn() -> String); 5] = [
             (&mut self.loss, lost - not_ready, 1, Cause::Loss, &recovered),
             (&mut self.not_ready, not_ready, 1, Cause::ReceiverNotReady, &recovered),
+            (&mut self.distance, distance, DISTANT, Cause::Distance, &String::new),
             (&mut self.responder, of_responder, SLOW, Cause::ResponderSlow, &|| {
                 format!("the next packet was due from {to}")
             }),
