@@ -127,6 +127,52 @@ fn frames_that_an_end_holds_are_time_of_the_phase_that_waits_for_them() {
     }
 }
 
+/// The numbers of the kernels for an RPC, in microseconds.
+struct KernelTimes {
+    /// From the call to the reply, at the client.
+    round_trip: u64,
+    /// From the request of the server's RDMA Reads to their completion.
+    read: Option<u64>,
+    /// Time of the server's upper layers.
+    execute: u64,
+}
+
+/// The table beside `kernel_trace.pcap.gz`.
+fn kernel_times() -> Vec<(u32, KernelTimes)> {
+    let table = include_str!("../../../testdata/captures/kernel_trace.txt");
+    let row = |line: &str| {
+        let [xid, _, round_trip, read, execute] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let xid = u32::from_str_radix(xid.trim_start_matches("0x"), 16).unwrap();
+        let [round_trip, execute] = [round_trip, execute].map(|time| time.parse().unwrap());
+        (xid, KernelTimes { round_trip, read: read.parse().ok(), execute })
+    };
+    table.lines().skip(1).map(row).collect()
+}
+
+/// The most microseconds from the arrival of a packet until these emulated machines notice it, which no phase contains.
+const NOTICED: u64 = 30_000;
+
+/// Nothing shows when a server had all data, or when it began with the reply, so its time has bounds: it is no shorter than what its
+/// upper layers took, and no longer than what is left beside the RDMA Reads. Before the capture, 2.3 s passed for one call.
+#[test]
+fn phases_agree_with_the_traces_of_both_kernels() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/kernel_trace.pcap.gz");
+    let found = dissect(&std::fs::read(path).unwrap(), Config::default());
+    let times = kernel_times();
+    assert_eq!(times.len(), 58);
+    for (xid, KernelTimes { round_trip, read, execute }) in times {
+        let phases = found.of(xid).phases.unwrap();
+        let [pull, responder, latency] = [phases.pull, phases.responder, phases.total()].map(|time| time / 1_000);
+        let context = format!("{xid:#x}: {phases:?}, {round_trip}, {read:?}, {execute}");
+        assert!(latency <= round_trip && responder + phases.push / 1_000 >= execute, "{context}");
+        // Between two of its RDMA Reads, the adapter sends nothing for 29.5 ms.
+        let between = if xid == 0xbe8c_23f1 { 29_469 } else { 0 };
+        let (pull, responder) = (pull + between, responder - between);
+        assert!(responder <= round_trip - read.unwrap_or(0) + NOTICED, "{context}");
+        assert!(read.map_or(pull == 0, |read| (pull..=pull + NOTICED).contains(&read)), "{context}");
+    }
+}
+
 /// Of the WRITE in `nfs41` that is called in frame 693 and answered in 763.
 const WRITE: u32 = 0x53d1_38ec;
 

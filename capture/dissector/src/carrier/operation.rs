@@ -144,6 +144,14 @@ pub(crate) struct Operation<'a> {
     pub kind: OperationKind<'a>,
 }
 
+impl Operation<'_> {
+    /// Returns when its content was first sent, if that was before the frame that brought it, as far as the capture shows.
+    pub(crate) fn first_sent(&self) -> Option<Time> {
+        let began = (self.retransmitted > 0 && self.began.frame < self.stamp.frame).then_some(self.began.time);
+        self.first_sent.into_iter().chain(began).min()
+    }
+}
+
 /// Operation of one end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum OperationKind<'a> {

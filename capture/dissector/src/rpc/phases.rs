@@ -10,9 +10,10 @@ pub enum Phase {
     /// The responder's turn: nothing of the RPC was on its way, and the responder had what it had asked for. That need not be
     /// its fault: its packets may have been lost before they were captured, or have waited behind those of other RPCs.
     Responder,
-    /// RDMA Reads: the data of one at least was on its way.
+    /// RDMA Reads: from a Read request to the arrival of all data that was asked for by then, however often a request or a response was
+    /// retransmitted meanwhile.
     Pull,
-    /// RDMA Writes: from the first to the last of those that follow each other.
+    /// RDMA Writes: from the first to the last of those that follow each other, with retransmitted ones.
     Push,
     /// The reply's Send: from its first packet to its last, in the copy that the requester accepted.
     Reply,
@@ -54,7 +55,7 @@ impl Phase {
 
 /// The time of an RPC by phase, in nanoseconds, as it was where the packets were captured.
 ///
-/// Retransmitting a captured packet does not start a new phase: time spent retransmitting a call counts for
+/// Retransmitting a captured packet of a Send does not start a new phase: time spent retransmitting a call counts for
 /// [`Phase::Responder`], not for [`Phase::Call`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Phases {

@@ -88,8 +88,6 @@ pub(crate) struct Call {
     /// Last step of its requester for it, and last step of its responder.
     pub(super) requester_last: (Step, Stamp),
     pub(super) responder_last: Option<(Step, Stamp)>,
-    /// Place of the last packet that its responder sent again for it.
-    pub(super) sent_again: Option<u64>,
 }
 
 /// Extent to which the moves for a call are known.
@@ -162,7 +160,6 @@ impl Call {
             timeline,
             requester_last,
             responder_last: None,
-            sent_again: None,
         }
     }
 

@@ -86,7 +86,7 @@ impl Session {
         self.watch.supersede(&before);
         if call.is_copy_of(&before) {
             call.inherit(&mut before);
-            let places = self.reads.iter_mut().map(|(_, place, ..)| place);
+            let places = self.reads.iter_mut().map(|read| &mut read.place);
             places.filter(|place| place.call == id).for_each(|place| place.call = self.last_call + 1);
         }
         self.unanswered((id, before), WaitEnd::Repeated, context);
@@ -235,7 +235,7 @@ impl Session {
     fn is_writing_in_vain(&self, call: &Call) -> bool {
         let arrivals = self.arrivals.get(call.requester().other());
         let is_last = matches!(call.responder_last, Some((Step::Write, _)));
-        is_last && call.sent_again.is_some_and(|place| !arrivals.is_acknowledged(Places::one(place)))
+        is_last && call.timeline.sent_again().is_some_and(|place| !arrivals.is_acknowledged(Places::one(place)))
     }
 
     /// Arrival of a call at its responder.

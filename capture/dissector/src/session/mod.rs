@@ -29,6 +29,7 @@ mod memory_use;
 mod operations;
 mod owners;
 mod provided;
+mod reads;
 mod recovery;
 mod refused;
 mod replies;

@@ -4,8 +4,10 @@ use super::assembly::Part;
 use super::call::Call;
 use super::memory::{Access, SegmentPlace};
 use super::owners::Owner;
+use super::reads::AskedRead;
 use super::sequence::Sequence;
 use super::state::{Context, READS, Session};
+use super::timeline::ReadAnswer;
 use super::unplaced::Stray;
 use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
@@ -136,7 +138,7 @@ impl Session {
 
     /// Data is written to a place in a segment, or requested from there.
     fn move_data(&mut self, operation: &Operation<'_>, (place, at): (SegmentPlace, u64)) {
-        let Operation { from, stamp, first_sent, places, .. } = *operation;
+        let Operation { from, stamp, places, .. } = *operation;
         let sent = self.sent(from, places, stamp);
         match operation.kind {
             OperationKind::Write { data, length, first, .. } => {
@@ -146,7 +148,7 @@ impl Session {
                 self.put(place, at, data, |call, held| {
                     call.write_octets += length as u64;
                     call.responder_last = Some((Step::Write, stamp));
-                    call.timeline.write(stamp, first_sent);
+                    call.timeline.write(stamp, operation.first_sent());
                     call.timeline.sent(sent);
                     call.timeline.log(PacketRun::one(from, Some(Step::Write), stamp, length as u64), held);
                     call.moves(place.segment, at, length as u64, held);
@@ -174,16 +176,20 @@ impl Session {
         if at == 0 {
             self.watch.aims.get_mut(from.other()).answer(request);
         }
-        let read = self.reads.iter().rev().find(|(asked, ..)| *asked == request).copied();
+        let read = self.reads.iter_mut().rev().find(|read| read.request == request).map(|read| {
+            read.note(places.first, at, length);
+            *read
+        });
         // Over InfiniBand, responses have the numbers of their request.
         if at == 0 && connection.carrier == Carrier::Iwarp {
             match read {
-                Some((_, place, ..)) => self.own_for(from, places.first, place.call),
+                Some(AskedRead { place, .. }) => self.own_for(from, places.first, place.call),
                 None => self.own(from, Owner::unknown(places.first)),
             }
         }
         match read {
-            Some((_, place, base, before)) => {
+            Some(AskedRead { place, at: base, before, last, .. }) => {
+                let answer = ReadAnswer { place: places.first, is_last: last == Some(places.first) };
                 let sent = self.sent(from, places, stamp);
                 self.put(place, base + at, data, |call, held| {
                     // Responses come in the order of the requests, so what they skip was missed.
@@ -191,7 +197,7 @@ impl Session {
                     call.read_octets += length as u64;
                     call.requester_last = (Step::ReadResponse, stamp);
                     call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
-                    call.timeline.read(call.is_pulled(), stamp, first_sent);
+                    call.timeline.respond(answer, call.is_pulled(), (stamp, first_sent));
                     call.timeline.sent(sent);
                 });
                 self.place(place, (stamp.frame, places.first), base + at, length);
@@ -245,7 +251,7 @@ impl Session {
     }
 
     fn read(&mut self, operation: &Operation<'_>, request: u64, place: SegmentPlace, at: u64, length: u32) {
-        let Operation { from, stamp, first_sent, places, .. } = *operation;
+        let Operation { from, stamp, places, .. } = *operation;
         let (mut before, sent) = (0, self.sent(from, places, stamp));
         if let Some(call) = self.calls.get_mut(&place.call) {
             before = call.asked_octets;
@@ -253,14 +259,14 @@ impl Session {
             call.responder_last = Some((Step::ReadRequest, stamp));
             let packet = PacketRun::one(from, Some(Step::ReadRequest), stamp, u64::from(length));
             call.timeline.log(packet, &mut self.held);
-            call.timeline.read(call.is_pulled(), stamp, first_sent);
+            call.timeline.ask(stamp, operation.first_sent());
             call.timeline.sent(sent);
             call.moves(place.segment, at, u64::from(length), &mut self.held);
         }
         if self.reads.len() == READS {
             self.reads.pop_front();
         }
-        self.reads.push_back((request, place, at, before));
+        self.reads.push_back(AskedRead { request, place, at, before, length, last: None });
     }
 
     /// Records the packet that moved octets of a Payload stream, by frame and place, if that is wanted.

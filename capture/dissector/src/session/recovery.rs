@@ -9,7 +9,7 @@ use super::assembly::Span;
 use super::credits::CreditAccount;
 use super::owners::{Owner, WAITING, WaitingSign};
 use super::state::{Context, Session};
-use super::timeline::{SentPlaces, Timeline};
+use super::timeline::{RepeatedPacket, SentPlaces, Timeline};
 use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::{AgainFor, RecoveryKind, Sign};
 use crate::event::{Event, Recovered, RefusedCall};
@@ -58,8 +58,15 @@ impl Session {
             OperationKind::Sign { of, place, sign, operation } => (of, place, sign, operation),
             OperationKind::Backfill(backfill) => {
                 self.arrivals.get_mut(from).backfill(places, stamp, backfill);
-                if backfill.is_filling_hole() && !self.arrivals.get(from).is_acknowledged(places) {
-                    self.calls.values_mut().for_each(|call| call.timeline.fill(from, places.first, stamp));
+                if !self.arrivals.get(from).is_acknowledged(places) {
+                    let timelines = self.calls.values_mut().map(|call| &mut call.timeline);
+                    match backfill.is_filling_hole() {
+                        true => timelines.for_each(|timeline| timeline.fill(from, places.first, stamp)),
+                        false if backfill.is_again => {
+                            timelines.for_each(|timeline| timeline.await_data(from, places.first, stamp));
+                        }
+                        false => {}
+                    }
                 }
                 return self.recount_credits(from.other(), stamp, context);
             }
@@ -177,11 +184,18 @@ impl Session {
         let owners = self.recoveries.owners.get(of);
         let owner = owners.find(place).filter(|_| place < owners.known).copied();
         self.recoveries.unassigned += u64::from(owner.is_none() && shown != Sign::Discarded);
-        if let Some(call) = owner.and_then(|owner| owner.call).and_then(|id| self.calls.get_mut(&id)) {
+        let known = owner.and_then(|owner| owner.call).and_then(|id| Some((id, self.calls.get_mut(&id)?)));
+        if let Some((id, call)) = known {
             if let Sign::Recovery(kind) = shown {
                 call.timeline.recover(kind, again_for, stamp);
+                if let Some(operation) = operation.filter(|_| kind.is_sent_again()) {
+                    let is_last = || self.reads.iter().rev().any(|read| read.ends_with(id, place));
+                    let is_last = operation == OperationType::ReadResponse && is_last();
+                    let is_outstanding = call.is_pulled();
+                    call.timeline.repeat(&RepeatedPacket { operation, place, is_last, is_outstanding, stamp });
+                }
                 if kind.is_sent_again() && from != call.requester() {
-                    call.sent_again = Some(place);
+                    call.timeline.note_again(place);
                 }
             }
             let step = operation.map(|operation| step(operation, from == call.requester()));

@@ -9,8 +9,9 @@ use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::credits::CreditAccount;
 use super::joined::Joined;
-use super::memory::{Memory, SegmentPlace};
+use super::memory::Memory;
 use super::owners::Recoveries;
+use super::reads::AskedRead;
 use super::replies::Replies;
 use super::sequence::Sequence;
 use super::step_log::SendPart;
@@ -127,8 +128,7 @@ pub(crate) struct Session {
     /// `true` to record which frames moved Payload streams.
     pub(super) keeps_placements: bool,
     pub(super) unplaced: Unplaced,
-    /// Read requests: which, where they begin, and the octets that were asked for before for the same call.
-    pub(super) reads: VecDeque<(u64, SegmentPlace, u64, u64)>,
+    pub(super) reads: VecDeque<AskedRead>,
     /// RDMA Writes and Reads that aim at memory that no call in this capture advertised.
     pub(crate) unclaimed: u64,
     pub(super) watch: Watch,
@@ -207,6 +207,6 @@ impl Session {
             + assemblies
             + self.joined.as_ref().map_or(0, |_| Joined::held())
             + sequences
-            + self.reads.len() * size_of::<(u64, SegmentPlace, u64, u64)>()
+            + self.reads.len() * size_of::<AskedRead>()
     }
 }

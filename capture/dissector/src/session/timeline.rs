@@ -5,7 +5,7 @@ use rpcrdma::error::Role;
 
 use super::assembly::Span;
 use super::step_log::{SendPart, StepLog};
-use crate::carrier::operation::{Places, Side, Stamp};
+use crate::carrier::operation::{OperationType, Places, Side, Stamp};
 use crate::carrier::recovery::{AgainFor, RecoveryKind};
 use crate::file::Time;
 use crate::rpc::phases::{NotTimed, Phase, Phases};
@@ -18,6 +18,8 @@ use crate::rpc::waiting::Step;
 enum Activity {
     /// Nothing.
     Idle,
+    /// All data that RDMA Reads asked for was captured. It may not have arrived.
+    Pulled,
     /// Data that an RDMA Read asked for was on its way.
     Pulling,
     /// A packet of an RDMA Write was sent. If another follows, that is where the time in between went.
@@ -32,8 +34,8 @@ pub(super) struct Timeline {
     pub(super) began: Stamp,
     /// The latest packet of the RPC.
     latest: Stamp,
-    /// The places of the latest packet, if its receiver keeps what follows a hole.
-    sent: Option<SentPlaces>,
+    /// The place of the latest packet, as far as it is of use.
+    place: LatestPlace,
     /// The frame that completed the call.
     called: u64,
     activity: Activity,
@@ -49,6 +51,16 @@ pub(super) struct Timeline {
     steps: Option<Box<StepLog>>,
 }
 
+/// The place of the latest packet of an RPC.
+#[derive(Clone, Copy, Debug)]
+enum LatestPlace {
+    Unknown,
+    /// Of the latest response to a Read request, if its receiver keeps nothing that follows a hole.
+    Answer(u64),
+    /// The sender, and the place after its packet, if the receiver keeps what follows a hole.
+    Kept(Side, u64),
+}
+
 /// The places of a packet, of which the receiver keeps what follows a hole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentPlaces {
@@ -56,6 +68,35 @@ pub(super) struct SentPlaces {
     pub(super) places: Places,
     /// The packet that filled the last hole before it, if that came later.
     pub(super) filled: Option<Stamp>,
+}
+
+/// A response to an RDMA Read request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadAnswer {
+    pub(super) place: u64,
+    /// It is the last to its request.
+    pub(super) is_last: bool,
+}
+
+/// Read requests that were sent again, and not answered to the end since then.
+#[derive(Clone, Copy, Debug)]
+struct AskedAgain {
+    /// Place of the last of them.
+    last: u64,
+    /// Responses to them come.
+    is_answered: bool,
+}
+
+/// A packet of an RPC that waits, which was sent again over InfiniBand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RepeatedPacket {
+    pub(super) operation: OperationType,
+    pub(super) place: u64,
+    /// It is the last response to a Read request.
+    pub(super) is_last: bool,
+    /// Some of the data that was asked for by RDMA Read was not captured yet.
+    pub(super) is_outstanding: bool,
+    pub(super) stamp: Stamp,
 }
 
 /// Recovery of lost packets of a call.
@@ -69,6 +110,9 @@ struct LostPackets {
     /// The latest stretch of that time, and up to where a reason for it is known.
     stretch: (Time, Time),
     explained: Time,
+    asked_again: Option<AskedAgain>,
+    /// Place of the last packet that the responder sent again.
+    sent_again: Option<u64>,
 }
 
 impl LostPackets {
@@ -99,7 +143,7 @@ impl Timeline {
             phases: Phases::default(),
             began,
             latest: began,
-            sent: None,
+            place: LatestPlace::Unknown,
             called: 0,
             activity: Activity::Idle,
             turn: Role::Responder,
@@ -136,16 +180,49 @@ impl Timeline {
         }
     }
 
-    /// Data is asked for by RDMA Read, or comes. `is_outstanding` says that some that was asked for is still to come.
-    pub(super) fn read(&mut self, is_outstanding: bool, stamp: Stamp, first_sent: Option<Time>) {
+    /// Data is asked for by RDMA Read.
+    pub(super) fn ask(&mut self, stamp: Stamp, first_sent: Option<Time>) {
+        self.transfer(Activity::Pulling, Phase::Pull, stamp, first_sent);
+        self.activity = Activity::Pulling;
+    }
+
+    /// Data that was asked for by RDMA Read comes. `is_outstanding` says that other data is still to come.
+    pub(super) fn respond(
+        &mut self,
+        response: ReadAnswer,
+        is_outstanding: bool,
+        (stamp, first_sent): (Stamp, Option<Time>),
+    ) {
         self.spend(self.phase_before(Activity::Pulling), stamp, first_sent);
-        self.activity = if is_outstanding { Activity::Pulling } else { Activity::Idle };
+        self.answer(response, is_outstanding);
+    }
+
+    fn answer(&mut self, ReadAnswer { place, is_last }: ReadAnswer, is_outstanding: bool) {
+        let before = self.answered();
+        self.place = LatestPlace::Answer(place);
+        let again = self.lost.as_mut().map(|lost| &mut lost.asked_again);
+        let is_asked_again = again.is_some_and(|again| {
+            again.iter_mut().for_each(|again| again.is_answered |= Some(place) <= before);
+            again.take_if(|again| again.is_answered && is_last && place >= again.last);
+            again.is_some()
+        });
+        self.activity = if is_outstanding || is_asked_again { Activity::Pulling } else { Activity::Pulled };
+    }
+
+    /// A Read request is sent again, from the response at this place on.
+    fn ask_again(&mut self, place: u64) {
+        // Responses that are on their way may be captured before those to this request.
+        let are_new = Some(place) > self.answered();
+        let again = &mut self.lost.get_or_insert_default().asked_again;
+        let AskedAgain { last, is_answered } = again.unwrap_or(AskedAgain { last: place, is_answered: true });
+        *again = Some(AskedAgain { last: last.max(place), is_answered: is_answered && are_new });
+        self.activity = Activity::Pulling;
     }
 
     /// A packet of an RDMA Write.
     pub(super) fn write(&mut self, stamp: Stamp, first_sent: Option<Time>) {
-        self.spend(self.phase_before(Activity::Pushing), stamp, first_sent);
-        if self.activity == Activity::Idle {
+        self.transfer(Activity::Pushing, Phase::Push, stamp, first_sent);
+        if self.activity != Activity::Pulling {
             self.activity = Activity::Pushing;
         }
     }
@@ -174,17 +251,35 @@ impl Timeline {
     /// The latest packet of the RPC has these places.
     #[inline]
     pub(super) fn sent(&mut self, sent: Option<SentPlaces>) {
-        self.sent = sent;
-        if let Some(stamp) = sent.and_then(|sent| sent.filled) {
+        let Some(SentPlaces { from, places, filled }) = sent else { return };
+        self.place = LatestPlace::Kept(from, places.end);
+        if let Some(stamp) = filled {
             self.wait_for(stamp);
         }
     }
 
     /// A packet of this end filled a hole at this place.
     pub(super) fn fill(&mut self, from: Side, place: u64, stamp: Stamp) {
-        if self.sent.is_some_and(|sent| sent.from == from && place < sent.places.end) {
+        if self.is_behind(from, place) {
             self.wait_for(stamp);
         }
+    }
+
+    /// A packet of this end at this place was sent again and not acknowledged before: data behind it may have come with it.
+    pub(super) fn await_data(&mut self, from: Side, place: u64, stamp: Stamp) {
+        if self.activity == Activity::Pulled && self.is_behind(from, place) {
+            self.spend_later(Phase::Pull, stamp);
+        }
+    }
+
+    /// Returns true if the latest packet was sent by this end, and is behind a place or at it.
+    fn is_behind(&self, from: Side, place: u64) -> bool {
+        matches!(self.place, LatestPlace::Kept(sender, end) if sender == from && place < end)
+    }
+
+    /// Returns the place of the latest response to a Read request.
+    const fn answered(&self) -> Option<u64> {
+        if let LatestPlace::Answer(place) = self.place { Some(place) } else { None }
     }
 
     /// The receiver could not use the latest packet before this one, which filled a hole.
@@ -192,6 +287,9 @@ impl Timeline {
         if filled.frame > self.latest.frame {
             self.spend_on_recovery(filled.time, Time::default());
             self.lost.get_or_insert_default().recovery.behind = Some(filled.frame);
+            if self.activity == Activity::Pulled {
+                self.spend_later(Phase::Pull, filled);
+            }
         }
     }
 
@@ -223,6 +321,23 @@ impl Timeline {
         }
     }
 
+    /// Takes a packet that was sent again. That of an RDMA Read or Write shows that the transfer was not over: of a Read request, that the
+    /// data that was captured did not all arrive.
+    pub(super) fn repeat(&mut self, packet: &RepeatedPacket) {
+        let RepeatedPacket { operation, place, is_last, is_outstanding, stamp } = *packet;
+        let phase = match (operation, self.activity) {
+            (OperationType::ReadRequest, _) | (OperationType::ReadResponse, Activity::Pulling) => Phase::Pull,
+            (OperationType::Write, Activity::Pushing) => Phase::Push,
+            _ => return,
+        };
+        self.spend_later(phase, stamp);
+        match operation {
+            OperationType::ReadRequest => self.ask_again(place),
+            OperationType::ReadResponse => self.answer(ReadAnswer { place, is_last }, is_outstanding),
+            OperationType::Write | OperationType::Send => {}
+        }
+    }
+
     /// A packet shows that one of the RPC was lost, or seemed to be.
     pub(super) fn recover(&mut self, kind: RecoveryKind, again_for: AgainFor, stamp: Stamp) {
         self.lost.get_or_insert_default().recovery.take(kind, stamp);
@@ -230,6 +345,16 @@ impl Timeline {
             self.spend_on_recovery(stamp.time, Time::default());
             self.lost.get_or_insert_default().explain(stamp.time, again_for);
         }
+    }
+
+    /// The responder sent a packet at this place again.
+    pub(super) fn note_again(&mut self, place: u64) {
+        self.lost.get_or_insert_default().sent_again = Some(place);
+    }
+
+    /// Place of the last packet that the responder sent again.
+    pub(super) fn sent_again(&self) -> Option<u64> {
+        self.lost.as_ref()?.sent_again
     }
 
     /// Notes a packet, if they are kept, and adds the octets of memory that this takes to what is `held`.
@@ -259,6 +384,16 @@ impl Timeline {
     pub(super) fn held(&self) -> usize {
         let steps = self.steps.as_ref().map_or(0, |steps| steps.held());
         size_of::<LostPackets>() + Recovery::HELD + steps
+    }
+
+    /// A packet of an RDMA Read or Write. If an earlier copy was sent, the transfer has been under way since then.
+    fn transfer(&mut self, next: Activity, phase: Phase, stamp: Stamp, first_sent: Option<Time>) {
+        let Some(began) = first_sent else { return self.spend(self.phase_before(next), stamp, None) };
+        if began > self.latest.time && began < stamp.time && stamp.frame >= self.latest.frame {
+            self.spend_on_recovery(stamp.time, began);
+            self.spend(self.phase_before(next), Stamp { time: began, ..self.latest }, None);
+        }
+        self.spend(phase, stamp, first_sent);
     }
 
     /// Returns the phase of the time before something happens.
@@ -291,6 +426,13 @@ impl Timeline {
             }
             (false, Some(0) | None) if stamp.frame >= self.called => {}
             _ => self.refuse(NotTimed::OutOfOrder),
+        }
+    }
+
+    /// Adds the time up to a packet to a phase, unless it came before the latest packet of the RPC.
+    fn spend_later(&mut self, phase: Phase, stamp: Stamp) {
+        if stamp.frame >= self.latest.frame && stamp.time >= self.latest.time {
+            self.spend(phase, stamp, None);
         }
     }
 
@@ -331,9 +473,9 @@ mod tests {
     #[test]
     fn each_stretch_of_time_goes_to_one_phase() {
         let mut timeline = called();
-        timeline.read(true, at(3, 103), None);
-        timeline.read(true, at(4, 107), None);
-        timeline.read(false, at(5, 115), None);
+        timeline.ask(at(3, 103), None);
+        timeline.respond(ReadAnswer { place: 0, is_last: true }, true, (at(4, 107), None));
+        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, (at(5, 115), None));
         timeline.write(at(6, 131), None);
         timeline.write(at(7, 163), None);
         timeline.reply(span(at(8, 227), at(9, 355)));
@@ -345,10 +487,10 @@ mod tests {
     #[test]
     fn while_data_is_pulled_a_write_ends_nothing() {
         let mut timeline = called();
-        timeline.read(true, at(3, 101), None);
+        timeline.ask(at(3, 101), None);
         timeline.write(at(4, 103), None);
         timeline.write(at(5, 107), None);
-        timeline.read(false, at(6, 115), None);
+        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, (at(6, 115), None));
         timeline.reply(span(at(7, 131), at(7, 131)));
         assert_eq!(timeline.phases(), Ok(Phases { call: 1, pull: 14, responder: 16, ..Phases::default() }));
     }
@@ -358,10 +500,10 @@ mod tests {
         let mut timeline = called();
         timeline.reply(span(at(3, 103), at(4, 107)));
         timeline = timeline.provided();
-        timeline.read(true, at(5, 115), None);
-        timeline.read(false, at(6, 131), None);
-        timeline.read(true, at(7, 163), None);
-        timeline.read(false, at(8, 227), None);
+        timeline.ask(at(5, 115), None);
+        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, (at(6, 131), None));
+        timeline.ask(at(7, 163), None);
+        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, (at(8, 227), None));
         let expected = Phases { call: 1, responder: 2, reply: 4, requester: 8 + 32, pull: 16 + 64, push: 0 };
         assert_eq!(timeline.phases(), Ok(expected));
     }
@@ -425,7 +567,7 @@ mod tests {
             assert_eq!(timeline.phases(), Err(expected.unwrap_or(NotTimed::SameXid)));
         }
         let mut timeline = called();
-        timeline.read(true, at(3, 120), None);
+        timeline.ask(at(3, 120), None);
         timeline.take(0, 0);
         assert_eq!(timeline.phases(), Err(NotTimed::Missed), "what was asked for did not come");
     }

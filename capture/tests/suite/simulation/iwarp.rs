@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::network::Chances;
+use super::network::{Chances, Passage};
 use super::rpc::{Operation, Part, World};
 use super::{Carrier, EndTruth};
 use crate::synthetic::By::{self, Client, Server};
@@ -190,7 +190,7 @@ impl Tcp {
         let side = if from == Client { CLIENT } else { SERVER };
         let packet = tcp::packet(side, end.identification, (numbers, ACK), &blocks, &end.stream[first..until]);
         let passage = world.network.pass(from, packet);
-        self.note((from, passage.captured), (first, until), world);
+        self.note((from, passage), (first, until), world);
         if let Some((captured, arrives)) = passage.captured.zip(passage.arrives) {
             let segment = Segment { first, end: until, acknowledges, reported, captured };
             world.at(arrives, Event::Segment(from, segment));
@@ -198,17 +198,21 @@ impl Tcp {
     }
 
     /// Notes what a segment shows of RPCs.
-    fn note(&mut self, (from, captured): (By, Option<u64>), (first, until): (usize, usize), world: &mut World<Event>) {
+    fn note(&mut self, (from, passage): (By, Passage), (first, until): (usize, usize), world: &mut World<Event>) {
         if first == until {
             return;
         }
+        let captured = passage.captured;
         let end = self.end(from);
-        let is_again = first < end.highest;
+        let (is_again, before) = (first < end.highest, end.highest);
         end.highest = end.highest.max(until);
         for fpdu in end.fpdus.iter_mut().filter(|fpdu| fpdu.first < until && fpdu.end > first) {
             let Fpdu { xid, part, is_last, .. } = *fpdu;
             let covers = [fpdu.first >= first, fpdu.end <= until];
             world.saw(xid, part, (1 + u64::from(is_again), captured), covers[1] && is_last);
+            if matches!(part, Part::ReadRequest(..)) && covers[1] && fpdu.end > before {
+                world.reads(xid, passage);
+            }
             if let Some(captured) = captured.filter(|_| part == Part::Call) {
                 world.begins(xid, captured);
             }
@@ -288,7 +292,7 @@ impl Tcp {
                     self.add(to, (xid, Part::ReadResponse(which, 0, false)), &data, fpdu);
                     self.transmit(to, world);
                 }
-                Part::ReadResponse(.., true) => world.has_read(xid),
+                Part::ReadResponse(.., true) => world.has_read(xid, captured),
                 _ => {}
             }
         }

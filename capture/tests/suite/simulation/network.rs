@@ -48,6 +48,8 @@ impl Chances {
 /// Time at which a packet was captured, and time of its arrival; `None` if it was lost before that.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Passage {
+    /// Time at which it passes the place of the capture, if it is not lost before that or late.
+    pub(super) due: u64,
     pub(super) captured: Option<u64>,
     pub(super) arrives: Option<u64>,
 }
@@ -92,13 +94,14 @@ impl<E: Ord> Network<E> {
         *free = sent + 1;
         let before = if from == Client { self.chances.tap } else { DISTANCE - self.chances.tap };
         let Chances { lost, late, .. } = self.chances;
+        let due = sent + before;
         if self.random.happens(lost[0]) {
-            return Passage { captured: None, arrives: None };
+            return Passage { due, captured: None, arrives: None };
         }
-        let captured = sent + before + self.delay(late[0]);
+        let captured = due + self.delay(late[0]);
         self.captured.push((captured, octets));
         let arrives = captured + DISTANCE - before + self.delay(late[1]);
-        Passage { captured: Some(captured), arrives: (!self.random.happens(lost[1])).then_some(arrives) }
+        Passage { due, captured: Some(captured), arrives: (!self.random.happens(lost[1])).then_some(arrives) }
     }
 
     /// Microseconds that a packet is late.

@@ -166,6 +166,9 @@ impl Roce {
         sent.copies.sent += 1;
         let copies = sent.copies.sent;
         world.saw(sent.xid, sent.part, (copies, passage.captured), sent.ends);
+        if copies == 1 && matches!(sent.part, Part::ReadRequest(..)) {
+            world.reads(sent.xid, passage);
+        }
         if let Some(captured) = passage.captured {
             sent.copies.captured += 1;
             if sent.part == Part::Call {
@@ -244,7 +247,7 @@ impl Roce {
     }
 
     /// A response arrives at the end that asked for it.
-    fn response(&mut self, by: By, index: usize, place: usize, world: &mut World<Event>) {
+    fn response(&mut self, by: By, (index, place): (usize, usize), captured: u64, world: &mut World<Event>) {
         let end = self.end(by);
         let Some(&first) = end.reads.front() else { return };
         let due = end.requests[first].read().map_or(0, |read| read.received);
@@ -262,7 +265,7 @@ impl Roce {
         if place + 1 == span {
             end.reads.pop_front();
             end.unacknowledged = index + 1;
-            world.has_read(xid);
+            world.has_read(xid, captured);
         }
         self.restart(by, world);
     }
@@ -380,7 +383,7 @@ impl Carrier for Roce {
     fn happen(&mut self, event: Event, world: &mut World<Event>) {
         match event {
             Event::Request(from, index, skipped, captured) => self.receive(from, (index, skipped), captured, world),
-            Event::Response(by, index, place, _) => self.response(by, index, place, world),
+            Event::Response(by, index, place, captured) => self.response(by, (index, place), captured, world),
             Event::Control(by, control, index) => self.control(by, control, index, world),
             Event::Alarm(from, timer) => self.alarm(from, timer, world),
             Event::Again(from, index) => self.again(from, index, world),

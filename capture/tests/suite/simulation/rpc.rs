@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::network::{Chances, Network};
+use super::network::{Chances, Network, Passage};
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::Packet;
 use crate::synthetic::rpc::{
@@ -48,6 +48,17 @@ pub(super) enum Happening<E> {
     Carrier(E),
 }
 
+/// An RDMA Read, with times in microseconds where packets are captured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pull {
+    /// Time at which the first copy of its request passed the place of the capture, and whether it was captured.
+    since: u64,
+    pub(super) is_seen: bool,
+    /// Capture of the packet that completed it, and of the last copy of a response.
+    until: u64,
+    latest: u64,
+}
+
 /// An RPC, with times in microseconds where packets are captured.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rpc {
@@ -59,6 +70,8 @@ pub(super) struct Rpc {
     writes: Option<Segment>,
     /// RDMA Reads that are complete.
     read: usize,
+    /// The RDMA Reads that were sent.
+    pub(super) pulls: Vec<Pull>,
     /// The memory that the client advertises for it.
     slot: u32,
     /// RDMA Reads after which the server serves it no more.
@@ -156,6 +169,10 @@ impl<E: Ord> World<E> {
         rpc.is_lossy |= times > 1 || captured.is_none();
         let Some(captured) = captured else { return };
         match part {
+            Part::ReadResponse(number, ..) => {
+                let latest = &mut rpc.pulls[number].latest;
+                *latest = captured.max(*latest);
+            }
             Part::Reply if is_last => {
                 if let Some(copy) = rpc.replied.iter_mut().find(|copy| copy.is_none()) {
                     *copy = Some(captured);
@@ -198,15 +215,23 @@ impl<E: Ord> World<E> {
         }
     }
 
+    /// The server sends the request of an RDMA Read for the first time.
+    pub(super) fn reads(&mut self, xid: u32, Passage { due, captured, .. }: Passage) {
+        let since = captured.unwrap_or(due);
+        let pull = Pull { since, is_seen: captured.is_some(), until: since, latest: since };
+        self.rpcs.get_mut(&xid).unwrap().pulls.push(pull);
+    }
+
     /// The client accepts the request of an RDMA Read for so many octets.
     pub(super) fn asks(&mut self, xid: u32, octets: u64, captured: u64) {
         self.rpcs.get_mut(&xid).unwrap().asked.push((captured, octets));
     }
 
-    /// An RDMA Read is complete.
-    pub(super) fn has_read(&mut self, xid: u32) {
+    /// An RDMA Read is complete, with a packet that was captured at this time.
+    pub(super) fn has_read(&mut self, xid: u32, captured: u64) {
         let pause = 20 + self.network.random.below(500_u64);
         let rpc = self.rpcs.get_mut(&xid).unwrap();
+        rpc.pulls[rpc.read].until = captured;
         rpc.read += 1;
         if rpc.read == rpc.reads.len() && rpc.hung.is_none() {
             self.after(pause, Happening::Answer(xid));
@@ -215,6 +240,22 @@ impl<E: Ord> World<E> {
 }
 
 impl Rpc {
+    /// True if data that the server read came behind a hole that another RPC's packet left (TCP).
+    pub(super) fn is_behind_hole(&self) -> bool {
+        self.pulls.iter().any(|pull| pull.until > pull.latest)
+    }
+
+    /// Nanoseconds in which the server waited for data of RDMA Reads; up to the last copies of responses if these are `all`.
+    pub(super) fn pulled(&self, all: bool) -> u64 {
+        let (mut pulled, mut reached) = (0, 0);
+        for Pull { since, until, latest, .. } in self.pulls.iter().copied() {
+            let until = if all { latest.min(self.ended.unwrap_or(latest)).max(until) } else { until };
+            pulled += until.saturating_sub(since.max(reached));
+            reached = reached.max(until);
+        }
+        pulled * 1_000
+    }
+
     /// A call, and the octets of its Send.
     fn new(xid: u32, slot: u32, (random, chances): (&mut Random, Chances)) -> (Self, Vec<u8>) {
         let mut rpc = Self { slot, ..Self::default() };

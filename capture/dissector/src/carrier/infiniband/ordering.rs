@@ -31,7 +31,7 @@ use std::num::NonZeroU64;
 
 use super::checksums::RetransmittedPacket;
 use super::held::{Arrival, HeldPacket, Packets};
-use super::stream::{GRACE, ReadRequest, RequestStream, extend, responses};
+use super::stream::{GRACE, ReadRequest, RequestStream, extend, request_span, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::acknowledgement::Acknowledgements;
 use crate::carrier::connection::{Counts, RefusedAccess};
@@ -805,7 +805,8 @@ impl Ordering {
         let under_way = stream.write;
         match stream.kind(number, arrival, mtu) {
             Some(kind) => {
-                if sink.take(arrival.operation(number, kind), false) == Taken::Early {
+                let places = Places { first: number, end: number + request_span(&arrival.packet, mtu) };
+                if sink.take(Operation { places, ..arrival.operation(number, kind) }, false) == Taken::Early {
                     stream.write = under_way;
                     return Err(Early::Unknown(arrival.from.other()));
                 }

@@ -347,6 +347,14 @@ pub(super) fn responses(length: u32, mtu: u32) -> u64 {
     u64::from(length.div_ceil(mtu.max(1)).max(1))
 }
 
+/// Numbers that a request takes, as far as they are known: of an RDMA Read request, one for each response.
+pub(super) fn request_span(packet: &Transport<'_>, mtu: Option<u32>) -> u64 {
+    match (packet.operation, packet.target, mtu) {
+        (PacketKind::ReadRequest, Some(target), Some(mtu)) => responses(target.length, mtu),
+        _ => 1,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
