@@ -2,17 +2,19 @@
 //! with known times.
 
 use std::collections::BTreeMap;
+use std::{env, fs, process};
 
 use rpcrdma_dissector::output::diagnosis::{CAUSES, Diagnoser, Diagnosis};
 use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 
+use crate::command::{run, stdout};
 use crate::place::asking;
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, message, null, octets, read3, reply, words, write3, write3_reply};
 use crate::synthetic::tcp::{self, Iwarp};
 use crate::synthetic::v2::{self, Family};
 use crate::synthetic::{End, Packet, Wire};
-use crate::transcode::{self, Mirror, MirrorKind, Record};
+use crate::transcode::{self, Mirror, MirrorKind, Pcap, Record};
 
 /// Microseconds.
 const MILLISECOND: u64 = 1000;
@@ -962,6 +964,73 @@ fn loss_is_a_cause_of_rpcs_whose_calls_were_sent_before_the_capture() {
             "The longest delay: an unknown call in frame 300, which took 2.41 s or more: 1 time-out (2383.977 ms, frame 247)",
         ],
     );
+}
+
+/// The capture begins with frame 1370 of nfs41_lossy, after all losses that the same two READs wait for: it holds the packets that are
+/// retransmitted, and not those that were lost.
+#[test]
+fn packets_retransmitted_for_calls_before_the_capture_are_a_cause_without_a_time() {
+    let diagnosis = diagnose(&transcode::without_first(&transcode::capture("nfs41_lossy"), 1369));
+    assert_eq!(causes(&diagnosis), ["loss", "joined-late"], "{}", text(&diagnosis));
+    assert_eq!((diagnosis.causes[0].owner, diagnosis.causes[0].waiting_ns), (Some("network"), None));
+    let said = diagnosis.causes.iter().flat_map(|cause| cause.evidence.clone()).collect::<Vec<_>>().join(" ");
+    assert_says(
+        &said,
+        &[
+            "2 losses (1 NAK, 1 of unknown cause); 60 packets were sent again",
+            "One of them had waited for at least 7.90 ms when its reply came in frame 73.",
+        ],
+    );
+
+    // Nothing of the RPC but its retransmitted data is in the capture, and 50 others are well.
+    let mut scene = Scene::healthy();
+    let data = scene.wires[0].write(Server, (7, 0), &octets(7, 5000));
+    scene.at(2 * SECOND, &data);
+    scene.at(2 * SECOND + 700 * MILLISECOND, &data);
+    scene.rpcs(0, 50, (5 * SECOND, 10 * MILLISECOND), 200);
+    let frames = scene.records();
+    let first = frames.iter().position(|frame| frame.time_ns >= frames[0].time_ns + SECOND * 1000).unwrap();
+    let diagnosis = diagnose(&transcode::without_first(&frames, first));
+    assert_eq!(causes(&diagnosis), ["loss"], "{}", text(&diagnosis));
+    let again = "5 packets were retransmitted for calls that the capture does not show: how long these were delayed is unknown.";
+    assert_evidence(&diagnosis, "loss", &[again]);
+    assert_eq!((diagnosis.causes[0].rpcs, diagnosis.causes[0].frames.len()), (None, 5));
+}
+
+/// Frames 1360 to 1370 of nfs41_lossy are parts of two RDMA Writes.
+#[test]
+fn a_connection_from_before_the_capture_may_carry_rpcs_that_it_does_not_show() {
+    let mut frames = transcode::without_first(&transcode::capture("nfs41_lossy"), 1359);
+    frames.truncate(11);
+    let diagnosis = diagnose(&frames);
+    assert_eq!((causes(&diagnosis), diagnosis.rpcs), (vec!["nothing-found"], 0));
+    let why = "Why: its connection was set up before the capture, so what it carries is not known: capture for longer, or from \
+               before the mount.";
+    assert_evidence(&diagnosis, "nothing-found", &[why]);
+}
+
+/// The call of frame 1169 is before the capture, and its reply is accepted in frame 1499: 2.406 s after the first operation of the capture.
+#[test]
+fn transactions_give_the_least_latency_of_an_rpc_without_its_call() {
+    let path = env::temp_dir().join(format!("rpcrdma-joined-{}.pcap", process::id()));
+    let frames = transcode::without_first(&transcode::capture("nfs41_lossy"), 1199);
+    // The first dozen packets are the rest of an RDMA Write.
+    let least = frames[299].time_ns - frames[12].time_ns;
+    fs::write(&path, transcode::write_pcap(&frames, Pcap::default())).unwrap();
+    let output = |options: &[&str]| run(&[&["transactions", path.to_str().unwrap()][..], options].concat());
+    let (table, records, csv) = (output(&[]), output(&["--json"]), output(&["--csv"]));
+    fs::remove_file(&path).unwrap();
+    let records: Vec<serde_json::Value> =
+        stdout(&records).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |record: &&serde_json::Value| record["reply_frame"] == 300 && record["type"] == "transaction";
+    let record = records.iter().find(of).unwrap();
+    assert_eq!((&record["latency_ns"], &record["latency_at_least_ns"]), (&serde_json::Value::Null, &least.into()));
+    let others = records.iter().filter(|record| record["call_frame"].is_u64());
+    assert!(others.clone().count() == 20 && others.clone().all(|record| record["latency_at_least_ns"].is_null()));
+    let shown = format!(" > {}.{:03} ", least / 1_000_000, least / 1000 % 1000);
+    let row = stdout(&table).lines().find(|line| line.contains(" 300 ")).unwrap();
+    assert!(row.contains(&shown), "{row}");
+    assert!(stdout(&csv).lines().any(|line| line.contains(&format!(",,{least},"))), "{}", stdout(&csv));
 }
 
 /// Capture without the set-up and the call of an RPC that takes 3 s, of which the server sends packets again for 700 ms if there is loss.

@@ -236,7 +236,7 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
             "type": "transaction", "schema": 1, "connection": 1, "rdma_xid": "0x61d138ec", "requester": "192.0.2.2",
             "responder": "192.0.2.1", "call_frame": 1164, "call_file": file, "call_file_frame": 1164, "reply_frame": 1172,
             "reply_file": file, "reply_file_frame": 1172, "time_ns": 1_795_221_579_334_748_000_u64,
-            "latency_ns": 3_769_000,
+            "latency_ns": 3_769_000, "latency_at_least_ns": null,
             "phases": {
                 "call_ns": 0, "responder_ns": 3_115_000, "pull_ns": 654_000, "push_ns": 0, "reply_ns": 0, "requester_ns": 0
             },

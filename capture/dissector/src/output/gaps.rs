@@ -32,6 +32,8 @@ pub struct Gaps {
     pub directions_left_out: u64,
     /// Number of files that could not be read to their end.
     pub files: u64,
+    /// Number of connections without a message that were set up before the capture: they may carry RPC-over-RDMA.
+    pub joined: u64,
     /// Requests for RPC-over-RDMA connections that were rejected or not answered.
     pub requests: u64,
 }
@@ -99,7 +101,10 @@ impl Gaps {
     }
 
     fn connection(&mut self, report: &Report) {
-        let Some(number) = report.number else { return };
+        let Some(number) = report.number else {
+            self.joined += u64::from(!report.connection.set_up);
+            return;
+        };
         self.packets += report.counts.active.missed + report.counts.passive.missed;
         let Some(missing) = report.missing_direction() else { return };
         if self.directions.len() == LISTED {
@@ -161,6 +166,13 @@ impl Gaps {
             .into()
         } else if let Some(wrong) = why_unverified(summary, others) {
             wrong.into()
+        } else if self.joined > 0 && self.joined == others {
+            let (connections, it) =
+                if others == 1 { ("its connection was", "it carries") } else { ("its connections were", "they carry") };
+            format!(
+                "{connections} set up before the capture, so what {it} is not known: capture for longer, or from before the mount"
+            )
+            .into()
         } else if others == 0 {
             "none of the RDMA packets belongs to a reliable connection".into()
         } else {

@@ -250,7 +250,8 @@ pub static CAUSES: [CauseRule; 23] = [
         cause: Cause::Loss,
         name: "loss",
         title: "Packets were lost and sent again",
-        condition: "recovery from loss took 5 % of the waiting time, or for 1 % of the RPCs it is unknown what it took",
+        condition: "recovery from loss took 5 % of the waiting time, or for 1 % of the RPCs it is unknown what it took, or 1 % of the \
+                    packets were retransmitted for calls that the capture does not show, on connections that were set up before it",
     },
     CauseRule {
         cause: Cause::ReceiverNotReady,

@@ -11,8 +11,8 @@ use super::losses::Losses;
 use super::referrals::{MovedRpc, Referrals};
 use super::tally::{FRAMES, RpcSubject, Tally};
 use crate::carrier::connection::{Checksums, Connection};
-use crate::carrier::operation::{Side, Sides};
-use crate::carrier::recovery::RecoveryKind;
+use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::carrier::recovery::{AgainFor, RecoveryKind};
 use crate::check::{Blame, Found};
 use crate::event::{AddressMoved, Recovered, RefusedCall, Report};
 use crate::link::Address;
@@ -106,6 +106,26 @@ pub(super) struct WrongChecksums {
     pub(super) first: u64,
 }
 
+/// Packets that were retransmitted for no RPC that the capture shows.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnknownAgain {
+    pub(super) packets: u64,
+    /// The first frames of them.
+    pub(super) frames: Vec<u64>,
+    /// The time of the first, in nanoseconds since 1970.
+    pub(super) since: Option<u64>,
+}
+
+impl UnknownAgain {
+    fn add(&mut self, other: Self) {
+        self.packets += other.packets;
+        self.since = [self.since, other.since].into_iter().flatten().min();
+        self.frames.extend(other.frames);
+        self.frames.sort_unstable();
+        self.frames.truncate(FRAMES);
+    }
+}
+
 /// Counts of a capture.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
@@ -126,6 +146,10 @@ pub(super) struct Facts {
     pub(super) referrals: Referrals,
     /// By connections that have not ended.
     open: BTreeMap<u32, WithChunks>,
+    /// The same.
+    again: BTreeMap<u32, UnknownAgain>,
+    /// Retransmitted packets of connections that were set up before the capture: for calls from before that, for instance.
+    pub(super) joined_again: UnknownAgain,
     pub(super) small: SmallSends,
     pub(super) broken: BTreeMap<(&'static str, String), Broken>,
     /// Operations that an end refused for good: by connection the first frame, and who refused.
@@ -155,6 +179,10 @@ impl Facts {
         self.copies += active.duplicates + passive.duplicates;
         report.captured_at.iter().for_each(|(place, _)| *self.places.entry(*place).or_default() += 1);
         self.losses.ended(number, [report.connection.ends.active.address, report.connection.ends.passive.address]);
+        let again = self.again.remove(&number).unwrap_or_default();
+        if !report.connection.set_up {
+            self.joined_again.add(again);
+        }
         let rpcs = self.open.remove(&number).unwrap_or_default();
         let Some(agreement) = report.connection.agreement() else { return };
         let threshold = agreement.client_to_server.min(agreement.server_to_client);
@@ -234,6 +262,12 @@ impl Facts {
     pub(super) fn recovered(&mut self, recovered: &Recovered) {
         let Recovered { from, kind, .. } = *recovered;
         self.losses.take(recovered);
+        let is_unknown = recovered.xid.is_none() && recovered.again_for == Some(AgainFor::Loss);
+        if is_unknown && (self.again.len() < CONNECTIONS || self.again.contains_key(&recovered.connection)) {
+            let Stamp { frame, time } = recovered.stamp;
+            let one = UnknownAgain { packets: 1, frames: vec![frame], since: Some(time.0) };
+            self.again.entry(recovered.connection).or_default().add(one);
+        }
         let has_room = self.not_ready.len() < KEYS || self.not_ready.contains_key(&from);
         match kind {
             RecoveryKind::NotReady { .. } if has_room => {

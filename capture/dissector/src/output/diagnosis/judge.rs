@@ -227,15 +227,17 @@ impl<'a> Judgement<'a> {
     }
 
     fn joined_late(&self) -> Option<DiagnosedCause> {
-        let Waits { rpcs, without_call, .. } = *self.context.map_or(self.waits, |context| &context.waits);
+        let Waits { rpcs, without_call, joined_longest, .. } =
+            *self.context.map_or(self.waits, |context| &context.waits);
         if self.facts.joined == 0 || !is_part(without_call, PART, rpcs) {
             return None;
         }
         let evidence = format!(
-            "{} of {} have a reply and no call: the call was sent before the capture. Of these connections the inline \
+            "{} of {} have a reply and no call: the call was sent before the capture.{} Of these connections the inline \
              thresholds and the first credits are not known either. Start the capture before the mount to see them.",
             grouped(without_call),
-            counted(rpcs, "RPC")
+            counted(rpcs, "RPC"),
+            joined_longest.map(|longest| longest.sentence(without_call)).unwrap_or_default()
         );
         Some(self.cause(Cause::JoinedLate, Some(CauseOwner::Capture), vec![evidence], "stats"))
     }
@@ -369,7 +371,9 @@ impl<'a> Judgement<'a> {
         let Waits { loss, affected, arrival_unknown, .. } = self.waits;
         let is_timed = is_part(loss.amount, SHARE, self.all());
         let untimed = arrival_unknown.rpcs + affected.rpcs;
-        let is_enough = is_timed || is_part(untimed, PART, self.waits.rpcs);
+        let unknown = &self.facts.joined_again;
+        let is_enough =
+            is_timed || is_part(untimed, PART, self.waits.rpcs) || is_part(unknown.packets, PART, self.facts.packets);
         if !self.stands_out(Cause::Loss, loss.rpcs + untimed, is_enough) {
             return None;
         }
@@ -395,13 +399,24 @@ impl<'a> Judgement<'a> {
                 if arrival_unknown.rpcs == 1 { "has" } else { "have" }
             ));
         }
+        if unknown.packets > 0 && loss.rpcs == 0 {
+            evidence.push(format!(
+                "{} {} retransmitted for calls that the capture does not show: how long these were delayed is unknown.",
+                counted(unknown.packets, "packet"),
+                if unknown.packets == 1 { "was" } else { "were" }
+            ));
+        }
         evidence.extend(self.facts.losses.summary());
         evidence.extend(match self.context {
             None => self.facts.losses.sentences(NAMED),
             Some(_) => self.facts.losses.counts(NAMED),
         });
         evidence.extend(self.facts.places.is_empty().then(|| "Where the capture was made is not known.".to_owned()));
-        let tally = [loss, affected, arrival_unknown].into_iter().find(|tally| tally.rpcs > 0)?;
+        let Some(tally) = [loss, affected, arrival_unknown].into_iter().find(|tally| tally.rpcs > 0) else {
+            let cause = self.cause(Cause::Loss, Some(CauseOwner::Network), evidence, "events");
+            let examples = unknown.frames.iter().map(|frame| CauseExample { frame: *frame, waiting_ns: None });
+            return Some(DiagnosedCause { since_ns: unknown.since, ..cause.shown_by(examples) });
+        };
         let client = tally.client().filter(|_| self.waits.clients.len() > 1);
         let command = client.map_or("events".to_owned(), |client| format!("events --client {client}"));
         let cause = self.cause(Cause::Loss, Some(CauseOwner::Network), evidence, &command);

@@ -12,6 +12,7 @@ use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
 use crate::link::Address;
 use crate::output::file_names::{FileNames, client, server};
+use crate::output::format::number::duration;
 use crate::output::operation_name::OperationName;
 use crate::output::slow::done;
 use crate::output::stats::Histogram;
@@ -75,6 +76,23 @@ pub(super) struct ConnectionEnds {
     pub(super) longest: ConnectionEnd,
 }
 
+/// The least that an RPC waited whose call was sent before the capture.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeastWait {
+    nanoseconds: u64,
+    /// Frame of the reply.
+    frame: u64,
+}
+
+impl LeastWait {
+    /// A sentence about the longest of the waits of so many RPCs, with a space before it.
+    pub(super) fn sentence(&self, rpcs: u64) -> String {
+        let Self { nanoseconds, frame } = *self;
+        let longest = if rpcs == 1 { "It" } else { "One of them" };
+        format!(" {longest} had waited for at least {} when its reply came in frame {frame}.", duration(nanoseconds))
+    }
+}
+
 /// An RPC with its arguments, and the names that are known of files.
 pub(super) struct KnownRpc<'a> {
     pub(super) transaction: &'a Transaction,
@@ -91,6 +109,8 @@ pub(super) struct Waits {
     latency: u64,
     /// Nanoseconds, at least, that RPCs waited whose calls were sent before the capture.
     joined: u64,
+    /// The longest of these.
+    pub(super) joined_longest: Option<LeastWait>,
     /// Times before calls for which their requesters had no credit.
     pub(super) credits: Tally,
     /// Times of recovery from loss.
@@ -220,6 +240,10 @@ impl Waits {
     /// Adds the wait of an RPC whose call was sent before the capture. Its ends took an unknown time.
     fn joined(&mut self, rpc: &KnownRpc<'_>, joined: &JoinedWait, causes: &mut RpcCauses) {
         self.joined = self.joined.saturating_add(joined.nanoseconds());
+        let wait = LeastWait { nanoseconds: joined.nanoseconds(), frame: joined.until.frame };
+        if self.joined_longest.is_none_or(|longest| wait.nanoseconds > longest.nanoseconds) {
+            self.joined_longest = Some(wait);
+        }
         self.timed(rpc, &joined.recovery.phases, &joined.recovery, causes);
     }
 

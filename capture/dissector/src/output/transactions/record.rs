@@ -42,6 +42,9 @@ pub struct TransactionObject<'a> {
     /// Nanoseconds from the first packet of the call to the last packet of the reply, in the copy that the requester accepted;
     /// null if the capture does not show that (`phases_missing` says why), or without a reply.
     latency_ns: Option<u64>,
+    /// Nanoseconds that the RPC took at least if its call was sent before the capture began: from the first operation of the
+    /// connection to the last packet of the reply. Null if the capture holds the call, or may have missed it.
+    latency_at_least_ns: Option<u64>,
     /// The parts of that time: the phases add up to it.
     phases: Option<PhasesObject>,
     /// Reason why the phases are not known.
@@ -93,6 +96,7 @@ impl<'a> TransactionObject<'a> {
             reply_file_frame,
             time_ns: call.as_ref().or(reply.as_ref()).map(|half| half.stamp.time.0),
             latency_ns: transaction.latency(),
+            latency_at_least_ns: transaction.joined.as_ref().map(|joined| joined.nanoseconds()),
             phases: transaction.phases.ok().map(PhasesObject::new),
             phases_missing: transaction.phases.err().map(ShownObject),
             recovery: transaction.recovery.as_ref().ok().map(RecoveryObject::new),

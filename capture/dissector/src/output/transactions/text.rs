@@ -103,9 +103,13 @@ impl Lines {
         }
         self.rest(&mut line, &at, shown.ends);
         line.print(PLAIN, format_args!("{xid:#010x} "));
-        match transaction.latency() {
-            Some(latency) => line.print(PLAIN, format_args!("{:>9} ", Milliseconds(latency))),
-            None => line.push(PLAIN, "        - "),
+        match (transaction.latency(), &transaction.joined) {
+            (Some(latency), _) => line.print(PLAIN, format_args!("{:>9} ", Milliseconds(latency))),
+            (None, Some(joined)) => {
+                let least = format!("> {}", Milliseconds(joined.nanoseconds()));
+                line.print(PLAIN, format_args!("{least:>9} "));
+            }
+            (None, None) => line.push(PLAIN, "        - "),
         }
         if shown.moved {
             line.print(CHUNK, format_args!("{:>9} {:>8} ", transaction.read_octets, transaction.write_octets));
