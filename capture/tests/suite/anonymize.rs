@@ -127,7 +127,7 @@ impl Replaced {
             }
             Value::Array(items) => items.into_iter().map(|item| self.record(item, key, path)).collect(),
             Value::String(text) => match key {
-                "octets" | "hash" | "stateid" | "file_name" | "new_file_name" => self.name(&text),
+                "octets" | "hash" | "stateid" | "file_name" | "new_file_name" | "file" => self.name(&text),
                 _ if text.parse::<std::net::IpAddr>().is_ok() || is_lid(&text) => self.name(&text),
                 _ => {
                     let text = self.file(&text.replace(path, "PATH"));

@@ -9,6 +9,7 @@ use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 
 use crate::command::{run, stdout};
 use crate::place::asking;
+use crate::recalls;
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, message, null, octets, read3, reply, words, write3, write3_reply};
 use crate::synthetic::tcp::{self, Iwarp};
@@ -17,11 +18,11 @@ use crate::synthetic::{End, Packet, Wire};
 use crate::transcode::{self, Mirror, MirrorKind, Pcap, Record};
 
 /// Microseconds.
-const MILLISECOND: u64 = 1000;
-const SECOND: u64 = 1_000_000;
+pub(crate) const MILLISECOND: u64 = 1000;
+pub(crate) const SECOND: u64 = 1_000_000;
 
 /// Private data that announces Sends of 4,096 octets, and of 1,024 (RFC 8797 section 4).
-const SENDS_OF_4096: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3];
+pub(crate) const SENDS_OF_4096: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3];
 const SENDS_OF_1024: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 0, 0];
 
 pub(crate) fn diagnose(frames: &[Record]) -> Diagnosis {
@@ -51,8 +52,8 @@ pub(crate) fn causes(diagnosis: &Diagnosis) -> Vec<&'static str> {
 }
 
 /// Connections and their packets.
-struct Scene {
-    wires: Vec<Wire>,
+pub(crate) struct Scene {
+    pub(crate) wires: Vec<Wire>,
     packets: Vec<(u64, Packet)>,
     /// `rdma_credit` of replies, and of calls.
     grant: u32,
@@ -62,7 +63,7 @@ struct Scene {
 
 impl Scene {
     /// Several clients of one server.
-    fn new(clients: u8, private_data: &[u8]) -> Self {
+    pub(crate) fn new(clients: u8, private_data: &[u8]) -> Self {
         let mut scene = Self { wires: Vec::new(), packets: Vec::new(), grant: 32, request: 32, xid: 0x100 };
         for client in 0..clients {
             let number = u32::from(client);
@@ -81,28 +82,28 @@ impl Scene {
     }
 
     /// A client with half a second of healthy RPCs.
-    fn healthy() -> Self {
+    pub(crate) fn healthy() -> Self {
         let mut scene = Self::new(1, &SENDS_OF_4096);
         scene.rpcs(0, 50, (10 * MILLISECOND, 10 * MILLISECOND), 200);
         scene
     }
 
     /// Adds packets, one microsecond apart.
-    fn at(&mut self, time: u64, packets: &[Packet]) {
+    pub(crate) fn at(&mut self, time: u64, packets: &[Packet]) {
         self.packets.extend((time..).zip(packets.iter().cloned()));
     }
 
-    fn next_xid(&mut self) -> u32 {
+    pub(crate) fn next_xid(&mut self) -> u32 {
         self.xid += 1;
         self.xid
     }
 
-    fn acknowledge(&mut self, wire: usize, by: By, time: u64) {
+    pub(crate) fn acknowledge(&mut self, wire: usize, by: By, time: u64) {
         let packet = self.wires[wire].ack_all(by);
         self.at(time, &[packet]);
     }
 
-    fn send(&mut self, wire: usize, by: By, message: &[u8]) -> Vec<Packet> {
+    pub(crate) fn send(&mut self, wire: usize, by: By, message: &[u8]) -> Vec<Packet> {
         let mut message = message.to_vec();
         let credit = if by == Server { self.grant } else { self.request };
         message[8..12].copy_from_slice(&credit.to_be_bytes());
@@ -126,7 +127,7 @@ impl Scene {
     }
 
     /// `count` NULL calls, one every `each` microseconds; each is answered after `latency` microseconds.
-    fn rpcs(&mut self, wire: usize, count: u64, (from, each): (u64, u64), latency: u64) {
+    pub(crate) fn rpcs(&mut self, wire: usize, count: u64, (from, each): (u64, u64), latency: u64) {
         for number in 0..count {
             let xid = self.call(wire, from + number * each);
             self.answer(wire, xid, from + number * each + latency);
@@ -175,11 +176,11 @@ impl Scene {
     }
 
     /// Something else, so that the capture goes on until then.
-    fn until(&mut self, time: u64) {
+    pub(crate) fn until(&mut self, time: u64) {
         self.at(time, &[vec![0x45; 20]]);
     }
 
-    fn records(mut self) -> Vec<Record> {
+    pub(crate) fn records(mut self) -> Vec<Record> {
         self.packets.sort_by_key(|(time, _)| *time);
         let record = |(time, data): (u64, Packet)| Record {
             time_ns: 1_763_683_200_000_000_000 + time * 1000,
@@ -650,6 +651,10 @@ pub(crate) fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static s
         ("distant server", distant_server(200), &["distance"]),
         ("distant and slow server", distant_server(60 * MILLISECOND), &["responder-slow", "distance"]),
         ("one slow client's server", one_bad_client(false), &["responder-slow"]),
+        ("recall answered late", recalls::answered_late(true), &["delegation-recall"]),
+        ("recall answered late, no DELEGRETURN", recalls::answered_late(false), &["delegation-recall"]),
+        ("delegation returned late", recalls::returned_late(), &["delegation-recall"]),
+        ("recall never answered", recalls::never_answered(), &["delegation-recall"]),
         ("slow client", slow_client(20, 50 * MILLISECOND), &["requester-slow"]),
         ("slow client, one call", slow_client(1, 900 * MILLISECOND), &["requester-slow"]),
         ("one credit", few_credits(1, 100), &["credits"]),
@@ -689,7 +694,7 @@ fn every_capture_has_its_causes_and_no_other() {
     }
 }
 
-fn text(diagnosis: &Diagnosis) -> String {
+pub(crate) fn text(diagnosis: &Diagnosis) -> String {
     let mut text = Vec::new();
     diagnosis.write_text(&mut text, false).unwrap();
     String::from_utf8(text).unwrap()

@@ -37,6 +37,7 @@ mod nfs;
 mod phases;
 mod place;
 mod program;
+mod recalls;
 mod recovery;
 mod report;
 mod rfc5666;

@@ -32,7 +32,7 @@ struct Rpc {
 }
 
 /// Causes that rest on RPCs. A cause of the capture stands, whatever is selected.
-const OF_RPCS: [&str; 12] = [
+const OF_RPCS: [&str; 13] = [
     "responder-silent",
     "responder-unreachable",
     "requester-silent",
@@ -40,6 +40,7 @@ const OF_RPCS: [&str; 12] = [
     "loss",
     "receiver-not-ready",
     "distance",
+    "delegation-recall",
     "responder-slow",
     "requester-slow",
     "credits",

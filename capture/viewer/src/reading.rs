@@ -121,7 +121,7 @@ impl Reading {
     /// The diagnosis of what was read so far. The rows know their causes from then on.
     pub(crate) fn diagnosis(&mut self) -> Diagnosis {
         let diagnosis = self.diagnoser.clone().finish(self.source.summary());
-        self.table.take_unanswered(&diagnosis.unanswered);
+        self.table.take_late_causes(&diagnosis.late_causes);
         diagnosis
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use dissector::output::diagnosis::Cause;
+use dissector::output::diagnosis::{Cause, CauseSet};
 use dissector::output::format::number;
 use dissector::output::format::time::{ShownTimes, TimeForm};
 use dissector::output::report::phase_bar;
@@ -40,7 +40,7 @@ pub(crate) struct Table {
     /// RPCs beyond [`OCTETS`].
     pub(crate) left_out: u64,
     /// Causes that calls without a reply count for, by their places: only the whole capture shows them.
-    unanswered: HashMap<u32, Cause>,
+    late_causes: HashMap<u32, CauseSet>,
 }
 
 /// Folders of files, by the name of the file.
@@ -187,14 +187,15 @@ impl Table {
     pub(crate) fn row(&self, index: u32) -> Option<Row> {
         let place = index as usize;
         let mut row = self.blocks.get(place / packed::ROWS)?.row(place % packed::ROWS, &self.kinds)?;
-        self.unanswered.get(&index).into_iter().for_each(|cause| row.causes.insert(*cause));
+        row.causes.0 |= self.late_causes.get(&index).map_or(0, |causes| causes.0);
         Some(row)
     }
 
-    /// Takes the causes that calls without a reply count for, from the diagnosis.
-    pub(crate) fn take_unanswered(&mut self, unanswered: &[(u64, Cause)]) {
-        let places = unanswered.iter().filter_map(|(place, cause)| Some((u32::try_from(*place).ok()?, *cause)));
-        self.unanswered = places.collect();
+    /// Takes the causes of RPCs that only the end of the capture shows, from the diagnosis.
+    pub(crate) fn take_late_causes(&mut self, causes: &[(u64, Cause)]) {
+        for (place, cause) in causes {
+            self.late_causes.entry(u32::try_from(*place).unwrap_or(u32::MAX)).or_default().insert(*cause);
+        }
     }
 
     pub(crate) fn rows(&self) -> impl Iterator<Item = (u32, Row)> {

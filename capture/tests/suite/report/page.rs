@@ -178,8 +178,16 @@ fn rpcs_that_were_slow_or_wait_have_their_times_and_ends() {
 #[test]
 fn each_cause_leads_to_the_section_that_shows_it() {
     /// Causes with an RPC that has most of it.
-    const OF_RPCS: [&str; 7] =
-        ["loss", "receiver-not-ready", "distance", "responder-slow", "requester-slow", "credits", "errors"];
+    const OF_RPCS: [&str; 8] = [
+        "loss",
+        "receiver-not-ready",
+        "distance",
+        "delegation-recall",
+        "responder-slow",
+        "requester-slow",
+        "credits",
+        "errors",
+    ];
     let section = |cause: &str| match cause {
         "responder-silent"
         | "responder-unreachable"
@@ -189,7 +197,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         | "reply-refused" => "hung",
         "small-sends" | "connection-refused" | "connection-unanswered" => "connections",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
-        "distance" | "responder-slow" | "requester-slow" => "slowest",
+        "distance" | "delegation-recall" | "responder-slow" | "requester-slow" => "slowest",
         "errors" => "operations",
         "protocol" => "rules",
         "nothing-found" | "one-direction" | "capture-gaps" | "cut" | "joined-late" | "mirror-doubled" => "capture",
@@ -215,7 +223,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 23);
+    assert_eq!(seen.len(), 24);
 }
 
 /// Frames of a shipped capture, without some of them.

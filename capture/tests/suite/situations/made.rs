@@ -4,6 +4,7 @@ use rpcrdma::v2::Family;
 
 use crate::file_names;
 use crate::synthetic::By::{Client, Server};
+use crate::synthetic::nfs4;
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, WRITE3_POSITION, call, message, null, octets, reply, write3};
 use crate::synthetic::tcp::{CLIENT, Iwarp, SERVER, fpdu, null_call};
 use crate::synthetic::trace::Trace;
@@ -14,7 +15,7 @@ use crate::transcode::{self, ETHERNET, Mirror, MirrorKind, Record};
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 45] = [
+pub(super) const ALL: [(&str, Made); 46] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -32,6 +33,7 @@ pub(super) const ALL: [(&str, Made); 45] = [
     ("data_not_read", data_not_read),
     ("reply_provided", || reply_provided(false)),
     ("reply_provided_and_read", || reply_provided(true)),
+    ("recall_answered_late", recall_answered_late),
     ("write_after_reply", write_after_reply),
     ("write_unacknowledged", write_unacknowledged),
     ("clock_set_back", clock_set_back),
@@ -211,6 +213,18 @@ fn reply_provided(is_read: bool) -> Vec<Record> {
         trace.at(300, &read);
     }
     trace.frames()
+}
+
+/// OPEN waits for the client that holds a delegation, here the same one.
+fn recall_answered_late() -> Vec<Record> {
+    let (mut trace, none) = (Trace::new(), Lists::default());
+    let (file, recall) = (b"file handle", 0x9001);
+    let call = trace.wire.send(Client, &message(MSG, 1, &none, &nfs4::open(1, b"a.txt")));
+    let callback = trace.wire.send(Server, &message(MSG, recall, &none, &nfs4::recall(recall, file)));
+    trace.at(100, &call).accept(110).at(1100, &callback).acknowledge(1110);
+    let answer = trace.wire.send(Client, &message(MSG, recall, &none, &nfs4::recall_reply(recall)));
+    let reply = trace.wire.send(Server, &message(MSG, 1, &none, &nfs4::open_reply(1, file)));
+    trace.at(5_001_100, &answer).accept(5_001_110).at(5_003_100, &reply).acknowledge(5_003_110).frames()
 }
 
 fn write_after_reply() -> Vec<Record> {

@@ -332,12 +332,13 @@ fn events_statistics_and_rpcs_count_what_was_sent_again() {
 }
 
 /// A call waits from its last packet to the copy of the Send with its reply that was accepted. Version 2 counts no calls against
-/// credits, and a reply that the responder provides is read after its Send.
+/// credits, a reply that the responder provides is read after its Send, and beside an OPEN, the recall that it waits for waits too.
 #[test]
 fn intervals_count_the_time_that_calls_waited() {
     for truth in Truth::all() {
         let found = rpc(truth.records(&["transactions"], "transaction")).unwrap();
-        let is_counted = !truth.file.starts_with("v2") && truth.file != "reply_provided_and_read";
+        let others = ["reply_provided_and_read", "recall_answered_late"];
+        let is_counted = !truth.file.starts_with("v2") && !others.contains(&&*truth.file);
         let Some(latency) = truth.nanoseconds().filter(|_| is_counted) else { continue };
         let waited = latency - found["phases"]["call_ns"].as_u64().unwrap();
         let [interval] = &truth.records(&["stats", "--interval", "100s"], "interval")[..] else {
@@ -386,6 +387,7 @@ fn diagnose_blames_the_debtor_of_the_truth() {
         ("reply_timed_out", "loss", "network"),
         ("call_wrong_icrc", "wrong-checksum", "requester"),
         ("reply_wrong_icrc", "wrong-checksum", "responder"),
+        ("recall_answered_late", "delegation-recall", "requester"),
     ] {
         let output = run(&["diagnose", "--json", &path(name)]);
         let found: Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();

@@ -5,6 +5,7 @@
 //! InfiniBand Architecture (volume 1, chapters 5, 9 and 12) and RFC 8166 section 4 have it.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
+pub mod nfs4;
 pub mod rpc;
 pub mod tcp;
 pub mod trace;

@@ -37,6 +37,8 @@ pub enum Cause {
     ReceiverNotReady,
     /// The way through the network takes long.
     Distance,
+    /// A client is late to return a delegation that other calls wait for.
+    DelegationRecall,
     /// The responder takes unusually long.
     ResponderSlow,
     /// The requester takes unusually long to provide data, or to fetch a reply.
@@ -113,7 +115,7 @@ impl CauseSet {
 #[non_exhaustive]
 pub struct RpcCauses {
     /// Causes that the RPC counts for, whether or not they will be given. Of a call without a reply, only the end of the capture
-    /// shows its cause: [`Diagnosis::unanswered`](super::Diagnosis::unanswered).
+    /// shows its cause: [`Diagnosis::late_causes`](super::Diagnosis::late_causes).
     pub counted: CauseSet,
     /// Causes that the RPC is the greatest instance of so far.
     pub greatest: Vec<Cause>,
@@ -154,7 +156,7 @@ pub(super) const SMALL: u64 = 20;
 pub(super) const USUAL_SEND: u32 = 4096;
 
 /// All causes, those of the capture first.
-pub static CAUSES: [CauseRule; 23] = [
+pub static CAUSES: [CauseRule; 24] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -265,6 +267,14 @@ pub static CAUSES: [CauseRule; 23] = [
         title: "The way through the network is long",
         condition: "the way to an end and back, as its adapter's acknowledgements measure it, took 10 ms or more of each of 10 RPCs, \
                     and these times are 20 % of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::DelegationRecall,
+        name: "delegation-recall",
+        title: "A client was late to return a delegation",
+        condition: "the server recalled a delegation (CB_RECALL) while it held a call that conflicts with it, and answered the call after \
+                    the client had answered the recall or returned the delegation, for which the client took as long as a slow \
+                    responder, not counting time in which it waited for the server; or the client never answered the recall",
     },
     CauseRule {
         cause: Cause::ResponderSlow,

@@ -8,6 +8,7 @@ use rpcrdma::v2;
 use super::cause::{CauseOwner, USUAL_SEND};
 use super::credits::CreditTerms;
 use super::losses::Losses;
+use super::recalls::Recalls;
 use super::referrals::{MovedRpc, Referrals};
 use super::tally::{FRAMES, RpcSubject, Tally};
 use crate::carrier::connection::{Checksums, Connection};
@@ -144,6 +145,8 @@ pub(super) struct Facts {
     pub(super) failed: Tally,
     /// RPCs that ended with NFS4ERR_MOVED.
     pub(super) referrals: Referrals,
+    /// Recalls of delegations.
+    pub(super) recalls: Recalls,
     /// By connections that have not ended.
     open: BTreeMap<u32, WithChunks>,
     /// The same.
@@ -257,11 +260,13 @@ impl Facts {
             self.open.entry(message.connection).or_default().is_version_2 = true;
         }
         self.credits.message(message);
+        self.recalls.message(message);
     }
 
     pub(super) fn recovered(&mut self, recovered: &Recovered) {
         let Recovered { from, kind, .. } = *recovered;
         self.losses.take(recovered);
+        self.recalls.recovered(recovered);
         let is_unknown = recovered.xid.is_none() && recovered.again_for == Some(AgainFor::Loss);
         if is_unknown && (self.again.len() < CONNECTIONS || self.again.contains_key(&recovered.connection)) {
             let Stamp { frame, time } = recovered.stamp;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::attempts::Attempts;
 use super::cause::{Cause, CauseOwner, DISTANT, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW, WAITED};
 use super::facts::{Broken, Facts, WrongChecksums};
+use super::recalls::RecallWaits;
 use super::record::{CauseExample, DiagnosedCause};
 use super::tally::{GreatestRpc, RpcSubject, Tally};
 use super::waits::{ResponderStep, Silence, Waits};
@@ -90,6 +91,7 @@ impl<'a> Judgement<'a> {
             self.loss(),
             self.receiver_not_ready(),
             self.distance(),
+            self.delegation_recall(),
             self.slow(Cause::ResponderSlow, (CauseOwner::Responder, CapturedAt::Responder), &self.waits.responder),
             self.slow(Cause::RequesterSlow, (CauseOwner::Requester, CapturedAt::Requester), &self.waits.requester),
             self.credits(),
@@ -152,9 +154,14 @@ impl<'a> Judgement<'a> {
         .shown_by(tally.examples.iter().map(|(_, frame)| CauseExample { frame: *frame, waiting_ns: None }))
     }
 
+    /// The part of all waiting that these nanoseconds are.
+    fn share(&self, nanoseconds: u64) -> Option<f64> {
+        (self.all() > 0).then(|| nanoseconds as f64 / self.all() as f64)
+    }
+
     /// The same, with a time.
     fn timed(&self, cause: DiagnosedCause, tally: &Tally) -> DiagnosedCause {
-        let share = (self.all() > 0).then(|| tally.amount as f64 / self.all() as f64);
+        let share = self.share(tally.amount);
         let examples = tally.examples.iter();
         let examples = examples.map(|(amount, frame)| CauseExample { frame: *frame, waiting_ns: Some(*amount) });
         self.tallied(DiagnosedCause { waiting_ns: Some(tally.amount), share, ..cause }, tally).shown_by(examples)
@@ -507,6 +514,42 @@ impl<'a> Judgement<'a> {
         Some(self.timed(cause, tally))
     }
 
+    fn delegation_recall(&self) -> Option<DiagnosedCause> {
+        let RecallWaits { calls, callbacks, unanswered, .. } = &self.silence.recalled;
+        let (most, waiting) = (calls.greatest()?, calls.amount.saturating_add(*callbacks));
+        let is_enough = (calls.rpcs >= SEVERAL || most >= VERY_SLOW) && is_part(waiting, SLOW_SHARE, self.all());
+        if !self.stands_out(Cause::DelegationRecall, calls.rpcs, is_enough || *unanswered > 0) {
+            return None;
+        }
+        let mut evidence = vec![format!(
+            "{} of {} waited until a client returned a delegation that the server had recalled: up to {}{}.",
+            grouped(calls.rpcs),
+            counted(self.waits.rpcs, "RPC"),
+            duration(most),
+            added_up(calls)
+        )];
+        evidence.extend(longest("The longest wait", calls));
+        let command = if *unanswered > 0 { "pending".to_owned() } else { self.slowest_of(calls) };
+        let cause =
+            self.timed(self.cause(Cause::DelegationRecall, Some(CauseOwner::Requester), evidence, &command), calls);
+        Some(DiagnosedCause {
+            owner_address: self.silence.recalled.holder().map(|holder| holder.to_string()),
+            waiting_ns: Some(waiting),
+            share: self.share(waiting),
+            ..cause
+        })
+    }
+
+    /// The command that shows the slowest RPCs of a cause.
+    fn slowest_of(&self, tally: &Tally) -> String {
+        let operation = tally.operation().and_then(|name| name.rsplit(' ').next());
+        let mut command = operation.map_or("slow".to_owned(), |operation| format!("slow --op {operation}"));
+        if let Some(client) = tally.client().filter(|_| self.waits.clients.len() > 1) {
+            command.push_str(&format!(" --client {client}"));
+        }
+        command
+    }
+
     /// An end that is slow, and the place of a capture at that end.
     fn slow(&self, cause: Cause, (owner, place): (CauseOwner, CapturedAt), tally: &Tally) -> Option<DiagnosedCause> {
         let most = tally.greatest()?;
@@ -525,12 +568,7 @@ impl<'a> Judgement<'a> {
         if self.waits.undivided > 0 && self.facts.places.get(&place) != Some(&self.facts.connections) {
             evidence.push("The way to it and back is part of that: a slow network looks the same.".to_owned());
         }
-        let operation = tally.operation().and_then(|name| name.rsplit(' ').next());
-        let mut command = operation.map_or("slow".to_owned(), |operation| format!("slow --op {operation}"));
-        if let Some(client) = tally.client().filter(|_| self.waits.clients.len() > 1) {
-            command.push_str(&format!(" --client {client}"));
-        }
-        let cause = self.cause(cause, Some(owner), evidence, &command);
+        let cause = self.cause(cause, Some(owner), evidence, &self.slowest_of(tally));
         Some(self.timed(cause, tally))
     }
 

@@ -1,7 +1,7 @@
 //! Diagnosis: the causes of waiting, their owners, and the limits of the capture.
 //!
 //! - `cause`: the causes, and the table of rules by which they are found;
-//! - `waits`: waiting times by cause; `losses`: losses by direction; `facts`: other counts; `tally`: the client, operation and file
+//! - `waits`: waiting times by cause; `recalls`: recalls of delegations; `losses`: losses by direction; `facts`: other counts; `tally`: the client, operation and file
 //!   with most of a cause; `time_union`: time in which at least one RPC was delayed;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
 //! - `judge`: causes from these, with their evidence; `connecting`: those about connections; `limits`: limits of what the capture
@@ -16,6 +16,7 @@ mod facts;
 mod judge;
 mod limits;
 mod losses;
+mod recalls;
 mod record;
 mod referrals;
 mod tally;
@@ -147,7 +148,8 @@ impl Diagnoser {
             let arguments = transaction.arguments();
             selected.whole.gaps.event(event);
             selected.whole.transaction(transaction, &arguments);
-            return self.facts.referrals.take(transaction, &arguments);
+            self.facts.referrals.take(transaction, &arguments);
+            return self.facts.recalls.transaction(transaction, &arguments);
         }
         selected.whole.event(event);
         if let Event::Message(message) = event {
@@ -208,26 +210,27 @@ impl Diagnoser {
             }
             None => {
                 self.facts.referrals.take(transaction, arguments);
+                self.facts.recalls.transaction(transaction, arguments);
                 self.names.learn(transaction, arguments);
                 &self.names
             }
         };
-        let rpc = KnownRpc { transaction, arguments, names };
         self.facts.transaction(transaction);
         if let Some(WaitEnd::Disconnected { stamp, .. }) = transaction.waiting.map(|waiting| waiting.end) {
             self.facts.death(transaction.connection, stamp.frame);
         }
+        let rpc = KnownRpc { transaction, arguments, names, recalls: &self.facts.recalls };
         let status = transaction.status.filter(|status| !is_expected(*status));
         let failure = status.and_then(|status| outcome(transaction, status));
+        let failed = failure.map(|status| {
+            let operation = OperationName::of_failure(transaction).to_string();
+            MovedRpc { status, subject: RpcSubject { operation, ..rpc.subject() } }
+        });
         self.waits.take(&rpc, &mut causes);
         let wait = transaction.credit_wait.as_ref().ok().copied();
         self.facts.credits.transaction(transaction, wait.filter(|_| causes.counted.contains(Cause::Credits)));
-        if let Some(status) = failure {
-            let operation = OperationName::of_failure(transaction).to_string();
-            let failed = MovedRpc { status, subject: RpcSubject { operation, ..rpc.subject() } };
-            if let Some(MovedRpc { status, subject }) = self.facts.referrals.hold(failed) {
-                causes.add(Cause::Errors, self.facts.failure(status, &subject));
-            }
+        if let Some(MovedRpc { status, subject }) = failed.and_then(|failed| self.facts.referrals.hold(failed)) {
+            causes.add(Cause::Errors, self.facts.failure(status, &subject));
         }
         causes
     }
@@ -266,19 +269,22 @@ impl Diagnoser {
         diagnosis
     }
 
-    fn into_context(self, summary: &Summary) -> WholeCapture {
+    fn into_context(mut self, summary: &Summary) -> WholeCapture {
         let diagnosis = self.clone().diagnose(summary, None);
+        self.waits.settle_recalls(&self.facts.recalls, None);
         let mut causes = CauseSet::default();
         diagnosis.causes.iter().filter_map(|cause| Cause::of_name(cause.cause)).for_each(|cause| causes.insert(cause));
         WholeCapture { waits: self.waits, facts: self.facts, attempts: self.attempts, causes }
     }
 
     fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
-        let Self { name, files, names: _, waits, mut facts, mut attempts, gaps, selected: _ } = self;
+        let Self { name, files, names: _, mut waits, mut facts, mut attempts, gaps, selected: _ } = self;
         facts.settle_referrals();
         context.iter().for_each(|context| attempts.know_connections(&context.attempts));
         let all_facts = context.map_or(&facts, |context| &context.facts);
-        let silence = waits.silence(summary.end(), context.map(|context| &context.waits), all_facts);
+        let all_waits = context.map(|context| &context.waits);
+        waits.settle_recalls(&all_facts.recalls, all_waits);
+        let silence = waits.silence(summary.end(), all_waits, all_facts);
         let files = files.as_deref().unwrap_or("FILE");
         let judgement = Judgement {
             waits: &waits,
@@ -312,7 +318,7 @@ impl Diagnoser {
             causes: judgement.causes(),
             gap: gaps.gravest().map(|gap| gap.to_string()),
             limits: judgement.limits(),
-            unanswered: silence.causes.clone(),
+            late_causes: [&silence.causes[..], waits.settled()].concat(),
         }
     }
 }

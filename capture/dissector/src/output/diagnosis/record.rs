@@ -54,9 +54,10 @@ pub struct Diagnosis {
     pub gap: Option<String>,
     /// Limits of what the capture shows, as sentences.
     pub limits: Vec<String>,
-    /// Calls without a reply that count for a cause: the place of each among all RPCs, from 0, and the cause.
+    /// Causes that only the end of the capture shows, of calls without a reply and of slow RPCs that may have waited for a recall: the place
+    /// of each RPC among all RPCs, from 0, and the cause. An RPC may have two.
     #[cfg_attr(feature = "json", serde(skip))]
-    pub unanswered: Vec<(u64, Cause)>,
+    pub late_causes: Vec<(u64, Cause)>,
 }
 
 /// The part of a capture that a diagnosis is about.

@@ -34,6 +34,11 @@ impl RpcSubject {
     pub(super) const fn requester(&self) -> Address {
         if self.is_reverse { self.server } else { self.client }
     }
+
+    /// The end that was called.
+    pub(super) const fn responder(&self) -> Address {
+        if self.is_reverse { self.client } else { self.server }
+    }
 }
 
 /// The RPC with most of a cause.
@@ -47,7 +52,7 @@ pub(super) struct GreatestRpc {
 
 /// Nanoseconds, or a number, by key.
 #[derive(Clone, Debug)]
-struct KeyAmounts<K>(BTreeMap<K, u64>);
+pub(super) struct KeyAmounts<K>(BTreeMap<K, u64>);
 
 impl<K> Default for KeyAmounts<K> {
     fn default() -> Self {
@@ -56,7 +61,7 @@ impl<K> Default for KeyAmounts<K> {
 }
 
 impl<K: Ord + Clone> KeyAmounts<K> {
-    fn add(&mut self, key: &K, amount: u64) {
+    pub(super) fn add(&mut self, key: &K, amount: u64) {
         let has_room = self.0.len() < KEYS;
         if let Some(sum) = self.0.get_mut(key) {
             *sum += amount;
@@ -66,7 +71,7 @@ impl<K: Ord + Clone> KeyAmounts<K> {
     }
 
     /// The key of four fifths or more of a sum.
-    fn dominant(&self, sum: u64) -> Option<&K> {
+    pub(super) fn dominant(&self, sum: u64) -> Option<&K> {
         let (key, most) = self.0.iter().max_by_key(|(_, amount)| **amount)?;
         (sum > 0 && most.saturating_mul(5) >= sum.saturating_mul(4)).then_some(key)
     }
@@ -104,10 +109,8 @@ impl Tally {
         self.reverse += u64::from(subject.is_reverse);
         self.clients.add(&subject.client, amount);
         self.servers.add(&subject.server, amount);
-        let RpcSubject { client, server, is_reverse, .. } = subject;
-        let (requester, responder) = if *is_reverse { (server, client) } else { (client, server) };
-        self.requesters.add(requester, amount);
-        self.responders.add(responder, amount);
+        self.requesters.add(&subject.requester(), amount);
+        self.responders.add(&subject.responder(), amount);
         self.operations.add(&subject.operation, amount);
         if let Some(file) = &subject.file {
             self.files.add(file, amount);

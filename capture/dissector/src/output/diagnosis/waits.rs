@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::{Cause, DISTANT, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
 use super::facts::{Facts, WrongChecksums};
+use super::recalls::{ClientDelay, Conflict, RecallWaits, Recalls, ServerWait, is_recall};
 use super::tally::{RpcSubject, Tally};
 use super::time_union::TimeUnion;
 use crate::capture_end::CaptureEnd;
@@ -26,6 +27,9 @@ use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, W
 
 /// The most clients and servers that are counted.
 const ENDS: usize = 10_000;
+
+/// The most slow RPCs that are held until it is known whether they waited for a recall.
+const HELD: usize = 1000;
 
 /// The last step of a responder that waits for its requester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +58,8 @@ struct UnansweredCall {
     is_arrival_unknown: bool,
     /// `true` if the requester refused the reply.
     is_reply_refused: bool,
+    /// Operation that conflicts with a delegation that its server recalled meanwhile.
+    conflict: Option<Conflict>,
     subject: RpcSubject,
 }
 
@@ -93,11 +99,27 @@ impl LeastWait {
     }
 }
 
-/// An RPC with its arguments, and the names that are known of files.
+/// A slow RPC whose cause depends on recalls of delegations.
+#[derive(Clone, Debug)]
+struct HeldRpc {
+    /// Place of the RPC among all RPCs.
+    place: u64,
+    /// Nanoseconds for which its responder had it.
+    nanoseconds: u64,
+    /// Operation that conflicts with a delegation; `None` if the RPC is itself a recall.
+    conflict: Option<Conflict>,
+    began: Stamp,
+    /// Frame of the reply.
+    answered: u64,
+    subject: RpcSubject,
+}
+
+/// An RPC with its arguments, and what is known of files and recalls.
 pub(super) struct KnownRpc<'a> {
     pub(super) transaction: &'a Transaction,
     pub(super) arguments: &'a [OperationArguments<'a>],
     pub(super) names: &'a FileNames,
+    pub(super) recalls: &'a Recalls,
 }
 
 /// Waiting times by cause.
@@ -135,6 +157,12 @@ pub(super) struct Waits {
     pub(super) affected: Tally,
     /// RPCs in both `loss` and `affected`.
     pub(super) affected_too: u64,
+    /// Slow RPCs that may have waited for a recall of a delegation, and slow recalls: more of the capture shows that.
+    held: Vec<HeldRpc>,
+    /// RPCs that waited for a recall.
+    recalled: RecallWaits,
+    /// Causes of the RPCs that were held, by their places among all RPCs.
+    settled: Vec<(u64, Cause)>,
     /// RPCs with a reply that came again at an unknown time.
     pub(super) arrival_unknown: Tally,
     /// Connections with a wait for a credit.
@@ -166,6 +194,8 @@ pub(super) struct Silence {
     pub(super) requester_unreachable: Tally,
     /// Calls whose packets, or those of their replies, have a wrong checksum.
     pub(super) wrong_checksum: Tally,
+    /// Calls that waited for a recall of a delegation, with those that were answered.
+    pub(super) recalled: RecallWaits,
     /// These packets, by their senders and connections.
     pub(super) wrong_checksums: BTreeMap<(Address, u32), WrongChecksums>,
     /// Calls whose replies were refused for lack of a Receive.
@@ -284,18 +314,15 @@ impl Waits {
         let is_lossy = recovery.naks + recovery.timeouts + recovery.implied_naks + recovery.causes_not_seen > 0
             || recovery.resent_packets > recovery.not_ready_packets;
         let affected = if is_lossy && has_signs { responder.max(requester) } else { 0 };
-        let Transaction { from, to, .. } = rpc.transaction;
+        let of_responder = if self.hold(rpc, of_responder, causes) { 0 } else { of_responder };
+        let Transaction { from, to, .. } = *rpc.transaction;
         let recovered = || done(recovery);
         let amounts: [(&mut Tally, _, _, _, &dyn Fn() -> String); 5] = [
             (&mut self.loss, lost - not_ready, 1, Cause::Loss, &recovered),
             (&mut self.not_ready, not_ready, 1, Cause::ReceiverNotReady, &recovered),
             (&mut self.distance, distance, DISTANT, Cause::Distance, &String::new),
-            (&mut self.responder, of_responder, SLOW, Cause::ResponderSlow, &|| {
-                format!("the next packet was due from {to}")
-            }),
-            (&mut self.requester, of_requester, SLOW, Cause::RequesterSlow, &|| {
-                format!("the next packet was due from {from}")
-            }),
+            (&mut self.responder, of_responder, SLOW, Cause::ResponderSlow, &|| due_from(to)),
+            (&mut self.requester, of_requester, SLOW, Cause::RequesterSlow, &|| due_from(from)),
         ];
         let mut subject = None;
         for (tally, amount, least, cause, waited_for) in amounts {
@@ -309,6 +336,68 @@ impl Waits {
             self.affected.add_with(affected, &rpc.subject(), recovered);
             causes.add(Cause::Loss, false);
         }
+    }
+
+    /// Holds an RPC that its responder had for so long, if recalls of delegations decide about its cause. Returns true if it is held.
+    fn hold(&mut self, rpc: &KnownRpc<'_>, nanoseconds: u64, causes: &mut RpcCauses) -> bool {
+        if nanoseconds < SLOW || self.held.len() >= HELD {
+            return false;
+        }
+        let Transaction { began: Some(began), reply: Some(reply), .. } = rpc.transaction else { return false };
+        let conflict = rpc.conflict(*began);
+        if conflict.is_none() && !is_recall(rpc.transaction) {
+            return false;
+        }
+        if conflict.is_some() && self.held.iter().all(|held| held.nanoseconds < nanoseconds) {
+            causes.greatest.push(Cause::DelegationRecall);
+        }
+        let (place, answered) = (self.rpcs - 1, reply.stamp.frame);
+        self.held.push(HeldRpc { place, nanoseconds, conflict, began: *began, answered, subject: rpc.subject() });
+        true
+    }
+
+    /// Divides the time of the RPCs that were held between clients that were late to return a delegation, and responders. `recalls` are
+    /// those of the whole capture; `context` has its RPCs, if these are selected ones.
+    pub(super) fn settle_recalls(&mut self, recalls: &Recalls, context: Option<&Self>) {
+        let (calls, callbacks): (Vec<_>, Vec<_>) =
+            core::mem::take(&mut self.held).into_iter().partition(|held| held.conflict.is_some());
+        for HeldRpc { place, nanoseconds, conflict, began, answered, subject } in &calls {
+            let wait = conflict.as_ref().map(|conflict| ServerWait {
+                subject,
+                conflict,
+                began: *began,
+                nanoseconds: *nanoseconds,
+            });
+            let delay = wait.and_then(|wait| recalls.delay(&wait, *answered)).filter(|delay| delay.nanoseconds >= SLOW);
+            if let Some(delay) = &delay {
+                self.recalled.add(delay, subject);
+                self.settled.push((*place, Cause::DelegationRecall));
+            }
+            let late = delay.map_or(0, |delay| delay.nanoseconds);
+            self.settle_slow(*place, nanoseconds - late, subject);
+        }
+        for HeldRpc { place, nanoseconds, subject, .. } in &callbacks {
+            let is_awaited = |waits: &Self| waits.recalled.awaited.contains(&subject.frame);
+            if is_awaited(self) || context.is_some_and(is_awaited) {
+                self.recalled.add_callback(*nanoseconds, subject);
+                self.settled.push((*place, Cause::DelegationRecall));
+            } else {
+                self.settle_slow(*place, *nanoseconds, subject);
+            }
+        }
+    }
+
+    /// Counts an RPC that was held for its responder, if that was slow.
+    fn settle_slow(&mut self, place: u64, nanoseconds: u64, subject: &RpcSubject) {
+        if nanoseconds >= SLOW {
+            self.responder.add_with(nanoseconds, subject, || due_from(subject.responder()));
+            self.settled.push((place, Cause::ResponderSlow));
+        }
+    }
+
+    /// Causes of the RPCs that were [held](Self::settle_recalls), by their places among all RPCs.
+    pub(super) fn settled(&self) -> &[(u64, Cause)] {
+        &self.settled
     }
 
     fn delay(&mut self, recovery: &Recovery) {
@@ -353,6 +442,7 @@ impl Waits {
             connection,
             is_arrival_unknown,
             is_reply_refused,
+            conflict: rpc.conflict(began),
             subject,
         });
     }
@@ -361,7 +451,12 @@ impl Waits {
     /// no longer. `facts` are those of the whole capture; `context` has its RPCs, if these are selected ones.
     pub(super) fn silence(&self, end: CaptureEnd, context: Option<&Self>, facts: &Facts) -> Silence {
         let least = context.unwrap_or(self).longest.saturating_mul(2).max(UNANSWERED);
-        let mut silence = Silence { least, ..Silence::default() };
+        let mut silence = Silence { least, recalled: self.recalled.clone(), ..Silence::default() };
+        let awaited = |waits: &Self| -> BTreeSet<u64> {
+            waits.unanswered.iter().filter_map(|call| call.recall(end, facts)).map(|delay| delay.frame).collect()
+        };
+        silence.recalled.awaited.extend(awaited(self));
+        let all_awaited = context.map(awaited).unwrap_or_default();
         for call in &self.unanswered {
             let UnansweredCall { place, cause, step, wait, ended_by, connection, subject, .. } = call;
             let age = wait.time(end);
@@ -372,7 +467,10 @@ impl Waits {
             }
             let from = unacknowledged_sender(*cause, subject);
             let wrong = from.and_then(|from| Some(((from, *connection), facts.wrong_checksums(*connection, from)?)));
+            let recall = call.recall(end, facts);
+            let is_awaited = silence.recalled.awaited.contains(&subject.frame) || all_awaited.contains(&subject.frame);
             let cause = match wrong {
+                _ if recall.is_some() || is_awaited => Cause::DelegationRecall,
                 _ if *cause == Cause::ReplyRefused => *cause,
                 _ if ended_by.is_some() && facts.is_fatal_connection(*connection) => Cause::Protocol,
                 Some((end, packets)) => {
@@ -384,6 +482,10 @@ impl Waits {
             silence.causes.push((*place, cause));
             silence.note_end(cause, call, age);
             let tally = match cause {
+                Cause::DelegationRecall => {
+                    silence.recalled.add_unanswered(recall.as_ref(), age, subject);
+                    continue;
+                }
                 Cause::Protocol => &mut silence.died,
                 Cause::ResponderUnreachable => &mut silence.responder_unreachable,
                 Cause::RequesterUnreachable => &mut silence.requester_unreachable,
@@ -425,7 +527,29 @@ impl Silence {
     }
 }
 
+impl UnansweredCall {
+    /// The delay of a client that has not answered a recall, if the call waits for that.
+    fn recall(&self, end: CaptureEnd, facts: &Facts) -> Option<ClientDelay> {
+        let conflict =
+            self.conflict.as_ref().filter(|_| self.cause == Cause::ResponderSilent && self.ended_by.is_none())?;
+        let (began, nanoseconds) = (self.wait.began, self.wait.time(end));
+        let wait = ServerWait { subject: &self.subject, conflict, began, nanoseconds };
+        facts.recalls.delay_without_answer(&wait, end)
+    }
+}
+
+/// A wait for an end, in words.
+fn due_from(end: Address) -> String {
+    format!("the next packet was due from {end}")
+}
+
 impl KnownRpc<'_> {
+    /// The operation that conflicts with a delegation, if the server recalled one while it had the call.
+    fn conflict(&self, began: Stamp) -> Option<Conflict> {
+        let is_concerned = self.recalls.concerns(server(self.transaction), began);
+        if is_concerned { Conflict::of(self.arguments) } else { None }
+    }
+
     /// The first frame of the call, or of the connection if the call was sent before that.
     fn began(&self) -> Option<Stamp> {
         let Transaction { began, call, joined, .. } = self.transaction;

@@ -98,7 +98,7 @@ fn shown_in(cause: &str) -> &'static str {
         | "reply-refused" => "hung",
         "small-sends" | "connection-refused" | "connection-unanswered" => "connections",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
-        "distance" | "responder-slow" | "requester-slow" => "slowest",
+        "distance" | "delegation-recall" | "responder-slow" | "requester-slow" => "slowest",
         "errors" => "operations",
         "protocol" => "rules",
         _ => "capture",

@@ -1,0 +1,94 @@
+//! COMPOUNDs of NFSv4.1 and its callbacks (RFC 8881 sections 16 to 20), octet by octet.
+
+use super::rpc::{call, padded, reply, words};
+
+/// The transient program number of callbacks.
+pub const CALLBACK_PROGRAM: u32 = 0x4000_0000;
+
+const SESSION: [u32; 4] = [5, 6, 7, 8];
+const STATEID: [u32; 4] = [1, 9, 9, 9];
+
+fn opaque(octets: &[u8]) -> Vec<u8> {
+    [words(&[octets.len() as u32]), padded(octets)].concat()
+}
+
+/// A COMPOUND of SEQUENCE and these operations.
+fn compound(xid: u32, operations: &[Vec<u8>]) -> Vec<u8> {
+    let count = operations.len() as u32 + 1;
+    let sequence = [words(&[53]), words(&SESSION), words(&[1, 0, 0, 0])].concat();
+    call(xid, [100_003, 4, 1], &[words(&[0, 1, count]), sequence, operations.concat()].concat())
+}
+
+/// The results of a COMPOUND of SEQUENCE and operations with these results.
+fn compound_reply(xid: u32, results: &[Vec<u8>]) -> Vec<u8> {
+    let count = results.len() as u32 + 1;
+    let sequence = [words(&[53, 0]), words(&SESSION), words(&[1, 0, 0, 0, 0])].concat();
+    reply(xid, &[words(&[0, 0, count]), sequence, results.concat()].concat())
+}
+
+fn putfh(handle: &[u8]) -> Vec<u8> {
+    [words(&[22]), opaque(handle)].concat()
+}
+
+/// OPEN of a file in the folder with the handle `folder`, and GETFH.
+pub fn open(xid: u32, name: &[u8]) -> Vec<u8> {
+    // seqid, share_access, share_deny, owner, OPEN4_NOCREATE, CLAIM_NULL
+    let open = [words(&[18, 0, 2, 0, 1, 1]), opaque(b"owner"), words(&[0, 0]), opaque(name)].concat();
+    compound(xid, &[putfh(b"folder"), open, words(&[10])])
+}
+
+/// Its reply, with the handle of the file.
+pub fn open_reply(xid: u32, handle: &[u8]) -> Vec<u8> {
+    // stateid, change_info, rflags, attrset, OPEN_DELEGATE_NONE
+    let open = [words(&[18, 0]), words(&STATEID), words(&[1, 0, 1, 0, 2, 0, 0, 0])].concat();
+    compound_reply(xid, &[words(&[22, 0]), open, [words(&[10, 0]), opaque(handle)].concat()])
+}
+
+/// REMOVE, which shows no handle of the file.
+pub fn remove(xid: u32, name: &[u8]) -> Vec<u8> {
+    compound(xid, &[putfh(b"folder"), [words(&[28]), opaque(name)].concat()])
+}
+
+pub fn remove_reply(xid: u32) -> Vec<u8> {
+    compound_reply(xid, &[words(&[22, 0]), words(&[28, 0, 1, 0, 1, 0, 2])])
+}
+
+/// GETATTR of a file, for no attribute.
+pub fn getattr(xid: u32, handle: &[u8]) -> Vec<u8> {
+    compound(xid, &[putfh(handle), words(&[9, 0])])
+}
+
+pub fn getattr_reply(xid: u32) -> Vec<u8> {
+    compound_reply(xid, &[words(&[22, 0]), words(&[9, 0, 0, 0])])
+}
+
+/// WRITE of a few octets.
+pub fn write(xid: u32, handle: &[u8]) -> Vec<u8> {
+    let write = [words(&[38]), words(&STATEID), words(&[0, 0, 2]), opaque(b"data")].concat();
+    compound(xid, &[putfh(handle), write])
+}
+
+pub fn write_reply(xid: u32) -> Vec<u8> {
+    compound_reply(xid, &[words(&[22, 0]), words(&[38, 0, 4, 2, 9, 9])])
+}
+
+/// DELEGRETURN of a file.
+pub fn delegreturn(xid: u32, handle: &[u8]) -> Vec<u8> {
+    compound(xid, &[putfh(handle), [words(&[8]), words(&STATEID)].concat()])
+}
+
+pub fn delegreturn_reply(xid: u32) -> Vec<u8> {
+    compound_reply(xid, &[words(&[22, 0]), words(&[8, 0])])
+}
+
+/// CB_SEQUENCE and CB_RECALL of a file.
+pub fn recall(xid: u32, handle: &[u8]) -> Vec<u8> {
+    let sequence = [words(&[11]), words(&SESSION), words(&[1, 0, 0, 0, 0])].concat();
+    let recall = [words(&[4]), words(&STATEID), words(&[0]), opaque(handle)].concat();
+    call(xid, [CALLBACK_PROGRAM, 1, 1], &[words(&[0, 1, 0, 2]), sequence, recall].concat())
+}
+
+pub fn recall_reply(xid: u32) -> Vec<u8> {
+    let sequence = [words(&[11, 0]), words(&SESSION), words(&[1, 0, 0, 0])].concat();
+    reply(xid, &[words(&[0, 0, 2]), sequence, words(&[4, 0])].concat())
+}
