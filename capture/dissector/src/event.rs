@@ -46,6 +46,9 @@ pub enum Event {
     /// The adapter of a requester refused a reply because no Receive was posted. Given when the reply was accepted in the end, or
     /// will not be.
     RefusedReply(RefusedReply),
+    /// A requester has read the reply that the responder provides in Read chunks: its RPC ends with RDMA_DONE. Given if
+    /// [`Config::recovery`](crate::dissector::Config::recovery) asks for it.
+    ReplyRead(ReplyRead),
     /// A set-up frame or an FPDU of an iWARP connection. Only [`anonymize`](crate::output::anonymize) asks for it.
     #[doc(hidden)]
     Framed(Box<FramedPart>),
@@ -161,6 +164,20 @@ pub struct Recounted {
     pub at_limit_ns: i64,
     /// The numbers now.
     pub credit_use: CreditUse,
+}
+
+/// A reply that was read from the memory of its responder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReplyRead {
+    /// Number of the connection.
+    pub connection: u32,
+    /// The end that called, and read the reply.
+    pub requester: Side,
+    /// `rdma_xid`.
+    pub xid: u32,
+    /// The packet that brought the rest of the reply.
+    pub stamp: Stamp,
 }
 
 /// Something that the capture lacks.

@@ -10,7 +10,7 @@ use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::format::time::ShownTimes;
 use rpcrdma_dissector::output::pending::{self, Pending, PendingCall, PendingObject};
 use rpcrdma_dissector::values::duration;
-use rpcrdma_dissector::{CaptureEnd, Config, Event, Files, Side};
+use rpcrdma_dissector::{CaptureEnd, Config, Event, Files, Message, Side};
 
 use super::separate::{Separable, SeparateForm};
 use crate::arguments::{Color, InputArguments, TimeArguments};
@@ -35,14 +35,16 @@ What is owed:
   RDMA Read responses  by the requester: the responder asked for data that did not come
   the reply once more  by the responder: the requester refused it
   its RDMA Read        by the requester: the responder provides the reply in its memory
-It is not known who owes what if packets may be missing from the capture, if what was moved may
-be for another call, or if the responder sent RDMA Writes again and nothing acknowledged them. If
-the capture holds no packet of the responder, it is not known whether a call was answered. The age
-is that at the last frame of the capture. Calls that wait do not make the exit status 1.
+It is not known who owes what if packets may be missing from the capture, because the reply may be
+one of them; if what was moved may be for another call; or if the responder sent RDMA Writes again
+and nothing acknowledged them. If the capture holds no packet of the responder, it is not known
+whether a call was answered. The age is that at the last frame of the capture. Calls that wait do
+not make the exit status 1.
 
 Watching a stream:
 While standard input or a pipe is read, a call that has waited for --older-than is printed at once,
-by the clock of this machine; what each end owes is printed when the input ends, or with Ctrl-C.";
+by the clock of this machine, and so is one whose reply the responder provides and the requester has
+not read for as long. What each end owes is printed when the input ends, or with Ctrl-C.";
 
 #[derive(Args, Clone, Debug)]
 #[command(after_help = PENDING_HELP)]
@@ -65,7 +67,7 @@ struct Watched {
     least: u64,
     /// The calls that were not printed yet, by connection, requester and XID.
     calls: BTreeMap<(u32, Side, u32), PendingCall>,
-    /// The calls among them whose reply was sent and is not known to have arrived.
+    /// The calls among them whose reply was sent and is not known to have arrived, or was read.
     replied: BTreeSet<(u32, Side, u32)>,
     /// The last message as the end of the capture, and when it was read.
     last: (CaptureEnd, Instant),
@@ -85,19 +87,23 @@ impl Watched {
                     Some(call) if self.calls.len() < WATCHED => {
                         self.calls.insert((call.connection, call.requester, call.xid), call);
                     }
-                    _ => {
-                        let replied =
-                            (message.connection, message.sender.other(), message.rdma_xid().unwrap_or_default());
-                        if self.calls.contains_key(&replied) {
-                            self.replied.insert(replied);
-                        }
-                    }
+                    _ => self.reply(message),
                 }
             }
             // The reply was refused, or is sent again: its call waits on.
             Event::Recovery(recovered) => {
-                self.replied
-                    .retain(|(connection, _, xid)| *connection != recovered.connection || recovered.xid != Some(*xid));
+                let Some(xid) = recovered.xid else { return };
+                for requester in [Side::Active, Side::Passive] {
+                    let place = (recovered.connection, requester, xid);
+                    self.replied.remove(&place);
+                    self.calls.get_mut(&place).into_iter().for_each(PendingCall::withdraw);
+                }
+            }
+            Event::ReplyRead(read) => {
+                let place = (read.connection, read.requester, read.xid);
+                if self.calls.contains_key(&place) {
+                    self.replied.insert(place);
+                }
             }
             Event::Transaction(transaction) => {
                 let ended = (transaction.connection, transaction.requester, transaction.xid);
@@ -108,13 +114,26 @@ impl Watched {
         }
     }
 
-    /// Takes the calls that have waited long enough by now, the oldest first, with that moment of the capture.
+    /// Takes a message that is no call. A reply that its responder provides has to be read yet.
+    fn reply(&mut self, message: &Message) {
+        let place = (message.connection, message.sender.other(), message.rdma_xid().unwrap_or_default());
+        let Some(call) = self.calls.get_mut(&place) else { return };
+        if message.provides_payload() {
+            call.provide(message.stamp);
+        } else {
+            self.replied.insert(place);
+        }
+    }
+
+    /// Takes the calls that have waited long enough by now, the oldest first, with that moment of the capture. A reply that has to be
+    /// read has to have waited as long.
     fn overdue(&mut self) -> (CaptureEnd, Vec<PendingCall>) {
         let (last, read) = self.last;
         let now = last.after(read.elapsed());
         let mut overdue = Vec::new();
         self.calls.retain(|place, call| {
-            let is_due = call.least_age(now) >= self.least && !self.replied.contains(place);
+            let reply = call.waiting.responder.map_or(u64::MAX, |(_, stamp)| now.at_least_since(stamp));
+            let is_due = call.least_age(now).min(reply) >= self.least && !self.replied.contains(place);
             if is_due {
                 overdue.push(call.clone());
             }

@@ -593,11 +593,11 @@ fn who_owes_what_follows_from_what_was_moved_last() {
 #[test]
 fn who_owes_what_is_not_guessed_where_packets_are_missing() {
     // A reply that the capture lacks, in its midst and with a Read response.
-    for (missing, end) in [(763, usize::MAX), (763, 790), (750, 762)] {
+    for (missing, end) in [(763, usize::MAX), (763, 790), (763, 764), (750, 762)] {
         let calls = pending("nfs41", |frame| frame != missing && frame <= end);
         let call = calls.iter().find(|call| call["rdma_xid"] == "0x53d138ec").unwrap();
         assert_eq!((&call["owed"], &call["owed_by"]), (&json!("unknown"), &Value::Null), "{missing} {end}");
-        assert_eq!(call["owed_unknown"], "packets may be missing from the capture");
+        assert_eq!(call["owed_unknown"], "the reply may be in packets that are missing from the capture");
     }
     // Of a capture of one direction nothing is known.
     let (_, all) = records("nfs41");
@@ -1131,6 +1131,40 @@ fn nothing_is_said_of_the_responder_while_the_capture_is_read() {
     let mut lines = lines.skip_while(|line| !line.contains("0x23a2ccd4"));
     let last = lines.find(|line| line.contains("last: ")).expect("before the reply is sent again");
     assert_eq!(last.trim(), "last: call in frame 151 by 192.0.2.2");
+}
+
+/// The server provides the reply in frame 6 of both captures. In one the client reads it.
+#[test]
+fn a_provided_reply_that_nobody_reads_is_printed_while_the_capture_is_read() {
+    for (name, is_read) in [("situations/reply_provided", false), ("situations/reply_provided_and_read", true)] {
+        let (header, records) = records(name);
+        let mut streamed = Streamed::start(&["pending", "--json", "-q", "--older-than", "300ms", "-"]);
+        streamed.feed(&header);
+        streamed.feed(&records.concat());
+        let line = streamed.lines.recv_timeout(Duration::from_secs(if is_read { 2 } else { 20 }));
+        let call: Option<Value> = line.ok().map(|line| serde_json::from_str(&line).unwrap());
+        assert_eq!(call.is_none(), is_read, "{name}: {call:?}");
+        if let Some(call) = call {
+            assert_eq!((&call["rdma_xid"], &call["owed"]), (&json!("0x00000001"), &json!("RDMA Read of the reply")));
+            assert_eq!((&call["owed_by"], &call["responder_last"]["frame"]), (&json!("192.0.2.1"), &json!(6)));
+        }
+    }
+}
+
+/// The call waits for 500 ms, and its reply is provided then: the client has not been late yet.
+#[test]
+fn a_provided_reply_is_not_overdue_when_it_is_sent() {
+    let (header, mut records) = records("situations/reply_provided");
+    let reply = records.iter_mut().skip(5);
+    // Microseconds within the second.
+    reply.for_each(|record| record[4..8].copy_from_slice(&500_200_u32.to_le_bytes()));
+    let mut streamed = Streamed::start(&["pending", "--json", "-q", "--older-than", "300ms", "-"]);
+    streamed.feed(&header);
+    streamed.feed(&records.concat());
+    let line = streamed.lines.recv_timeout(Duration::from_secs(20)).expect("the reply waits to be read");
+    let call: Value = serde_json::from_str(&line).unwrap();
+    // 500 ms to the reply, and 300 ms after it.
+    assert!(call["age_ns"].as_u64().unwrap() >= 800_000_000, "{call}");
 }
 
 #[test]

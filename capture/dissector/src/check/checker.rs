@@ -73,7 +73,8 @@ impl Checker {
             | Event::UnansweredRequest(_)
             | Event::Terminated(_)
             | Event::Recovery(_)
-            | Event::Recounted(_) => {}
+            | Event::Recounted(_)
+            | Event::ReplyRead(_) => {}
         }
     }
 

@@ -240,6 +240,14 @@ impl Message {
         matches!(self.captured, Captured::Head | Captured::Tail) || self.earlier_missing().is_some()
     }
 
+    /// True if its payload is in Position Zero Read chunks of its sender: a long call, or a reply that the responder provides.
+    #[must_use]
+    pub fn provides_payload(&self) -> bool {
+        let decoded = self.decode_v1();
+        decoded
+            .is_some_and(|decoded| matches!(decoded.header.body, v1::Body::Nomsg(chunks) if !chunks.reads.is_empty()))
+    }
+
     /// For an RDMA_MSGP: what it says about padding, its payload and its chunks.
     pub(crate) fn msgp(&self) -> Option<(Msgp, &[u8], Chunks<'_>)> {
         self.prefix().filter(|prefix| prefix.procedure == prefix::Procedure::RDMA_MSGP)?;

@@ -174,7 +174,7 @@ impl Owed {
 pub enum OwedUnknown {
     /// No packet of the responder was captured.
     DirectionMissing,
-    /// Packets of the RPC may be missing from the capture.
+    /// Packets of the RPC may be missing from the capture, the reply among them.
     Missed,
     /// The reply was sent once. Octets before its end were lost, or came out of order, and the capture does not show that
     /// the requester has got them (TCP).
@@ -233,7 +233,7 @@ impl fmt::Display for OwedUnknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::DirectionMissing => "the capture holds no packet of the responder",
-            Self::Missed => "packets may be missing from the capture",
+            Self::Missed => "the reply may be in packets that are missing from the capture",
             Self::HoleReported => "octets before the end of the reply were lost or late, and may not have come yet",
             Self::WriteArrival => "the responder sent RDMA Writes again, and the requester never acknowledged them",
             Self::SharedMemory => "another call that waited advertised the same memory",

@@ -2,7 +2,6 @@
 
 use super::call::{Call, Followed};
 use super::memory::SegmentPlace;
-use super::provided::provides;
 use super::reply::Reply;
 use super::state::{CALLS, Context, Session};
 use super::step_log::StepLog;
@@ -287,7 +286,7 @@ impl Session {
             long = call.describe_long();
             call.described.iter().for_each(|described| self.way.announce(described));
         }
-        if let Some(call) = call.take_if(|_| provides(&message)) {
+        if let Some(call) = call.take_if(|_| message.provides_payload()) {
             return self.provide(message, (call, long), context);
         }
         if let Some((msgp, payload, chunks)) = message.msgp() {

@@ -12,7 +12,7 @@ use super::unplaced::Stray;
 use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
 use crate::carrier::operation::{Operation, OperationKind, Side, Sides, Stamp};
-use crate::event::{Event, Lost};
+use crate::event::{Event, Lost, ReplyRead};
 use crate::file::Time;
 use crate::link::Carrier;
 use crate::rpc::steps::PacketRun;
@@ -86,7 +86,7 @@ impl Session {
                 self.access(connection, operation, last, context)
             }
             OperationKind::ReadResponse { request, at, data, length } => {
-                self.response(connection, operation, (request, at), data, length);
+                self.response(connection, operation, (request, at), (data, length), context);
                 if connection.carrier == Carrier::Iwarp {
                     self.settle(from, places, context);
                 }
@@ -169,8 +169,8 @@ impl Session {
         connection: &Connection,
         operation: &Operation<'_>,
         (request, at): (u64, u64),
-        data: &[u8],
-        length: usize,
+        (data, length): (&[u8], usize),
+        context: &mut Context<'_>,
     ) {
         let Operation { from, stamp, first_sent, places, .. } = *operation;
         if at == 0 {
@@ -191,6 +191,7 @@ impl Session {
             Some(AskedRead { place, at: base, before, last, .. }) => {
                 let answer = ReadAnswer { place: places.first, is_last: last == Some(places.first) };
                 let sent = self.sent(from, places, stamp);
+                let mut read_reply = None;
                 self.put(place, base + at, data, |call, held| {
                     // Responses come in the order of the requests, so what they skip was missed.
                     call.lacks_response |= call.read_octets != before + at;
@@ -199,8 +200,15 @@ impl Session {
                     call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
                     call.timeline.respond(answer, call.is_pulled(), (stamp, first_sent));
                     call.timeline.sent(sent);
+                    let is_reply_read = call.answers.is_some() && call.is_read();
+                    read_reply = is_reply_read.then(|| (call.requester(), call.message.xid()));
                 });
                 self.place(place, (stamp.frame, places.first), base + at, length);
+                if let Some(((requester, xid), connection)) = read_reply.zip(self.number)
+                    && context.recovery
+                {
+                    context.events.push_back(Event::ReplyRead(ReplyRead { connection, requester, xid, stamp }));
+                }
             }
             // The capture lacks the request, which the other end sent.
             None => self.unplaced.add(from.other(), stamp.frame),

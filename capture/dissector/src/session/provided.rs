@@ -87,9 +87,3 @@ impl Session {
         provided.get(&prefix.xid).or_else(|| xids.get(&prefix.xid).filter(is_reply)).copied()
     }
 }
-
-/// Returns true if a reply is in Position Zero Read chunks of its responder.
-pub(super) fn provides(message: &Message) -> bool {
-    let decoded = message.decode_v1();
-    decoded.is_some_and(|decoded| matches!(decoded.header.body, Body::Nomsg(chunks) if !chunks.reads.is_empty()))
-}

@@ -15,7 +15,7 @@ use crate::transcode::{self, ETHERNET, Mirror, MirrorKind, Record};
 type Made = fn() -> Vec<Record>;
 
 /// Each capture by its name.
-pub(super) const ALL: [(&str, Made); 46] = [
+pub(super) const ALL: [(&str, Made); 48] = [
     ("reply_refused", || refused(Wire::nak)),
     ("reply_not_ready", || refused(Wire::not_ready)),
     ("reply_behind_write_refused", reply_behind_write_refused),
@@ -31,6 +31,8 @@ pub(super) const ALL: [(&str, Made); 46] = [
     ("call_refused_behind_hole", call_refused_behind_hole),
     ("read_unanswered", read_unanswered),
     ("data_not_read", data_not_read),
+    ("reply_missed", reply_missed),
+    ("iwarp_reply_missed", iwarp_reply_missed),
     ("reply_provided", || reply_provided(false)),
     ("reply_provided_and_read", || reply_provided(true)),
     ("recall_answered_late", recall_answered_late),
@@ -199,6 +201,20 @@ fn data_not_read() -> Vec<Record> {
     trace.at(100, &call).accept(110);
     let (later, reply) = (trace.call(9), trace.reply(9));
     trace.at(1_000_000, &later).accept(1_000_010).at(1_000_100, &reply).acknowledge(1_000_110).frames()
+}
+
+/// The capture lacks the reply, and holds its acknowledgement.
+fn reply_missed() -> Vec<Record> {
+    let (mut trace, _) = Trace::exchange();
+    trace.packets.pop();
+    trace.acknowledge(210).frames()
+}
+
+fn iwarp_reply_missed() -> Vec<Record> {
+    let (mut trace, _) = Iwarp::exchange();
+    trace.packets.pop();
+    trace.acknowledge(210, CLIENT, 0);
+    frames(&trace.packets)
 }
 
 /// A reply in memory of the responder (draft-cel-nfsv4-reliable-reply).

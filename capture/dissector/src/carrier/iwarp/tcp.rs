@@ -273,10 +273,11 @@ impl Reassembly {
         self.advance(stamp, out);
     }
 
-    /// Gives everything that is still held, at the end of the connection or of the capture.
+    /// Gives everything that is still held, and gives up what was acknowledged and never seen, at the end of the connection or of the
+    /// capture.
     pub(super) fn finish(&mut self, out: &mut impl FnMut(StreamStep<'_>)) {
         self.drain(out);
-        while self.held.0 > 0 && self.lose(Stamp::default(), out) {
+        while self.lose(Stamp::default(), out) {
             self.drain(out);
         }
     }

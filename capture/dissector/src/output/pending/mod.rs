@@ -229,6 +229,20 @@ impl PendingCall {
         })
     }
 
+    /// Takes a reply that the responder provides, while the capture is being read: the requester has to read the reply.
+    pub fn provide(&mut self, reply: Stamp) {
+        self.waiting.responder = Some((Step::Reply, reply));
+        (self.waiting.delivery, self.waiting.owed) = (Delivery::Accepted, Owed::ReadReply);
+    }
+
+    /// Forgets the reply that the responder [provided](Self::provide), because the requester did not accept it.
+    pub fn withdraw(&mut self) {
+        if self.waiting.owed == Owed::ReadReply {
+            self.waiting.responder = None;
+            self.waiting.owed = Owed::Unknown(OwedUnknown::StillRead);
+        }
+    }
+
     /// Nanoseconds from the first frame of the call to the end of its connection or of the capture. `None` if the clock was set back meanwhile.
     #[must_use]
     pub fn age(&self, end: CaptureEnd) -> Option<u64> {

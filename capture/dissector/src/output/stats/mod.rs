@@ -110,6 +110,7 @@ impl Stats {
             | Event::Recovery(_)
             | Event::Recounted(_)
             | Event::RefusedReply(_)
+            | Event::ReplyRead(_)
             | Event::AddressMoved(_) => {}
         }
     }
