@@ -1,7 +1,7 @@
 //! Diagnoses of captures with a known cause: shipped ones, shipped ones disturbed as a mirror disturbs them, and hand-made ones
 //! with known times.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::{env, fs, process};
 
 use rpcrdma_dissector::output::diagnosis::{CAUSES, Diagnoser, Diagnosis};
@@ -486,6 +486,17 @@ fn small_sends(writes: bool) -> Vec<Record> {
     scene.records()
 }
 
+/// READs on a connection of which the ends announce this private data.
+fn small_sends_of(client: &[u8], server: &[u8]) -> Vec<Record> {
+    let mut scene = Scene::new(1, &SENDS_OF_4096);
+    let wire = &mut scene.wires[0];
+    let set_up = [wire.request(client), wire.reply(server), wire.connect().pop().unwrap()];
+    scene.packets.clear();
+    scene.at(0, &set_up);
+    (1..30).for_each(|number| scene.read(10 * MILLISECOND * number));
+    scene.records()
+}
+
 /// One RPC in ten fails with this status.
 fn failing(status: u32) -> Vec<Record> {
     let mut scene = Scene::healthy();
@@ -661,6 +672,7 @@ pub(crate) fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static s
         ("four credits", few_credits(4, 200), &["credits"]),
         ("small Sends, READ", small_sends(false), &["small-sends"]),
         ("small Sends, WRITE", small_sends(true), &["small-sends"]),
+        ("small Sends, of the client", small_sends_of(&SENDS_OF_1024, &SENDS_OF_4096), &["small-sends"]),
         ("I/O errors", failing(5), &["errors"]),
         ("stale handles", failing(70), &["errors"]),
         ("files that are not there", failing(2), &[]),
@@ -1109,6 +1121,112 @@ fn a_capture_of_256_octets_of_each_packet_has_the_causes_of_the_whole() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Three clients of a server. Of the first, the server acknowledges each call after 400 microseconds and the client each reply after 20:
+/// the capture was made at that client. Nothing shows where it was made for the others.
+#[test]
+fn the_place_of_a_capture_is_said_with_the_connections_for_which_it_is_known() {
+    let mut scene = Scene::new(3, &SENDS_OF_4096);
+    for number in 0..12 {
+        let (time, xid) = (SECOND + number * 20 * MILLISECOND, scene.next_xid());
+        let call = scene.send(0, Client, &message(MSG, xid, &Lists::default(), &null(xid)));
+        scene.at(time, &[asking(call[0].clone())]);
+        scene.acknowledge(0, Server, time + 400);
+        let reply = scene.send(0, Server, &message(MSG, xid, &Lists::default(), &reply(xid, &[])));
+        scene.at(time + MILLISECOND, &[asking(reply[0].clone())]);
+        scene.acknowledge(0, Client, time + MILLISECOND + 20);
+    }
+    scene.rpcs(1, 3, (SECOND, MILLISECOND), 200);
+    scene.rpcs(2, 3, (SECOND, MILLISECOND), 200);
+    let diagnosis = diagnose(&scene.records());
+    assert_eq!((&diagnosis.captured_at[..], diagnosis.captured_at_connections), (&["requester"][..], 1));
+    let words = text(&diagnosis).replace('\n', " ");
+    assert!(words.contains("3 connections, captured at the requester (known of 1 of 3 connections)"), "{words}");
+    // Of all connections.
+    let words = text(&diagnose(&transcode::capture("network_requester"))).replace('\n', " ");
+    assert!(words.contains("1 connection, captured at the requester ") && !words.contains("known of"), "{words}");
+}
+
+/// An end that owns a cause is in the record if the end is the only one of its role, and if the evidence names no other.
+#[test]
+fn an_end_that_evidence_names_is_in_the_record() {
+    let mut captures: Vec<(String, Vec<Record>)> =
+        transcode::shipped().into_iter().map(|name| (name.clone(), transcode::capture(&name))).collect();
+    captures.extend(labelled().into_iter().map(|(name, frames, _)| (name.to_owned(), frames)));
+    let (mut wrong, mut named) = (Vec::new(), BTreeSet::new());
+    for (name, frames) in captures {
+        let diagnosis = diagnose(&frames);
+        for cause in diagnosis.causes.iter().filter(|cause| matches!(cause.owner, Some("requester" | "responder"))) {
+            let only = if cause.owner == Some("requester") { &diagnosis.client } else { &diagnosis.server };
+            let evidence = cause.evidence.join(" ");
+            let words = evidence.split([' ', ',', ';', ':']).map(|word| word.trim_end_matches('.'));
+            let ends: BTreeSet<&str> = words.filter(|word| word.parse::<std::net::IpAddr>().is_ok()).collect();
+            // A sentence about the end of a connection names the end that ended it.
+            let is_right = match cause.owner_address.as_deref() {
+                Some(address) => {
+                    ends.len() != 1 || ends.contains(address) || evidence.contains(" ended the connection ")
+                }
+                None => ends.len() != 1 && only.is_none(),
+            };
+            named.extend(cause.owner_address.is_some().then_some(cause.cause));
+            if !is_right {
+                wrong.push(format!("{name}: {:?} {:?} {evidence}", cause.cause, cause.owner_address));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let of_ends = [
+        "connection-refused",
+        "credits",
+        "delegation-recall",
+        "errors",
+        "protocol",
+        "receiver-not-ready",
+        "reply-refused",
+        "requester-silent",
+        "requester-slow",
+        "responder-silent",
+        "responder-slow",
+        "small-sends",
+        "wrong-checksum",
+    ];
+    assert_eq!(named.into_iter().collect::<Vec<_>>(), of_ends);
+}
+
+#[test]
+fn small_sends_are_of_the_end_that_announced_them() {
+    for (client, server, owner, address) in [
+        (SENDS_OF_1024, SENDS_OF_4096, Some("requester"), Some("192.0.2.10")),
+        (SENDS_OF_4096, SENDS_OF_1024, Some("responder"), Some("192.0.2.2")),
+        (SENDS_OF_1024, SENDS_OF_1024, None, None),
+    ] {
+        let diagnosis = diagnose(&small_sends_of(&client, &server));
+        let [cause] = &diagnosis.causes[..] else { panic!("{}", text(&diagnosis)) };
+        assert_eq!((cause.cause, cause.owner, cause.owner_address.as_deref()), ("small-sends", owner, address));
+        let by = address.map_or(" octets. ".to_owned(), |address| format!(" octets, as {address} announced. "));
+        assert!(cause.evidence[0].contains(&by), "{:?}", cause.evidence);
+    }
+}
+
+/// In a capture without RPCs no other field names the ends.
+#[test]
+fn the_ends_of_connection_requests_are_in_the_record() {
+    for (reason, owner) in [(Some(8), Some("192.0.2.2")), (None, None)] {
+        let diagnosis = diagnose(&requests_alone(20049, reason));
+        let cause = &diagnosis.causes[0];
+        let ends = (cause.client.as_deref(), cause.server.as_deref());
+        assert_eq!((ends, cause.owner_address.as_deref()), ((Some("192.0.2.10"), Some("192.0.2.2")), owner));
+    }
+}
+
+/// The refused call is the only one: what the server takes at most cannot be seen.
+#[test]
+fn a_server_that_refuses_the_first_call_has_no_receive_posted() {
+    let evidence = evidence(&not_ready(50));
+    let words = "It had granted 32 credits, and refused calls when no other call waited for an answer: it had no Receive posted at all \
+                 then, so it posts Receives too late.";
+    assert!(evidence.contains(words), "{evidence}");
 }
 
 /// A call and a callback wait at the end, for different ends.

@@ -1,5 +1,7 @@
 //! Causes about connections: how they ended, and what became of requests for new ones.
 
+use std::collections::BTreeSet;
+
 use super::attempts::{RequestKey, RequestOutcomes, RequestRun};
 use super::cause::{Cause, CauseOwner};
 use super::judge::{Judgement, NAMED};
@@ -143,14 +145,21 @@ impl Judgement<'_> {
         evidence: Vec<String>,
     ) -> Option<DiagnosedCause> {
         let (key, _, first) = requests.iter().min_by_key(|(_, _, run)| run.first.frame)?;
-        let is_alone = requests.iter().all(|(other, ..)| other.server == key.server);
-        let address = (is_alone && owner == CauseOwner::Responder).then(|| key.server.to_string());
+        let clients: BTreeSet<Address> = requests.iter().map(|(key, ..)| key.client).collect();
+        let servers: BTreeSet<Address> = requests.iter().map(|(key, ..)| key.server).collect();
+        let address = (servers.len() == 1 && owner == CauseOwner::Responder).then(|| key.server.to_string());
         let frames = requests.iter().flat_map(|(.., run)| [run.first.frame, run.last.frame]);
         let mut frames: Vec<u64> = frames.take(2 * NAMED).collect();
         frames.sort_unstable();
         frames.dedup();
         let cause = self.cause(cause, Some(owner), evidence, "stats");
-        let cause = DiagnosedCause { owner_address: address, since_ns: Some(first.first.time.0), ..cause };
+        let cause = DiagnosedCause {
+            owner_address: address,
+            client: self.only_of_several(&clients, &self.waits.clients),
+            server: self.only_of_several(&servers, &self.waits.servers),
+            since_ns: Some(first.first.time.0),
+            ..cause
+        };
         Some(cause.shown_by(frames.into_iter().map(|frame| CauseExample { frame, waiting_ns: None })))
     }
 

@@ -44,14 +44,34 @@ pub(super) struct SmallSends {
     pub(super) rpcs: WithChunks,
     /// The least threshold, in octets.
     pub(super) threshold: Option<u32>,
-    /// The ends that announced the threshold.
-    owners: BTreeSet<CauseOwner>,
+    /// The ends that announced a small threshold.
+    owners: BTreeSet<(CauseOwner, Address)>,
+    /// Clients of these connections.
+    pub(super) clients: BTreeSet<Address>,
+    /// Servers of these connections.
+    pub(super) servers: BTreeSet<Address>,
 }
 
 impl SmallSends {
-    /// The end that announced small Sends, unless both did.
+    /// The role of the ends that announced small Sends, unless clients and servers did.
     pub(super) fn owner(&self) -> Option<CauseOwner> {
-        if self.owners.len() == 1 { self.owners.first().copied() } else { None }
+        let (owner, _) = *self.owners.first()?;
+        self.owners.iter().all(|(other, _)| *other == owner).then_some(owner)
+    }
+
+    /// The only end that announced small Sends; `None` if several did.
+    pub(super) fn owner_address(&self) -> Option<Address> {
+        self.owners.first().filter(|_| self.owners.len() == 1).map(|(_, address)| *address)
+    }
+
+    /// Takes a connection with a small threshold.
+    fn connection(&mut self, connection: &Connection) {
+        if self.clients.len().max(self.servers.len()) >= KEYS {
+            return;
+        }
+        self.owners.extend(small_ends(connection));
+        self.clients.insert(connection.ends.active.address);
+        self.servers.insert(connection.ends.passive.address);
     }
 }
 
@@ -89,6 +109,11 @@ impl NotReady {
     /// A sentence about what it grants and what it takes.
     pub(super) fn sentence(&self) -> String {
         match self.granted.zip(self.taken).filter(|(granted, taken)| taken < granted) {
+            Some((granted, 0)) => format!(
+                "It had granted {}, and refused calls when no other call waited for an answer: it had no Receive posted at all \
+                 then, so it posts Receives too late.",
+                counted(granted.into(), "credit")
+            ),
             Some((granted, taken)) => format!(
                 "It had granted {granted} credits, and taken {} without an answer at most when it refused another: it posts fewer \
                  Receives than it grants, or posts them too late.",
@@ -193,7 +218,7 @@ impl Facts {
             self.small.rpcs.all += rpcs.all;
             self.small.rpcs.fit += rpcs.fit;
             self.small.threshold = Some(self.small.threshold.map_or(threshold, |least| least.min(threshold)));
-            self.small.owners.extend(small_ends(&report.connection));
+            self.small.connection(&report.connection);
         }
     }
 
@@ -342,11 +367,12 @@ impl Facts {
 }
 
 /// The ends that announced Sends shorter than usual.
-fn small_ends(connection: &Connection) -> impl Iterator<Item = CauseOwner> + '_ {
+fn small_ends(connection: &Connection) -> impl Iterator<Item = (CauseOwner, Address)> + '_ {
     // The active end is the client.
     let ends = [(Side::Active, CauseOwner::Requester), (Side::Passive, CauseOwner::Responder)];
     ends.into_iter().filter_map(|(side, owner)| {
         let said = connection.said(side)?;
-        (said.send_size.min(said.receive_size) < USUAL_SEND).then_some(owner)
+        let is_small = said.send_size.min(said.receive_size) < USUAL_SEND;
+        is_small.then(|| (owner, connection.ends.get(side).address))
     })
 }

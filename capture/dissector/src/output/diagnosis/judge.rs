@@ -1,7 +1,7 @@
 //! Causes from what was counted, with their evidence.
 
 use core::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::attempts::Attempts;
 use super::cause::{Cause, CauseOwner, DISTANT, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW, WAITED};
@@ -131,6 +131,11 @@ impl<'a> Judgement<'a> {
             command: format!("rpcrdma {command} {}", self.files),
             ..DiagnosedCause::default()
         }
+    }
+
+    /// The only one of these ends, unless no other end of that role has RPCs.
+    pub(super) fn only_of_several(&self, ends: &BTreeSet<Address>, all: &BTreeSet<Address>) -> Option<String> {
+        ends.first().filter(|_| ends.len() == 1 && ends != all).map(ToString::to_string)
     }
 
     /// The same, with what most of it falls on.
@@ -596,16 +601,23 @@ impl<'a> Judgement<'a> {
         if !self.stands_out(Cause::SmallSends, small.rpcs.fit, is_enough) {
             return None;
         }
+        let by = small.owner_address().map(|end| format!(", as {end} announced")).unwrap_or_default();
         let evidence = vec![
             format!(
-                "Sends have at most {} octets. {} of {} with chunks would need none with 4,096.",
+                "Sends have at most {} octets{by}. {} of {} with chunks would need none with 4,096.",
                 grouped(u64::from(small.threshold?)),
                 grouped(small.rpcs.fit),
                 counted(small.rpcs.all, "RPC")
             ),
             "Each chunk costs a registration of memory and a round trip.".to_owned(),
         ];
-        Some(self.cause(Cause::SmallSends, small.owner(), evidence, "stats"))
+        let cause = self.cause(Cause::SmallSends, small.owner(), evidence, "stats");
+        Some(DiagnosedCause {
+            owner_address: small.owner_address().map(|end| end.to_string()),
+            client: self.only_of_several(&small.clients, &self.waits.clients),
+            server: self.only_of_several(&small.servers, &self.waits.servers),
+            ..cause
+        })
     }
 
     fn errors(&self) -> Option<DiagnosedCause> {

@@ -115,9 +115,9 @@ pub struct DiagnosedCause {
     pub disturbed_ns: Option<u64>,
     /// The part of all waiting that these are, from 0 to 1.
     pub share: Option<f64>,
-    /// The client that four fifths or more of it fall on, if the capture holds several.
+    /// The client that four fifths or more of it fall on, if the capture holds RPCs of several, or of none.
     pub client: Option<String>,
-    /// The server that four fifths or more of it fall on, if the capture holds several.
+    /// The server that four fifths or more of it fall on, if the capture holds RPCs of several, or of none.
     pub server: Option<String>,
     /// The operation that four fifths or more of it fall on.
     pub operation: Option<String>,

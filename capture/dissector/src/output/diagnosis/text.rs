@@ -49,8 +49,10 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
             let places =
                 format!(", captured at the {}", places.join(" and the ")).replace("at the between", "between them");
             let known = diagnosis.captured_at_connections;
-            let of =
-                if known < diagnosis.connections { format!(" (known of {})", grouped(known)) } else { String::new() };
+            let of = match known < diagnosis.connections {
+                true => format!(" (known of {} of {connections})", grouped(known)),
+                false => String::new(),
+            };
             format!("{places}{of}")
         }
     };
