@@ -104,7 +104,7 @@ pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
 pub use rpc::place::{CapturedAt, PlaceKnown};
 pub use rpc::ranges::Ranges;
-pub use rpc::recovery::{Recovery, RecoveryUnknown, TimeOut};
+pub use rpc::recovery::{Recovery, TimeOut};
 pub use rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, StepsWanted};
 pub use rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
 pub use rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};

@@ -48,6 +48,7 @@ mod simulation;
 mod situations;
 mod stats;
 mod steps;
+mod storm;
 mod synthetic;
 mod top;
 mod trace;

@@ -242,7 +242,7 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
             },
             "phases_missing": null,
             "recovery": {
-                "ns": 0, "timeouts": 0, "implied_naks": 0, "causes_not_seen": 0, "resent_packets": 0, "naks": 0, "rnr_naks": 0, "rnr_wait_ns": 0,
+                "ns": 0, "timeouts": 0, "implied_naks": 0, "causes_not_seen": 0, "resent_packets": 0, "naks": 0, "rnr_naks": 0, "rnr_wait_ns": 0, "unassigned_signs": 0,
                 "frames": [], "frames_left_out": 0
             },
             "recovery_missing": null, "credit_wait_ns": 0, "credit_wait_missing": null,
@@ -289,7 +289,7 @@ fn a_transaction_is_the_call_the_reply_and_what_was_moved() {
         recovered["recovery"],
         json!({
             "ns": 2_398_000, "timeouts": 0, "implied_naks": 1, "causes_not_seen": 0, "resent_packets": 7, "naks": 0, "rnr_naks": 0,
-            "rnr_wait_ns": 0,
+            "rnr_wait_ns": 0, "unassigned_signs": 0,
             "frames": [959, 960, 961, 962, 963, 964, 965], "frames_left_out": 0
         })
     );

@@ -232,8 +232,13 @@ fn sentences(phases: &Phases, transaction: &Transaction) -> Vec<String> {
     if recovery.phases.of(longest) > time / 2 {
         return vec![sentence(&done)];
     }
-    let recovery = format!("recovery {} ms: {done}", Milliseconds(recovery.phases.total()));
-    vec![sentence(&what(longest, transaction)), recovery]
+    vec![sentence(&what(longest, transaction)), recovered(recovery, &done)]
+}
+
+/// Returns the time of recovery from lost packets, and what was done.
+pub(super) fn recovered(recovery: &Recovery, done: &str) -> String {
+    let at_least = if recovery.unassigned > 0 { "at least " } else { "" };
+    format!("recovery {at_least}{} ms: {done}", Milliseconds(recovery.phases.total()))
 }
 
 /// Returns the state before the call: no credit, for long enough to tell.
@@ -275,6 +280,7 @@ pub(super) fn done(recovery: &Recovery) -> String {
         (recovery.rnr_naks, "RNR NAK", &wait),
         (recovery.naks, "NAK", ""),
         (recovery.resent_packets, "packet", &resent),
+        (recovery.unassigned, "sign", " of loss for this RPC or another"),
     ];
     let done = done.into_iter().filter(|(count, ..)| *count > 0);
     let done = done.map(|(count, name, rest)| format!("{count} {name}{}{rest}", if count == 1 { "" } else { "s" }));

@@ -1,8 +1,6 @@
 //! Time of an RPC that was spent on lost packets.
 
-use core::fmt;
-
-use super::phases::{NotTimed, Phases};
+use super::phases::Phases;
 use crate::carrier::operation::Stamp;
 use crate::carrier::recovery::RecoveryKind;
 use crate::file::Time;
@@ -54,6 +52,9 @@ pub struct Recovery {
     pub not_ready_packets: u64,
     /// The last frame that brought what was missing before a packet of the RPC: until then, the receiver could not use that packet.
     pub behind: Option<u64>,
+    /// Signs of loss on the connection between call and reply of which it is not known which RPC they are about. If there are any, recovery
+    /// may have taken more time than that of `phases`.
+    pub unassigned: u64,
     /// The frames of all these, but no more than the first 64.
     pub frames: Vec<u64>,
     /// Number of frames that leaves out.
@@ -131,24 +132,3 @@ impl Recovery {
         }
     }
 }
-
-/// Reasons why it is not known how much of the time of an RPC was spent on recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum RecoveryUnknown {
-    /// Its time cannot be divided at all.
-    NotTimed(NotTimed),
-    /// Packets were sent again, and which RPC they belong to is not known.
-    Unassigned,
-}
-
-impl fmt::Display for RecoveryUnknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotTimed(reason) => reason.fmt(f),
-            Self::Unassigned => f.write_str("packets were sent again, and it is not known which RPC they belong to"),
-        }
-    }
-}
-
-impl core::error::Error for RecoveryUnknown {}

@@ -9,7 +9,7 @@ use super::not_rebuilt::NotRebuilt;
 use super::phases::{NotTimed, Phases};
 use super::pieces::Pieces;
 use super::placement::Placements;
-use super::recovery::{Recovery, RecoveryUnknown};
+use super::recovery::Recovery;
 use super::steps::Steps;
 use super::waiting::Waiting;
 use crate::carrier::operation::{Side, Stamp};
@@ -66,7 +66,7 @@ pub struct Transaction {
     /// The parts of its time; they add up to [`latency`](Self::latency).
     pub phases: Result<Phases, NotTimed>,
     /// Part of that time that was spent on lost packets.
-    pub recovery: Result<Recovery, RecoveryUnknown>,
+    pub recovery: Result<Recovery, NotTimed>,
     /// Packets of both ends, one by one, if [`Config::steps`](crate::Config::steps) asks for them and the capture holds
     /// the call.
     pub steps: Option<Box<Steps>>,

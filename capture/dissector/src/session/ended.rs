@@ -13,7 +13,6 @@ use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::NotTimed;
 use crate::rpc::pieces::Pieces;
 use crate::rpc::placement::Placements;
-use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
 use crate::rpc::waiting::{Step, Waiting};
 
@@ -102,7 +101,7 @@ impl Transaction {
             began: None,
             round_trips: RoundTrips::default(),
             phases: Err(NotTimed::CallMissing),
-            recovery: Err(RecoveryUnknown::NotTimed(NotTimed::CallMissing)),
+            recovery: Err(NotTimed::CallMissing),
             steps: None,
             credit_wait: Err(CreditWaitUnknown::CallMissing),
             waiting: None,
@@ -114,7 +113,7 @@ impl Transaction {
             Some((message, reply)) => transaction.take_reply(message, reply),
             None => {
                 transaction.phases = Err(NotTimed::ReplyMissing);
-                transaction.recovery = Err(RecoveryUnknown::NotTimed(NotTimed::ReplyMissing));
+                transaction.recovery = Err(NotTimed::ReplyMissing);
             }
         }
         Some((transaction, timeline))
@@ -145,7 +144,7 @@ impl Transaction {
         self.operations.iter_mut().for_each(|operation| operation.status = None);
         self.steps = timeline.steps();
         self.phases = Err(NotTimed::ReplyNotAccepted);
-        self.recovery = Err(RecoveryUnknown::NotTimed(NotTimed::ReplyNotAccepted));
+        self.recovery = Err(NotTimed::ReplyNotAccepted);
     }
 
     fn take_call(&mut self, mut call: Call) -> Timeline {

@@ -28,7 +28,6 @@ use crate::rpc::credits::CreditTimes;
 use crate::rpc::describe::Way;
 use crate::rpc::phases::NotTimed;
 use crate::rpc::place::CapturedAt;
-use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::steps::StepsWanted;
 use crate::rpc::transaction::Transaction;
 
@@ -72,7 +71,7 @@ impl Context<'_> {
             && self.set_backs.is_between(began.frame, reply.stamp.frame)
         {
             transaction.phases = Err(NotTimed::ClockSetBack);
-            transaction.recovery = Err(RecoveryUnknown::NotTimed(NotTimed::ClockSetBack));
+            transaction.recovery = Err(NotTimed::ClockSetBack);
         }
         self.events.push_back(Event::Transaction(transaction));
     }

@@ -9,7 +9,7 @@ use crate::carrier::operation::{OperationType, Places, Side, Stamp};
 use crate::carrier::recovery::{AgainFor, RecoveryKind};
 use crate::file::Time;
 use crate::rpc::phases::{NotTimed, Phase, Phases};
-use crate::rpc::recovery::{Recovery, RecoveryUnknown};
+use crate::rpc::recovery::Recovery;
 use crate::rpc::steps::{PacketRun, Steps};
 use crate::rpc::waiting::Step;
 
@@ -309,12 +309,12 @@ impl Timeline {
     }
 
     /// Returns the part of the time that was spent on lost packets, once the call no longer waits.
-    pub(super) fn recovery(self) -> Result<Recovery, RecoveryUnknown> {
+    pub(super) fn recovery(self) -> Result<Recovery, NotTimed> {
         match self.not_timed {
-            Some(reason) => Err(RecoveryUnknown::NotTimed(reason)),
-            None if self.unassigned > 0 => Err(RecoveryUnknown::Unassigned),
+            Some(reason) => Err(reason),
             None => {
                 let mut recovery = self.lost.map(|lost| lost.recovery).unwrap_or_default();
+                recovery.unassigned = self.unassigned;
                 recovery.end(self.latest.time);
                 Ok(recovery)
             }

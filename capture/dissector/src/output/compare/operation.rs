@@ -9,7 +9,6 @@ use super::series::Series;
 use crate::file::Time;
 use crate::output::stats::{Forms, Histogram, Latency, Moved};
 use crate::rpc::phases::NotTimed;
-use crate::rpc::recovery::RecoveryUnknown;
 use crate::rpc::transaction::{Half, Transaction};
 use crate::rpc::waiting::{Owed, OwedUnknown, WaitEnd, Waiting};
 
@@ -40,7 +39,7 @@ impl PerOperation {
         match &transaction.recovery {
             Ok(recovery) => self.faults.retransmitted.put(recovery.resent_packets > 0),
             // Of several copies of the reply, nothing shows which one arrived.
-            Err(RecoveryUnknown::NotTimed(NotTimed::ArrivalUnknown)) => self.faults.retransmitted.put(true),
+            Err(NotTimed::ArrivalUnknown) => self.faults.retransmitted.put(true),
             Err(_) => {}
         }
         match transaction.latency() {

@@ -399,7 +399,7 @@ impl<'a> Judgement<'a> {
                 some => format!(", {} of them counted above too,", grouped(some)),
             };
             evidence.push(format!(
-                "For {} with packets that were sent again{too} the ends took {}; nothing shows what part of it is recovery.",
+                "For {} with packets that were sent again{too} the ends took {} besides; recovery may be part of that.",
                 counted(affected.rpcs, "RPC"),
                 duration(affected.amount)
             ));
@@ -442,17 +442,20 @@ impl<'a> Judgement<'a> {
         let loss = &self.waits.loss;
         let (longest, sum) = (duration(loss.greatest()?), duration(loss.amount));
         let rpcs = counted(loss.rpcs, "RPC");
+        let or_more = if self.waits.at_least > 0 { " or more" } else { "" };
         if loss.rpcs == 1 {
-            return Some(format!("Recovery delayed {rpcs} by {longest}."));
+            return Some(format!("Recovery delayed {rpcs} by {longest}{or_more}."));
         }
-        let all = format!("Recovery delayed {rpcs} by up to {longest}; ");
+        let all = format!("Recovery delayed {rpcs} by up to {longest}{or_more}; ");
         let (disturbed, is_least) = self.waits.delayed();
         let disturbed = duration(disturbed);
         let length = self.summary.first.zip(self.summary.last).map(|(first, last)| last.0.saturating_sub(first.0));
         let length = length.map(|length| format!(" of the {} of the capture", duration(length))).unwrap_or_default();
         Some(match (disturbed == sum, is_least) {
             (true, false) => format!("{all}{sum} in all, one after the other."),
-            (_, true) => format!("{all}{sum} added up. At least one was delayed for {disturbed}{length}, or longer."),
+            (_, true) => {
+                format!("{all}{sum}{or_more} added up. At least one was delayed for {disturbed}{length}, or longer.")
+            }
             (false, false) => format!("{all}{sum} added up. At least one was delayed for {disturbed}{length}."),
         })
     }

@@ -21,7 +21,7 @@ use crate::output::unanswered::{UNANSWERED_KEPT, UnansweredWait};
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::joined::JoinedWait;
 use crate::rpc::phases::{NotTimed, Phases};
-use crate::rpc::recovery::{Recovery, RecoveryUnknown};
+use crate::rpc::recovery::Recovery;
 use crate::rpc::transaction::{RoundTrips, Transaction};
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
 
@@ -169,6 +169,8 @@ pub(super) struct Waits {
     waited: BTreeSet<u32>,
     /// RPCs of whose time the part of recovery is unknown.
     pub(super) unassigned: u64,
+    /// RPCs in `loss` that recovery may have delayed for longer.
+    pub(super) at_least: u64,
     /// RPCs with time of recovery, or with packets that were sent again and took an unknown time.
     pub(super) lossy: u64,
     /// The longest time that a responder took for a reply.
@@ -256,14 +258,8 @@ impl Waits {
         let Some(latency) = transaction.latency() else { return };
         self.latencies.record(latency);
         self.latency = self.latency.saturating_add(latency);
-        match &transaction.recovery {
-            Ok(recovery) => {
-                if let Ok(phases) = &transaction.phases {
-                    self.timed(rpc, phases, recovery, causes);
-                }
-            }
-            Err(RecoveryUnknown::Unassigned) => self.unassigned += 1,
-            Err(RecoveryUnknown::NotTimed(_)) => {}
+        if let (Ok(phases), Ok(recovery)) = (&transaction.phases, &transaction.recovery) {
+            self.timed(rpc, phases, recovery, causes);
         }
     }
 
@@ -280,7 +276,10 @@ impl Waits {
     /// Divides the time of an RPC between its ends and recovery.
     fn timed(&mut self, rpc: &KnownRpc<'_>, phases: &Phases, recovery: &Recovery, causes: &mut RpcCauses) {
         let responder = phases.responder.saturating_sub(recovery.phases.responder);
-        self.longest = self.longest.max(responder);
+        let is_least = recovery.unassigned > 0;
+        if !is_least {
+            self.longest = self.longest.max(responder);
+        }
         let moved = rpc.transaction.read_octets.saturating_mul(PER_OCTET);
         let pulled = phases.pull.saturating_sub(recovery.phases.pull).saturating_sub(moved);
         let requester = pulled + phases.requester.saturating_sub(recovery.phases.requester);
@@ -289,8 +288,11 @@ impl Waits {
         self.behind_not_ready += u64::from(not_ready > 0 && recovery.rnr_naks == 0);
         if lost > not_ready {
             self.delay(recovery);
+            self.at_least += u64::from(is_least);
         }
-        let has_signs = recovery.naks + recovery.rnr_naks + recovery.resent_packets > 0;
+        self.unassigned += u64::from(is_least && lost == 0);
+        // A sign that may be of another RPC accuses no end either.
+        let has_signs = is_least || recovery.naks + recovery.rnr_naks + recovery.resent_packets > 0;
         let RoundTrips { requester: to_requester, responder: to_responder } = rpc.transaction.round_trips;
         let away =
             |time: u64, round_trip: Option<u64>| if has_signs { 0 } else { time.min(round_trip.unwrap_or_default()) };
@@ -402,7 +404,7 @@ impl Waits {
 
     fn delay(&mut self, recovery: &Recovery) {
         recovery.stretches.iter().for_each(|(from, until)| self.delayed.add(from.0, until.0));
-        self.delayed.is_least |= recovery.stretches_left_out > 0;
+        self.delayed.is_least |= recovery.stretches_left_out > 0 || recovery.unassigned > 0;
     }
 
     /// Nanoseconds in which at least one RPC was delayed by loss, and `true` if there may be more. The union also covers the waits of these

@@ -17,7 +17,7 @@ use crate::output::format::number::{Milliseconds, grouped};
 use crate::output::lines::add;
 use crate::output::messages::tree;
 use crate::output::pending::PendingCall;
-use crate::output::slow::done;
+use crate::output::slow::{done, recovered};
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::phases::Phase;
 use crate::rpc::transaction::Transaction;
@@ -177,9 +177,9 @@ impl<W: io::Write> Sections<'_, W> {
             }
             line.write(self.out)?;
         }
-        match recovery.map(|recovery| (recovery.phases.total(), done(recovery))) {
+        match recovery.map(|recovery| (recovery, done(recovery))) {
             Ok((_, done)) if done.is_empty() => Ok(()),
-            Ok((time, done)) => self.paragraph(WARNING, 2, &format!("recovery {} ms: {done}", Milliseconds(time))),
+            Ok((recovery, done)) => self.paragraph(WARNING, 2, &recovered(recovery, &done)),
             Err(reason) => self.paragraph(WARNING, 2, &format!("recovery unknown: {reason}")),
         }
     }

@@ -10,7 +10,7 @@ use crate::output::record::values::{EndObject, Hex32, ShownObject};
 use crate::rpc::credits::CreditWaitUnknown;
 use crate::rpc::not_rebuilt::NotRebuilt;
 use crate::rpc::phases::{NotTimed, Phases};
-use crate::rpc::recovery::{Recovery, RecoveryUnknown};
+use crate::rpc::recovery::Recovery;
 use crate::rpc::transaction::{Form, Half, Transaction};
 
 /// An RPC: a call and its reply.
@@ -52,7 +52,7 @@ pub struct TransactionObject<'a> {
     /// Part of the time that was spent on lost packets.
     recovery: Option<RecoveryObject<'a>>,
     /// Reason why that is not known.
-    recovery_missing: Option<ShownObject<RecoveryUnknown>>,
+    recovery_missing: Option<ShownObject<NotTimed>>,
     /// For how many nanoseconds before the call no credit was free, up to the reply that let it go: as many calls of the requester
     /// waited as it had been granted.
     credit_wait_ns: Option<u64>,
@@ -148,7 +148,7 @@ impl PhasesObject {
 /// Recovery work because packets were lost, or seemed to be.
 #[derive(Serialize, schemars::JsonSchema)]
 struct RecoveryObject<'a> {
-    /// Nanoseconds of the latency that were spent on it.
+    /// Nanoseconds of the latency that were spent on it: the least, if there are `unassigned_signs`.
     ns: u64,
     /// Times that a sender got no acknowledgement.
     timeouts: u64,
@@ -164,6 +164,8 @@ struct RecoveryObject<'a> {
     rnr_naks: u64,
     /// Nanoseconds that these asked the sender to wait.
     rnr_wait_ns: u64,
+    /// Signs of loss on the connection between call and reply of which it is not known which RPC they are about.
+    unassigned_signs: u64,
     /// The numbers of the frames that show this, the first 64 of them.
     frames: &'a [u64],
     /// Number of more frames there were.
@@ -181,6 +183,7 @@ impl<'a> RecoveryObject<'a> {
             naks: recovery.naks,
             rnr_naks: recovery.rnr_naks,
             rnr_wait_ns: recovery.rnr_wait,
+            unassigned_signs: recovery.unassigned,
             frames: recovery.frames.as_slice(),
             frames_left_out: recovery.frames_left_out,
         }
