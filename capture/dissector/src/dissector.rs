@@ -19,7 +19,7 @@ use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
-use crate::event::{AddressMoved, Event, FramedPart, Report, Terminated};
+use crate::event::{AddressMoved, Ended, Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
 use crate::link::{self, AddressMove, Content, Neighbours, Other, RecentSessions, Sighted, Sighting, TcpSegment};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
@@ -421,6 +421,12 @@ impl Handler for DissectorState {
 
     fn let_go(&mut self, connection: &Connection, session: &mut Session, excess: usize) {
         session.let_go(connection, excess, &mut self.context());
+    }
+
+    fn ended(&mut self, session: &Session, stamp: Stamp) {
+        if let Some(connection) = session.number {
+            self.events.push_back(Event::Ended(Ended { connection, stamp }));
+        }
     }
 
     fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {

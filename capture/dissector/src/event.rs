@@ -21,6 +21,8 @@ pub enum Event {
     Message(Message),
     /// An RPC that has ended, or will not end in this capture.
     Transaction(Box<Transaction>),
+    /// An end ended a connection: its calls wait no longer. Packets may still be on their way.
+    Ended(Ended),
     /// A connection that has ended, or whose capture has.
     Connection(Box<Report>),
     /// A connection request that was refused.
@@ -164,6 +166,16 @@ pub struct Recounted {
     pub at_limit_ns: i64,
     /// The numbers now.
     pub credit_use: CreditUse,
+}
+
+/// The end of a connection by one of its ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Ended {
+    /// Number of the connection.
+    pub connection: u32,
+    /// The packet that ended it.
+    pub stamp: Stamp,
 }
 
 /// A reply that was read from the memory of its responder.

@@ -85,8 +85,8 @@ pub use carrier::terminate::Terminate;
 pub use check::{Checker, Found};
 pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary};
 pub use event::{
-    AddressMoved, Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, RefusedCall, RefusedReply,
-    RefusedReplyEnd, ReplyRead, Report, Terminated,
+    AddressMoved, Ended, Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, RefusedCall,
+    RefusedReply, RefusedReplyEnd, ReplyRead, Report, Terminated,
 };
 pub use events::Events;
 pub use file::{Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, Reader, Time, first_frame, in_order};

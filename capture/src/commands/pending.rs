@@ -105,6 +105,8 @@ impl Watched {
                     self.replied.insert(place);
                 }
             }
+            // What became of its calls is said when the input ends.
+            Event::Ended(ended) => self.calls.retain(|(connection, ..), _| *connection != ended.connection),
             Event::Transaction(transaction) => {
                 let ended = (transaction.connection, transaction.requester, transaction.xid);
                 self.calls.remove(&ended);

@@ -1167,6 +1167,24 @@ fn a_provided_reply_is_not_overdue_when_it_is_sent() {
     assert!(call["age_ns"].as_u64().unwrap() >= 800_000_000, "{call}");
 }
 
+/// The client leaves in frame 20 of same_xid.pcap, 6.923 ms after its call, whose connection is followed to the end of the capture.
+#[test]
+fn calls_of_a_connection_that_ended_wait_no_longer_in_intervals() {
+    let output = run(&["stats", "--json", "--interval", "1h", &capture("same_xid")]);
+    let (records, _) = records_of(&output);
+    let interval = records.iter().find(|record| record["type"] == "interval").unwrap();
+    // Each connection but the last has no reply before the first call: that call is at the limit of one credit.
+    let connections = objects("stats", &capture("same_xid")).remove(0)["connections"].clone();
+    let at_limit = |connection: &Value| connection["active"]["at_limit_ns"].as_u64().unwrap();
+    let expected: u64 = connections.as_array().unwrap().iter().map(at_limit).sum();
+    assert_eq!(interval["calls"]["at_limit_ns"], expected);
+    // The latencies, the wait of frame 18, and that of frame 87 until the same call was sent once more in frame 88.
+    let latencies: u64 =
+        objects("transactions", &capture("same_xid")).iter().filter_map(|rpc| rpc["latency_ns"].as_u64()).sum();
+    let sum = interval["calls"]["latency_sum_ns"].as_u64().unwrap();
+    assert_eq!(sum, latencies + 6_923_000 + 58_000, "{latencies}");
+}
+
 #[test]
 fn intervals_are_printed_as_they_end() {
     let arguments = ["stats", "-q", "--interval", "1s"];

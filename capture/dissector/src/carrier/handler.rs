@@ -43,6 +43,8 @@ pub(crate) trait Handler {
     fn held(&self, session: &Self::Session) -> usize;
     /// Makes a session release about this many octets.
     fn let_go(&mut self, connection: &Connection, session: &mut Self::Session, excess: usize);
+    /// An end ended a connection. Packets may still be on their way.
+    fn ended(&mut self, session: &Self::Session, stamp: Stamp);
     /// A connection ended, or nothing more can be learnt of it.
     fn closed(&mut self, connection: &Connection, session: Self::Session, counts: &Sides<Counts>);
     /// A connection was refused.

@@ -74,7 +74,8 @@ impl Checker {
             | Event::Terminated(_)
             | Event::Recovery(_)
             | Event::Recounted(_)
-            | Event::ReplyRead(_) => {}
+            | Event::ReplyRead(_)
+            | Event::Ended(_) => {}
         }
     }
 

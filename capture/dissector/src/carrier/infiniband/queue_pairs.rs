@@ -237,7 +237,7 @@ impl<S> QueuePairs<S> {
                 handler.rejected(Rejected { stamp, from: source, to: destination, service, kind, is_for_rpc });
             }
             Management::DisconnectRequest { queue_pair } => {
-                self.disconnect(stamp, &Flow { source, destination, queue_pair });
+                self.disconnect(stamp, &Flow { source, destination, queue_pair }, handler);
             }
             Management::ReadyToUse { local } => self.set_ups.note_receipt(source, local, Receipt::Replied),
             Management::Receipt { remote } => self.set_ups.note_receipt(destination, remote, Receipt::Confirmed),
@@ -289,12 +289,14 @@ impl<S> QueuePairs<S> {
 
     /// An end ends the connection. Packets may still be on their way, so it is followed until its queue pairs serve
     /// another.
-    fn disconnect(&mut self, stamp: Stamp, towards: &Flow) {
+    fn disconnect(&mut self, stamp: Stamp, towards: &Flow, handler: &mut impl Handler<Session = S>) {
         if let Some((key, from)) = self.table.find(towards)
             && let Some(entry) = self.table.get_mut(key)
+            && entry.connection.disconnected.is_none()
         {
             let how = DisconnectionKind::DisconnectRequest;
-            entry.connection.disconnected.get_or_insert(Disconnection { by: from, stamp, how });
+            entry.connection.disconnected = Some(Disconnection { by: from, stamp, how });
+            handler.ended(&entry.session, stamp);
         }
     }
 

@@ -155,9 +155,10 @@ impl<S> Connections<S> {
             let syns = entry.syns.get_or_insert(Syns { first: stamp, last: stamp, times: 0 });
             (syns.last, syns.times) = (stamp, syns.times.saturating_add(1));
         }
-        if segment.is_final() || segment.is_reset() {
+        if (segment.is_final() || segment.is_reset()) && entry.known.connection.disconnected.is_none() {
             let how = if segment.is_reset() { DisconnectionKind::Reset } else { DisconnectionKind::Finish };
-            entry.known.connection.disconnected.get_or_insert(Disconnection { by: from, stamp, how });
+            entry.known.connection.disconnected = Some(Disconnection { by: from, stamp, how });
+            entry.known.session.iter().for_each(|session| handler.ended(session, stamp));
         }
         let mut sink = IwarpSink { handler, checked: &mut self.checked, verify_crc: choice.verify_crc };
         let TcpEntry { reassembly, known, .. } = entry;
@@ -439,9 +440,10 @@ impl<S> IwarpConnection<S> {
                     }
                     Did::Orphan => counts.orphans += 1,
                 });
-                if is_terminated {
+                if is_terminated && connection.disconnected.is_none() {
                     let how = DisconnectionKind::Terminate;
-                    connection.disconnected.get_or_insert(Disconnection { by: from, stamp, how });
+                    connection.disconnected = Some(Disconnection { by: from, stamp, how });
+                    sink.handler.ended(session, stamp);
                 }
             }
             Framed::Lost => {

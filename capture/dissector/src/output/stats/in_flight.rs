@@ -2,6 +2,7 @@
 //! connections.
 
 use core::num::NonZeroU32;
+use std::collections::BTreeSet;
 
 use crate::carrier::operation::{Side, Sides};
 use crate::carrier::table::Map;
@@ -12,6 +13,8 @@ use crate::rpc::credits::{CreditLimit, CreditUse};
 #[derive(Debug, Default)]
 pub(super) struct InFlight {
     connections: Map<u32, Sides<CreditUse>>,
+    /// Connections that an end has ended. Messages may still come.
+    ended: BTreeSet<u32>,
     /// Calls of all of them that wait.
     pub(super) waiting: u64,
     /// Requesters with as many calls waiting as they have credits.
@@ -24,23 +27,36 @@ impl InFlight {
         match event {
             Event::Message(message) => {
                 let (requester, after) = message.credit_use?;
-                self.change(message.connection, requester, after);
+                if !self.ended.contains(&message.connection) {
+                    self.change(message.connection, requester, after);
+                }
                 after.granted.filter(|_| requester != message.sender).map(NonZeroU32::get)
             }
             Event::Recounted(recounted) if self.knows(recounted.connection) => {
                 self.change(recounted.connection, recounted.requester, recounted.credit_use);
                 None
             }
+            Event::Ended(ended) => {
+                self.forget(ended.connection);
+                self.ended.insert(ended.connection);
+                None
+            }
             Event::Connection(report) => {
                 let number = report.number?;
-                for side in [Side::Active, Side::Passive] {
-                    self.change(number, side, CreditUse::default());
-                }
-                self.connections.remove(&number);
+                self.forget(number);
+                self.ended.remove(&number);
                 None
             }
             _ => None,
         }
+    }
+
+    /// Counts no call of a connection any longer.
+    fn forget(&mut self, connection: u32) {
+        for side in [Side::Active, Side::Passive] {
+            self.change(connection, side, CreditUse::default());
+        }
+        self.connections.remove(&connection);
     }
 
     /// Returns true if messages of a connection were counted: all or none are, as they were asked for.

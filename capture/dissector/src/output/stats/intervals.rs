@@ -105,6 +105,7 @@ impl Intervals {
             Event::Transaction(transaction) => transaction.reply.as_ref().map(|reply| reply.stamp.time),
             Event::Connection(report) => report.number.map(|_| report.until),
             Event::Recounted(recounted) => Some(recounted.stamp.time),
+            Event::Ended(ended) => Some(ended.stamp.time),
             _ => None,
         };
         if let Some(time) = time {

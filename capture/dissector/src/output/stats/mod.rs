@@ -111,6 +111,7 @@ impl Stats {
             | Event::Recounted(_)
             | Event::RefusedReply(_)
             | Event::ReplyRead(_)
+            | Event::Ended(_)
             | Event::AddressMoved(_) => {}
         }
     }
