@@ -19,7 +19,7 @@ use crate::carrier::iwarp::connections::{Checked, Choice, Connections};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
-use crate::event::{AddressMoved, Ended, Event, FramedPart, Report, Terminated};
+use crate::event::{AddressMoved, EndedConnection, Event, FramedPart, Report, Terminated};
 use crate::file::{ClockSteps, Frame, SetBacks, Time};
 use crate::link::{self, AddressMove, Content, Neighbours, Other, RecentSessions, Sighted, Sighting, TcpSegment};
 use crate::rpc::place::{CapturedAt, PlaceKnown};
@@ -425,7 +425,7 @@ impl Handler for DissectorState {
 
     fn ended(&mut self, session: &Session, stamp: Stamp) {
         if let Some(connection) = session.number {
-            self.events.push_back(Event::Ended(Ended { connection, stamp }));
+            self.events.push_back(Event::Ended(EndedConnection { connection, stamp }));
         }
     }
 

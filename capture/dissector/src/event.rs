@@ -22,7 +22,7 @@ pub enum Event {
     /// An RPC that has ended, or will not end in this capture.
     Transaction(Box<Transaction>),
     /// An end ended a connection: its calls wait no longer. Packets may still be on their way.
-    Ended(Ended),
+    Ended(EndedConnection),
     /// A connection that has ended, or whose capture has.
     Connection(Box<Report>),
     /// A connection request that was refused.
@@ -171,7 +171,7 @@ pub struct Recounted {
 /// The end of a connection by one of its ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Ended {
+pub struct EndedConnection {
     /// Number of the connection.
     pub connection: u32,
     /// The packet that ended it.

@@ -85,7 +85,7 @@ pub use carrier::terminate::Terminate;
 pub use check::{Checker, Found};
 pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary};
 pub use event::{
-    AddressMoved, Ended, Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, RefusedCall,
+    AddressMoved, EndedConnection, Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, RefusedCall,
     RefusedReply, RefusedReplyEnd, ReplyRead, Report, Terminated,
 };
 pub use events::Events;
