@@ -1229,6 +1229,70 @@ fn a_server_that_refuses_the_first_call_has_no_receive_posted() {
     assert!(evidence.contains(words), "{evidence}");
 }
 
+/// Causes of shipped captures that are cut to 256 octets of each frame, where these differ from the causes of the whole.
+const CUT_DIFFERS: [(&str, &[&str]); 6] = [
+    // The header of a call ends behind its first 256 octets, so the call does not show its RPC: that is asked for.
+    ("errors", &["protocol", "cut", "errors"]),
+    // The checksum is at the end of a packet.
+    ("situations/call_wrong_icrc", &["responder-unreachable"]),
+    ("situations/reply_wrong_icrc", &["requester-unreachable"]),
+    // Inline thresholds are in private data, which ends at octet 270 of its frame.
+    ("situations/read_again_after_later_responses", &["loss", "protocol"]),
+    ("situations/reply_behind_write_refused", &["loss"]),
+    ("situations/reply_provided_and_read", &[]),
+];
+
+#[test]
+fn shipped_captures_of_256_octets_of_each_packet_have_the_causes_of_the_whole() {
+    let (mut wrong, mut differ) = (Vec::new(), Vec::new());
+    for name in transcode::shipped() {
+        let frames = transcode::capture(&name);
+        let (whole, cut) = (diagnose(&frames), diagnose(&transcode::cut(&frames, 256)));
+        let expected = CUT_DIFFERS.iter().find(|(differs, _)| *differs == name).map(|(_, causes)| causes.to_vec());
+        differ.extend(expected.is_some().then(|| name.clone()));
+        let has_cut = frames.iter().any(|frame| frame.data.len() > 256);
+        let says = |words: &str| cut.limits.iter().any(|limit| limit.contains(words));
+        let says_limit = says("checksums of these") == (has_cut && whole.connections > 0);
+        // Where inline thresholds are not known, that is said.
+        let is_silent = causes(&whole).contains(&"small-sends") && !says("too small ones are not found");
+        if causes(&cut) != expected.unwrap_or_else(|| causes(&whole)) || !says_limit || is_silent {
+            wrong.push(format!("{name}: {:?}\n{}", causes(&whole), text(&cut)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(differ.len(), CUT_DIFFERS.len(), "{differ:?}");
+}
+
+/// A cut changes the exit status only where it hides RPCs, or findings that rest on what it takes away.
+#[test]
+fn commands_have_the_same_status_with_256_octets_of_each_packet() {
+    let path = env::temp_dir().join(format!("rpcrdma-256-{}.pcap", process::id()));
+    for name in ["nfs3", "nfs40", "nfs41", "nfs41_lossy", "nfs41_krb5", "hangs", "iwarp_nfs41", "same_xid", "errors"] {
+        let frames = transcode::cut(&transcode::capture(name), 256);
+        fs::write(&path, transcode::write_pcap(&frames, Pcap::default())).unwrap();
+        for command in ["diagnose", "transactions", "pending", "slow", "top", "stats", "events", "decode"] {
+            let [whole, cut] = [&transcode::path(name), &path].map(|path| run(&[command, path.to_str().unwrap()]));
+            let hides_rpcs = name == "errors" && command != "diagnose";
+            let expected = if hides_rpcs { Some(1) } else { whole.status.code() };
+            assert_eq!(cut.status.code(), expected, "{name} {command}: {}", String::from_utf8_lossy(&cut.stderr));
+        }
+    }
+    fs::remove_file(&path).unwrap();
+}
+
+/// Of calls with long headers, 256 octets are too few, so that advice is no use.
+#[test]
+fn the_advice_about_a_cut_exceeds_what_was_captured() {
+    let frames = transcode::capture("errors");
+    for (octets, advice) in
+        [(100, "at least 256 octets of each packet (tcpdump -s 256)"), (256, "whole packets (tcpdump -s 0)")]
+    {
+        let diagnosis = diagnose(&transcode::cut(&frames, octets));
+        let cut = diagnosis.causes.iter().find(|cause| cause.cause == "cut").unwrap();
+        assert!(cut.evidence[0].contains(advice), "{octets}: {:?}", cut.evidence);
+    }
+}
+
 /// A call and a callback wait at the end, for different ends.
 #[test]
 fn an_end_that_a_cause_is_of_is_in_the_record() {

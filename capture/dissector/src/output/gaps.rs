@@ -24,6 +24,8 @@ pub struct Gaps {
     pub cut: u64,
     /// Number of messages that do not show their RPC, because frames were cut.
     pub cut_headers: u64,
+    /// The most octets that were captured of one of these.
+    pub longest_cut: usize,
     /// Number of packets of RPC-over-RDMA connections that are missing from the capture.
     pub packets: u64,
     /// Connections with packets of one end only: the first hundred.
@@ -91,6 +93,9 @@ impl Gaps {
                     let hides_rpc = message.hides_rpc();
                     self.cut += u64::from(!hides_rpc);
                     self.cut_headers += u64::from(hides_rpc);
+                    if hides_rpc {
+                        self.longest_cut = self.longest_cut.max(message.octets.len());
+                    }
                 }
             }
             Event::Connection(report) => self.connection(report),

@@ -155,6 +155,10 @@ pub(super) const SMALL: u64 = 20;
 /// The Sends that every implementation known here can have, in octets.
 pub(super) const USUAL_SEND: u32 = 4096;
 
+/// Octets of a Send that show its RPC, unless it has long lists of chunks. The first 256 octets of a packet hold more, also of one in
+/// another packet.
+pub(super) const USUAL_HEADER: usize = 128;
+
 /// All causes, those of the capture first.
 pub static CAUSES: [CauseRule; 24] = [
     CauseRule {

@@ -11,7 +11,7 @@ use super::losses::Losses;
 use super::recalls::Recalls;
 use super::referrals::{MovedRpc, Referrals};
 use super::tally::{FRAMES, RpcSubject, Tally};
-use crate::carrier::connection::{Checksums, Connection};
+use crate::carrier::connection::{Checksums, Connection, Shown};
 use crate::carrier::operation::{Side, Sides, Stamp};
 use crate::carrier::recovery::{AgainFor, RecoveryKind};
 use crate::check::{Blame, Found};
@@ -158,6 +158,8 @@ pub(super) struct Facts {
     pub(super) connections: u64,
     /// Connections whose set-up was not captured.
     pub(super) joined: u64,
+    /// Connections whose private data the capture cut.
+    pub(super) cut_setups: u64,
     pub(super) packets: u64,
     pub(super) copies: u64,
     pub(super) other_connections: u64,
@@ -203,6 +205,8 @@ impl Facts {
         }
         self.connections += 1;
         self.joined += u64::from(!report.connection.set_up);
+        let is_cut = |side| report.connection.announced.get(side).is_some_and(|told| told.private_data == Shown::Cut);
+        self.cut_setups += u64::from(is_cut(Side::Active) || is_cut(Side::Passive));
         self.packets += active.packets + passive.packets;
         self.copies += active.duplicates + passive.duplicates;
         report.captured_at.iter().for_each(|(place, _)| *self.places.entry(*place).or_default() += 1);

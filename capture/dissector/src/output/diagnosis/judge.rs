@@ -4,7 +4,9 @@ use core::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::attempts::Attempts;
-use super::cause::{Cause, CauseOwner, DISTANT, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, VERY_SLOW, WAITED};
+use super::cause::{
+    Cause, CauseOwner, DISTANT, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, USUAL_HEADER, VERY_SLOW, WAITED,
+};
 use super::facts::{Broken, Facts, WrongChecksums};
 use super::recalls::RecallWaits;
 use super::record::{CauseExample, DiagnosedCause};
@@ -227,13 +229,17 @@ impl<'a> Judgement<'a> {
         if !is_part(hidden, PART, messages) {
             return None;
         }
+        let advice = match self.gaps.longest_cut {
+            0..USUAL_HEADER => "capture at least 256 octets of each packet (tcpdump -s 256)",
+            _ => "their headers are longer than usual, so capture whole packets (tcpdump -s 0)",
+        };
         let evidence = format!(
-            "{} {} cut, and {} of {} do not show their RPC because of that: capture at least 256 octets of each packet \
-             (tcpdump -s 256).",
+            "{} {} cut, and {} of {} {} not show their RPC because of that: {advice}.",
             counted(self.summary.cut, "frame"),
             if self.summary.cut == 1 { "was" } else { "were" },
             grouped(hidden),
             counted(messages, "message"),
+            if hidden == 1 { "does" } else { "do" },
         );
         Some(self.cause(Cause::Cut, Some(CauseOwner::Capture), vec![evidence], "stats"))
     }

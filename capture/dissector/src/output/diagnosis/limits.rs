@@ -21,16 +21,22 @@ impl Judgement<'_> {
             "{} of {connections}: set up before the capture, so inline thresholds and first credits are unknown.",
             grouped(facts.joined)
         );
+        let unread = format!(
+            "{} of {connections}: the private data of the set-up was cut, so inline thresholds are unknown, and too small ones are not \
+             found (tcpdump -s 512 captures private data).",
+            grouped(facts.cut_setups)
+        );
         let clock = format!("The clock steps back by up to {longest} s: times across that are wrong.");
         let cut = match self.gaps.cut {
-            0 => "cut by the capture (snaplen).".to_owned(),
+            0 => "cut by the capture (snaplen): checksums of these are not known.".to_owned(),
             messages => format!(
-                "cut by the capture (snaplen): the ends of {} and data that RDMA moved are not known.",
+                "cut by the capture (snaplen): checksums of these, the ends of {} and data that RDMA moved are not known.",
                 counted(messages, "message")
             ),
         };
         let lines = [
             (facts.joined > 0).then_some(joined),
+            (facts.cut_setups > 0).then_some(unread),
             line(if self.misses_packets() { 0 } else { missed }, "packet", "missing from the capture."),
             line(self.gaps.incomplete - self.gaps.cut, "message", "incomplete in the capture."),
             line(summary.cut, "frame", &cut),
