@@ -159,11 +159,11 @@ impl Verdict {
 /// Judges what was found in the whole capture of a connection.
 type Judge = fn(&Simulated, (&[Transaction], &Report), &mut Verdict);
 
-const JUDGES: [Judge; 7] = [latencies, causes, recoveries, phases, pulls, messages, debts];
+const JUDGES: [Judge; 8] = [latencies, causes, recoveries, phases, pulls, servers, messages, debts];
 
 /// The verdict of each judge, for which each connection is simulated and dissected once.
-static VERDICTS: LazyLock<[Verdict; 7]> = LazyLock::new(|| {
-    let mut verdicts = <[Verdict; 7]>::default();
+static VERDICTS: LazyLock<[Verdict; 8]> = LazyLock::new(|| {
+    let mut verdicts = <[Verdict; 8]>::default();
     for simulated in connections() {
         let (transactions, report) = dissect(&simulated.captured);
         let found = (transactions.as_slice(), &report.unwrap());
@@ -297,6 +297,36 @@ fn pulls(simulated: &Simulated, (transactions, _): (&[Transaction], &Report), ve
         if truth > 0 {
             verdict.counts[usize::from(rpc.is_lossy)] += 1;
         }
+    }
+}
+
+/// The time in which the server could not have had a call or data is recovery, or that of the RDMA Reads.
+#[test]
+fn the_time_of_the_server_is_that_in_which_it_had_what_it_needed() {
+    let [_, _, _, _, _, verdict, ..] = &*VERDICTS;
+    verdict.assert();
+    assert!(verdict.counts.iter().all(|count| *count > 1_000));
+}
+
+/// Counts RPCs that lost nothing, and ones that lost packets.
+fn servers(simulated: &Simulated, (transactions, _): (&[Transaction], &Report), verdict: &mut Verdict) {
+    for transaction in transactions {
+        let rpc = &simulated.rpcs[&transaction.xid];
+        let (Ok(phases), Ok(recovery)) = (transaction.phases, &transaction.recovery) else { continue };
+        // Nothing shows that a packet was lost before the capture if nothing that follows it was captured.
+        if rpc.has_hidden_packet {
+            continue;
+        }
+        let (found, most) = (phases.responder - recovery.phases.responder, rpc.served());
+        // Of a segment that TCP sends again before three acknowledgements report it, nothing shows that it fills a hole.
+        let margin = if simulated.is_roce { ROUND_TRIPS } else { 2 * ROUND_TRIPS };
+        if recovery.unassigned == 0 && most.is_some_and(|most| found > most + margin) {
+            let Rpc { called, parts, ended, pulls, .. } = rpc;
+            let text =
+                format!("{found}, not {most:?}: {phases:?} {recovery:?}, {called:?} {ended:?} {parts:?} {pulls:?}");
+            verdict.refuse(simulated, format!("{:#x}: {text}", transaction.xid));
+        }
+        verdict.counts[usize::from(rpc.is_lossy)] += 1;
     }
 }
 

@@ -90,6 +90,8 @@ pub(super) struct Rpc {
     pub(super) parts: Vec<(u64, Part)>,
     /// RDMA Reads that the client accepted, by the capture of the packet that completed the request, with their octets.
     pub(super) asked: Vec<(u64, u64)>,
+    /// True if the first copy of a packet of the server was lost before the capture.
+    pub(super) has_hidden_packet: bool,
     /// True if a packet of it was sent more than once, or lost.
     pub(super) is_lossy: bool,
     /// True if a packet of it was captured before another one of the same end that was sent before.
@@ -167,6 +169,8 @@ impl<E: Ord> World<E> {
     pub(super) fn saw(&mut self, xid: u32, part: Part, (times, captured): (u64, Option<u64>), is_last: bool) {
         let rpc = self.rpcs.get_mut(&xid).unwrap();
         rpc.is_lossy |= times > 1 || captured.is_none();
+        let is_of_server = matches!(part, Part::ReadRequest(..) | Part::Write | Part::Reply);
+        rpc.has_hidden_packet |= is_of_server && times == 1 && captured.is_none();
         let Some(captured) = captured else { return };
         match part {
             Part::ReadResponse(number, ..) => {
@@ -243,6 +247,18 @@ impl Rpc {
     /// True if data that the server read came behind a hole that another RPC's packet left (TCP).
     pub(super) fn is_behind_hole(&self) -> bool {
         self.pulls.iter().any(|pull| pull.until > pull.latest)
+    }
+
+    /// The most nanoseconds for which the server had all that it needed before it began with the reply or its data, as captured.
+    pub(super) fn served(&self) -> Option<u64> {
+        let answers = self.parts.iter().filter(|(_, part)| matches!(part, Part::Write | Part::Reply));
+        let end = answers.map(|(time, _)| *time).min()?;
+        let (mut served, mut reached) = (0, self.called?);
+        for Pull { since, until, .. } in self.pulls.iter().copied() {
+            served += since.saturating_sub(reached);
+            reached = reached.max(until);
+        }
+        Some((served + end.saturating_sub(reached)) * 1_000)
     }
 
     /// Nanoseconds in which the server waited for data of RDMA Reads; up to the last copies of responses if these are `all`.
