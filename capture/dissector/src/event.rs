@@ -3,7 +3,7 @@
 use crate::carrier::connection::{Connection, Counts, Endpoint};
 use crate::carrier::framed::FramedKind;
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
-use crate::carrier::recovery::{AgainFor, RecoveryKind};
+use crate::carrier::recovery::{AgainFor, MissingPacket, RecoveryKind};
 use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::file::Time;
@@ -128,6 +128,8 @@ pub struct Recovered {
     pub times: Option<u32>,
     /// If the packet was sent again: why.
     pub again_for: Option<AgainFor>,
+    /// If the receiver reported a packet as missing: what the capture holds of it, if that is known.
+    pub missing: Option<MissingPacket>,
     /// If the receiver was not ready for a call: the call, as far as the credits of its requester are known.
     pub refused: Option<RefusedCall>,
     /// `rdma_xid` of what it is about, if that is known.

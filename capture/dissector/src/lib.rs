@@ -79,7 +79,7 @@ pub use carrier::connection::{
 };
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
 pub use carrier::operation::{OperationType, Progress, Side, Sides, Stamp};
-pub use carrier::recovery::{AgainFor, RecoveryKind};
+pub use carrier::recovery::{AgainFor, MissingPacket, RecoveryKind};
 pub use carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
 pub use carrier::terminate::Terminate;
 pub use check::{Checker, Found};

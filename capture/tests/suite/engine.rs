@@ -774,7 +774,8 @@ fn a_response_from_the_middle_tells_that_its_request_was_sent() {
     trace.extend(nulls(&mut wire, 1..3));
     let rpc = write_rpc(&mut wire, 3, MEMORY, &octets(1, 3000));
     trace.extend([rpc[0].clone(), rpc[3].clone()]);
-    assert_eq!(dissect(&trace).reports[0].counts.passive.missed, 2);
+    // It takes three numbers, of which the response has the second.
+    assert_eq!(dissect(&trace).reports[0].counts.passive.missed, 1);
 }
 
 #[test]

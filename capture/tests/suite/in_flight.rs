@@ -3,10 +3,12 @@
 use rpcrdma_dissector::output::diagnosis::Diagnosis;
 
 use crate::diagnosis::diagnose;
+use crate::synthetic::By;
 use crate::synthetic::rpc::{
     Lists, MSG, Segment, WRITE3_POSITION, message, null, octets, reply, words, write3, write3_reply,
 };
 use crate::synthetic::tcp::{self, CLIENT, Iwarp, SERVER};
+use crate::synthetic::trace::Trace;
 use crate::transcode::{RAW_IP, Record};
 
 /// Microseconds.
@@ -127,16 +129,21 @@ impl Scene {
         time
     }
 
-    fn records(mut self) -> Vec<Record> {
-        self.trace.packets.sort_by_key(|(time, _)| *time);
-        let record = |(time, data): (u64, Vec<u8>)| Record {
-            time_ns: 1_763_683_200_000_000_000 + time * 1000,
-            link: RAW_IP,
-            length: data.len() as u32,
-            data,
-        };
-        self.trace.packets.into_iter().map(record).collect()
+    fn records(self) -> Vec<Record> {
+        records(self.trace.packets)
     }
+}
+
+/// The frames of packets with their times.
+fn records(mut packets: Vec<(u64, Vec<u8>)>) -> Vec<Record> {
+    packets.sort_by_key(|(time, _)| *time);
+    let record = |(time, data): (u64, Vec<u8>)| Record {
+        time_ns: 1_763_683_200_000_000_000 + time * 1000,
+        link: RAW_IP,
+        length: data.len() as u32,
+        data,
+    };
+    packets.into_iter().map(record).collect()
 }
 
 /// Octets of a WRITE, and the bits that tell the server's handles from the client's.
@@ -195,7 +202,50 @@ fn what_waits_behind_a_lost_segment_waits_for_the_network() {
                 let expected = rpcs * 300_000_000;
                 assert!((expected - 1_300_000..=expected).contains(&waited), "{waited}, not {expected} {shown}");
                 assert!(shown.contains(&format!("Recovery delayed {rpcs} RPCs by up to 300 ms")), "{shown}");
+                // The reports of the hole and the time-out are of one loss.
+                assert!(shown.contains("   1 loss (1 NAK, 1 time-out); 1 packet was sent again."), "{shown}");
             }
+        }
+    }
+}
+
+/// RoCE: thirty times, a call overtakes another one, which the server reports as missing: before that comes, or after. Both are sent again.
+fn overtaken(is_reported_first: bool) -> Vec<Record> {
+    let mut trace = Trace::new();
+    for xid in 1..=50 {
+        let time = 10 * MILLISECOND * u64::from(xid);
+        let (call, answer) = (trace.call(xid), trace.reply(xid));
+        trace.at(time, &call).accept(time + 5).at(time + 200, &answer).acknowledge(time + 240);
+    }
+    for pair in 0..30 {
+        let (time, xids) = (SECOND + 10 * MILLISECOND * u64::from(pair), [100 + 2 * pair, 101 + 2 * pair]);
+        let missing = trace.wire.client.next;
+        let calls = xids.map(|xid| trace.call(xid));
+        let report = trace.wire.nak(By::Server, missing);
+        let [late, reported] = if is_reported_first { [2, 1] } else { [1, 2] };
+        trace.at(time, &calls[1]).at(time + late, &calls[0]).at(time + reported, &[report]);
+        trace.at(time + 100, &calls[0]).at(time + 101, &calls[1]).accept(time + 105);
+        let replies = xids.map(|xid| trace.reply(xid));
+        trace.at(time + 200, &replies[0]).at(time + 201, &replies[1]).acknowledge(time + 240);
+    }
+    // Each Send asks for an acknowledgement: the first bit of the ninth octet behind IPv4 and UDP.
+    trace.packets.iter_mut().filter(|(_, packet)| packet[28] == 4).for_each(|(_, packet)| packet[36] |= 0x80);
+    records(trace.packets)
+}
+
+#[test]
+fn packets_that_overtake_one_another_are_no_losses() {
+    for is_reported_first in [false, true] {
+        let diagnosis = diagnose(&overtaken(is_reported_first));
+        let shown = text(&diagnosis);
+        let [cause] = &diagnosis.causes[..] else { panic!("{shown}") };
+        assert_eq!((cause.cause, cause.owner), ("loss", Some("network")), "{shown}");
+        let evidence = cause.evidence.join("\n");
+        for sentence in [
+            "30 packets out of order or lost (30 NAKs); 60 packets were sent again.",
+            "From 192.0.2.1 to 192.0.2.2: 60 packets sent again after 30 packets out of order or lost.",
+        ] {
+            assert!(evidence.contains(sentence), "{evidence}");
         }
     }
 }

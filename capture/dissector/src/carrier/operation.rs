@@ -1,6 +1,6 @@
 //! Operations of the two ends of a connection, in the order in which they did them, whatever carried them.
 
-use super::recovery::{Backfill, Sign};
+use super::recovery::{Backfill, MissingPacket, Sign};
 use crate::file::Time;
 
 /// A capture may show packets out of order by this many frames: as many as are held up for a missing one.
@@ -223,5 +223,7 @@ pub(crate) enum OperationKind<'a> {
         /// Type of the operation in the packet that shows it, if the packet was sent again and the carrier knows the
         /// type.
         operation: Option<OperationType>,
+        /// If the receiver reports a packet as missing: what the capture holds of it, if that is known.
+        missing: Option<MissingPacket>,
     },
 }

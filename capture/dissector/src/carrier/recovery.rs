@@ -78,6 +78,20 @@ impl RecoveryKind {
     }
 }
 
+/// Copies in the capture of a packet that its receiver reports as missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MissingPacket {
+    /// None so far: the packet was lost before the capture, or it is late.
+    NotCaptured,
+    /// Copies that the receiver has thrown away, and none since its sender went back: that one was lost before the capture.
+    ThrownAway,
+    /// A copy in its order: it was lost or refused behind the capture.
+    Captured,
+    /// A copy that came after a packet that follows it.
+    Late,
+}
+
 /// Reason for which a packet was sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgainFor {

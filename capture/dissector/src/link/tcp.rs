@@ -81,10 +81,10 @@ impl<'a> TcpSegment<'a> {
         })
     }
 
-    /// Beginning of the last octets that its sender has received after [`acknowledges`](Self::acknowledges), if the segment has it in
-    /// a selective acknowledgement (RFC 2018 section 3). What is missing is in between.
+    /// The last hole that its sender reports, if the segment has a selective acknowledgement (RFC 2018 section 3): the number of the
+    /// first octet that is missing, and the number of the first octet behind it that has arrived.
     #[must_use]
-    pub fn received_beyond(&self) -> Option<u32> {
+    pub fn last_hole(&self) -> Option<[u32; 2]> {
         let acknowledged = self.acknowledges?;
         let mut options = self.options;
         loop {
@@ -92,11 +92,16 @@ impl<'a> TcpSegment<'a> {
                 [NO_OPERATION, ref rest @ ..] => rest,
                 [SELECTIVE, length, ref rest @ ..] => {
                     let blocks = rest.get(..usize::from(length).checked_sub(2)?)?;
-                    let first = |block: &[u8; 8]| u32::from_be_bytes([block[0], block[1], block[2], block[3]]);
-                    let distances = blocks.as_chunks().0.iter().map(|block| first(block).wrapping_sub(acknowledged));
+                    let edges = blocks.as_chunks::<8>().0.iter().map(|block| {
+                        let [l0, l1, l2, l3, r0, r1, r2, r3] = *block;
+                        let edges = [[l0, l1, l2, l3], [r0, r1, r2, r3]].map(u32::from_be_bytes);
+                        edges.map(|edge| edge.wrapping_sub(acknowledged))
+                    });
                     // A block before that was received twice (RFC 2883 section 4).
-                    let farthest = distances.filter(|distance| (1..1 << 31).contains(distance)).max()?;
-                    return Some(acknowledged.wrapping_add(farthest));
+                    let ahead = |[left, _]: &[u32; 2]| (1..1 << 31).contains(left);
+                    let farthest = edges.clone().filter(ahead).map(|[left, _]| left).max()?;
+                    let before = edges.filter(ahead).map(|[_, right]| right).filter(|right| *right < farthest).max();
+                    return Some([before.unwrap_or(0), farthest].map(|distance| acknowledged.wrapping_add(distance)));
                 }
                 [kind, length, ..] if kind != END && length >= 2 => options.get(usize::from(length)..)?,
                 _ => return None,
@@ -169,11 +174,12 @@ mod tests {
             let blocks: Vec<u8> = blocks.iter().flat_map(|left| block(*left)).collect();
             [&[1, 1, 5, 2 + blocks.len() as u8][..], &blocks].concat()
         };
-        let beyond = 0xcc50_34ed + 100;
+        let (first, beyond) = (0xcc50_34ed, 0xcc50_34ed + 100);
         for (options, expected) in [
-            (sack(&[beyond]), Some(beyond)),
-            (sack(&[beyond, beyond + 50]), Some(beyond + 50)),
-            (sack(&[0xcc50_34ed - 20, beyond]), Some(beyond)),
+            (sack(&[beyond]), Some([first, beyond])),
+            (sack(&[beyond, beyond + 50]), Some([beyond + 9, beyond + 50])),
+            (sack(&[beyond + 50, beyond]), Some([beyond + 9, beyond + 50])),
+            (sack(&[0xcc50_34ed - 20, beyond]), Some([first, beyond])),
             (sack(&[0xcc50_34ed - 20]), None),
             (vec![8, 4, 1, 1, 2, 3, 4, 5], None),
             (vec![8, 0, 1, 1], None),
@@ -183,7 +189,7 @@ mod tests {
             let mut octets = HEADER[..20].to_vec();
             octets[12] = ((20 + options.len()) as u8 / 4) << 4;
             octets.extend(&options);
-            assert_eq!(decode(&octets, octets.len()).unwrap().received_beyond(), expected, "{options:?}");
+            assert_eq!(decode(&octets, octets.len()).unwrap().last_hole(), expected, "{options:?}");
         }
     }
 

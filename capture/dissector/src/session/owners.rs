@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::carrier::operation::{OperationType, Side, Sides, Stamp};
-use crate::carrier::recovery::{AgainFor, RecoveryKind, Sign};
+use crate::carrier::recovery::{AgainFor, MissingPacket, RecoveryKind, Sign};
 use crate::event::RefusedCall;
 use crate::file::Time;
 
@@ -55,6 +55,8 @@ pub(super) struct WaitingSign {
     pub(super) sign: Sign,
     /// Type of the operation in the packet, if the packet was sent again and the carrier knows the type.
     pub(super) operation: Option<OperationType>,
+    /// If the receiver reports a packet as missing: what the capture holds of it, if that is known.
+    pub(super) missing: Option<MissingPacket>,
     /// If the packet was sent again: how many times it has been sent by now, and why.
     pub(super) times: Option<u32>,
     pub(super) again_for: AgainFor,

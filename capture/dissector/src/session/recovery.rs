@@ -54,8 +54,8 @@ impl Session {
     /// Takes a sign of loss. The packet before it of the same sender came at the time `after`, if the connection was joined.
     pub(super) fn recover(&mut self, operation: &Operation<'_>, after: Time, context: &mut Context<'_>) {
         let Operation { from, stamp, places, kind, .. } = *operation;
-        let (of, place, sign, operation) = match kind {
-            OperationKind::Sign { of, place, sign, operation } => (of, place, sign, operation),
+        let (of, place, sign, operation, missing) = match kind {
+            OperationKind::Sign { of, place, sign, operation, missing } => (of, place, sign, operation, missing),
             OperationKind::Backfill(backfill) => {
                 self.arrivals.get_mut(from).backfill(places, stamp, backfill);
                 if !self.arrivals.get(from).is_acknowledged(places) {
@@ -111,6 +111,7 @@ impl Session {
             place,
             sign,
             operation,
+            missing,
             times,
             again_for,
             refused,
@@ -229,7 +230,7 @@ impl Session {
             }
             let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
             let Sign::Recovery(kind) = sign.sign else { continue };
-            let WaitingSign { from, stamp, of, place, operation, times, again_for, refused, xid, requester, .. } = sign;
+            let WaitingSign { from, stamp, of, place, operation, missing, times, again_for, refused, .. } = sign;
             context.events.push_back(Event::Recovery(Recovered {
                 stamp,
                 connection: number,
@@ -240,9 +241,10 @@ impl Session {
                 operation: operation.filter(|_| times.is_some()),
                 times,
                 again_for: times.map(|_| again_for),
+                missing,
                 refused,
-                xid: xid.flatten(),
-                requester: requester.map(|side| *ends.get(side)),
+                xid: sign.xid.flatten(),
+                requester: sign.requester.map(|side| *ends.get(side)),
                 client: self.client.map(|side| *ends.get(side)),
             }));
         }

@@ -124,7 +124,7 @@ const LOST: OperationKind<'static> = OperationKind::Lost;
 
 /// A negative acknowledgement of this place in the data of an end.
 const fn nak(of: Side, place: u64) -> OperationKind<'static> {
-    OperationKind::Sign { of, place, sign: Sign::Recovery(RecoveryKind::SequenceError), operation: None }
+    OperationKind::Sign { of, place, sign: Sign::Recovery(RecoveryKind::SequenceError), operation: None, missing: None }
 }
 
 /// A session, and what it has told.
@@ -967,7 +967,7 @@ fn a_response_has_a_place_of_its_own_over_iwarp_only() {
 /// A packet that was sent again, of a Send.
 const fn again(from: Side, place: u64) -> OperationKind<'static> {
     let sign = Sign::Recovery(RecoveryKind::SentAgain);
-    OperationKind::Sign { of: from, place, sign, operation: Some(OperationType::Send) }
+    OperationKind::Sign { of: from, place, sign, operation: Some(OperationType::Send), missing: None }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::synthetic::By::{self, Client};
+use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::Packet;
 use crate::transcode::Random;
 
@@ -26,6 +26,9 @@ pub(super) struct Chances {
     pub(super) read: u64,
     /// Microseconds from the client to where packets are captured.
     pub(super) tap: u64,
+    /// Calls that wait at a time, and the most microseconds from one to the next.
+    pub(super) in_flight: u32,
+    pub(super) pause: u64,
 }
 
 impl Chances {
@@ -41,7 +44,15 @@ impl Chances {
             tap: one_of(&[0, DISTANCE / 2, DISTANCE]),
             read: one_of(&[0, 300, 700]),
             late: [one_of(&[0, 0, 20]), one_of(&[0, 0, 20])],
+            in_flight: 16,
+            pause: 300,
         }
+    }
+
+    /// Returns the chances of a seed with more calls in flight, or with fewer.
+    pub(super) fn crowded(seed: u64) -> Self {
+        let in_flight = [1, 4, 32, 64][seed as usize % 4];
+        Self { in_flight, pause: 20, ..Self::of(seed) }
     }
 }
 
@@ -65,13 +76,15 @@ pub(super) struct Network<E> {
     order: u64,
     /// Time from which on the link of each end is free.
     free: [u64; 2],
+    /// Packets of the client and of the server that were lost before the capture, and behind it.
+    pub(super) dropped: [[u64; 2]; 2],
 }
 
 impl<E: Ord> Network<E> {
     /// A network on which the connection was set up by these packets.
     pub(super) fn new(chances: Chances, captured: Vec<(u64, Packet)>) -> Self {
         let (random, queue) = (Random(chances.seed), BinaryHeap::new());
-        Self { chances, random, now: 1_000, captured, queue, order: 0, free: [0; 2] }
+        Self { chances, random, now: 1_000, captured, queue, order: 0, free: [0; 2], dropped: [[0; 2]; 2] }
     }
 
     /// Lets something happen later.
@@ -94,14 +107,17 @@ impl<E: Ord> Network<E> {
         *free = sent + 1;
         let before = if from == Client { self.chances.tap } else { DISTANCE - self.chances.tap };
         let Chances { lost, late, .. } = self.chances;
-        let due = sent + before;
+        let (due, dropped) = (sent + before, &mut self.dropped[usize::from(from == Server)]);
         if self.random.happens(lost[0]) {
+            dropped[0] += 1;
             return Passage { due, captured: None, arrives: None };
         }
         let captured = due + self.delay(late[0]);
         self.captured.push((captured, octets));
         let arrives = captured + DISTANCE - before + self.delay(late[1]);
-        Passage { due, captured: Some(captured), arrives: (!self.random.happens(lost[1])).then_some(arrives) }
+        let is_lost = self.random.happens(lost[1]);
+        self.dropped[usize::from(from == Server)][1] += u64::from(is_lost);
+        Passage { due, captured: Some(captured), arrives: (!is_lost).then_some(arrives) }
     }
 
     /// Microseconds that a packet is late.

@@ -10,9 +10,6 @@ use crate::synthetic::rpc::{
 };
 use crate::transcode::Random;
 
-/// Calls that wait at a time.
-const CREDITS: u32 = 16;
-
 /// An operation that an end posts.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
@@ -94,6 +91,8 @@ pub(super) struct Rpc {
     pub(super) has_hidden_packet: bool,
     /// True if a packet of it was sent more than once, or lost.
     pub(super) is_lossy: bool,
+    /// True if the first copy of a packet of it was lost before the capture: nothing may show that it was sent.
+    pub(super) is_hidden: bool,
     /// True if a packet of it was captured before another one of the same end that was sent before.
     pub(super) is_overtaken: bool,
 }
@@ -128,7 +127,7 @@ impl<E: Ord> World<E> {
     pub(super) fn call(&mut self) -> Option<(u32, Operation)> {
         let xid = self.rpcs.len() as u32 + 1;
         // Before the first reply there is one credit.
-        let has_credit = self.waiting < if self.has_reply { CREDITS } else { 1 };
+        let has_credit = self.waiting < if self.has_reply { self.network.chances.in_flight } else { 1 };
         let sent = has_credit.then(|| {
             let used: Vec<u32> = self.rpcs.values().filter(|rpc| rpc.ended.is_none()).map(|rpc| rpc.slot).collect();
             let slot = (0..).find(|slot| !used.contains(slot)).unwrap();
@@ -139,7 +138,7 @@ impl<E: Ord> World<E> {
         });
         let hung = self.rpcs.values().filter(|rpc| rpc.hung.is_some()).count() as u32;
         if self.rpcs.len() < self.calls as usize && (has_credit || self.waiting > hung) {
-            let pause = 1 + self.network.random.below(300_u64);
+            let pause = 1 + self.network.random.below(self.network.chances.pause);
             self.after(pause, Happening::Call);
         }
         sent
@@ -169,6 +168,7 @@ impl<E: Ord> World<E> {
     pub(super) fn saw(&mut self, xid: u32, part: Part, (times, captured): (u64, Option<u64>), is_last: bool) {
         let rpc = self.rpcs.get_mut(&xid).unwrap();
         rpc.is_lossy |= times > 1 || captured.is_none();
+        rpc.is_hidden |= captured.is_none();
         let is_of_server = matches!(part, Part::ReadRequest(..) | Part::Write | Part::Reply);
         rpc.has_hidden_packet |= is_of_server && times == 1 && captured.is_none();
         let Some(captured) = captured else { return };

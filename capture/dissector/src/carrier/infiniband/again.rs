@@ -10,6 +10,16 @@ use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};
 use crate::file::Time;
 
+/// Times by which a late request is told from one that its receiver asked for.
+#[derive(Debug)]
+pub(super) struct Lateness {
+    /// The time at which what follows it came.
+    pub(super) overtaken: Time,
+    /// Nanoseconds that its sender takes at least to react, and that both ends take together, if that is known.
+    pub(super) reaction: Option<u64>,
+    pub(super) round_trip: Option<u64>,
+}
+
 impl RequestStream {
     /// Takes a request that was captured before. `silence`: for so many nanoseconds its sender had sent nothing.
     pub(super) fn copy(&mut self, number: u64, operation: PacketKind, silence: u64) -> Signs {
@@ -24,8 +34,9 @@ impl RequestStream {
 
     /// Takes a request that is captured for the first time, after one that follows it. It was sent again, unless it may
     /// just be late.
-    pub(super) fn filling(&mut self, number: u64, silence: u64) -> Option<Signs> {
-        if !self.is_asked(number) && silence < SILENCE {
+    pub(super) fn filling(&mut self, number: u64, silence: u64, late: &Lateness) -> Option<Signs> {
+        if !self.may_answer(number, late) && silence < SILENCE {
+            self.late = Some(number);
             return None;
         }
         let cause = self.cause(number, false, silence);
@@ -103,8 +114,8 @@ impl RequestStream {
             Some(Syndrome::SequenceError | Syndrome::Failed(_)) => false,
             // No sender sends it again before that.
             Some(Syndrome::NotReady { wait }) => is_sent_again && now.0 >= since.0.saturating_add(wait),
-            // Packets that are sent again are acknowledged again.
-            _ => is_sent_again,
+            // Packets that are sent again are acknowledged again, each of them, in the same words.
+            _ => is_sent_again || now.0.saturating_sub(self.went_back.0) < SILENCE,
         }
     }
 
@@ -113,14 +124,27 @@ impl RequestStream {
         [self.asked, self.run].into_iter().flatten().any(|from| number >= from)
     }
 
+    /// Returns true if this request may be sent because it was asked for: a sender takes some time to react to a refusal.
+    fn may_answer(&self, number: u64, late: &Lateness) -> bool {
+        let since = |time: Time| self.last_time.0.saturating_sub(time.0);
+        let is_less = |time: u64, least: Option<u64>| least.is_some_and(|least| time < least / 4);
+        let is_soon =
+            is_less(since(self.refused_until), late.reaction) && is_less(since(late.overtaken), late.round_trip);
+        self.is_asked(number) && !(self.run.is_none() && self.not_ready.is_none() && is_soon)
+    }
+
     fn go_back(&mut self, number: u64) {
         self.start_timer(self.last_time);
         self.awaited.forget();
-        self.asked.take_if(|asked| *asked <= number);
-        self.not_ready.take_if(|from| *from <= number);
-        if self.run.is_none_or(|run| number < run) {
-            self.went_back_to = number;
+        let begins = self.run.is_none_or(|run| number < run);
+        if begins {
+            self.begin_again(number);
         }
+        // What its sender goes on with was on its way when the receiver refused a packet before it.
+        let is_answer = |refused: &mut u64| *refused == number || begins && *refused < number;
+        self.asked.take_if(is_answer);
+        self.not_ready.take_if(is_answer);
+        self.again.take(number);
         self.run = Some(number + 1);
         self.went_back = self.last_time;
     }

@@ -27,8 +27,10 @@
 //! At most 4096 packets and 8 MiB are held per connection; past that, a hole is given up at once. One `Account` bounds
 //! all connections together.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
+use super::again::Lateness;
 use super::checksums::RetransmittedPacket;
 use super::held::{Arrival, HeldPacket, Packets};
 use super::stream::{GRACE, ReadRequest, RequestStream, extend, request_span, responses};
@@ -226,7 +228,11 @@ impl Ordering {
                 return;
             }
             let (number, _) = self.number(&arrival);
-            self.streams.get_mut(from).refused_from.take_if(|refused| *refused == number);
+            let stream = self.streams.get_mut(from);
+            stream.refused_from.take_if(|refused| *refused == number);
+            if stream.run.is_some() && arrival.first_sent.is_none() && number >= stream.captured_end() {
+                stream.run = None;
+            }
         }
         if !self.queue.packets.is_empty() {
             // A repetition changes nothing, and neither does an answer to a request that was already used.
@@ -471,7 +477,7 @@ impl Ordering {
         if let Some(held) = stream.held.get(&number).and_then(|key| self.queue.packets.get_mut(key)) {
             held.retransmitted += 1;
             // Of copies since the receiver refused the first, any may be the accepted one.
-            held.first_sent.take_if(|_| arrival.packet.last);
+            held.first_sent.take_if(|_| arrival.packet.last && operation == PacketKind::Send);
             let signs = stream.copy(number, operation, silence);
             self.show(arrival, number, signs, sink);
             return true;
@@ -484,12 +490,21 @@ impl Ordering {
             pass_discarded(&held, number, sink);
             self.show(arrival, number, signs, sink);
         } else if let Some(later) = self.first_after(arrival.from, number)
-            && let Some(signs) = self.streams.get_mut(arrival.from).filling(number, silence)
+            && let Some(signs) = self.filling(arrival.from, number, (silence, later))
         {
             arrival.first_sent = Some(later);
             self.show(arrival, number, signs, sink);
         }
         false
+    }
+
+    /// Takes a request that fills a hole. Returns the signs that it shows, if it was sent again.
+    fn filling(&mut self, from: Side, number: u64, (silence, overtaken): (u64, Time)) -> Option<Signs> {
+        // Time that this end takes to acknowledge the other's requests.
+        let reaction = self.streams.get(from.other()).awaited.least();
+        let stream = self.streams.get_mut(from);
+        let round_trip = stream.awaited.least().zip(reaction).map(|(other, this)| other.saturating_add(this));
+        stream.filling(number, silence, &Lateness { overtaken, reaction, round_trip })
     }
 
     /// If a request that was not seen fills a hole: when what is behind the hole was first sent.
@@ -540,7 +555,9 @@ impl Ordering {
             self.unacknowledged = Some((place, arrival.stamp.frame));
         }
         let operation = arrival.packet.operation_type();
-        let sign = OperationKind::Sign { of, place: number, sign: Sign::Recovery(kind), operation };
+        let is_report = kind == RecoveryKind::SequenceError;
+        let missing = if is_report { self.streams.get(of).missing(number) } else { None };
+        let sign = OperationKind::Sign { of, place: number, sign: Sign::Recovery(kind), operation, missing };
         sink.take(arrival.operation(number, sign), true);
     }
 
@@ -692,9 +709,23 @@ impl Ordering {
         stream.refused_from.take_if(|refused| *refused < end);
         if stream.next.replace(end).is_some() && end > next {
             stream.remember_hole(next, end);
+            let missed = end - next - self.later_responses(side, Places { first: next, end });
             let stamp = self.queue.packets.first_key_value().map(|(_, held)| held.stamp).unwrap_or_default();
-            self.lose((side, stamp), end - next, Places { first: next, end }, sink);
+            self.lose((side, stamp), missed, Places { first: next, end }, sink);
         }
+    }
+
+    /// Held responses in these places but the first of each: they take the numbers of a Read request, which is one packet.
+    fn later_responses(&self, side: Side, places: Places) -> u64 {
+        let is_within = |held: &&HeldPacket| {
+            held.from != side && !held.is_request && (places.first..places.end).contains(&held.number)
+        };
+        let is_later = |held: &&HeldPacket| {
+            let packet = Transport::decode(&held.octets, held.length).ok();
+            packet.is_some_and(|packet| packet.operation == PacketKind::ReadResponse && !packet.first)
+        };
+        let held = self.queue.packets.values().filter(is_within).filter(is_later);
+        held.map(|held| held.number).collect::<BTreeSet<_>>().len() as u64
     }
 
     /// Responses to this end's Read requests must have been sent, and were not seen.
@@ -879,7 +910,7 @@ impl<S: OperationSink> OperationSink for Surely<'_, S> {
 fn pass_discarded<S: OperationSink>(held: &HeldPacket, number: u64, sink: &mut S) {
     let Ok(packet) = Transport::decode(&held.octets, held.length) else { return };
     let operation = packet.operation_type();
-    let kind = OperationKind::Sign { of: held.from, place: number, sign: Sign::Discarded, operation };
+    let kind = OperationKind::Sign { of: held.from, place: number, sign: Sign::Discarded, operation, missing: None };
     sink.take(held.arrival(packet).operation(number, kind), true);
 }
 
@@ -977,6 +1008,20 @@ mod tests {
         assert_eq!(ordering.held(), 0);
         assert_eq!(ordering.counts.active.missed, 0, "nothing says that the receiver took the last one");
         assert_eq!(ordering.next(Side::Active), Some(4));
+    }
+
+    /// The responses show that one packet took the numbers 1 to 4.
+    #[test]
+    fn a_read_request_that_the_capture_lacks_is_one_packet() {
+        let mut ordering = begun();
+        ordering.give(Side::Active, SEND, 0, &[]);
+        for (number, opcode) in (1..).zip([0x0d, READ_MIDDLE, READ_MIDDLE, 0x0f]) {
+            ordering.give(Side::Passive, opcode, number, &[0; 260]);
+        }
+        ordering.give(Side::Active, SEND, 5, &[]);
+        ordering.give(Side::Passive, ACKNOWLEDGE, 5, &[0x1f, 0, 0, 0]);
+        ordering.let_go(&mut All::default());
+        assert_eq!(ordering.counts.active.missed, 1);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::held::{Arrival, Packets};
 use super::transport::{PacketKind, Target, Transport};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::operation::{OperationKind, Progress};
+use crate::carrier::recovery::MissingPacket;
 use crate::file::Time;
 
 /// The most packets of a connection between an acknowledgement and the late packet that it acknowledges.
@@ -17,6 +18,8 @@ const HOLES: usize = 32;
 const READS: usize = 256;
 /// The most ranges of responses to one end's Read requests that are told apart; past that, a repetition counts as new.
 const RANGES: usize = 1024;
+/// The most ranges of requests that are sent again which are told apart.
+const RUNS: usize = 64;
 /// The possible path MTUs (IBTA), largest first.
 const MTUS: [u32; 5] = [4096, 2048, 1024, 512, 256];
 
@@ -39,6 +42,45 @@ pub(super) struct ReadRequest {
 pub(super) struct Write {
     pub(super) first: u64,
     pub(super) target: Target,
+}
+
+/// The requests that an end sends again after it went back.
+#[derive(Debug, Default)]
+pub(super) struct AgainRun {
+    /// The first of them, and the number after the last that had been captured when it went back.
+    first: u64,
+    end: u64,
+    /// True if its receiver had asked for that: what it refuses later is no copy from before.
+    is_asked: bool,
+    /// Numbers that were captured, as ranges in order; `None` if there were too many.
+    captured: Option<Vec<(u64, u64)>>,
+}
+
+impl AgainRun {
+    /// An end goes back to this number; all before `end` was captured before, or missed.
+    fn begin(&mut self, (first, end): (u64, u64), is_asked: bool) {
+        *self = Self { first, end, is_asked, captured: Some(Vec::new()) };
+    }
+
+    /// A request comes again.
+    pub(super) fn take(&mut self, number: u64) {
+        let Some(captured) = &mut self.captured else { return };
+        if let Some((_, end)) = captured.last_mut().filter(|(_, end)| *end == number) {
+            *end += 1;
+        } else if captured.len() < RUNS {
+            captured.push((number, number + 1));
+        } else {
+            self.captured = None;
+        }
+    }
+
+    /// Returns true if the request was captured since the end went back, and `None` if that is not known, or if the end has not come
+    /// so far.
+    fn has(&self, number: u64) -> Option<bool> {
+        let captured = self.captured.as_ref()?;
+        captured.last().filter(|(_, end)| number < *end)?;
+        Some(captured.iter().any(|(first, end)| (*first..*end).contains(&number)))
+    }
 }
 
 /// One end's requests.
@@ -73,6 +115,10 @@ pub(super) struct RequestStream {
     /// Time of the last request that was sent again, and the number with which the sender began.
     pub(super) went_back: Time,
     pub(super) went_back_to: u64,
+    /// The requests that it has sent again since then.
+    pub(super) again: AgainRun,
+    /// The last request that came after one that follows it, and was not sent again.
+    pub(super) late: Option<u64>,
     /// For how many nanoseconds this end waits for an acknowledgement at least, if it said so.
     pub(super) ack_timeout: Option<u64>,
     /// Start of its timer, if it is one that nothing but a request starts, and only if it is not running.
@@ -100,6 +146,36 @@ impl RequestStream {
     /// The number that the receiver refused, if no packet with it was captured: its sender sent it all the same.
     pub(super) fn unseen(&self) -> Option<u64> {
         self.asked.filter(|asked| self.next == Some(*asked))
+    }
+
+    /// The end goes back to this number, or to the one before it that its receiver asked for.
+    pub(super) fn begin_again(&mut self, number: u64) {
+        let end = self.captured_end();
+        self.went_back_to = number;
+        let first = self.asked.map_or(number, |asked| asked.min(number));
+        self.again.begin((first, end), self.asked.is_some());
+    }
+
+    /// The number after the last request that was captured, or 0.
+    pub(super) fn captured_end(&self) -> u64 {
+        let held = self.held.last_key_value().map(|(last, _)| last + 1);
+        let refused = self.refused.packets.last_key_value().map(|(last, _)| last + 1);
+        held.max(refused).max(self.next).unwrap_or(0)
+    }
+
+    /// Returns what the capture holds of a request that its receiver reports as missing, if that is known.
+    pub(super) fn missing(&self, number: u64) -> Option<MissingPacket> {
+        let is_captured = self.next.is_some_and(|next| number < next)
+            || self.held.contains_key(&number)
+            || self.refused.packets.contains_key(&number);
+        let is_of_run = (self.again.first..self.again.end).contains(&number);
+        Some(match is_captured {
+            false => MissingPacket::NotCaptured,
+            true if is_of_run && !self.again.has(number)? => MissingPacket::ThrownAway,
+            true if is_of_run && !self.again.is_asked => return None,
+            true if self.late == Some(number) => MissingPacket::Late,
+            true => MissingPacket::Captured,
+        })
     }
 
     /// Responses to Read requests before the last number that was acknowledged or refused, which were sent before that,

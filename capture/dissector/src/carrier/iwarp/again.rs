@@ -211,6 +211,8 @@ impl Again {
         match [silence, unacknowledged].into_iter().find(is_enough) {
             Some(silence) => Some(RecoveryKind::TimedOut { silence }),
             None if self.is_asked(place) => None,
+            // It still recovers from what was reported (RFC 6582 section 3.2, RFC 6675 section 5).
+            None if self.recovery.is_some_and(|recovery| place < recovery.until) => None,
             None => Some(RecoveryKind::CauseNotSeen),
         }
     }
@@ -225,8 +227,12 @@ impl Again {
     /// Returns true if the other end has reported that this octet is missing, and it was not sent again since.
     pub(super) fn is_missing(&self, place: u64) -> bool {
         let is_reported = self.asked.is_some_and(|holes| holes.contain(place) && place < holes.certain);
-        let is_late = self.late.is_some_and(|(first, end)| (first..end).contains(&place));
-        is_reported && !is_late && place >= self.filled
+        is_reported && !self.is_late(place) && place >= self.filled
+    }
+
+    /// Returns true if this octet came late, and was not acknowledged then.
+    pub(super) fn is_late(&self, place: u64) -> bool {
+        self.late.is_some_and(|(first, end)| (first..end).contains(&place))
     }
 
     /// Returns true if this end has sent data since then.

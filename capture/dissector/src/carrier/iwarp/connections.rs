@@ -462,10 +462,11 @@ impl<S> IwarpConnection<S> {
     fn sign<H: Handler<Session = S>>(
         &mut self,
         by: (Side, Stamp),
-        TcpSign { of, places, kind }: TcpSign,
+        TcpSign { of, places, kind, missing }: TcpSign,
         sink: &mut IwarpSink<'_, H>,
     ) {
-        let kind = OperationKind::Sign { of, place: places.first, sign: Sign::Recovery(kind), operation: None };
+        let kind =
+            OperationKind::Sign { of, place: places.first, sign: Sign::Recovery(kind), operation: None, missing };
         self.report(by, places, kind, sink);
     }
 

@@ -20,7 +20,7 @@ use crate::carrier::acknowledgement::{Acknowledgements, AwaitedAcknowledgements}
 use crate::carrier::connection::Counts;
 use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets};
 use crate::carrier::operation::{Places, Side, Sides, Stamp};
-use crate::carrier::recovery::{Backfill, RecoveryKind, Signs};
+use crate::carrier::recovery::{Backfill, MissingPacket, RecoveryKind, Signs};
 use crate::file::Time;
 use crate::link::{Sighting, TcpSegment};
 
@@ -88,6 +88,8 @@ pub(super) struct TcpSign {
     /// Places of these octets.
     pub(super) places: Places,
     pub(super) kind: RecoveryKind,
+    /// Copies of these octets, if their receiver reports that they are missing.
+    pub(super) missing: Option<MissingPacket>,
 }
 
 /// A piece that waits; its place is its key.
@@ -402,7 +404,7 @@ impl Reassembly {
         for kind in signs.into_iter().flatten() {
             self.counts.get_mut(piece.from).recover(kind);
             let places = Places { first: piece.place, end: piece.place + piece.length as u64 };
-            let sign = TcpSign { of: piece.from, places, kind };
+            let sign = TcpSign { of: piece.from, places, kind, missing: None };
             out(StreamStep::Recovery((piece.from, piece.stamp), sign));
         }
     }
@@ -417,7 +419,8 @@ impl Reassembly {
     ) {
         let of = from.other();
         self.streams.get_mut(of).awaited.acknowledge(received, stamp.time);
-        let beyond = segment.received_beyond().map(|beyond| extend(Some(received), beyond));
+        let last_hole = segment.last_hole().map(|hole| hole.map(|edge| extend(Some(received), edge)));
+        let (hole, beyond) = last_hole.map_or((received, None), |[first, beyond]| (first, Some(beyond)));
         let is_bare = segment.length == 0 && !segment.is_final() && !segment.is_synchronizing();
         let again = &mut self.streams.get_mut(of).again;
         let (window, time) = (segment.window, stamp.time);
@@ -428,7 +431,8 @@ impl Reassembly {
         if is_new {
             let kind = RecoveryKind::SequenceError;
             self.counts.get_mut(from).recover(kind);
-            out(StreamStep::Recovery((from, stamp), TcpSign { of, places: Places::one(received), kind }));
+            let missing = Some(self.streams.get(of).missing_octet(hole));
+            out(StreamStep::Recovery((from, stamp), TcpSign { of, places: Places::one(hole), kind, missing }));
         }
         if is_lost {
             out(StreamStep::Missing((from, stamp), received));
@@ -549,6 +553,16 @@ impl TcpStream {
             place = known;
         }
         true
+    }
+
+    /// Returns what the capture holds of an octet that its receiver reports as missing.
+    fn missing_octet(&self, place: u64) -> MissingPacket {
+        let is_captured = self.next > Some(place) || self.holds(place, place + 1);
+        match (is_captured, self.again.is_late(place)) {
+            (false, _) => MissingPacket::NotCaptured,
+            (true, true) => MissingPacket::Late,
+            (true, false) => MissingPacket::Captured,
+        }
     }
 
     /// Returns true if a piece that fills a hole was sent after what follows the hole, and false if before; `None` if it may be

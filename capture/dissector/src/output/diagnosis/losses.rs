@@ -1,18 +1,22 @@
 //! Losses by direction, and the side of the capture on which they happened.
 //!
-//! A loss is a sign that a sender has to go back: a negative acknowledgement, a time-out, or a resend whose cause was not captured. A
-//! sender of InfiniBand then also sends again what followed the lost packet, so packets that were sent again are no measure of loss.
+//! A loss is a hole: a packet that its receiver lacks until it comes again. Signs of it are a negative acknowledgement, a time-out, or a
+//! retransmission whose cause was not captured; several signs of one hole are one loss. A sender of InfiniBand also sends again what
+//! followed the lost packet, so packets that were sent again are no measure of loss.
 
 use core::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
-use crate::carrier::recovery::{AgainFor, RecoveryKind};
+use crate::carrier::recovery::{AgainFor, MissingPacket, RecoveryKind};
 use crate::event::Recovered;
 use crate::link::Address;
 use crate::output::format::number::{counted, grouped};
 
 /// The most directions that are told apart, and the most connections whose losses are counted apart.
 const KEYS: usize = 1000;
+
+/// The most holes of one sender that are told apart.
+const OPEN: usize = 64;
 
 /// A sender and a receiver.
 type FromTo = (Address, Address);
@@ -30,32 +34,41 @@ struct DirectionLosses {
     behind_capture: u64,
     /// Losses behind the capture, or of an acknowledgement.
     unacknowledged: u64,
+    /// Packets that were out of order or lost, which are not among `losses`.
+    disordered: u64,
 }
 
 /// Losses of one sender on one connection.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct SenderLosses {
-    losses: u64,
-    /// The latest loss, until the lost packet comes again.
-    latest: Option<LatestLoss>,
-    /// Reported losses of packets that the capture holds from before.
+    /// Holes that nothing has filled.
+    open: VecDeque<OpenHole>,
+    /// Reported losses of packets of which the capture holds a copy that may have been thrown away.
     reported: u64,
-    /// The first loss was one of these.
-    is_first_reported: bool,
     /// Time-outs after which a packet came again that the capture holds from before.
     timed_out: u64,
     /// The capture lacked a packet that was sent again.
     has_replaced: bool,
 }
 
-/// A loss whose packet has not come again.
+/// A lost packet that has not come again.
 #[derive(Clone, Copy, Debug)]
-struct LatestLoss {
+struct OpenHole {
     place: (Address, u64),
     /// The receiver said that it lacks the packet.
     is_reported: bool,
-    /// Losses of the same packet, with those before.
+    /// Copies of that packet that the capture held then, if that is known.
+    missing: Option<MissingPacket>,
+    /// Losses of the packet.
     times: u64,
+    /// True if what follows the packet was sent again, and so the packet as well: the next sign is another loss.
+    is_sent_again: bool,
+}
+
+impl OpenHole {
+    const fn new(place: (Address, u64), is_reported: bool, missing: Option<MissingPacket>) -> Self {
+        Self { place, is_reported, missing, times: 1, is_sent_again: false }
+    }
 }
 
 /// Signs of loss by their kind.
@@ -83,6 +96,12 @@ impl Losses {
             // Nothing was lost.
             _ if recovered.again_for == Some(AgainFor::NotReady) => return,
             RecoveryKind::SentAgain | RecoveryKind::Replaced => {
+                // Senders of InfiniBand go back to the first packet that is missing.
+                if recovered.operation.is_some()
+                    && let Some(sender) = self.senders.get_mut(&(connection, (from, to)))
+                {
+                    sender.go_on(place);
+                }
                 return self.sent_again((connection, (from, to)), place, kind == RecoveryKind::Replaced);
             }
             RecoveryKind::SequenceError => &mut self.signs.naks,
@@ -95,26 +114,26 @@ impl Losses {
         // A receiver reports what it lacks; a sender finds out by itself that nothing came back.
         let is_reported = matches!(kind, RecoveryKind::SequenceError | RecoveryKind::ImpliedNak);
         let direction = if is_reported { (to, from) } else { (from, to) };
-        self.lost((connection, direction), LatestLoss { place, is_reported, times: 1 });
+        self.lost((connection, direction), OpenHole::new(place, is_reported, recovered.missing));
     }
 
-    fn lost(&mut self, key: (u32, FromTo), loss: LatestLoss) {
+    fn lost(&mut self, key: (u32, FromTo), hole: OpenHole) {
+        let has_room = self.senders.len() < KEYS || self.senders.contains_key(&key);
+        if has_room && !self.senders.entry(key).or_default().lost(hole) {
+            return;
+        }
         if let Some(losses) = self.direction(key.1) {
             losses.losses += 1;
-        }
-        if self.senders.len() < KEYS || self.senders.contains_key(&key) {
-            let sender = self.senders.entry(key).or_default();
-            sender.losses += 1;
-            let before = sender.latest.filter(|latest| latest.place == loss.place).map_or(0, |latest| latest.times);
-            sender.latest = Some(LatestLoss { times: before + loss.times, ..loss });
         }
     }
 
     fn sent_again(&mut self, key: (u32, FromTo), place: (Address, u64), is_replaced: bool) {
-        let before = self.senders.get_mut(&key).map_or(0, |sender| sender.sent_again(place, is_replaced));
+        let hole = self.senders.get_mut(&key).and_then(|sender| sender.sent_again(place, is_replaced));
         if let Some(losses) = self.direction(key.1) {
             losses.again += 1;
-            losses.before_capture += before;
+            if let Some(hole) = hole {
+                losses.fill(hole, is_replaced);
+            }
         }
     }
 
@@ -134,10 +153,26 @@ impl Losses {
 
     fn settle(&mut self, direction: FromTo, sender: SenderLosses) {
         if let Some(losses) = self.direction(direction) {
-            let (behind_capture, unacknowledged) = sender.behind_capture();
-            losses.behind_capture += behind_capture;
-            losses.unacknowledged += unacknowledged;
+            // A packet that was captured, and thrown away behind another one that was lost, may be lost before the capture when it is sent
+            // again.
+            if !sender.has_replaced {
+                losses.unacknowledged += sender.timed_out;
+            }
+            // Of several, the packet that asked for one again may be the lost one.
+            if !sender.has_replaced && sender.reported == 1 {
+                losses.behind_capture += 1;
+            }
+            sender.open.into_iter().for_each(|hole| losses.leave(hole));
         }
+    }
+
+    /// These, with what open connections show so far.
+    fn settled(&self) -> Self {
+        let mut settled = self.clone();
+        while let Some(((_, direction), sender)) = settled.senders.pop_first() {
+            settled.settle(direction, sender);
+        }
+        settled
     }
 
     /// The number of losses by their signs, and of the packets that were sent again because of them, as a sentence.
@@ -149,76 +184,115 @@ impl Losses {
             (timeouts, counted(timeouts, "time-out")),
             (causes_not_seen, format!("{} of unknown cause", grouped(causes_not_seen))),
         ];
-        let losses = signs.iter().map(|(count, _)| count).sum();
-        let again: u64 = self.directions.values().map(|direction| direction.again).sum();
-        if losses == 0 && again == 0 {
+        let settled = self.settled();
+        let sum = |of: fn(&DirectionLosses) -> u64| settled.directions.values().map(of).sum::<u64>();
+        let [losses, disordered, again] = [sum(|all| all.losses), sum(|all| all.disordered), sum(|all| all.again)];
+        if losses == 0 && disordered == 0 && again == 0 {
             return None;
         }
         let signs: Vec<String> = signs.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
         let (were, why) = match again {
             1 => ("was", ""),
-            _ if again > losses && losses > 0 => ("were", ", also those that followed a lost one"),
+            _ if again > losses + disordered && losses > 0 => ("were", ", also those that followed a lost one"),
             _ => ("were", ""),
         };
         let packets = counted(again, "packet");
-        if losses == 0 {
+        if losses == 0 && disordered == 0 {
             return Some(format!("{packets} {were} sent again, after losses that are not counted here."));
         }
-        Some(format!("{} ({}); {packets} {were} sent again{why}.", losses_of(losses), signs.join(", ")))
+        let signs = if signs.is_empty() { String::new() } else { format!(" ({})", signs.join(", ")) };
+        Some(format!("{}{signs}; {packets} {were} sent again{why}.", both(losses, disordered)))
     }
 
     /// The directions with the most losses, at most `most` of them, as sentences without sides of the capture: of a selection, the
     /// losses before it may be what packets in it were sent again for.
     pub(super) fn counts(&self, most: usize) -> Vec<String> {
-        let mut directions: Vec<_> = self.directions.iter().collect();
-        directions.sort_by_key(|(_, direction)| Reverse((direction.losses, direction.again)));
-        directions.into_iter().take(most).map(|(ends, direction)| direction.count(*ends)).collect()
+        self.most(most).iter().map(|(ends, direction)| direction.count(*ends)).collect()
     }
 
     /// The directions with the most losses, at most `most` of them, as sentences.
     pub(super) fn sentences(&self, most: usize) -> Vec<String> {
-        let mut settled = self.clone();
-        while let Some(((_, direction), sender)) = settled.senders.pop_first() {
-            settled.settle(direction, sender);
-        }
-        let mut directions: Vec<_> = settled.directions.into_iter().collect();
-        directions.sort_by_key(|(_, direction)| Reverse((direction.losses, direction.again)));
-        let losses: u64 = directions.iter().map(|(_, direction)| direction.losses).sum();
-        directions.into_iter().take(most).map(|(ends, direction)| direction.sentence(ends, losses > 0)).collect()
+        let directions = self.most(most);
+        let losses: u64 = directions.iter().map(|(_, direction)| direction.losses + direction.disordered).sum();
+        directions.into_iter().map(|(ends, direction)| direction.sentence(ends, losses > 0)).collect()
+    }
+
+    /// The directions with the most losses, at most `most` of them.
+    fn most(&self, most: usize) -> Vec<(FromTo, DirectionLosses)> {
+        let mut directions: Vec<_> = self.settled().directions.into_iter().collect();
+        directions.sort_by_key(|(_, all)| Reverse((all.losses + all.disordered, all.again)));
+        directions.truncate(most);
+        directions
     }
 }
 
 impl SenderLosses {
-    /// Takes a packet that was sent again. Returns how many times it was lost before the capture.
-    fn sent_again(&mut self, place: (Address, u64), is_replaced: bool) -> u64 {
-        self.has_replaced |= is_replaced;
-        let Some(loss) = self.latest.take_if(|loss| loss.place == place) else { return 0 };
-        match (is_replaced, loss.is_reported) {
-            (true, _) => return loss.times,
-            (false, true) => {
-                self.reported += 1;
-                self.is_first_reported |= self.losses == 1;
-            }
-            (false, false) => self.timed_out += 1,
+    /// Takes a sign that the packet at a place was lost, which the receiver may have reported. Returns false if an earlier sign is of the
+    /// same loss.
+    fn lost(&mut self, new: OpenHole) -> bool {
+        if let Some(hole) = self.open.iter_mut().find(|hole| hole.place == new.place) {
+            let is_another = std::mem::take(&mut hole.is_sent_again);
+            hole.is_reported |= new.is_reported;
+            hole.missing = hole.missing.or(new.missing);
+            hole.times += u64::from(is_another);
+            return is_another;
         }
-        0
+        if self.open.len() == OPEN {
+            self.open.pop_front();
+        }
+        self.open.push_back(new);
+        true
     }
 
-    /// Losses behind the capture, and those behind it or of an acknowledgement.
-    const fn behind_capture(&self) -> (u64, u64) {
-        // A packet that was captured, and thrown away behind another one that was lost, may be lost before the capture when it
-        // is sent again. Only before the first loss of a sender each packet is sent once.
-        match self.has_replaced {
-            true => (self.is_first_reported as u64, 0),
-            false => (self.reported, self.timed_out),
+    /// A packet is sent again, and so were all holes before it.
+    fn go_on(&mut self, place: (Address, u64)) {
+        let is_before = |hole: &&mut OpenHole| hole.place.0 == place.0 && hole.place.1 < place.1;
+        self.open.iter_mut().filter(is_before).for_each(|hole| hole.is_sent_again = true);
+    }
+
+    /// Takes a packet that was sent again. Returns the hole that it fills.
+    fn sent_again(&mut self, place: (Address, u64), is_replaced: bool) -> Option<OpenHole> {
+        self.has_replaced |= is_replaced;
+        let index = self.open.iter().position(|hole| hole.place == place)?;
+        let hole = self.open.remove(index)?;
+        if !is_replaced && hole.missing.is_none() {
+            let count = if hole.is_reported { &mut self.reported } else { &mut self.timed_out };
+            *count += 1;
         }
+        Some(hole)
     }
 }
 
 impl DirectionLosses {
+    /// The packet of a hole came again; `is_replaced` says that the capture did not hold it.
+    fn fill(&mut self, hole: OpenHole, is_replaced: bool) {
+        match (is_replaced, hole.missing) {
+            (true, _) => self.before_capture += hole.times,
+            // Another copy may be lost on another side.
+            (false, Some(MissingPacket::ThrownAway)) => self.before_capture += 1,
+            (false, Some(MissingPacket::Captured)) => self.behind_capture += 1,
+            // The first copy came after the report.
+            (false, Some(MissingPacket::Late | MissingPacket::NotCaptured)) => self.disorder(),
+            (false, None) => {}
+        }
+    }
+
+    /// Nothing filled a hole that the receiver had reported, and what follows it did not come again: the packet may have been late.
+    fn leave(&mut self, hole: OpenHole) {
+        if hole.missing.is_some() && !hole.is_sent_again && hole.times == 1 {
+            self.disorder();
+        }
+    }
+
+    /// A packet that counts as a loss was out of order or lost.
+    const fn disorder(&mut self) {
+        self.losses = self.losses.saturating_sub(1);
+        self.disordered += 1;
+    }
+
     fn count(&self, (from, to): FromTo) -> String {
-        let (losses, again) = (losses_of(self.losses), counted(self.again, "packet"));
-        match (self.losses, self.again) {
+        let (losses, again) = (both(self.losses, self.disordered), counted(self.again, "packet"));
+        match (self.losses + self.disordered, self.again) {
             (0, _) => format!("From {from} to {to}: {again} retransmitted."),
             (_, 0) => format!("From {from} to {to}: {losses}."),
             _ => format!("From {from} to {to}: {losses}, {again} retransmitted."),
@@ -228,12 +302,19 @@ impl DirectionLosses {
     /// A sentence; `has_others` says that another direction has losses, if this one has none.
     fn sentence(&self, (from, to): FromTo, has_others: bool) -> String {
         let again = counted(self.again, "packet");
-        match self.losses {
-            0 if has_others => format!("From {from} to {to}: {again} sent again, after losses in the other direction."),
-            0 => format!("From {from} to {to}: {again} sent again."),
-            losses => {
+        match (self.losses, self.disordered) {
+            (0, 0) if has_others => {
+                format!("From {from} to {to}: {again} sent again, after losses in the other direction.")
+            }
+            (0, 0) => format!("From {from} to {to}: {again} sent again."),
+            (0, disordered) => format!("From {from} to {to}: {again} sent again after {}.", disordered_of(disordered)),
+            (losses, disordered) => {
                 let (losses, sides) = (losses_of(losses), self.sides((from, to)));
-                format!("From {from} to {to}: {again} sent again after {losses}{sides}.")
+                let disordered = match disordered {
+                    0 => String::new(),
+                    count => format!("; {}", disordered_of(count)),
+                };
+                format!("From {from} to {to}: {again} sent again after {losses}{sides}{disordered}.")
             }
         }
     }
@@ -241,14 +322,14 @@ impl DirectionLosses {
     /// The sides of the capture on which packets were lost, as far as the capture shows them.
     fn sides(&self, (from, to): FromTo) -> String {
         let Self { losses, before_capture, behind_capture, unacknowledged, .. } = *self;
+        // The other sides name the capture.
+        let is_alone = before_capture + behind_capture + unacknowledged == 0;
+        let unknown = if is_alone { "on an unknown side of the capture" } else { "on an unknown side" };
         let sides = [
             (before_capture, format!("between {from} and the capture")),
             (behind_capture, format!("between the capture and {to}")),
             (unacknowledged, format!("between the capture and {to} or of an acknowledgement")),
-            (
-                losses.saturating_sub(before_capture + behind_capture + unacknowledged),
-                "on an unknown side of the capture".to_owned(),
-            ),
+            (losses.saturating_sub(before_capture + behind_capture + unacknowledged), unknown.to_owned()),
         ];
         let sides: Vec<_> = sides.iter().filter(|(count, _)| *count > 0).collect();
         match &sides[..] {
@@ -265,18 +346,43 @@ fn losses_of(count: u64) -> String {
     counted(count, "loss")
 }
 
+fn disordered_of(count: u64) -> String {
+    format!("{} out of order or lost", counted(count, "packet"))
+}
+
+/// Losses, and packets that were out of order or lost, as far as there are any of them.
+fn both(losses: u64, disordered: u64) -> String {
+    match (losses, disordered) {
+        (_, 0) => losses_of(losses),
+        (0, _) => disordered_of(disordered),
+        _ => format!("{}, and {}", losses_of(losses), disordered_of(disordered)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::carrier::operation::Stamp;
+    use crate::carrier::operation::{OperationType, Stamp};
 
     const CLIENT: Address = Address::Lid(1);
     const SERVER: Address = Address::Lid(2);
 
     /// Losses of a connection, each event with its sender and its place in what the server sends. The connection ends if `is_over`.
     fn losses(events: &[(Address, u64, RecoveryKind)], is_over: bool) -> Vec<String> {
+        // The capture holds what was reported, unless it comes later.
+        let missing = |(_, place, kind): &(Address, u64, RecoveryKind)| {
+            let is_replaced = events.iter().any(|(_, again, kind)| again == place && *kind == REPLACED);
+            let missing = if is_replaced { MissingPacket::NotCaptured } else { MissingPacket::Captured };
+            (*kind == NAK).then_some(missing)
+        };
+        let events = events.iter().map(|event| (event.0, event.1, event.2, missing(event)));
+        losses_of_reports(&events.collect::<Vec<_>>(), is_over)
+    }
+
+    /// The same, with what the capture holds of a packet that is reported.
+    fn losses_of_reports(events: &[(Address, u64, RecoveryKind, Option<MissingPacket>)], is_over: bool) -> Vec<String> {
         let mut losses = Losses::default();
-        for (from, place, kind) in events {
+        for (from, place, kind, missing) in events {
             losses.take(&Recovered {
                 stamp: Stamp::default(),
                 connection: 1,
@@ -284,9 +390,10 @@ mod tests {
                 to: if *from == CLIENT { SERVER } else { CLIENT },
                 kind: *kind,
                 place: (SERVER, *place),
-                operation: None,
+                operation: kind.is_sent_again().then_some(OperationType::Send),
                 times: None,
                 again_for: None,
+                missing: *missing,
                 refused: None,
                 xid: None,
                 requester: None,
@@ -336,16 +443,39 @@ mod tests {
         }
     }
 
-    /// The second packet that is asked for may have been lost before the capture, after it was thrown away.
+    /// Copies of a packet that is reported show the side, or that it did not come in its order.
     #[test]
-    fn a_loss_after_another_one_is_on_an_unknown_side_if_the_capture_lacked_packets() {
-        let first = [(CLIENT, 5, NAK), (SERVER, 5, REPLACED), (SERVER, 6, AGAIN), (SERVER, 8, AGAIN)];
-        let second = [(CLIENT, 7, NAK), (SERVER, 7, AGAIN), (SERVER, 8, AGAIN)];
-        let sides = "2 losses: 1 between LID 2 and the capture, 1 on an unknown side of the capture.";
-        assert!(losses(&[first.as_slice(), &second].concat(), true)[1].ends_with(sides));
-        let sides = "2 losses: 1 between LID 2 and the capture, 1 between the capture and LID 1.";
-        assert!(losses(&[second.as_slice(), &first].concat(), true)[1].ends_with(sides));
-        assert!(losses(&[second, second].concat(), true)[1].ends_with("2 losses between the capture and LID 1."));
+    fn a_reported_packet_was_lost_behind_the_last_place_that_it_reached() {
+        use MissingPacket::{Captured, Late, NotCaptured, ThrownAway};
+        for (missing, kind, expected) in [
+            (Some(NotCaptured), REPLACED, "1 loss between LID 2 and the capture."),
+            (Some(ThrownAway), AGAIN, "1 loss between LID 2 and the capture."),
+            (Some(Captured), AGAIN, "1 loss between the capture and LID 1."),
+            (Some(Late), AGAIN, "1 packet out of order or lost."),
+            // It came between the report and the retransmission.
+            (Some(NotCaptured), AGAIN, "1 packet out of order or lost."),
+            (None, AGAIN, "1 loss between the capture and LID 1."),
+        ] {
+            let events = [(CLIENT, 7, NAK, missing), (SERVER, 7, kind, None), (SERVER, 8, AGAIN, None)];
+            let found = losses_of_reports(&events, true);
+            assert_eq!(found[1], format!("From LID 2 to LID 1: 2 packets sent again after {expected}"), "{missing:?}");
+            assert_eq!(losses_of_reports(&events, false), found);
+        }
+        let late = [Some(Late), None].map(|missing| [(CLIENT, 7, NAK, missing), (SERVER, 7, AGAIN, None)]);
+        assert_eq!(
+            losses_of_reports(&late.concat(), true),
+            [
+                "1 loss, and 1 packet out of order or lost (2 NAKs); 2 packets were sent again.",
+                "From LID 2 to LID 1: 2 packets sent again after 1 loss between the capture and LID 1; 1 packet out of order or lost.",
+            ]
+        );
+    }
+
+    /// The packet was not lost at all, if its sender need not send it again.
+    #[test]
+    fn a_reported_packet_that_does_not_come_again_was_out_of_order_or_lost() {
+        let found = losses(&[(CLIENT, 5, NAK)], true);
+        assert_eq!(found[0], "1 packet out of order or lost (1 NAK); 0 packets were sent again.");
     }
 
     #[test]
@@ -358,13 +488,29 @@ mod tests {
         );
     }
 
+    /// The receiver reports the hole, and no answer to that comes in time.
+    #[test]
+    fn several_signs_of_one_hole_are_one_loss() {
+        for events in [
+            &[(CLIENT, 5, NAK), (SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN)][..],
+            &[(CLIENT, 5, NAK), (CLIENT, 5, NAK), (SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN)],
+            // Another hole is reported meanwhile, and filled first.
+            &[(CLIENT, 5, NAK), (CLIENT, 9, NAK), (SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN), (SERVER, 9, AGAIN)],
+        ] {
+            let holes = events.iter().filter(|(.., kind)| *kind == AGAIN).count() as u64;
+            let found = losses(events, true);
+            assert!(found[0].starts_with(&format!("{} (", losses_of(holes))), "{found:?}");
+            assert!(found[1].ends_with(&format!("{} between the capture and LID 1.", losses_of(holes))), "{found:?}");
+        }
+    }
+
     #[test]
     fn a_time_out_shows_the_side_only_if_the_capture_lacked_nothing() {
         let timed_out = [(SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN)];
         let side = "1 loss between the capture and LID 1 or of an acknowledgement.";
         assert!(losses(&timed_out, true)[1].ends_with(side) && losses(&timed_out, false)[1].ends_with(side));
         let both = losses(&[timed_out, [(SERVER, 9, TIMED_OUT), (SERVER, 9, REPLACED)]].concat(), true);
-        let sides = "2 losses: 1 between LID 2 and the capture, 1 on an unknown side of the capture.";
+        let sides = "2 losses: 1 between LID 2 and the capture, 1 on an unknown side.";
         assert_eq!(both[1], format!("From LID 2 to LID 1: 2 packets sent again after {sides}"));
     }
 
@@ -372,11 +518,11 @@ mod tests {
     fn connections_beyond_the_bound_have_losses_on_an_unknown_side() {
         let mut losses = Losses::default();
         for connection in 0..2 * KEYS as u32 {
-            losses.lost((connection, (CLIENT, SERVER)), LatestLoss { place: (CLIENT, 1), is_reported: true, times: 1 });
+            losses.lost((connection, (CLIENT, SERVER)), OpenHole::new((CLIENT, 1), true, None));
             losses.sent_again((connection, (CLIENT, SERVER)), (CLIENT, 1), true);
         }
         assert_eq!(losses.senders.len(), KEYS);
-        let sides = "1,000 between LID 1 and the capture, 1,000 on an unknown side of the capture.";
+        let sides = "1,000 between LID 1 and the capture, 1,000 on an unknown side.";
         assert!(losses.sentences(1)[0].ends_with(sides), "{:?}", losses.sentences(1));
     }
 }
