@@ -11,6 +11,11 @@ use rpcrdma_dissector::output::selection::{NamedRpc, Selection, Throughout, Verd
 use rpcrdma_dissector::values::Moment;
 use rpcrdma_dissector::{Capture, Checker, Config, Event, Events, Recovered, RecoveryKind, Summary, Time, WaitEnd};
 
+use rpcrdma_dissector::Files;
+use rpcrdma_dissector::output::file_names::FileNames;
+use rpcrdma_dissector::output::transactions::TransactionObject;
+use serde_json::Value;
+
 use crate::command::{run, stderr, stdout};
 use crate::transcode::Random;
 
@@ -225,6 +230,111 @@ fn filters_say_nothing_that_is_false_of_the_whole_capture() {
             assert!(selected.rpcs >= 1 && !selected.selection.unwrap().is_empty);
         }
     }
+}
+
+/// Words and values by which the RPCs of a capture can be selected.
+fn filters(records: &[Value]) -> Vec<(&'static str, String)> {
+    let mut filters = BTreeSet::new();
+    for record in records {
+        let text = |field: &str| record[field].as_str().unwrap_or("none").to_owned();
+        let operations = record["operations"].as_array().cloned().unwrap_or_default();
+        filters.extend(operations.iter().map(|operation| ("op", operation["name"].as_str().unwrap().to_owned())));
+        filters.extend(["client", "server"].map(|role| (role, text("requester"))));
+        filters.extend(["client", "server"].map(|role| (role, text("responder"))));
+        filters.extend(
+            ["call_frame", "reply_frame"].map(|field| ("frame", record[field].as_u64().unwrap_or(1).to_string())),
+        );
+        filters.extend(record["latency_ns"].as_u64().map(|latency| ("slower", latency.to_string())));
+        filters.insert(("op", record["name"].as_str().unwrap_or("none").to_owned()));
+    }
+    filters.into_iter().collect()
+}
+
+fn selection(filter: &(&str, String)) -> Selection {
+    let mut selection = Selection::default();
+    match (filter.0, &filter.1) {
+        ("op", name) => selection.operations = vec![name.clone()],
+        ("client", address) => selection.clients = vec![rpcrdma_dissector::values::address(address).unwrap()],
+        ("server", address) => selection.servers = vec![rpcrdma_dissector::values::address(address).unwrap()],
+        ("frame", frame) => selection.frames = vec![frame.parse().unwrap()],
+        (_, latency) => selection.slower_than = Some(latency.parse().unwrap()),
+    }
+    selection
+}
+
+/// True if an RPC meets a condition, by its JSON alone.
+fn meets(record: &Value, (name, value): &(&str, String)) -> bool {
+    let is = |field: &str| record[field] == value.as_str();
+    let frame = |field: &str| record[field].as_u64();
+    match *name {
+        "op" => {
+            let mut operations = record["operations"].as_array().into_iter().flatten();
+            let last = record["name"].as_str().and_then(|name| name.rsplit(' ').next());
+            is("name") || last == Some(value) || operations.any(|operation| operation["name"] == value.as_str())
+        }
+        // Of an RPC that is not known, either end may be the client.
+        "client" | "server" if record["program"].is_null() => is("requester") || is("responder"),
+        "client" => is(if record["reverse"] == true { "responder" } else { "requester" }),
+        "server" => is(if record["reverse"] == true { "requester" } else { "responder" }),
+        "frame" => {
+            let wanted: u64 = value.parse().unwrap();
+            let first = frame("call_frame").or(frame("reply_frame")).unwrap();
+            (first..=frame("reply_frame").unwrap_or(first)).contains(&wanted)
+        }
+        _ => record["latency_ns"].as_u64().is_some_and(|latency| latency >= value.parse().unwrap()),
+    }
+}
+
+/// Filters at random, alone and with a window: the RPCs are those that the test selects from the JSON of all RPCs, causes of the whole
+/// whose examples are among them are found, and no other cause of the capture is. `select` leaves out findings that wait for the end of
+/// their RPC, so `protocol` may be missing.
+#[test]
+fn filters_select_what_the_records_of_all_rpcs_show() {
+    let (mut random, mut selected_rpcs) = (Random(52), 0);
+    for path in captures() {
+        let capture = ReadCapture::of(&path);
+        let (mut names, files) = (FileNames::default(), Files::default());
+        let record = |event: &Event| match event {
+            Event::Transaction(rpc) => {
+                Some(serde_json::to_value(TransactionObject::new(rpc, &files, &mut names)).unwrap())
+            }
+            _ => None,
+        };
+        let records: Vec<Value> = capture.events.iter().filter_map(record).collect();
+        let (rpcs, filters) = (capture.rpcs(), filters(&records));
+        for number in 0..if filters.is_empty() { 0 } else { 16 } {
+            let filter = &filters[random.below(filters.len() as u64) as usize];
+            let mut selection = selection(filter);
+            let window = capture.windows(&mut random, 1)[0];
+            if number % 2 == 1 {
+                (selection.since, selection.until) = (Some(moment(window[0])), Some(moment(window[1])));
+            }
+            let said = format!("{} {filter:?} {:?} {:?}", capture.name, selection.since, selection.until);
+            let is_in = |rpc: &Rpc| number % 2 == 0 || rpc.from <= window[1] && rpc.until >= window[0];
+            let both = rpcs.iter().zip(&records).filter(|(rpc, record)| is_in(rpc) && meets(record, filter));
+            let frames: Vec<u64> = both.map(|(rpc, _)| rpc.frame).collect();
+            let selected = capture.select(&selection);
+            assert_eq!(selected.rpcs, frames.len() as u64, "{said}");
+            selected_rpcs += selected.rpcs;
+            if selected.selection.as_ref().unwrap().is_empty {
+                assert_eq!((selected.causes.len(), selected.limits.len()), (0, 0), "{said}");
+                continue;
+            }
+            let (whole, part) = (self::names(&capture.whole), self::names(&selected));
+            let new: Vec<_> = part.difference(&whole).filter(|cause| !OF_RPCS.contains(cause)).collect();
+            assert_eq!(new, Vec::<&&str>::new(), "{said}");
+            for cause in capture
+                .whole
+                .causes
+                .iter()
+                .filter(|cause| OF_RPCS.contains(&cause.cause) && cause.cause != "protocol" && cause.rpcs.is_some())
+            {
+                let is_here = cause.examples.iter().any(|example| frames.contains(&example.frame));
+                assert!(!is_here || part.contains(cause.cause), "{said}: {} is missing in {part:?}", cause.cause);
+            }
+        }
+    }
+    assert!(selected_rpcs > 1000, "{selected_rpcs}");
 }
 
 /// Rows of `../shared/cases`: what administrators typed, and what is right.
