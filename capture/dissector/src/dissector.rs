@@ -411,6 +411,10 @@ impl Handler for DissectorState {
         session.measured(by, times);
     }
 
+    fn seen_again(&mut self, session: &mut Session, from: Side, first: Time, again: Time) {
+        session.seen_again(from, first, again);
+    }
+
     fn account(&mut self) -> &mut Account {
         &mut self.account
     }
@@ -445,6 +449,7 @@ impl Handler for DissectorState {
             None => WaitEnd::Connection,
         };
         session.finish(connection, end, &mut self.context());
+        let both_ends = session.both_ends(counts).map(Box::new);
         self.events.push_back(Event::Connection(Box::new(Report {
             number: session.number,
             connection: connection.clone(),
@@ -452,6 +457,7 @@ impl Handler for DissectorState {
             unclaimed: session.unclaimed,
             until,
             captured_at,
+            both_ends,
             credit_times,
         })));
     }

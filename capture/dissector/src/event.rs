@@ -8,6 +8,7 @@ use crate::carrier::rejection::{Rejected, UnansweredRequest};
 use crate::carrier::terminate::Terminate;
 use crate::file::Time;
 use crate::link::{Address, MacAddress};
+use crate::rpc::both_ends::BothEnds;
 use crate::rpc::credits::{CreditTimes, CreditUse};
 use crate::rpc::message::Message;
 use crate::rpc::place::{CapturedAt, PlaceKnown};
@@ -337,6 +338,8 @@ pub struct Report {
     pub until: Time,
     /// Place of the capture of its packets, and the evidence; `None` if it is not known.
     pub captured_at: Option<(CapturedAt, PlaceKnown)>,
+    /// RPCs as both ends saw them, if the file holds the packets of the connection as captured at both.
+    pub both_ends: Option<Box<BothEnds>>,
     /// For how long each end had no credit for another call.
     pub credit_times: Sides<CreditTimes>,
 }

@@ -95,6 +95,7 @@ pub use input::send::lone_message;
 pub use input::values;
 pub use link::{Address, Carrier, MacAddress, MirrorEncapsulation, MirrorSession, Other};
 pub use rpc::arguments::OperationArguments;
+pub use rpc::both_ends::{BothEnds, EndLatencies};
 pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
 pub use rpc::joined::JoinedWait;

@@ -739,6 +739,52 @@ fn the_way_is_no_fault_of_an_end() {
     assert!(!text(&both).contains("The way to it and back is part of that"));
 }
 
+/// Two captures merged by time, as mergecap does; those of the second host have a clock that is so many microseconds ahead of what it was.
+fn merged(names: [&str; 2], ahead: i64) -> Vec<Record> {
+    let [mut first, mut second] = names.map(transcode::capture);
+    second.iter_mut().for_each(|record| record.time_ns = record.time_ns.wrapping_add_signed(ahead * 1000));
+    first.append(&mut second);
+    first.sort_by_key(|record| record.time_ns);
+    first
+}
+
+/// The clocks of the two machines were 790.7 ms apart (RoCE), and equal (iWARP). Alone, the captures say how long each end saw the RPCs
+/// take.
+#[test]
+fn a_file_of_both_ends_says_what_each_end_saw() {
+    let within = |time: u64, expected: u64| time.abs_diff(expected) <= expected / 50;
+    for (carrier, clocks) in [("", &[0, 790_700, 1_600_000][..]), ("iwarp_", &[0])] {
+        let names = [format!("{carrier}network_requester"), format!("{carrier}network_responder")];
+        let alone = names.each_ref().map(|name| diagnose(&transcode::capture(name)).latency.unwrap().p50_ns);
+        for &ahead in clocks {
+            let diagnosis = diagnose(&merged([&names[0], &names[1]], ahead));
+            let Some(both) = diagnosis.both_ends else { panic!("{carrier} {ahead}: {}", text(&diagnosis)) };
+            let seen = [both.requester.p50_ns, both.responder.p50_ns];
+            assert!(within(seen[0], alone[0]) && within(seen[1], alone[1]), "{carrier} {ahead}: {seen:?} {alone:?}");
+            assert_eq!(diagnosis.latency.map(|latency| latency.p50_ns), Some(seen[0]), "{carrier} {ahead}");
+            assert!(text(&diagnosis).contains("captured at both ends"), "{carrier} {ahead}");
+            let found = causes(&diagnosis);
+            assert_eq!(found.contains(&"loss"), carrier == "iwarp_", "{carrier} {ahead}: {}", text(&diagnosis));
+            // Over iWARP, the ways took less than 10 ms together.
+            assert_eq!(found.contains(&"distance"), carrier.is_empty(), "{carrier} {ahead}: {found:?}");
+            assert!(!found.contains(&"mirror-doubled"), "{carrier} {ahead}: {found:?}");
+        }
+    }
+}
+
+/// Copies that a mirror held back come equally late in both directions.
+#[test]
+fn a_mirror_that_doubles_is_not_both_ends() {
+    for name in ["nfs41", "nfs3", "iwarp_nfs41", "network_requester", "network_responder"] {
+        for delay in [50_000, 3_000_000, 20_000_000] {
+            let mirror = Mirror { delay, kind: MirrorKind::Same };
+            let twice = transcode::doubling(&transcode::capture(name), mirror, |_| true);
+            let diagnosis = diagnose(&twice.into_iter().map(|(_, record)| record).collect::<Vec<_>>());
+            assert!(diagnosis.both_ends.is_none(), "{name} {delay}: {:?}", diagnosis.both_ends);
+        }
+    }
+}
+
 #[test]
 fn one_bad_client_of_several_is_named() {
     for (is_lossy, cause) in [(true, "loss"), (false, "responder-slow")] {

@@ -121,52 +121,49 @@ impl RecentPackets {
         hasher.finish().max(1)
     }
 
-    /// Returns true if a packet of this content was captured before and was not sent again since. `need` returns the need for it since a
-    /// time. Before there is a copy of this `end`, copies of `others` show how late copies are.
+    /// Returns when a packet of this content was captured before, if this is a copy: the packet was not sent again since. `need` returns
+    /// the need for it since a time. Before there is a copy of this `end`, copies of `others` show how late copies are.
     #[inline]
-    pub(super) fn is_copy(
+    pub(super) fn original(
         &mut self,
         (content, time): (u64, Time),
         sighting: Sighting,
         (end, others): (&mut Copies, impl Fn() -> Copies),
         need: impl FnOnce(Time) -> Need,
-    ) -> bool {
+    ) -> Option<Time> {
         if self.sets.is_empty() {
             self.sets = vec![Default::default(); SETS];
         }
-        let Some(set) = self.sets.get_mut(content as usize % SETS) else { return false };
+        let set = self.sets.get_mut(content as usize % SETS)?;
         let Sighting { identification, point } = sighting;
         let known = set.iter_mut().find(|recent| recent.content == content);
         let (entry, earlier) = match known {
             Some(known) => {
-                if known.is_repeated_by(time, sighting, (end, others), need) {
-                    return true;
+                if let Some(first) = known.repeated_by(time, sighting, (end, others), need) {
+                    return Some(first);
                 }
                 let earlier = known.without_copy(time);
                 (known, earlier)
             }
-            None => {
-                let Some(oldest) = set.iter_mut().min_by_key(|recent| recent.time) else { return false };
-                (oldest, None)
-            }
+            None => (set.iter_mut().min_by_key(|recent| recent.time)?, None),
         };
         end.send(identification);
         let number = end.packets;
         *entry = RecentPacket { content, time, points: [point; 2], number, copies: 0, earlier };
-        false
+        None
     }
 }
 
 impl RecentPacket {
-    /// Returns true if a packet of the same content is a copy, which is then counted.
+    /// Returns the time of this packet if one of the same content is a copy, which is then counted.
     #[cold]
-    fn is_repeated_by(
+    fn repeated_by(
         &mut self,
         time: Time,
         Sighting { identification, point }: Sighting,
         (end, others): (&mut Copies, impl Fn() -> Copies),
         need: impl FnOnce(Time) -> Need,
-    ) -> bool {
+    ) -> Option<Time> {
         let age = time.0.abs_diff(self.time.0);
         let is_elsewhere = !self.points.contains(&point);
         let earlier = self.earlier.filter(|earlier| {
@@ -177,7 +174,7 @@ impl RecentPacket {
         if let Some(earlier) = earlier {
             self.earlier = None;
             end.copy(earlier.number, None);
-            return true;
+            return Some(Time(self.time.0.saturating_sub(earlier.before.into())));
         }
         let is_expected = self.copies == 0 && end.expects((self.number, age), &others);
         let need = need(self.time);
@@ -198,20 +195,20 @@ impl RecentPacket {
                     Need::Met => is_doubled || is_in_order && age < TIMER,
                 }
         };
-        end.keeps_identification |= age >= LATE && identification != 0 && !is_copy;
+        end.keeps_identification |= age >= LATE && identification != 0 && end.is_identified && !is_copy;
         if is_copy {
             self.points[1] = point;
             self.copies += 1;
             end.copy(self.number, (self.copies == 1).then_some(age as u32));
         }
-        is_copy
+        is_copy.then_some(self.time)
     }
 
     /// Returns true if a packet with the same identification is a copy, although it comes long after this one: a host that sends a packet
     /// again gives it another identification, unless this `end` is known to keep that.
     fn is_identified_later(&self, age: u64, need: Need, end: &Copies, others: impl Fn() -> Copies) -> bool {
         let is_followed = end.is_followed() || end.copies == 0 && self.number <= FIRST && others().is_followed();
-        let is_next = self.copies == 0 && end.is_next(self.number) && is_followed;
+        let is_next = self.copies == 0 && end.is_soon(self.number) && is_followed;
         age < FAR
             && !end.keeps_identification
             && (need == Need::Met || need == Need::Unasked && (age < TIMER || is_next))
@@ -240,7 +237,7 @@ impl Copies {
     fn send(&mut self, identification: u16) {
         self.packets = self.packets.wrapping_add(1);
         if identification != 0 {
-            self.is_identified |= self.identification != 0 && self.identification != identification;
+            self.is_identified |= self.packets > 1 && self.identification != identification;
             self.identification = identification;
         }
     }
@@ -284,6 +281,11 @@ impl Copies {
     /// Returns true if the copy of the packet of this number is the next, if copies come in the order of their packets.
     const fn is_next(&self, number: u32) -> bool {
         number == self.copied.wrapping_add(1)
+    }
+
+    /// Returns true if the packet of this number comes soon after the one that was copied last.
+    const fn is_soon(&self, number: u32) -> bool {
+        number.wrapping_sub(self.copied).wrapping_sub(1) < FIRST
     }
 
     /// Returns true if most packets up to the one that was copied last are there twice: the copies of the others are still to come.

@@ -7,6 +7,7 @@ use super::framed::FramedOctets;
 use super::operation::{Operation, Side, Sides, Stamp};
 use super::rejection::{Rejected, UnansweredRequest};
 use super::terminate::Terminate;
+use crate::file::Time;
 
 /// Result of handing over an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(crate) trait Handler {
     fn acknowledged(&mut self, session: &mut Self::Session, by: (Side, Stamp), acknowledged: (u64, bool));
     /// The time that an end takes to acknowledge is known better than before.
     fn measured(&mut self, session: &mut Self::Session, by: Side, times: Acknowledgements);
+    /// A packet of an end that was captured first at one time was captured again at another: a copy.
+    fn seen_again(&mut self, session: &mut Self::Session, from: Side, first: Time, again: Time);
     /// The memory that all connections together hold.
     fn account(&mut self) -> &mut Account;
     /// Octets of memory held by a session.

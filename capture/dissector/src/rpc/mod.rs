@@ -1,6 +1,7 @@
 //! An RPC message in a Send: its header, where its Payload stream is, what it calls, and the transaction it is part of.
 
 pub(crate) mod arguments;
+pub(crate) mod both_ends;
 pub(crate) mod credits;
 pub(crate) mod describe;
 pub(crate) mod header;

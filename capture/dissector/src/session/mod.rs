@@ -7,6 +7,7 @@
 //! `timeline` says where the time of a call goes, `recovery` which of them lost packets belong to, `credits` how long there was
 //! no credit for one, `returned` when a reply returned one, and `step_log` what both ends did for it. `arrivals` says which copy
 //! of a message was accepted, so that an RPC ends there. `memory_use` tells the checker how memory is used.
+//! `seen_twice` knows what both ends saw, if the file holds the packets of both.
 //! `refused` knows of which `replies` the requester had no Receive, and `joined` how long an RPC has waited at least whose call was
 //! sent before the capture.
 //!
@@ -35,6 +36,7 @@ mod refused;
 mod replies;
 mod reply;
 mod returned;
+mod seen_twice;
 mod sends;
 mod sequence;
 mod state;

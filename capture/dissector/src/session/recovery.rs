@@ -366,7 +366,7 @@ impl Session {
     }
 
     /// A reply that was not acknowledged will not be: `end` says why.
-    fn settle_reply(&self, copies: SentCopies, ended: EndedRpc, end: WaitEnd, context: &mut Context<'_>) {
+    fn settle_reply(&mut self, copies: SentCopies, ended: EndedRpc, end: WaitEnd, context: &mut Context<'_>) {
         let delivery = copies.delivery();
         let outcome = match delivery {
             _ if end == WaitEnd::GivenUp => Ok(copies.accepted().filter(|_| !copies.is_doubtful())),
@@ -378,9 +378,18 @@ impl Session {
         self.end(ended, outcome, context);
     }
 
+    /// An RPC of the client ended: its packets may be captured again at the other end.
+    fn see_end(&mut self, transaction: &Transaction) {
+        let Transaction { requester, began, reply, .. } = transaction;
+        let (Some(began), Some(reply)) = (began, reply) else { return };
+        if *requester == self.client.unwrap_or(Side::Active) && transaction.latency().is_some() {
+            self.seen_twice.end(*requester, began.time, reply.stamp.time);
+        }
+    }
+
     /// Ends an RPC whose reply was sent: with the packet that completed it, if that is known, or without it.
     fn end(
-        &self,
+        &mut self,
         ended: EndedRpc,
         outcome: Result<Option<Stamp>, (WaitEnd, Owed, Delivery)>,
         context: &mut Context<'_>,
@@ -394,6 +403,7 @@ impl Session {
                 let requester = transaction.requester;
                 let [requester, responder] = [requester, requester.other()].map(|end| *self.round_trips.get(end));
                 transaction.round_trips = RoundTrips { requester, responder };
+                self.see_end(&transaction);
             }
             Err((end, owed, reply_delivery)) => {
                 let owed = if end == WaitEnd::Capture { owed } else { Owed::over(end) };

@@ -13,6 +13,7 @@ use super::memory::Memory;
 use super::owners::Recoveries;
 use super::reads::AskedRead;
 use super::replies::Replies;
+use super::seen_twice::SeenTwice;
 use super::sequence::Sequence;
 use super::step_log::SendPart;
 use super::unplaced::Unplaced;
@@ -24,6 +25,7 @@ use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
 use crate::file::{SetBacks, Time};
 use crate::link::{Address, Carrier};
+use crate::rpc::both_ends::BothEnds;
 use crate::rpc::credits::CreditTimes;
 use crate::rpc::describe::Way;
 use crate::rpc::phases::NotTimed;
@@ -138,6 +140,8 @@ pub(crate) struct Session {
     pub(super) replies: Option<Box<Sides<Replies>>>,
     /// Of the calls of each end.
     pub(super) credits: Sides<CreditAccount>,
+    /// Packets that were captured at both ends.
+    pub(super) seen_twice: SeenTwice,
     /// The usual time in which the adapter of each end acknowledges, in nanoseconds, if some was seen.
     pub(super) round_trips: Sides<Option<u64>>,
     /// RPCs whose calls were sent before the capture; `None` if the set-up of the connection was captured.
@@ -188,6 +192,18 @@ impl Session {
         CapturedAt::infer(acknowledgements, self.client.unwrap_or(Side::Active))
     }
 
+    /// A packet of an end was captured first at one time, and again at another.
+    pub(crate) fn seen_again(&mut self, from: Side, first: Time, again: Time) {
+        self.seen_twice.see(from, first, again);
+    }
+
+    /// Returns the RPCs of the client as both ends saw them, if the file holds the packets of both.
+    pub(crate) fn both_ends(&self, counts: &Sides<Counts>) -> Option<BothEnds> {
+        let Sides { active, passive } = counts;
+        let times = Sides { active: active.acknowledgements, passive: passive.acknowledgements };
+        self.seen_twice.both_ends(self.client.unwrap_or(Side::Active), times, self.infer_place(counts))
+    }
+
     /// For how long each end had no credit for another call, up to the end of the connection or of the capture.
     pub(crate) fn credit_times(&mut self, until: Time) -> Sides<CreditTimes> {
         let Sides { active, passive } = &mut self.credits;
@@ -204,6 +220,7 @@ impl Session {
             + recoveries
             + arrivals
             + assemblies
+            + self.seen_twice.held()
             + self.joined.as_ref().map_or(0, |_| Joined::held())
             + sequences
             + self.reads.len() * size_of::<AskedRead>()

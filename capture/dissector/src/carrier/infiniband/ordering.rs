@@ -161,14 +161,13 @@ impl Ordering {
         self.streams.get(from).next.map(|next| (next & 0xff_ffff) as u32)
     }
 
-    /// Returns true if a packet is a copy: the capture holds it, and it was not sent again since. Copies are counted,
-    /// and then left out.
-    pub(super) fn is_copy(
+    /// Returns when a packet was captured before, if it is a copy that nobody sent again. Copies are counted, and then left out.
+    pub(super) fn original(
         &mut self,
         (from, time, sighting): (Side, Time, Sighting),
         packet: &Transport<'_>,
         (recent, content): (&mut RecentPackets, u64),
-    ) -> bool {
+    ) -> Option<Time> {
         let Self { streams, copies, counts, .. } = self;
         let mut end = *copies.of(packet).get(from);
         let need = |since| match packet.operation {
@@ -182,10 +181,10 @@ impl Ordering {
                 Need::of(is_again, sighting.identification != 0)
             }
         };
-        let is_copy = recent.is_copy((content, time), sighting, (&mut end, || copies.shown(from.other())), need);
+        let original = recent.original((content, time), sighting, (&mut end, || copies.shown(from.other())), need);
         *copies.of(packet).get_mut(from) = end;
-        counts.get_mut(from).duplicates += u64::from(is_copy);
-        is_copy
+        counts.get_mut(from).duplicates += u64::from(original.is_some());
+        original
     }
 
     /// Takes the next packet of the capture (`octets` from the BTH on; `length` on the wire) and gives `sink` what

@@ -187,7 +187,7 @@ impl<S> QueuePairs<S> {
         let words = [transport.queue_pair.into(), transport.length as u64, 0];
         let content = self.recent.digest((0, Side::Active), words, transport.data, sighting);
         let need = |since: Time| Need::of(false, stamp.time.0.saturating_sub(since.0) < REPEATED);
-        self.recent.is_copy((content, stamp.time), sighting, (&mut self.copies, Copies::default), need)
+        self.recent.original((content, stamp.time), sighting, (&mut self.copies, Copies::default), need).is_some()
     }
 
     fn manage(
@@ -560,10 +560,13 @@ impl<S> QueuePairEntry<S> {
     ) {
         let Self { connection, session, ordering, .. } = self;
         let content = recent.digest((connection.key, from), words(octets), &[], sighting);
-        if !ordering.is_copy((from, stamp.time, sighting), transport, (recent, content)) {
-            ordering.packet((from, stamp), octets, transport, &mut ToSession { handler, connection, session });
-            if let Some(times) = ordering.take_measured(from) {
-                handler.measured(session, from, times);
+        match ordering.original((from, stamp.time, sighting), transport, (recent, content)) {
+            Some(first) => handler.seen_again(session, from, first, stamp.time),
+            None => {
+                ordering.packet((from, stamp), octets, transport, &mut ToSession { handler, connection, session });
+                if let Some(times) = ordering.take_measured(from) {
+                    handler.measured(session, from, times);
+                }
             }
         }
         self.account(handler);

@@ -148,7 +148,10 @@ impl<S> Connections<S> {
         let Some((key, from)) = self.find(segment, choice, handler) else { return false };
         let Some(entry) = self.table.touch(key) else { return false };
         entry.segments += 1;
-        if entry.reassembly.is_copy((from, stamp.time, sighting), segment, (&mut self.recent, key)) {
+        if let Some(first) = entry.reassembly.original((from, stamp.time, sighting), segment, (&mut self.recent, key)) {
+            if let Some(session) = &mut entry.known.session {
+                handler.seen_again(session, from, first, stamp.time);
+            }
             return true;
         }
         if segment.is_synchronizing() && from == Side::Active {

@@ -213,14 +213,13 @@ impl Reassembly {
         self.streams.get_mut(by.other()).awaited.take_changed()
     }
 
-    /// Returns true if a segment is a copy: the capture holds it, and it was not sent again since. Copies are counted,
-    /// and then left out.
-    pub(super) fn is_copy(
+    /// Returns when a segment was captured before, if it is a copy that nobody sent again. Copies are counted, and then left out.
+    pub(super) fn original(
         &mut self,
         (from, time, sighting): (Side, Time, Sighting),
         segment: &TcpSegment<'_>,
         (recent, key): (&mut RecentPackets, u64),
-    ) -> bool {
+    ) -> Option<Time> {
         let Self { streams, copies, counts, .. } = self;
         let stream = streams.get(from);
         let content = recent.digest((key, from), segment.words(), segment.options, sighting);
@@ -238,9 +237,9 @@ impl Reassembly {
             length => Need::of(stream.again.is_asked(place()), stream.again.is_acknowledged(place() + length as u64)),
         };
         let others = *copies.get(from.other());
-        let is_copy = recent.is_copy((content, time), sighting, (copies.get_mut(from), || others), need);
-        counts.get_mut(from).duplicates += u64::from(is_copy);
-        is_copy
+        let original = recent.original((content, time), sighting, (copies.get_mut(from), || others), need);
+        counts.get_mut(from).duplicates += u64::from(original.is_some());
+        original
     }
 
     /// Takes the next segment of the capture and gives what became known through it.

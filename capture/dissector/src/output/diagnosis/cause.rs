@@ -148,6 +148,8 @@ pub(super) const SHARE: u64 = 5;
 pub(super) const SLOW_SHARE: u64 = 20;
 /// The least part of the RPCs that waited for a credit, in percent.
 pub(super) const WAITED: u64 = 20;
+/// The least part of the RPCs that show what both ends saw, in percent.
+pub(super) const MOST: u64 = 90;
 /// The least part of RPCs or packets that counts, in percent.
 pub(super) const PART: u64 = 1;
 /// The least part of the RPCs with chunks that larger Sends would carry, in percent.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rpcrdma::rules::Severity;
 use rpcrdma::v2;
 
+use super::both_ends::BothEndsTimes;
 use super::cause::{CauseOwner, USUAL_SEND};
 use super::credits::CreditTerms;
 use super::losses::Losses;
@@ -163,6 +164,8 @@ pub(super) struct Facts {
     pub(super) packets: u64,
     pub(super) copies: u64,
     pub(super) other_connections: u64,
+    /// RPCs on connections whose packets were captured at both ends.
+    pub(super) both_ends: BothEndsTimes,
     /// Number of connections that were captured at each place.
     pub(super) places: BTreeMap<CapturedAt, u64>,
     pub(super) losses: Losses,
@@ -209,6 +212,7 @@ impl Facts {
         self.cut_setups += u64::from(is_cut(Side::Active) || is_cut(Side::Passive));
         self.packets += active.packets + passive.packets;
         self.copies += active.duplicates + passive.duplicates;
+        report.both_ends.iter().for_each(|both| self.both_ends.take(both));
         report.captured_at.iter().for_each(|(place, _)| *self.places.entry(*place).or_default() += 1);
         self.losses.ended(number, [report.connection.ends.active.address, report.connection.ends.passive.address]);
         let again = self.again.remove(&number).unwrap_or_default();

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::attempts::Attempts;
 use super::cause::{
-    Cause, CauseOwner, DISTANT, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, USUAL_HEADER, VERY_SLOW, WAITED,
+    Cause, CauseOwner, DISTANT, MOST, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, USUAL_HEADER, VERY_SLOW, WAITED,
 };
 use super::facts::{Broken, Facts, WrongChecksums};
 use super::recalls::RecallWaits;
-use super::record::{CauseExample, DiagnosedCause};
+use super::record::{CauseExample, DiagnosedCause, SeenAtBothEnds};
 use super::tally::{GreatestRpc, RpcSubject, Tally};
 use super::waits::{ResponderStep, Silence, Waits};
 use super::whole::WholeCapture;
@@ -61,8 +61,16 @@ const fn is_part(part: u64, percent: u64, whole: u64) -> bool {
 
 impl<'a> Judgement<'a> {
     /// Nanoseconds for which RPCs waited.
-    pub(super) const fn all(&self) -> u64 {
-        self.waits.all(self.silence)
+    pub(super) fn all(&self) -> u64 {
+        let beyond = if self.both_ends().is_some() { self.facts.both_ends.beyond() } else { 0 };
+        self.waits.all(self.silence).saturating_add(beyond)
+    }
+
+    /// Latencies at both ends, if the capture holds the packets of both ends of all connections.
+    pub(super) fn both_ends(&self) -> Option<SeenAtBothEnds> {
+        let Facts { both_ends, connections, .. } = self.facts;
+        let is_whole = self.context.is_none() && both_ends.connections == *connections;
+        both_ends.seen().filter(|_| is_whole && is_part(both_ends.rpcs, MOST, self.waits.rpcs))
     }
 
     /// The causes, in the order of their weight: those of the capture that make the rest unsure, a broken rule of which a call
@@ -267,7 +275,7 @@ impl<'a> Judgement<'a> {
             "Copies are left out of everything else. Mirror each packet once, for example where it enters the switch."
                 .to_owned(),
         ];
-        is_doubled(copies, packets)
+        (is_doubled(copies, packets) && self.both_ends().is_none())
             .then(|| self.cause(Cause::MirrorDoubled, Some(CauseOwner::Capture), evidence, "stats"))
     }
 
@@ -505,7 +513,25 @@ impl<'a> Judgement<'a> {
         }
     }
 
+    /// The part of the network in what the requesters waited, if the capture holds the packets of both ends.
+    fn between_both_ends(&self, both: SeenAtBothEnds) -> Option<DiagnosedCause> {
+        let (between, all) = (self.facts.both_ends.between(), self.all());
+        if between < DISTANT.saturating_mul(both.rpcs) || !is_part(between, SLOW_SHARE, all) {
+            return None;
+        }
+        let evidence = vec![
+            format!("Of {}, {}: the network took the rest.", counted(both.rpcs, "RPC"), both.medians()),
+            "The file holds the packets of both ends, each packet twice.".to_owned(),
+        ];
+        let cause = self.cause(Cause::Distance, Some(CauseOwner::Network), evidence, "stats");
+        let share = Some(between as f64 / all as f64);
+        Some(DiagnosedCause { waiting_ns: Some(between), share, rpcs: Some(both.rpcs), ..cause })
+    }
+
     fn distance(&self) -> Option<DiagnosedCause> {
+        if let Some(both) = self.both_ends() {
+            return self.between_both_ends(both);
+        }
         let tally = &self.waits.distance;
         let is_enough = tally.rpcs >= SEVERAL && is_part(tally.amount, SLOW_SHARE, self.all());
         if !self.stands_out(Cause::Distance, tally.rpcs, is_enough) {

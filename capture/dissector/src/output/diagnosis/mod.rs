@@ -3,12 +3,14 @@
 //! - `cause`: the causes, and the table of rules by which they are found;
 //! - `waits`: waiting times by cause; `recalls`: recalls of delegations; `losses`: losses by direction; `facts`: other counts; `tally`: the client, operation and file
 //!   with most of a cause; `time_union`: time in which at least one RPC was delayed;
+//! - `both_ends`: latencies at both ends, if the capture holds both;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
 //! - `judge`: causes from these, with their evidence; `connecting`: those about connections; `limits`: limits of what the capture
 //!   shows;
 //! - `record`, `text`: a diagnosis for programs, and for people.
 
 mod attempts;
+mod both_ends;
 mod cause;
 mod connecting;
 mod credits;
@@ -49,7 +51,7 @@ use waits::{KnownRpc, Waits};
 use whole::WholeCapture;
 
 pub use cause::{CAUSES, Cause, CauseOwner, CauseRule, CauseSet, RpcCauses};
-pub use record::{CauseExample, DiagnosedCause, Diagnosis, SelectedRpcs};
+pub use record::{CauseExample, DiagnosedCause, Diagnosis, SeenAtBothEnds, SelectedRpcs};
 
 /// Takes what was found in a capture, in bounded memory, and diagnoses it.
 ///
@@ -296,6 +298,7 @@ impl Diagnoser {
             context,
             files,
         };
+        let both_ends = judgement.both_ends();
         let only = |ends: &BTreeSet<Address>| ends.first().filter(|_| ends.len() == 1).map(ToString::to_string);
         Diagnosis {
             name,
@@ -313,7 +316,8 @@ impl Diagnoser {
             rpcs: waits.rpcs,
             without_reply: waits.without_reply,
             without_call: waits.without_call,
-            latency: Latency::new(&waits.latencies),
+            latency: both_ends.map(|both| both.requester).or_else(|| Latency::new(&waits.latencies)),
+            both_ends,
             waiting_ns: judgement.all(),
             causes: judgement.causes(),
             gap: gaps.gravest().map(|gap| gap.to_string()),

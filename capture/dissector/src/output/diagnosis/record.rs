@@ -22,7 +22,8 @@ pub struct Diagnosis {
     pub last_ns: Option<u64>,
     /// The selected part, if the diagnosis is not about the whole capture; the fields above are those of the whole capture.
     pub selection: Option<SelectedRpcs>,
-    /// Places of the capture, as far as they are known: at the `requester`, at the `responder`, or `between` them.
+    /// Places of the capture, as far as they are known: at the `requester`, at the `responder`, or `between` them. If the capture holds
+    /// the packets of both ends, the place of those that come first in it.
     pub captured_at: Vec<&'static str>,
     /// Number of connections for which the place of the capture is known.
     pub captured_at_connections: u64,
@@ -42,8 +43,10 @@ pub struct Diagnosis {
     pub without_reply: u64,
     /// Replies without their call.
     pub without_call: u64,
-    /// Latencies of RPCs; null if none is known.
+    /// Latencies of RPCs; null if none is known. If the capture holds the packets of both ends, these are latencies at the requester.
     pub latency: Option<Latency>,
+    /// Latencies as each end saw them, if the capture holds the packets of both ends of all connections.
+    pub both_ends: Option<SeenAtBothEnds>,
     /// Nanoseconds for which RPCs waited: their latencies, the times before calls for which there was no credit, and the ages of
     /// calls without a reply.
     pub waiting_ns: u64,
@@ -58,6 +61,19 @@ pub struct Diagnosis {
     /// of each RPC among all RPCs, from 0, and the cause. An RPC may have two.
     #[cfg_attr(feature = "json", serde(skip))]
     pub late_causes: Vec<(u64, Cause)>,
+}
+
+/// Latencies of RPCs whose packets were captured at both ends.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(feature = "json", derive(Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct SeenAtBothEnds {
+    /// Number of RPCs whose packets were all captured twice.
+    pub rpcs: u64,
+    /// Latencies at the requester.
+    pub requester: Latency,
+    /// Latencies of the same RPCs at the responder; the network took the rest.
+    pub responder: Latency,
 }
 
 /// The part of a capture that a diagnosis is about.

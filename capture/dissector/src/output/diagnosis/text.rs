@@ -44,6 +44,7 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
     let server = end(&diagnosis.server, diagnosis.servers, "server", "responder");
     let connections = counted(diagnosis.connections, "connection");
     let place = match &diagnosis.captured_at[..] {
+        _ if diagnosis.both_ends.is_some() => ", captured at both ends".to_owned(),
         [] => String::new(),
         places => {
             let places =
@@ -64,7 +65,9 @@ fn ends(diagnosis: &Diagnosis) -> Vec<String> {
             text.push_str(&format!("{} without a reply, {} without a call", grouped(replies), grouped(calls)));
         }
     }
-    if let Some(latency) = diagnosis.latency {
+    if let Some(both) = diagnosis.both_ends {
+        text.push_str(&format!("; {}", both.medians()));
+    } else if let Some(latency) = diagnosis.latency {
         text.push_str(&match latency.percentiles() {
             Some(percentiles) => {
                 let [median, most] = percentiles.map(duration);

@@ -11,6 +11,7 @@ use crate::dissector::Summary;
 use crate::event::Report;
 use crate::file::ClockSteps;
 use crate::link::Carrier;
+use crate::rpc::both_ends::EndLatencies;
 
 /// Statistics of a capture.
 #[derive(Clone, Debug)]
@@ -139,6 +140,11 @@ pub struct ConnectionStatistics {
     pub captured_at: Option<&'static str>,
     /// Source of that place: `given`, or `inferred` from the acknowledgements of both ends.
     pub captured_at_known: Option<&'static str>,
+    /// Nanoseconds that half of the RPCs did not exceed at the requester, if the file holds the packets as captured at both ends.
+    /// `captured_at` is then the place of the packets by which other times are counted: those that come first in the file.
+    pub requester_median_ns: Option<u64>,
+    /// The same RPCs at the responder: the network took the rest.
+    pub responder_median_ns: Option<u64>,
     /// The end none of whose packets were captured, `active` or `passive`; null if both ends sent some.
     pub missing_direction: Option<&'static str>,
     /// The end that asked for the connection; if that is not known, the one that was seen first.
@@ -528,6 +534,13 @@ pub(in crate::output) fn named(counts: &[(impl Display, u64)]) -> Vec<NamedCount
     counts.iter().map(|(name, count)| NamedCount { name: name.to_string(), count: *count }).collect()
 }
 
+/// The time that half of the RPCs did not exceed, if the file holds the packets as captured at both ends.
+fn median(report: &Report, time: impl Fn(&EndLatencies) -> u64) -> Option<u64> {
+    let mut times = Histogram::default();
+    report.both_ends.as_ref()?.rpcs.iter().for_each(|rpc| times.record(time(rpc)));
+    Latency::new(&times).map(|latency| latency.p50_ns)
+}
+
 impl ConnectionStatistics {
     pub(super) fn new(number: u32, report: &Report, counts: PerConnection) -> Self {
         let PerConnection { messages, credits, reverse_credits, permitted } = counts;
@@ -545,6 +558,8 @@ impl ConnectionStatistics {
             set_up: connection.set_up,
             captured_at: report.captured_at.map(|(place, _)| place.name()),
             captured_at_known: report.captured_at.map(|(_, known)| known.name()),
+            requester_median_ns: median(report, |rpc| rpc.requester),
+            responder_median_ns: median(report, |rpc| rpc.responder),
             missing_direction: report.missing_direction().map(side_name),
             active: EndReport::new(report, Side::Active, &permitted),
             passive: EndReport::new(report, Side::Passive, &permitted),

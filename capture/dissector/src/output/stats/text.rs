@@ -139,6 +139,12 @@ impl Statistics {
                     text.line(&format!("   sent by {}: {}", end.address, twice(end.duplicates, end.packets)))?;
                 }
             }
+            if let Some((requester, responder)) = connection.requester_median_ns.zip(connection.responder_median_ns) {
+                let [requester, responder] = [requester, responder].map(duration);
+                text.line(&format!(
+                    "   captured at both ends: half of the RPCs took up to {requester} at the requester, {responder} at the responder"
+                ))?;
+            }
             if let Some(place) = connection.captured_at {
                 let between = if place == "between" { "" } else { "at the " };
                 let inferred = connection.captured_at_known.filter(|known| *known == "inferred");
