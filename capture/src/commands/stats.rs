@@ -96,7 +96,8 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
     }
     let table = table(arguments.csv, CsvTable::of_operations)?;
     let mut counts = Stats::default();
-    let mut source = InputSource::new(Filters::new(&arguments.input, Select::Both))?;
+    let filters = Filters::new(&arguments.input, Select::Both);
+    let mut source = InputSource::new(filters.clone())?;
     // The numbers themselves contain the warnings.
     let show = Show { notices: false, ..Show::report(quiet) };
     let done = source.read_all(Config::default(), show, |event, _, _| {
@@ -105,6 +106,9 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
     })?;
     if !quiet {
         source.say_reasons(&done);
+    }
+    if let Some(options) = filters.options(done.summary.first.unwrap_or_default()) {
+        counts.describe_selection(options);
     }
     let statistics = counts.finish(&done.summary);
     let mut out = Vec::new();

@@ -245,19 +245,24 @@ fn filters(records: &[Value]) -> Vec<(&'static str, String)> {
             ["call_frame", "reply_frame"].map(|field| ("frame", record[field].as_u64().unwrap_or(1).to_string())),
         );
         filters.extend(record["latency_ns"].as_u64().map(|latency| ("slower", latency.to_string())));
+        let statuses = ["status", "nfs_status"].into_iter().filter_map(|field| record[field]["name"].as_str());
+        filters.extend(statuses.map(|name| ("status", name.to_owned())));
         filters.insert(("op", record["name"].as_str().unwrap_or("none").to_owned()));
     }
     filters.into_iter().collect()
 }
 
-fn selection(filter: &(&str, String)) -> Selection {
+fn selection(filters: &[&(&str, String)]) -> Selection {
     let mut selection = Selection::default();
-    match (filter.0, &filter.1) {
-        ("op", name) => selection.operations = vec![name.clone()],
-        ("client", address) => selection.clients = vec![rpcrdma_dissector::values::address(address).unwrap()],
-        ("server", address) => selection.servers = vec![rpcrdma_dissector::values::address(address).unwrap()],
-        ("frame", frame) => selection.frames = vec![frame.parse().unwrap()],
-        (_, latency) => selection.slower_than = Some(latency.parse().unwrap()),
+    for (name, value) in filters {
+        match *name {
+            "op" => selection.operations = vec![value.clone()],
+            "client" => selection.clients = vec![rpcrdma_dissector::values::address(value).unwrap()],
+            "server" => selection.servers = vec![rpcrdma_dissector::values::address(value).unwrap()],
+            "frame" => selection.frames = vec![value.parse().unwrap()],
+            "status" => selection.statuses = vec![value.clone()],
+            _ => selection.slower_than = Some(value.parse().unwrap()),
+        }
     }
     selection
 }
@@ -281,11 +286,17 @@ fn meets(record: &Value, (name, value): &(&str, String)) -> bool {
             let first = frame("call_frame").or(frame("reply_frame")).unwrap();
             (first..=frame("reply_frame").unwrap_or(first)).contains(&wanted)
         }
+        // An NFS error is carried by an RPC that succeeded.
+        "status" => {
+            let has_failed = record["nfs_status"]["number"].as_u64().is_some_and(|number| number > 0);
+            let of_rpc = record["status"]["name"] == value.as_str() && !has_failed;
+            of_rpc || record["nfs_status"]["name"] == value.as_str()
+        }
         _ => record["latency_ns"].as_u64().is_some_and(|latency| latency >= value.parse().unwrap()),
     }
 }
 
-/// Filters at random, alone and with a window: the RPCs are those that the test selects from the JSON of all RPCs, causes of the whole
+/// Filters at random, alone, in pairs and with a window: the RPCs are those that the test selects from the JSON of all RPCs, causes of the whole
 /// whose examples are among them are found, and no other cause of the capture is. `select` leaves out findings that wait for the end of
 /// their RPC, so `protocol` may be missing.
 #[test]
@@ -303,7 +314,11 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
         let records: Vec<Value> = capture.events.iter().filter_map(record).collect();
         let (rpcs, filters) = (capture.rpcs(), filters(&records));
         for number in 0..if filters.is_empty() { 0 } else { 16 } {
-            let filter = &filters[random.below(filters.len() as u64) as usize];
+            let mut pick = || &filters[random.below(filters.len() as u64) as usize];
+            let (first, second) = (pick(), pick());
+            let is_pair = number % 4 >= 2 && first.0 != second.0;
+            let both = [first, second];
+            let filter = if is_pair { &both[..] } else { &both[..1] };
             let mut selection = selection(filter);
             let window = capture.windows(&mut random, 1)[0];
             if number % 2 == 1 {
@@ -311,8 +326,9 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
             }
             let said = format!("{} {filter:?} {:?} {:?}", capture.name, selection.since, selection.until);
             let is_in = |rpc: &Rpc| number % 2 == 0 || rpc.from <= window[1] && rpc.until >= window[0];
-            let both = rpcs.iter().zip(&records).filter(|(rpc, record)| is_in(rpc) && meets(record, filter));
-            let frames: Vec<u64> = both.map(|(rpc, _)| rpc.frame).collect();
+            let meets_all = |record: &Value| filter.iter().all(|filter| meets(record, filter));
+            let shown = rpcs.iter().zip(&records).filter(|(rpc, record)| is_in(rpc) && meets_all(record));
+            let frames: Vec<u64> = shown.map(|(rpc, _)| rpc.frame).collect();
             let selected = capture.select(&selection);
             assert_eq!(selected.rpcs, frames.len() as u64, "{said}");
             selected_rpcs += selected.rpcs;
@@ -366,6 +382,12 @@ fn a_time_within_a_hang_shows_the_calls_that_hang() {
     assert!(!said.contains("began late") && !said.contains("throughout"), "{said}");
     let (said, _) = text(&[&hangs, "--since", "14:29:58", "--until", "14:30:02"]);
     assert!(said.contains("ECHO in frame 289") && !said.contains("direction"), "{said}");
+    let (said, _) = text(&[&["stats", lossy.as_str()][..], &within].concat());
+    let options =
+        "Selection --since 2026-11-21T00:41:07Z --until 2026-11-21T00:41:08Z: of it are messages, chunks and RPCs";
+    assert!(said.starts_with(options) && said.contains("those of the whole capture Capture"), "{said}");
+    let (said, _) = text(&["stats", &lossy]);
+    assert!(said.starts_with("Capture"), "{said}");
     let (said, _) = text(&["pending", "--since", "14:29:57", &hangs]);
     assert!(said.contains("289 4 0xd4c510d2 echo ECHO"), "{said}");
 }

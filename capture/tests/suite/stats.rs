@@ -171,7 +171,7 @@ fn other_traffic_is_named() {
     let statistics = statistics("perftest");
     assert_eq!((statistics.messages.total, statistics.connections.len(), statistics.other.connections), (0, 0, 4));
     let text = text(&statistics);
-    assert!(text.contains("340 packets on 4 connections that do not carry RPC-over-RDMA"), "{text}");
+    assert!(text.contains("340 packets on 4 connections that show no RPC-over-RDMA"), "{text}");
     assert!(text.contains("114 frames: TCP"), "{text}");
     assert!(!text.contains("Chunks"), "{text}");
 }

@@ -252,7 +252,7 @@ impl UnreadFile {
 pub struct Ignored {
     /// InfiniBand packets that were cut within their own headers.
     pub unreadable_packets: u64,
-    /// Connections that do not carry RPC-over-RDMA.
+    /// Connections that show no RPC-over-RDMA: those whose setup the capture lacks may carry some.
     pub other_connections: u64,
     /// Packets of the other connections.
     pub other_packets: u64,

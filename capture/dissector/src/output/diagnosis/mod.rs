@@ -1,9 +1,9 @@
 //! Diagnosis: the causes of waiting, their owners, and the limits of the capture.
 //!
 //! - `cause`: the causes, and the table of rules by which they are found;
-//! - `waits`: waiting times by cause; `recalls`: recalls of delegations; `losses`: losses by direction; `facts`: other counts; `tally`: the client, operation and file
-//!   with most of a cause; `time_union`: time in which at least one RPC was delayed;
-//! - `both_ends`: latencies at both ends, if the capture holds both;
+//! - `waits`: waiting times by cause; `recalls`: recalls of delegations; `both_ends`: latencies at both ends, if the capture holds both;
+//!   `losses`: losses by direction; `facts`: other counts; `tally`: the client, operation and file with most of a cause; `time_union`:
+//!   time in which at least one RPC was delayed;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
 //! - `judge`: causes from these, with their evidence; `connecting`: those about connections; `limits`: limits of what the capture
 //!   shows;

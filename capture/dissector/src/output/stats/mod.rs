@@ -87,6 +87,7 @@ pub struct Stats {
     waits: UnansweredWaits<String>,
     statuses: BTreeMap<(String, StatusName), u64>,
     statuses_left_out: u64,
+    selection: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -114,6 +115,11 @@ impl Stats {
             | Event::Ended(_)
             | Event::AddressMoved(_) => {}
         }
+    }
+
+    /// Describes the selection that the messages and RPCs are of, by its options as on the command line.
+    pub fn describe_selection(&mut self, options: impl Into<String>) {
+        self.selection = Some(options.into());
     }
 
     fn message(&mut self, message: &Message) {
@@ -273,6 +279,7 @@ impl Stats {
             .into_iter()
             .map(|(service, requests)| UnansweredStatistics { port: service.and_then(service_port), ..requests });
         Statistics {
+            selection: self.selection,
             capture: CaptureStatistics::new(summary),
             connections,
             connections_left_out: self.connections_left_out,

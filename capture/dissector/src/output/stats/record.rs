@@ -18,6 +18,9 @@ use crate::rpc::both_ends::EndLatencies;
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Statistics {
+    /// Options of the selection that messages, chunks and RPCs are of; null without one. Frames, and packets of connections, are those of
+    /// the whole capture.
+    pub selection: Option<String>,
     /// The frames.
     pub capture: CaptureStatistics,
     /// The connections that carry RPC-over-RDMA.
@@ -289,7 +292,7 @@ pub struct UnansweredStatistics {
     pub sent: u64,
 }
 
-/// Connections that do not carry RPC-over-RDMA.
+/// Connections that show no RPC-over-RDMA: those whose setup the capture lacks may carry some.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "json", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]

@@ -53,6 +53,12 @@ impl Statistics {
 
     fn capture<W: io::Write>(&self, text: &mut StatsText<'_, W>) -> io::Result<()> {
         let capture = &self.capture;
+        if let Some(options) = &self.selection {
+            text.heading("Selection")?;
+            text.line(&format!(
+                "{options}: of it are messages, chunks and RPCs; frames and packets are those of the whole capture"
+            ))?;
+        }
         text.heading("Capture")?;
         let (frames, length) = (counted(capture.frames, "frame"), duration(capture.duration_ns));
         text.line(&format!("{frames}, {}, {length}", octets(capture.octets)))?;
@@ -92,9 +98,9 @@ impl Statistics {
         }
         let other = self.other;
         if other.connections > 0 {
-            let what = if other.connections == 1 { "connection that does" } else { "connections that do" };
+            let what = if other.connections == 1 { "connection that shows" } else { "connections that show" };
             let packets = grouped(other.packets);
-            text.line(&format!("{packets} packets on {} {what} not carry RPC-over-RDMA", other.connections))?;
+            text.line(&format!("{packets} packets on {} {what} no RPC-over-RDMA", other.connections))?;
         }
         for rejected in &self.rejected {
             let port = rejected.port.map(|port| format!(" to port {port}")).unwrap_or_default();
