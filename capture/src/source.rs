@@ -181,6 +181,7 @@ impl<'a> InputSource<'a> {
         let notices = Notices::new(filters.select);
         let mut shown = Showing {
             filters,
+            selects_all: filters.selection.is_all(),
             show,
             notices,
             files: Files::default(),
@@ -276,6 +277,8 @@ fn next_batch(
 /// Prints what is found.
 struct Showing<'a> {
     filters: &'a Filters<'a>,
+    /// `true` if nothing is filtered out.
+    selects_all: bool,
     show: Show,
     notices: Notices,
     files: Files,
@@ -342,8 +345,10 @@ impl Showing<'_> {
     ) -> io::Result<()> {
         let selection = &self.filters.selection;
         let file = self.file(&event);
-        let verdict = selection.judge(&event, file.as_ref());
-        let is_in_window = selection.window(first).shows(&event);
+        let (verdict, is_in_window) = match self.selects_all {
+            true => (Verdict::Wanted, true),
+            false => (selection.judge(&event, file.as_ref()), selection.window(first).shows(&event)),
+        };
         let is_wanted = verdict == Verdict::Wanted && is_in_window;
         self.notices.event(&event);
         self.notices.untimed += u64::from(self.lacks_latency(&event, file.as_ref(), is_in_window));
