@@ -153,11 +153,11 @@ impl SeenTwice {
         Some(BothEnds { rpcs: rpcs.collect() })
     }
 
-    /// Octets of memory that it takes.
+    /// Octets of memory beyond what every connection takes: the first RPCs wait on each.
     pub(super) fn held(&self) -> usize {
         let ways = self.ways.active.recent.len() + self.ways.passive.recent.len();
         ways * size_of::<(Time, u64)>()
-            + self.waiting.len() * size_of::<EndedCall>()
+            + self.waiting.len().saturating_sub(FIRST) * size_of::<EndedCall>()
             + self.counted.len() * size_of::<TwiceSeenRpc>()
     }
 }
