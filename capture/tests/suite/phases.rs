@@ -137,9 +137,9 @@ struct KernelTimes {
     execute: u64,
 }
 
-/// The table beside `kernel_trace.pcap.gz`.
+/// The numbers of the kernels for `kernel_trace.pcap.gz`.
 fn kernel_times() -> Vec<(u32, KernelTimes)> {
-    let table = include_str!("../../../testdata/captures/kernel_trace.txt");
+    let table = include_str!("phases/kernel_trace.txt");
     let row = |line: &str| {
         let [xid, _, round_trip, read, execute] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let xid = u32::from_str_radix(xid.trim_start_matches("0x"), 16).unwrap();
