@@ -1,6 +1,7 @@
 //! Every record that is printed is as its schema says, and every field of the schema is used.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::process::{self, Command, Stdio};
 use std::sync::LazyLock;
 use std::{env, fs};
@@ -34,7 +35,6 @@ const UNUSED: &[(&str, &str)] = &[
     ("event.wait_ns", "no receiver was not ready"),
     ("explain.steps.wait_ns", "no receiver was not ready"),
     ("message.error.max_", "no responder of version 2 refused the number of chunks or segments"),
-    ("message.incomplete", "no frame was cut"),
     ("pending.operations.status", "a call has no status"),
     ("pending.owed_octets", "no capture ends in the middle of an RDMA Read"),
     ("pending.security", "no call with RPCSEC_GSS waits"),
@@ -184,28 +184,41 @@ fn name(reference: &Value) -> String {
 
 /// A capture with one direction only, a clock that steps back, and a congestion notification (CNP).
 fn with_gaps(capture: &[u8]) -> Vec<u8> {
-    let (header, mut rest) = capture.split_at(24);
-    let mut records = Vec::new();
-    while !rest.is_empty() {
-        let length = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
-        let (record, after) = rest.split_at(16 + length);
-        // The last octet of the IPv4 address of its sender.
-        if record[16 + 12..16 + 14] == [8, 0] && record[16 + 29] == 2 {
-            records.push(record.to_vec());
-        }
-        rest = after;
-    }
+    // The last octet of the IPv4 address of its sender.
+    let is_client = |record: &&[u8]| record[16 + 12..16 + 14] == [8, 0] && record[16 + 29] == 2;
+    let mut records: Vec<Vec<u8>> = frames(capture).into_iter().filter(is_client).map(<[u8]>::to_vec).collect();
     records.swap(1, 2);
     let mut notification = records[1].clone();
     notification[16 + 42] = 0x81;
     records.push(notification);
-    [header, &records.concat()].concat()
+    [&capture[..HEADER], &records.concat()].concat()
 }
 
-/// The first frames of a capture.
-fn beginning(capture: &[u8], frames: usize) -> &[u8] {
-    let length = |at: usize| u32::from_le_bytes(capture[at + 8..at + 12].try_into().unwrap()) as usize;
-    &capture[..(0..frames).fold(24, |at, _| at + 16 + length(at))]
+/// Octets of the header of a pcap file.
+const HEADER: usize = 24;
+
+/// The records of a pcap file, each a header and a frame.
+fn frames(capture: &[u8]) -> Vec<&[u8]> {
+    let (mut records, mut rest) = (Vec::new(), &capture[HEADER..]);
+    while !rest.is_empty() {
+        let length = u32::from_le_bytes(rest[8..12].try_into().unwrap()) as usize;
+        let (record, after) = rest.split_at(16 + length);
+        records.push(record);
+        rest = after;
+    }
+    records
+}
+
+/// Some frames of a capture, counted from 0.
+fn part(capture: &[u8], numbers: Range<usize>) -> Vec<u8> {
+    [&capture[..HEADER], &frames(capture)[numbers].concat()].concat()
+}
+
+/// Two captures as one, in the order of their times.
+fn merged(one: &[u8], other: &[u8]) -> Vec<u8> {
+    let mut records = [frames(one), frames(other)].concat();
+    records.sort_by_key(|record| [0, 4].map(|at| u32::from_le_bytes(record[at..at + 4].try_into().unwrap())));
+    [&one[..HEADER], &records.concat()].concat()
 }
 
 /// Returns the output of the other commands, and the records that a damaged file, several files and a filter add.
@@ -220,7 +233,12 @@ fn others() -> Vec<Value> {
     fs::write(&gaps, with_gaps(&octets)).unwrap();
     // The client refuses a reply in frame 162.
     let refused = folder.join("refused.pcap").display().to_string();
-    fs::write(&refused, beginning(&fs::read(shipped("lost")).unwrap(), 162)).unwrap();
+    fs::write(&refused, part(&fs::read(shipped("lost")).unwrap(), 0..162)).unwrap();
+    let late = folder.join("late.pcap").display().to_string();
+    fs::write(&late, part(&fs::read(shipped("nfs41_lossy")).unwrap(), 1200..1598)).unwrap();
+    let both = folder.join("both.pcap").display().to_string();
+    let [client, server] = ["requester", "responder"].map(|end| fs::read(shipped(&format!("network_{end}"))).unwrap());
+    fs::write(&both, merged(&client, &server)).unwrap();
     let baseline = folder.join("baseline.json").display().to_string();
     let found: Vec<String> = run(&["check", "--json", &errors]).iter().map(|record| format!("{record}\n")).collect();
     fs::write(&baseline, found.concat()).unwrap();
@@ -231,6 +249,10 @@ fn others() -> Vec<Value> {
         &["check", "--json", "--baseline", &baseline, &errors],
         &["transactions", "--json", &damaged],
         &["stats", "--json", &gaps],
+        &["stats", "--json", &both],
+        &["stats", "--json", "--op", "READ", &nfs41],
+        &["diagnose", "--json", &both],
+        &["transactions", "--json", &late],
         &["pending", "--json", &refused],
         &["transactions", "--json", "--op", "READ", &nfs41, &nfs3],
         &["transactions", "--json", "--separate", &nfs41, &nfs3],
