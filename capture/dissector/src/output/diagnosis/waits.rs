@@ -380,7 +380,10 @@ impl Waits {
         }
         for HeldRpc { place, nanoseconds, subject, .. } in &callbacks {
             let is_awaited = |waits: &Self| waits.recalled.awaited.contains(&subject.frame);
-            if is_awaited(self) || context.is_some_and(is_awaited) {
+            if is_awaited(self) {
+                // Part of the time of a call that waited, which counts for the cause.
+                self.recalled.add_callback(*nanoseconds, subject);
+            } else if context.is_some_and(is_awaited) {
                 self.recalled.add_callback(*nanoseconds, subject);
                 self.settled.push((*place, Cause::DelegationRecall));
             } else {
