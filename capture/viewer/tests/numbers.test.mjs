@@ -57,7 +57,8 @@ function rowOf(record, first, waits) {
     connection, xid, time_ns: Number(since), latency_ns, phases, recovery_ns: lost, resent_packets: recovery?.resent_packets ?? 0, call_frame, reply_frame, client, server, operation,
     operations: (record.operations ?? []).map(({ name }) => name).join(" "),
     status: outcome === null ? "" : outcome.name ?? "unknown",
-    failed: outcome !== null && !(isSuccess && (nfs_status?.number ?? 0) === 0), waiting, read_octets: read, write_octets: written,
+    // A referral sends the client to another server, and is no failure.
+    failed: outcome !== null && !(isSuccess && [0, 10019].includes(nfs_status?.number ?? 0)), waiting, read_octets: read, write_octets: written,
     text: {
       time, clock, latency: waiting ? unanswered(waits) : latency_ns === null ? "–" : duration(latency_ns), recovery: ifAny(lost, duration), read: ifAny(read, size), written: ifAny(written, size),
     },
