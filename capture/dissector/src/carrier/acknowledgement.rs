@@ -49,7 +49,7 @@ pub(super) struct AwaitedAcknowledgements {
     times: Vec<u32>,
     least: u64,
     count: u64,
-    /// True if the median may have changed since it was taken.
+    /// True if times were added since the median was taken.
     is_changed: bool,
 }
 

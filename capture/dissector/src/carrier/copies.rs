@@ -25,7 +25,7 @@ const SETS: usize = 1 << 11;
 const OF_SET: usize = 4;
 /// A host may use the same identification again so many nanoseconds later.
 const LATE: u64 = 10_000_000;
-/// No copy comes this many nanoseconds after its packet, or later.
+/// Least number of nanoseconds after a packet at which no copy of the packet comes any more.
 const FAR: u64 = 2_000_000_000;
 /// An end may repeat a message that sets a connection up so many nanoseconds later.
 pub(super) const REPEATED: u64 = 200_000_000;
@@ -39,11 +39,11 @@ const ENOUGH: u32 = 4;
 /// Need for a packet that is captured once more, as far as other packets show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Need {
-    /// Something asked for it since.
+    /// Another packet asked for the packet since it was captured.
     Asked,
-    /// Nothing that was captured did: its sender may have got no acknowledgement.
+    /// No captured packet asked for the packet: the sender may have got no acknowledgement.
     Unasked,
-    /// The other end said that it has the packet.
+    /// The other end acknowledged the packet.
     Met,
 }
 

@@ -5,15 +5,16 @@ use super::memory::SegmentPlace;
 /// An RDMA Read request for data of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AskedRead {
-    /// Its name in the responses.
+    /// Number that names the request in the responses.
     pub(super) request: u64,
-    /// Its segment, and the octets of the segment before its first.
+    /// Segment that the data is in.
     pub(super) place: SegmentPlace,
+    /// Octets of the segment before the first that was asked for.
     pub(super) at: u64,
     /// Octets that were asked for before for the same call.
     pub(super) before: u64,
     pub(super) length: u32,
-    /// Place of its last response, once that was captured.
+    /// Place of the last response, once captured.
     pub(super) last: Option<u64>,
 }
 

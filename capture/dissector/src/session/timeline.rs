@@ -92,7 +92,7 @@ struct AskedAgain {
 pub(super) struct RepeatedPacket {
     pub(super) operation: OperationType,
     pub(super) place: u64,
-    /// It is the last response to a Read request.
+    /// True for the last response to a Read request.
     pub(super) is_last: bool,
     /// Some of the data that was asked for by RDMA Read was not captured yet.
     pub(super) is_outstanding: bool,

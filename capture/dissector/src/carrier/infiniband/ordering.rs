@@ -489,7 +489,7 @@ impl Ordering {
             pass_discarded(&held, number, sink);
             self.show(arrival, number, signs, sink);
         } else if let Some(later) = self.first_after(arrival.from, number)
-            && let Some(signs) = self.filling(arrival.from, number, (silence, later))
+            && let Some(signs) = self.filling(arrival.from, number, silence, later)
         {
             arrival.first_sent = Some(later);
             self.show(arrival, number, signs, sink);
@@ -498,7 +498,7 @@ impl Ordering {
     }
 
     /// Takes a request that fills a hole. Returns the signs that it shows, if it was sent again.
-    fn filling(&mut self, from: Side, number: u64, (silence, overtaken): (u64, Time)) -> Option<Signs> {
+    fn filling(&mut self, from: Side, number: u64, silence: u64, overtaken: Time) -> Option<Signs> {
         // Time that this end takes to acknowledge the other's requests.
         let reaction = self.streams.get(from.other()).awaited.least();
         let stream = self.streams.get_mut(from);

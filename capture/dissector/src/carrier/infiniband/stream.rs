@@ -50,7 +50,7 @@ pub(super) struct AgainRun {
     /// The first of them, and the number after the last that had been captured when it went back.
     first: u64,
     end: u64,
-    /// True if its receiver had asked for that: what it refuses later is no copy from before.
+    /// True if the receiver had asked for the requests: what the receiver refuses later is no copy from before.
     is_asked: bool,
     /// Numbers that were captured, as ranges in order; `None` if there were too many.
     captured: Option<Vec<(u64, u64)>>,
@@ -58,7 +58,7 @@ pub(super) struct AgainRun {
 
 impl AgainRun {
     /// An end goes back to this number; all before `end` was captured before, or missed.
-    fn begin(&mut self, (first, end): (u64, u64), is_asked: bool) {
+    fn begin(&mut self, first: u64, end: u64, is_asked: bool) {
         *self = Self { first, end, is_asked, captured: Some(Vec::new()) };
     }
 
@@ -153,7 +153,7 @@ impl RequestStream {
         let end = self.captured_end();
         self.went_back_to = number;
         let first = self.asked.map_or(number, |asked| asked.min(number));
-        self.again.begin((first, end), self.asked.is_some());
+        self.again.begin(first, end, self.asked.is_some());
     }
 
     /// The number after the last request that was captured, or 0.
