@@ -1,7 +1,9 @@
 //! A selection is a view of the whole capture: whatever is selected, what is said is true of the whole capture, and nothing is said if
 //! nothing is selected. Windows of the shipped captures, at random and within each hang and each loss.
 
-use std::collections::BTreeSet;
+mod file_words;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +99,7 @@ impl ReadCapture {
         let window = selection.window(first);
         let mut diagnoser = Diagnoser::new(&self.name).of_selection();
         let mut findings = self.findings.iter().peekable();
+        let mut names = FileNames::default();
         for (index, event) in self.events.iter().enumerate() {
             while let Some((_, found)) = findings.next_if(|(place, _)| *place <= index) {
                 diagnoser.context_finding(found);
@@ -105,10 +108,18 @@ impl ReadCapture {
                 }
             }
             diagnoser.context(event);
-            if selection.judge(event, None) == Verdict::Wanted && window.shows(event) {
+            let file = match event {
+                Event::Transaction(transaction) if !selection.files.is_empty() => {
+                    let arguments = transaction.arguments();
+                    names.learn(transaction, &arguments);
+                    names.file_of(transaction, &arguments)
+                }
+                _ => None,
+            };
+            if selection.judge(event, file.as_ref()) == Verdict::Wanted && window.shows(event) {
                 diagnoser.event(event);
                 if let Event::Transaction(transaction) = event {
-                    throughout.take(&NamedRpc { transaction, file: None }, window);
+                    throughout.take(&NamedRpc { transaction, file: file.as_ref() }, window);
                 }
             }
         }
@@ -232,8 +243,8 @@ fn filters_say_nothing_that_is_false_of_the_whole_capture() {
     }
 }
 
-/// Words and values by which the RPCs of a capture can be selected.
-fn filters(records: &[Value]) -> Vec<(&'static str, String)> {
+/// Words and values by which the RPCs of a capture can be selected, one list for each word.
+fn filters(records: &[Value]) -> Vec<Vec<(&'static str, String)>> {
     let mut filters = BTreeSet::new();
     for record in records {
         let text = |field: &str| record[field].as_str().unwrap_or("none").to_owned();
@@ -247,9 +258,12 @@ fn filters(records: &[Value]) -> Vec<(&'static str, String)> {
         filters.extend(record["latency_ns"].as_u64().map(|latency| ("slower", latency.to_string())));
         let statuses = ["status", "nfs_status"].into_iter().filter_map(|field| record[field]["name"].as_str());
         filters.extend(statuses.map(|name| ("status", name.to_owned())));
+        let files = record["file_words"].as_array().into_iter().flatten();
+        filters.extend(files.map(|words| ("file", words.as_str().unwrap().to_owned())));
         filters.insert(("op", record["name"].as_str().unwrap_or("none").to_owned()));
     }
-    filters.into_iter().collect()
+    let filters: Vec<_> = filters.into_iter().collect();
+    filters.chunk_by(|filter, next| filter.0 == next.0).map(<[_]>::to_vec).collect()
 }
 
 fn selection(filters: &[&(&str, String)]) -> Selection {
@@ -261,6 +275,7 @@ fn selection(filters: &[&(&str, String)]) -> Selection {
             "server" => selection.servers = vec![rpcrdma_dissector::values::address(value).unwrap()],
             "frame" => selection.frames = vec![value.parse().unwrap()],
             "status" => selection.statuses = vec![value.clone()],
+            "file" => selection.files = vec![value.clone()],
             _ => selection.slower_than = Some(value.parse().unwrap()),
         }
     }
@@ -286,6 +301,7 @@ fn meets(record: &Value, (name, value): &(&str, String)) -> bool {
             let first = frame("call_frame").or(frame("reply_frame")).unwrap();
             (first..=frame("reply_frame").unwrap_or(first)).contains(&wanted)
         }
+        "file" => record["file_words"].as_array().is_some_and(|words| words.contains(&value.as_str().into())),
         // An NFS error is carried by an RPC that succeeded.
         "status" => {
             let has_failed = record["nfs_status"]["number"].as_u64().is_some_and(|number| number > 0);
@@ -301,7 +317,8 @@ fn meets(record: &Value, (name, value): &(&str, String)) -> bool {
 /// their RPC, so `protocol` may be missing.
 #[test]
 fn filters_select_what_the_records_of_all_rpcs_show() {
-    let (mut random, mut selected_rpcs) = (Random(52), 0);
+    let mut random = Random(52);
+    let mut selected_rpcs: BTreeMap<&str, u64> = BTreeMap::new();
     for path in captures() {
         let capture = ReadCapture::of(&path);
         let (mut names, files) = (FileNames::default(), Files::default());
@@ -311,10 +328,14 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
             }
             _ => None,
         };
-        let records: Vec<Value> = capture.events.iter().filter_map(record).collect();
+        let mut records: Vec<Value> = capture.events.iter().filter_map(record).collect();
+        file_words::add(&mut records);
         let (rpcs, filters) = (capture.rpcs(), filters(&records));
         for number in 0..if filters.is_empty() { 0 } else { 16 } {
-            let mut pick = || &filters[random.below(filters.len() as u64) as usize];
+            let mut pick = || {
+                let values = &filters[random.below(filters.len() as u64) as usize];
+                &values[random.below(values.len() as u64) as usize]
+            };
             let (first, second) = (pick(), pick());
             let is_pair = number % 4 >= 2 && first.0 != second.0;
             let both = [first, second];
@@ -331,7 +352,7 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
             let frames: Vec<u64> = shown.map(|(rpc, _)| rpc.frame).collect();
             let selected = capture.select(&selection);
             assert_eq!(selected.rpcs, frames.len() as u64, "{said}");
-            selected_rpcs += selected.rpcs;
+            filter.iter().for_each(|(word, _)| *selected_rpcs.entry(word).or_default() += selected.rpcs);
             if selected.selection.as_ref().unwrap().is_empty {
                 assert_eq!((selected.causes.len(), selected.limits.len()), (0, 0), "{said}");
                 continue;
@@ -350,7 +371,8 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
             }
         }
     }
-    assert!(selected_rpcs > 1000, "{selected_rpcs}");
+    let all_words = ["client", "file", "frame", "op", "server", "slower", "status"];
+    assert!(selected_rpcs.keys().eq(&all_words) && selected_rpcs.values().all(|rpcs| *rpcs > 50), "{selected_rpcs:?}");
 }
 
 /// Rows of `../shared/cases`: what administrators typed, and what is right.
