@@ -1,7 +1,5 @@
-//! The manual pages in `man`, the completion scripts in `completions` and the schema in `schema` are what the program prints. With the environment
-//! variable `UPDATE_EXPECT` set, this test writes them.
+//! What the program prints for others: its schema, which is committed, and manual pages and completion scripts, which packages have.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
@@ -13,55 +11,31 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Each file by its name, with what should be in it: the page of the program, and one for each command that it lists.
-fn pages() -> BTreeMap<String, String> {
-    let program = printed(&["man"]);
-    let commands = program.lines().filter_map(|line| line.strip_prefix("\\fBrpcrdma ")?.strip_suffix("\\fR"));
-    let pages = commands.map(|command| (format!("rpcrdma-{command}.1"), printed(&["man", command])));
-    let mut pages: BTreeMap<_, _> = pages.collect();
-    assert!(pages.contains_key("rpcrdma-check.1"), "the commands were found");
-    pages.insert("rpcrdma.1".to_owned(), program.clone());
-    pages
-}
-
-fn completions() -> BTreeMap<String, String> {
-    let scripts = [("rpcrdma.bash", "bash"), ("rpcrdma.fish", "fish"), ("_rpcrdma", "zsh")];
-    scripts.map(|(file, shell)| (file.to_owned(), printed(&["completions", shell]))).into()
-}
-
-fn compare(folder: &str, expected: &BTreeMap<String, String>) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-    if env::var_os("UPDATE_EXPECT").is_some() {
-        fs::create_dir_all(&folder).unwrap();
-        for (file, text) in expected {
-            fs::write(folder.join(file), text).unwrap();
-        }
-    }
-    let there = fs::read_dir(&folder).unwrap().map(|entry| {
-        let path = entry.unwrap().path();
-        (path.file_name().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(&path).unwrap())
-    });
-    let there: BTreeMap<String, String> = there.collect();
-    assert_eq!(there.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
-    for (file, text) in expected {
-        assert!(
-            there[file] == *text,
-            "{file} is out of date: run this test with UPDATE_EXPECT=1 and commit the result"
-        );
-    }
-}
-
-#[test]
-fn manual_pages_are_what_the_program_prints() {
-    compare("man", &pages());
-}
-
+/// With the environment variable `UPDATE_EXPECT` set, this test writes the schema.
 #[test]
 fn the_schema_is_what_the_program_prints() {
-    compare("schema", &[("records.json".to_owned(), printed(&["schema"]))].into());
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/records.json");
+    let schema = printed(&["schema"]);
+    if env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&file, &schema).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&file).unwrap() == schema,
+        "the schema is out of date: run this test with UPDATE_EXPECT=1 and commit the result"
+    );
 }
 
+/// `release/build` finds the commands in the same way.
 #[test]
-fn completion_scripts_are_what_the_program_prints() {
-    compare("completions", &completions());
+fn each_command_has_a_manual_page_and_completions() {
+    let program = printed(&["man"]);
+    let commands = program.lines().filter_map(|line| line.strip_prefix("\\fBrpcrdma ")?.strip_suffix("\\fR"));
+    let commands: Vec<_> = commands.collect();
+    assert!(commands.len() > 15 && commands.contains(&"check"), "{commands:?}");
+    let scripts = ["bash", "fish", "zsh"].map(|shell| printed(&["completions", shell]));
+    for command in commands {
+        let page = printed(&["man", command]);
+        assert!(page.starts_with(&format!(".TH \"rpcrdma {command}\" 1")) && page.contains(".SH SYNOPSIS"), "{command}");
+        assert!(scripts.iter().all(|script| script.contains(command)), "{command}");
+    }
 }
