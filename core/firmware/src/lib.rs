@@ -25,8 +25,6 @@ use rpcrdma::v2::Family;
 use connection::Connection;
 use digest::Digest;
 
-pub use recorded::RECORDED;
-
 /// Number of calls in each version, over as many connections as they take.
 const CALLS: u32 = 2000;
 

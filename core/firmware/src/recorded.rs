@@ -4,7 +4,7 @@ use rpcrdma::endpoint::Version;
 use rpcrdma::v2::Family;
 
 /// One after the other: what it is, how long it is (big-endian, two octets), and its octets.
-pub static RECORDED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorded"));
+static RECORDED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorded"));
 
 /// Each Send, and the version in which it was made.
 pub(crate) fn sends() -> impl Iterator<Item = (Version, &'static [u8])> {
