@@ -97,7 +97,8 @@ impl Inputs {
                 OpenedInput { path, opened, found: found.clone(), interrupt: interrupt.clone(), bar: bar.clone() };
             (name, Box::new(input) as Box<dyn Read + Send>)
         });
-        (Capture::from_streams(streams.collect::<Vec<_>>()), bar)
+        let capture = Capture::from_streams(streams.collect::<Vec<_>>());
+        (if self.are_live() { capture.with_live_streams() } else { capture }, bar)
     }
 }
 

@@ -7,7 +7,7 @@ use rpcrdma_dissector::output::format::date::utc_range;
 use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::gaps::{Gap, Gaps};
 use rpcrdma_dissector::output::selection::{NamedRpc, Throughout, Window};
-use rpcrdma_dissector::output::stats::twice;
+use rpcrdma_dissector::output::stats::{REORDER, sorted_frames, twice};
 use rpcrdma_dissector::output::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
 use rpcrdma_dissector::{
     CapturedAt, ClockSteps, Event, FileError, Half, NotRebuilt, PlaceKnown, Report, Sides, Status, Summary, Time,
@@ -303,6 +303,7 @@ impl Notices {
             ),
         );
         say(summary.clock.count, Weight::Remark, clock(summary.clock));
+        sorted_frames(summary.clock.sorted).into_iter().for_each(|text| say(1, Weight::Remark, text));
         let ignored = if verified { ", ignored" } else { "" };
         let wrong = format!("{} with a wrong CRC{ignored}", counted(summary.bad_crc, "iWARP FPDU"));
         say(summary.bad_crc, Weight::Reason, wrong);
@@ -398,7 +399,7 @@ fn clock(steps: ClockSteps) -> String {
             "the clock steps back {count} times, first in frame {first_frame}, most in frame {longest_frame}, by {longest} s"
         ),
     };
-    format!("{steps}: times across that are wrong")
+    format!("{steps}: times across that are wrong; {REORDER}")
 }
 
 /// Names with their counts: all of them, or the most frequent.

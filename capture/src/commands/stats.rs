@@ -98,13 +98,13 @@ pub(super) fn run(arguments: &StatsArguments, color: Color, quiet: bool) -> Resu
     let mut counts = Stats::default();
     let filters = Filters::new(&arguments.input, Select::Both);
     let mut source = InputSource::new(filters.clone())?;
-    // The numbers themselves contain the warnings.
-    let show = Show { notices: false, ..Show::report(quiet) };
+    // The numbers themselves contain the warnings, except in a table of operations.
+    let show = Show { notices: arguments.csv && !quiet, ..Show::report(quiet) };
     let done = source.read_all(Config::default(), show, |event, _, _| {
         counts.event(event);
         Ok(())
     })?;
-    if !quiet {
+    if !quiet && !arguments.csv {
         source.say_reasons(&done);
     }
     if let Some(options) = filters.options(done.summary.first.unwrap_or_default()) {

@@ -2,10 +2,11 @@
 //! packets that no connection carries, and a clock that goes on.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::command::{run, stderr, stdout};
+use crate::command::{program, run, stderr, stdout};
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, message, read3, read3_reply};
 use crate::synthetic::{self, Wire};
@@ -246,23 +247,23 @@ fn packets_of_other_services_are_counted() {
 #[test]
 fn a_clock_that_steps_back_is_told() {
     let mut frames = transcode::capture("nfs41");
-    frames[99].time_ns = frames[98].time_ns - 1_500_000;
-    for frame in &mut frames[200..] {
-        frame.time_ns -= 2_000_000_000;
+    for (first, step) in [(99, 1_500_000_000), (400, 2_000_000_000)] {
+        frames[first..].iter_mut().for_each(|frame| frame.time_ns -= step);
     }
-    let longest = frames[199].time_ns - frames[200].time_ns;
+    let longest = frames[399].time_ns - frames[400].time_ns;
     let path = written("clock.pcap", &frames);
     let output = run(&["transactions", &path]);
     let said = format!(
-        "rpcrdma: the clock steps back 2 times, first in frame 100, most in frame 201, by {}.{:09} s: times across that are \
-         wrong\n",
+        "rpcrdma: the clock steps back 2 times, first in frame 100, most in frame 401, by {}.{:09} s: times across that are \
+         wrong; if frames are out of order, sort them first: reordercap IN OUT\n",
         longest / 1_000_000_000,
         longest % 1_000_000_000
     );
     assert!(stderr(&output).contains(&said), "{}", stderr(&output));
     let output = run(&["stats", "--json", &path]);
     let records: Vec<Value> = stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let steps = json!({ "count": 2, "first_frame": 100, "longest_ns": longest, "longest_frame": 201 });
+    let steps =
+        json!({ "count": 2, "first_frame": 100, "longest_ns": longest, "longest_frame": 401, "sorted_frames": 0 });
     assert_eq!(records[0]["capture"]["clock_steps"], steps);
     assert_eq!(records[1]["captures"][0]["damaged"]["clock_steps"], steps);
     assert!(stdout(&run(&["stats", &path])).contains("the clock steps back 2 times"));
@@ -275,4 +276,79 @@ fn a_clock_that_steps_back_is_told() {
         "{}",
         stderr(&said)
     );
+}
+
+fn words(output: &str) -> String {
+    output.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Words of an output, without the notice that frames were sorted.
+fn words_without_notice(output: &str) -> String {
+    let words = words(output);
+    let notice = "frames were out of order and sorted by time: frames are numbered as after reordercap";
+    let mut parts: Vec<&str> = words.split(notice).collect();
+    let rest = parts.pop().unwrap();
+    let before = parts.into_iter().map(|part| {
+        let before = part.trim_end().trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == ',');
+        before.trim_end_matches("rpcrdma: ").trim_end_matches("What the capture cannot show: ")
+    });
+    before.chain([rest]).map(|part| part.trim_start_matches('.').trim()).collect::<Vec<_>>().join(" ").trim().to_owned()
+}
+
+#[test]
+fn a_file_in_disorder_gives_the_results_of_the_sorted_file() {
+    let mut random = transcode::Random(7);
+    let mut frames = transcode::capture("nfs41_lossy");
+    for block in frames.chunks_mut(100) {
+        (1..block.len()).for_each(|last| block.swap(last, random.below(last as u64 + 1) as usize));
+    }
+    let mut sorted = frames.clone();
+    sorted.sort_by_key(|frame| frame.time_ns);
+    let results = |frames: &[Record]| {
+        let path = written("disorder.pcap", frames);
+        let to = format!("{path}.out");
+        COMMANDS.map(|command| {
+            let arguments: Vec<&str> = command.iter().map(|word| if *word == "OUT" { &*to } else { word }).collect();
+            let output = run(&[&arguments[..], &[&*path]].concat());
+            let written = if arguments.contains(&&*to) { std::fs::read(&to).unwrap() } else { Vec::new() };
+            let said = [stdout(&output), stderr(&output)].map(str::to_owned);
+            (command, output.status.code(), said, written)
+        })
+    };
+    for (disordered, sorted) in results(&frames).into_iter().zip(results(&sorted)) {
+        let (command, status, said, written) = disordered;
+        let is_told = said.iter().any(|said| words_without_notice(said) != words(said));
+        assert!(is_told, "{command:?}: {said:?}");
+        // The page has tags around the notice.
+        let said = if command[0] == "report" { sorted.2.clone() } else { said.map(|said| words_without_notice(&said)) };
+        let said = said.map(|said| words(&said));
+        assert_eq!((command, status, said), (sorted.0, sorted.1, sorted.2.map(|said| words(&said))));
+        assert!(written == sorted.3, "{command:?}");
+    }
+}
+
+#[test]
+fn a_file_in_disorder_beyond_the_window_names_reordercap() {
+    let frames = transcode::capture("nfs41_lossy");
+    let (early, late) = frames.split_at(frames.len() / 2);
+    let path = written("appended.pcap", &[late, early].concat());
+    for command in COMMANDS.iter().filter(|command| !command.contains(&"OUT")) {
+        let output = run(&[command, &[&*path][..]].concat());
+        let said = [stdout(&output), stderr(&output)].concat();
+        assert!(words(&said).contains("sort them first: reordercap IN OUT"), "{command:?}: {said}");
+    }
+    // A stream cannot wait for later frames.
+    let mut swapped = frames.clone();
+    swapped.swap(100, 101);
+    let path = written("swapped.pcap", &swapped);
+    let (file, cat) = (run(&["events", &path]), Command::new("cat").arg(&path).stdout(Stdio::piped()).spawn());
+    let stream = program(&["events", "-"]).stdin(cat.unwrap().stdout.take().unwrap()).output().unwrap();
+    assert!(stderr(&file).contains("1 frame was out of order and sorted by time"), "{}", stderr(&file));
+    assert!(stderr(&stream).contains("reordercap IN OUT"), "{}", stderr(&stream));
+    // Later in a file, the first frame in disorder has gone by when it shows.
+    let mut late = frames;
+    [1000, 1100, 1200].into_iter().for_each(|place| late.swap(place, place + 1));
+    let late = run(&["events", &written("late.pcap", &late)]);
+    assert!(stderr(&late).contains("the clock steps back by 0.000004000 s in frame 1002"), "{}", stderr(&late));
+    assert!(stderr(&late).contains("2 frames were out of order and sorted by time"), "{}", stderr(&late));
 }

@@ -18,6 +18,8 @@ pub(super) struct Buffer<R> {
     end: usize,
     /// Offset of `start` in the file.
     offset: u64,
+    /// Why the octets end here, if that is not told yet.
+    failed: Option<io::Error>,
 }
 
 impl<R: Read> Buffer<R> {
@@ -25,12 +27,14 @@ impl<R: Read> Buffer<R> {
     /// needs more.
     pub(super) fn with_capacity(capacity: usize, read: R) -> Result<Self, FileError> {
         let octets = vec![0; capacity.max(MAGIC_LEN)];
-        let mut buffer = Self { input: Decompressing::Plain(read), octets, start: 0, end: 0, offset: 0 };
+        let mut buffer = Self { input: Decompressing::Plain(read), octets, start: 0, end: 0, offset: 0, failed: None };
         buffer.fill(MAGIC_LEN)?;
-        let Self { input: Decompressing::Plain(read), octets, start, end, offset } = buffer else { return Ok(buffer) };
+        let Self { input: Decompressing::Plain(read), octets, start, end, offset, failed } = buffer else {
+            return Ok(buffer);
+        };
         match Decompressing::compressed(octets.get(start..end).unwrap_or_default(), read) {
-            Ok(input) => Ok(Self { input, octets, start: 0, end: 0, offset }),
-            Err(read) => Ok(Self { input: Decompressing::Plain(read), octets, start, end, offset }),
+            Ok(input) => Ok(Self { input, octets, start: 0, end: 0, offset, failed }),
+            Err(read) => Ok(Self { input: Decompressing::Plain(read), octets, start, end, offset, failed }),
         }
     }
 
@@ -68,7 +72,11 @@ impl<R: Read> Buffer<R> {
                 // Doubles the buffer; never takes at once what a record claims to have.
                 self.octets.resize(self.octets.len().saturating_mul(2), 0);
             }
-            match self.input.read(self.octets.get_mut(self.end..).unwrap_or_default()) {
+            let read = match self.failed.take() {
+                Some(error) => Err(error),
+                None => self.input.read(self.octets.get_mut(self.end..).unwrap_or_default()),
+            };
+            match read {
                 Ok(0) => return Ok(false),
                 Ok(count) => self.end = self.octets.len().min(self.end.saturating_add(count)),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -76,6 +84,18 @@ impl<R: Read> Buffer<R> {
             }
         }
         Ok(true)
+    }
+
+    /// Reads on until the buffer is full, and returns a buffer that holds the same octets and no more.
+    pub(super) fn preview(&mut self) -> Buffer<io::Empty> {
+        if let Err(FileError { problem: Problem::Unreadable(error) | Problem::Compression(error), .. }) =
+            self.refill(self.octets.len())
+        {
+            self.failed = Some(error);
+        }
+        let octets = self.available().to_vec();
+        let end = octets.len();
+        Buffer { input: Decompressing::Plain(io::empty()), octets, start: 0, end, offset: self.offset, failed: None }
     }
 
     fn unreadable(&self, error: io::Error) -> FileError {

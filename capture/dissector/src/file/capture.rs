@@ -9,11 +9,16 @@ use super::clock::{Clock, ClockSteps};
 use super::error::{FileError, Problem};
 use super::frame::Frame;
 use super::reader::Reader;
+use super::sorter::Sorter;
 
 /// An opened input.
 type OpenStream = Box<dyn Read + Send>;
 
 /// The frames of several files, numbered consecutively.
+///
+/// Frames of a file whose times are in disorder are sorted, and numbered in the new order, as far as a window of 256 frames allows;
+/// [`clock_steps`](Self::clock_steps) counts the others. In a file that begins in order, the first frame in disorder stays where it is.
+/// Standard input, and a path that names no regular file, may be a stream: those frames stay in the order of their capture.
 ///
 /// A damaged file yields the frames before the damage, then one error; the next file follows.
 #[derive(Default)]
@@ -21,6 +26,11 @@ pub struct Capture {
     /// In reverse order: the next one is last.
     inputs: Vec<QueuedFile>,
     current: Option<(String, Reader<OpenStream>)>,
+    /// Frames of the current file that wait for earlier ones, if the file is in disorder.
+    sorter: Option<Box<Sorter>>,
+    /// True if the current file, or one of the streams, may be captured while it is read: then no frame waits.
+    is_live: bool,
+    has_live_streams: bool,
     frames: u64,
     files: Files,
     clock: Clock,
@@ -106,11 +116,16 @@ impl QueuedFile {
         }
     }
 
-    fn open(self) -> io::Result<OpenStream> {
+    /// Returns the opened input, and true if it may be captured while it is read.
+    fn open(self, has_live_streams: bool) -> io::Result<(OpenStream, bool)> {
         Ok(match self {
-            Self::Path(path) if path == Path::new("-") => Box::new(io::stdin()),
-            Self::Path(path) => Box::new(File::open(path)?),
-            Self::Stream(_, read) => read,
+            Self::Path(path) if path == Path::new("-") => (Box::new(io::stdin()), true),
+            Self::Path(path) => {
+                let file = File::open(path)?;
+                let is_live = !file.metadata()?.is_file();
+                (Box::new(file), is_live)
+            }
+            Self::Stream(_, read) => (read, has_live_streams),
         })
     }
 }
@@ -132,12 +147,21 @@ impl Capture {
         Self { inputs, files, ..Self::default() }
     }
 
+    /// The same capture, whose streams may be captured while they are read: no frame of a stream waits for earlier ones.
+    #[must_use]
+    pub fn with_live_streams(self) -> Self {
+        Self { has_live_streams: true, ..self }
+    }
+
     /// The next frame; none after the last file. After an error, the next file follows.
     #[expect(clippy::should_implement_trait, reason = "the same thing, as far as a lending one can be")]
     #[inline]
     pub fn next(&mut self) -> Option<Result<Frame<'_>, FileError>> {
         match self.advance() {
-            Ok(true) => self.current.as_ref().map(|(_, reader)| Ok(reader.frame())),
+            Ok(true) => match &self.sorter {
+                Some(sorter) => Some(Ok(sorter.frame())),
+                None => self.current.as_ref().map(|(_, reader)| Ok(reader.frame())),
+            },
             Ok(false) => None,
             Err(error) => Some(Err(error)),
         }
@@ -148,22 +172,32 @@ impl Capture {
     fn advance(&mut self) -> Result<bool, FileError> {
         loop {
             if let Some((name, reader)) = &mut self.current {
-                match reader.advance() {
+                let next = match &mut self.sorter {
+                    Some(sorter) => sorter.advance(reader),
+                    None => reader.advance(),
+                };
+                match next {
                     Ok(true) => {
-                        let frame = reader.frame();
-                        self.clock.frame(frame.number, frame.time);
-                        return Ok(true);
+                        let frame = self.sorter.as_ref().map_or_else(|| reader.frame(), |sorter| sorter.frame());
+                        if self.sorter.is_some() || self.is_live || !self.clock.is_step(frame.time) {
+                            self.clock.frame(frame.number, frame.time);
+                            return Ok(true);
+                        }
+                        self.sorter = Some(Box::new(Sorter::beginning_with(&frame, self.clock.last())));
+                        continue;
                     }
                     Ok(false) => self.frames = reader.frames(),
                     Err(error) => {
                         let file = core::mem::take(name);
                         self.frames = reader.frames();
                         self.current = None;
+                        self.stop_sorting();
                         return Err(FileError { file, ..error });
                     }
                 }
             }
             self.current = None;
+            self.stop_sorting();
             let Some(input) = self.inputs.pop() else { return Ok(false) };
             self.open(input)?;
         }
@@ -171,9 +205,12 @@ impl Capture {
 
     fn open(&mut self, input: QueuedFile) -> Result<(), FileError> {
         let name = input.name();
-        let opened = input.open().map_err(|error| FileError::new(0, Problem::Unreadable(error)));
-        match opened.and_then(|read| Reader::after(read, self.frames)) {
-            Ok(reader) => {
+        let opened = input.open(self.has_live_streams).map_err(|error| FileError::new(0, Problem::Unreadable(error)));
+        match opened.and_then(|(read, is_live)| Ok((Reader::after(read, self.frames)?, is_live))) {
+            Ok((mut reader, is_live)) => {
+                self.is_live = is_live;
+                let is_disordered = !is_live && !reader.begins_in_order();
+                self.sorter = is_disordered.then(|| Box::new(Sorter::new(self.frames)));
                 self.clock.begin();
                 self.files.begun.push((self.frames.saturating_add(1), name.as_str().into()));
                 self.current = Some((name, reader));
@@ -198,8 +235,17 @@ impl Capture {
 
     /// Steps back of the clock in the frames given so far. A file that begins before the one before it ends is none.
     #[must_use]
-    pub const fn clock_steps(&self) -> ClockSteps {
-        self.clock.steps()
+    pub fn clock_steps(&self) -> ClockSteps {
+        let sorted = self.sorter.as_ref().map_or(0, |sorter| sorter.moved());
+        let steps = self.clock.steps();
+        ClockSteps { sorted: steps.sorted + sorted, ..steps }
+    }
+
+    /// No more frames of the current file come.
+    fn stop_sorting(&mut self) {
+        if let Some(sorter) = self.sorter.take() {
+            self.clock.sorted(sorter.moved());
+        }
     }
 
     /// The name of the current file; none between files.

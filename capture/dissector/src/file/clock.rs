@@ -16,6 +16,8 @@ pub struct ClockSteps {
     pub longest_ns: u64,
     /// Number of the frame after the longest step.
     pub longest_frame: u64,
+    /// Number of frames in disorder that were put where their times belong. No step is counted for such a frame.
+    pub sorted: u64,
 }
 
 /// The clock of one file after another.
@@ -30,6 +32,22 @@ impl Clock {
     /// Another file begins, which may have been captured before.
     pub(super) const fn begin(&mut self) {
         self.last = None;
+    }
+
+    /// So many frames of a file were put where their times belong.
+    pub(super) const fn sorted(&mut self, frames: u64) {
+        self.steps.sorted += frames;
+    }
+
+    /// Returns true if the time of the next frame is a step back.
+    #[inline]
+    pub(super) fn is_step(&self, time: Time) -> bool {
+        self.last.is_some_and(|last| time < last)
+    }
+
+    /// Time of the last frame; zero before the first.
+    pub(super) fn last(&self) -> Time {
+        self.last.unwrap_or_default()
     }
 
     /// Takes the time of the next frame.
@@ -65,7 +83,7 @@ impl ClockSteps {
 /// A time this much earlier than the one before is no disorder of frames that were captured at the same time.
 pub(crate) const SET_BACK: u64 = 1_000_000;
 /// After frames in disorder, the clock is back where it was within this many frames.
-const DISORDER: u64 = 8;
+pub(super) const DISORDER: u64 = 8;
 /// The most recent places that are kept.
 const PLACES: usize = 16;
 
@@ -136,7 +154,7 @@ mod tests {
         }
         clock.begin();
         clock.frame(7, Time(1));
-        assert_eq!(clock.steps(), ClockSteps { count: 2, first_frame: 2, longest_ns: 60, longest_frame: 5 });
+        assert_eq!(clock.steps(), ClockSteps { count: 2, first_frame: 2, longest_ns: 60, longest_frame: 5, sorted: 0 });
     }
 
     /// Frames from 1 on at these times in milliseconds: the ones after which the clock was set back.

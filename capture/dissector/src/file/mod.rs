@@ -1,7 +1,8 @@
 //! From a file to frames: pcap, pcapng and ERF, also compressed with gzip or Zstandard.
 //!
-//! [`Reader`] reads one file, [`Capture`] several as one capture. Both are streams: they need no seeking, yield every
-//! frame as soon as its last octet has arrived, and keep one buffer of a few hundred kilobytes.
+//! [`Reader`] reads one file, [`Capture`] several as one capture. Both are streams: they need no seeking, and keep one buffer of
+//! a few hundred kilobytes. A live stream yields every frame as soon as its last octet has arrived; frames of a file in disorder are
+//! sorted within a window (`sorter.rs`).
 //!
 //! The record headers of these formats are a few fixed words, so they are read here directly. Existing packages were
 //! tried and rejected: `pcap-file` 2.0 refuses frames that the capture cut, and `pcap-parser` leaves most of the work
@@ -21,6 +22,7 @@ mod pcap;
 mod pcapng;
 mod reader;
 mod record;
+mod sorter;
 
 pub use capture::{Capture, Files};
 pub use clock::ClockSteps;

@@ -32,6 +32,7 @@ const KUZNETZOV: u32 = 0xa1b2_cd34;
 const FCS_PRESENT: u32 = 0x0400_0000;
 
 /// Fields of the file header.
+#[derive(Clone)]
 pub(super) struct Pcap {
     order: OctetOrder,
     /// Nanoseconds per unit of the second word of a record.

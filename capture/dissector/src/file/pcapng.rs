@@ -42,6 +42,7 @@ const DAMAGED_BLOCK: Problem = Problem::Damaged("a block is too short for its co
 const ENDS_INSIDE_BLOCK: Problem = Problem::EndsInside("a block");
 
 /// The section that is being read.
+#[derive(Clone)]
 pub(super) struct Pcapng {
     order: OctetOrder,
     interfaces: Vec<Interface>,

@@ -6,7 +6,7 @@ use super::buffer::{Buffer, CAPACITY};
 use super::erf;
 use super::error::FileError;
 use super::foreign;
-use super::frame::Frame;
+use super::frame::{Frame, Time};
 use super::pcap::Pcap;
 use super::pcapng::Pcapng;
 use super::record::Record;
@@ -35,10 +35,22 @@ pub struct Reader<R: Read> {
     number: u64,
 }
 
+#[derive(Clone)]
 enum Format {
     Pcap(Pcap),
     Pcapng(Pcapng),
     Erf,
+}
+
+impl Format {
+    #[inline]
+    fn next<R: Read>(&mut self, buffer: &mut Buffer<R>) -> Result<Option<Record>, FileError> {
+        match self {
+            Self::Pcap(pcap) => pcap.next(buffer),
+            Self::Pcapng(pcapng) => pcapng.next(buffer),
+            Self::Erf => erf::next(buffer),
+        }
+    }
 }
 
 impl<R: Read> Reader<R> {
@@ -91,12 +103,7 @@ impl<R: Read> Reader<R> {
     /// Goes to the next frame; false if there is none.
     #[inline]
     pub(super) fn advance(&mut self) -> Result<bool, FileError> {
-        let next = match &mut self.format {
-            Some(Format::Pcap(pcap)) => pcap.next(&mut self.buffer),
-            Some(Format::Pcapng(pcapng)) => pcapng.next(&mut self.buffer),
-            Some(Format::Erf) => erf::next(&mut self.buffer),
-            None => Ok(None),
-        };
+        let next = self.format.as_mut().map_or(Ok(None), |format| format.next(&mut self.buffer));
         if let Ok(Some(record)) = next {
             self.record = record;
             self.number = self.number.saturating_add(1);
@@ -104,6 +111,20 @@ impl<R: Read> Reader<R> {
         }
         self.format = None;
         next.map(|_| false)
+    }
+
+    /// Returns true if the times of the frames in the first part of the file are in order. Call this before the first frame.
+    pub(super) fn begins_in_order(&mut self) -> bool {
+        let Some(mut format) = self.format.clone() else { return true };
+        let mut preview = self.buffer.preview();
+        let mut last = Time::default();
+        while let Ok(Some(record)) = format.next(&mut preview) {
+            if record.time < last {
+                return false;
+            }
+            last = record.time;
+        }
+        true
     }
 
     /// The current frame.

@@ -3,7 +3,9 @@
 use super::judge::Judgement;
 use crate::dissector::TCP;
 use crate::file::Time;
+use crate::output::format::line::sentence;
 use crate::output::format::number::{counted, duration, grouped};
+use crate::output::stats::{REORDER, sorted_frames};
 
 impl Judgement<'_> {
     /// The limits of the capture as sentences, except those that are a cause.
@@ -26,7 +28,7 @@ impl Judgement<'_> {
              found (tcpdump -s 512 captures private data).",
             grouped(facts.cut_setups)
         );
-        let clock = format!("The clock steps back by up to {longest} s: times across that are wrong.");
+        let clock = format!("The clock steps back by up to {longest} s: times across that are wrong; {REORDER}.");
         let cut = match self.gaps.cut {
             0 => "cut by the capture (snaplen): checksums of these are not known.".to_owned(),
             messages => format!(
@@ -41,6 +43,7 @@ impl Judgement<'_> {
             line(self.gaps.incomplete - self.gaps.cut, "message", "incomplete in the capture."),
             line(summary.cut, "frame", &cut),
             (summary.clock.count > 0).then_some(clock),
+            sorted_frames(summary.clock.sorted).map(|text| sentence(&text)),
             line(waits.unassigned, "RPC", "or others: packets were sent again for one of them."),
             line(waits.undecided, "call", "without a reply: who owes the next step is unknown."),
             line(silence.recent, "call", &recent),

@@ -40,7 +40,7 @@ pub use record::{
     RejectedStatistics, RpcStatistics, Statistics, StatusName, StatusStatistics, UnansweredStatistics,
 };
 #[cfg(feature = "text")]
-pub use text::{interval_heading, twice};
+pub use text::{REORDER, interval_heading, sorted_frames, twice};
 
 /// The most connections that are listed.
 pub const CONNECTIONS: usize = 1000;

@@ -106,13 +106,16 @@ pub struct ClockStatistics {
     pub longest_ns: u64,
     /// The frame after the longest step; null without any.
     pub longest_frame: Option<u64>,
+    /// Frames in disorder that were put where their times belong, which changes the numbers of frames; not among `count`.
+    pub sorted_frames: u64,
 }
 
 impl ClockStatistics {
     pub(in crate::output) fn new(steps: ClockSteps) -> Self {
-        let ClockSteps { count, first_frame, longest_ns, longest_frame } = steps;
+        let ClockSteps { count, first_frame, longest_ns, longest_frame, sorted } = steps;
         let frame = |number| (count > 0).then_some(number);
-        Self { count, first_frame: frame(first_frame), longest_ns, longest_frame: frame(longest_frame) }
+        let (first_frame, longest_frame) = (frame(first_frame), frame(longest_frame));
+        Self { count, first_frame, longest_ns, longest_frame, sorted_frames: sorted }
     }
 }
 

@@ -89,7 +89,10 @@ impl Statistics {
         if let (Some(first), Some(longest)) = (steps.first_frame, steps.longest_frame) {
             let (times, length) = (counted(steps.count, "time"), duration(steps.longest_ns));
             let places = format!("first in frame {first}, most in frame {longest}");
-            text.line(&format!("the clock steps back {times}, {places}: {length}"))?;
+            text.line(&format!("the clock steps back {times}, {places}: {length}; {REORDER}"))?;
+        }
+        if let Some(sorted) = sorted_frames(steps.sorted_frames) {
+            text.line(&sorted)?;
         }
         let ends = || self.connections.iter().flat_map(|connection| [&connection.active, &connection.passive]);
         let copies: u64 = ends().map(|end| end.duplicates).sum();
@@ -309,6 +312,21 @@ pub fn twice(copies: u64, packets: u64) -> String {
     let are = if copies == 1 { "copy" } else { "copies" };
     format!("{} {are} of {packets_text}: the capture or the network doubled them", grouped(copies))
 }
+
+/// Sentence that frames in disorder were sorted, if there were any.
+#[must_use]
+pub fn sorted_frames(frames: u64) -> Option<String> {
+    let were = if frames == 1 { "was" } else { "were" };
+    (frames > 0).then(|| {
+        format!(
+            "{} {were} out of order and sorted by time: frames are numbered as after reordercap",
+            counted(frames, "frame")
+        )
+    })
+}
+
+/// Advice for a file whose clock steps back.
+pub const REORDER: &str = "if frames are out of order, sort them first: reordercap IN OUT";
 
 /// Writes the headings of the columns of [`IntervalStatistics::write_text`].
 ///
