@@ -35,7 +35,10 @@ fn each_command_has_a_manual_page_and_completions() {
     let scripts = ["bash", "fish", "zsh"].map(|shell| printed(&["completions", shell]));
     for command in commands {
         let page = printed(&["man", command]);
-        assert!(page.starts_with(&format!(".TH \"rpcrdma {command}\" 1")) && page.contains(".SH SYNOPSIS"), "{command}");
+        assert!(
+            page.starts_with(&format!(".TH \"rpcrdma {command}\" 1")) && page.contains(".SH SYNOPSIS"),
+            "{command}"
+        );
         assert!(scripts.iter().all(|script| script.contains(command)), "{command}");
     }
 }

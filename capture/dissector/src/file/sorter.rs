@@ -26,10 +26,10 @@ const OCTETS: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
     /// In the order of the file.
-    ahead: HeldFrames,
+    ahead: FrameQueue,
     /// In the order of their times.
-    sorted: HeldFrames,
-    current: HeldFrame,
+    sorted: FrameQueue,
+    current: SortedFrame,
     /// Number of the current frame.
     number: u64,
     /// Latest time of the frames that were sorted, since the clock was last set back.
@@ -45,13 +45,13 @@ pub(super) struct Sorter {
 
 /// A queue of frames.
 #[derive(Debug, Default)]
-struct HeldFrames {
-    frames: VecDeque<HeldFrame>,
+struct FrameQueue {
+    frames: VecDeque<SortedFrame>,
     octets: usize,
 }
 
 #[derive(Debug, Default)]
-struct HeldFrame {
+struct SortedFrame {
     time: Time,
     link: LinkType,
     data: Vec<u8>,
@@ -66,7 +66,7 @@ impl Sorter {
 
     /// A sorter of this frame and those behind it; the frame before it has the time `last`.
     pub(super) fn beginning_with(frame: &Frame<'_>, last: Time) -> Self {
-        let current = HeldFrame { time: last, ..HeldFrame::default() };
+        let current = SortedFrame { time: last, ..SortedFrame::default() };
         let mut sorter = Self { latest: last, current, ..Self::new(frame.number.saturating_sub(1)) };
         sorter.hold(frame);
         sorter
@@ -74,7 +74,7 @@ impl Sorter {
 
     fn hold(&mut self, frame: &Frame<'_>) {
         let Frame { time, link, data, length, .. } = *frame;
-        self.ahead.push(HeldFrame { time, link, data: data.to_vec(), length });
+        self.ahead.push(SortedFrame { time, link, data: data.to_vec(), length });
     }
 
     /// Goes to the next frame in the order of times; false if there is none.
@@ -100,7 +100,7 @@ impl Sorter {
     /// The current frame.
     pub(super) fn frame(&self) -> Frame<'_> {
         let number = self.number;
-        let HeldFrame { time, link, ref data, length, .. } = self.current;
+        let SortedFrame { time, link, ref data, length, .. } = self.current;
         Frame { number, time, link, data, length }
     }
 
@@ -120,7 +120,7 @@ impl Sorter {
     }
 
     /// Puts a frame where its time belongs. A frame that belongs before what was given stays in its place.
-    fn sort(&mut self, frame: HeldFrame) {
+    fn sort(&mut self, frame: SortedFrame) {
         let is_late = frame.time < self.latest && frame.time >= self.current.time;
         self.moved += u64::from(is_late);
         self.is_disordered |= is_late && self.latest.0 - frame.time.0 >= SET_BACK;
@@ -148,24 +148,24 @@ impl Sorter {
     }
 }
 
-impl HeldFrames {
+impl FrameQueue {
     fn is_full(&self) -> bool {
         self.frames.len() >= WINDOW || self.octets >= OCTETS
     }
 
-    fn push(&mut self, frame: HeldFrame) {
+    fn push(&mut self, frame: SortedFrame) {
         self.octets += frame.data.len();
         self.frames.push_back(frame);
     }
 
-    fn pop(&mut self) -> Option<HeldFrame> {
+    fn pop(&mut self) -> Option<SortedFrame> {
         let frame = self.frames.pop_front()?;
         self.octets -= frame.data.len();
         Some(frame)
     }
 
     /// Puts a frame behind all others, or, if it `is_late`, behind those that are not later.
-    fn insert(&mut self, frame: HeldFrame, is_late: bool) {
+    fn insert(&mut self, frame: SortedFrame, is_late: bool) {
         let later = self.frames.iter().rev().take_while(|other| is_late && other.time > frame.time).count();
         self.octets += frame.data.len();
         self.frames.insert(self.frames.len() - later, frame);
@@ -175,7 +175,6 @@ impl HeldFrames {
 #[cfg(test)]
 mod tests {
     use super::super::capture::Capture;
-    use super::*;
 
     const MILLISECOND: u64 = 1_000_000;
 
