@@ -87,6 +87,59 @@ fn nothing_of_a_packet_is_that_of_its_encapsulation() {
     }
 }
 
+/// The ethertypes, IP protocols and UDP ports by which a frame is found to be an encapsulation: inside as many others as are followed, one
+/// more is too deep.
+fn opened() -> [BTreeSet<u16>; 3] {
+    let outer = first("nfs41");
+    let is_opened = |ethertype: u16, protocol: u16, port: u16| {
+        let mut probe = outer.clone();
+        probe.data[12..14].copy_from_slice(&ethertype.to_be_bytes());
+        probe.data[23] = protocol as u8;
+        probe.data[36..38].copy_from_slice(&port.to_be_bytes());
+        let record = (0..8).fold(probe, |record, _| transcode::wrap(&record, Encapsulation::Vxlan, 1).unwrap());
+        packet(&record).is_none() && name(&record) == "encapsulations nested too deeply"
+    };
+    [
+        (0x600..=u16::MAX).filter(|ethertype| is_opened(*ethertype, 0, 0)).collect(),
+        (0..=255).filter(|protocol| is_opened(0x0800, *protocol, 0)).collect(),
+        (0..=u16::MAX).filter(|port| is_opened(0x0800, 17, *port)).collect(),
+    ]
+}
+
+/// The same numbers of the frames that the other tests use.
+fn used() -> [BTreeSet<u16>; 3] {
+    let [mut ethertypes, mut protocols, mut ports] = [const { BTreeSet::new() }; 3];
+    let bare = [first("nfs41"), first("nfs3_ipv6")];
+    for record in bare.iter().flat_map(|bare| ENCAPSULATIONS.map(|how| wrapped(bare, how))) {
+        let word = |at: usize| u16::from_be_bytes([record.data[at], record.data[at + 1]]);
+        let (protocol, port) = match word(12) {
+            _ if record.link != transcode::ETHERNET => continue,
+            0x0800 => (record.data[23], 36),
+            0x86dd if record.data[20] == 43 => (record.data[54], 0),
+            0x86dd => (record.data[20], 56),
+            ethertype => {
+                ethertypes.insert(ethertype);
+                continue;
+            }
+        };
+        match protocol {
+            17 => drop(ports.insert(word(port))),
+            protocol => drop(protocols.insert(u16::from(protocol))),
+        }
+    }
+    ethertypes.retain(|ethertype| *ethertype >= 0x600);
+    [ethertypes, protocols, ports]
+}
+
+#[test]
+fn a_frame_has_each_number_by_which_an_encapsulation_is_found() {
+    let ([mut ethertypes, protocols, ports], [used_ethertypes, used_protocols, used_ports]) = (opened(), used());
+    // Tags of 802.1Q and 802.1ad are part of the frame, and are not followed here.
+    ethertypes.retain(|ethertype| ![0x8100, 0x88a8, 0x9100].contains(ethertype));
+    assert_eq!(ethertypes, used_ethertypes);
+    assert_eq!((protocols, ports), (used_protocols, used_ports));
+}
+
 #[test]
 fn encapsulations_are_nested_up_to_a_depth() {
     use Encapsulation::{ErspanII, Geneve, Mpls, Vxlan};
@@ -177,7 +230,7 @@ fn the_session_of_a_mirror_is_shown_and_no_part_of_a_connection() {
     use Encapsulation::{ErspanII, ErspanIII, Geneve, GreEthernet, Vxlan};
     let records = transcode::capture("nfs41_callback");
     for (how, name, id) in
-        [(ErspanII, "ERSPAN", 7), (ErspanIII, "ERSPAN", 7), (Vxlan, "VXLAN", 5001), (Geneve, "Geneve", 5001)]
+        [(ErspanII, "ERSPAN", 137), (ErspanIII, "ERSPAN", 137), (Vxlan, "VXLAN", 5001), (Geneve, "Geneve", 5001)]
     {
         let file = File::new(&format!("session-{name}-{how:?}"), &transcode::encapsulate(&records, how));
         let output = run(&["decode", "--json", file.path()]);
@@ -196,7 +249,7 @@ fn the_session_of_a_mirror_is_shown_and_no_part_of_a_connection() {
     let nested = transcode::encapsulate(&transcode::encapsulate(&records, Vxlan), ErspanII);
     let found = dissect(&nested);
     assert!(found.messages.len() > 10);
-    assert!(found.messages.iter().all(|message| message.mirror_session.unwrap().to_string() == "ERSPAN session 7"));
+    assert!(found.messages.iter().all(|message| message.mirror_session.unwrap().to_string() == "ERSPAN session 137"));
 
     // Each direction in a session of its own.
     let mut records = transcode::encapsulate(&records, ErspanII);
@@ -205,7 +258,7 @@ fn the_session_of_a_mirror_is_shown_and_no_part_of_a_connection() {
     }
     let found = dissect(&records);
     let sessions: BTreeSet<u32> = found.messages.iter().map(|message| message.mirror_session.unwrap().id).collect();
-    assert_eq!(sessions, BTreeSet::from([7, 8]));
+    assert_eq!(sessions, BTreeSet::from([8, 137]));
     assert_eq!(found.reports.len(), 1);
     assert!(found.messages.iter().all(|message| message.captured == Captured::Whole));
 }
@@ -277,9 +330,13 @@ fn few_numbers_are_counted_apart() {
 /// The frame numbers and packet sequence numbers of RoCE that tshark finds; none if it is not installed.
 fn tshark(path: &str, how: Encapsulation) -> Option<BTreeSet<(u64, u32)>> {
     let fields = ["-Y", "infiniband.bth", "-T", "fields", "-e", "frame.number", "-e", "infiniband.bth.psn"];
-    // A label says what is inside only to the switches that agreed on it.
-    let label = if how == Encapsulation::MplsPseudowire { &["-d", "mpls.label==17,pwethcw"][..] } else { &[] };
-    let Ok(output) = Command::new("tshark").args(["-r", path]).args(label).args(fields).output() else {
+    // A label says what is inside only to the switches that agreed on it; the old port of VXLAN is nobody's.
+    let told = match how {
+        Encapsulation::MplsPseudowire => &["-d", "mpls.label==17,pwethcw"][..],
+        Encapsulation::OldVxlan => &["-d", "udp.port==8472,vxlan"],
+        _ => &[],
+    };
+    let Ok(output) = Command::new("tshark").args(["-r", path]).args(told).args(fields).output() else {
         println!("tshark is not installed: this test does nothing");
         return None;
     };

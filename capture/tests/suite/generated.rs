@@ -1,4 +1,4 @@
-//! What the program prints for others: its schema, which is committed, and manual pages and completion scripts, which packages have.
+//! Output of the program for others: its schema, which is committed, and manual pages and completion scripts, which packages have.
 
 use std::path::Path;
 use std::process::Command;

@@ -21,7 +21,7 @@ pub use disturb::{
     Mirror, MirrorKind, Random, cut, doubling, dropping, duplicating, reordering, shuffling, without_first,
     without_identification,
 };
-pub use encapsulation::{ENCAPSULATIONS, Encapsulation, encapsulate};
+pub use encapsulation::{ENCAPSULATIONS, Encapsulation, wrap};
 pub use format::{Pcap, Pcapng, gzip, read, write_kuznetzov, write_pcap, write_pcapng, zstandard};
 pub use iwarp::{Mpa, over_ipv6, with_mpa};
 pub use layer::{Erf, Padding, to_cooked, to_cooked_v2, to_erf, to_raw_ip, with_trailer, with_vlan, with_vlans};
@@ -72,6 +72,11 @@ impl Record {
         let length = data.len() as u32;
         Self { time_ns: self.time_ns, link, data, length }
     }
+}
+
+/// `records` of Ethernet in an encapsulation. Frames that it cannot carry stay as they are.
+pub fn encapsulate(records: &[Record], how: Encapsulation) -> Vec<Record> {
+    records.iter().map(|record| wrap(record, how, 5001).unwrap_or_else(|| record.clone())).collect()
 }
 
 /// The names of all captures: those of real traffic, and the situations made by hand.
