@@ -180,6 +180,8 @@ pub use message::call::{Call, CallError, Progress};
 pub use message::ended::{Ended, InternalFault, PeerFault};
 pub use message::reply::ReplyError;
 pub use message::stream::Stream;
+/// Types of the codec appear in signatures here.
+pub use rpcrdma;
 pub use rpcrdma::endpoint::channel::HostAuthenticationTooLong;
 pub use rpcrdma::endpoint::{Version, Versions};
 pub use rpcrdma::segment::Segment;

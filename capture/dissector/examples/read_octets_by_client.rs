@@ -1,7 +1,7 @@
 //! Counts the octets that each client has read by READ of NFS, in chunks or inline:
 //!
 //! ```sh
-//! cargo run -p rpcrdma-capture --example read_octets_by_client -- capture/examples/nfs.pcap
+//! cargo run -p rpcrdma-dissector --example read_octets_by_client -- capture/dissector/examples/nfs.pcap
 //! ```
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
-//! Prints each RPC as soon as its reply has come:
+//! Prints each RPC as soon as its reply has come, from a capture or from `tcpdump -i eth0 -w - udp port 4791`:
 //!
 //! ```sh
-//! tcpdump -i eth0 -w - udp port 4791 | cargo run -p rpcrdma-capture --example watch_pipe
+//! cat capture/dissector/examples/nfs.pcap | cargo run -p rpcrdma-dissector --example watch_pipe
 //! ```
 
 use std::error::Error;

@@ -109,3 +109,5 @@ pub use rpc::recovery::{Recovery, TimeOut};
 pub use rpc::steps::{PacketRun, PhaseStretch, Steps, StepsLeftOut, StepsWanted};
 pub use rpc::transaction::{Form, Half, Rebuilt, RoundTrips, Transaction};
 pub use rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
+/// Types of the codec appear in signatures here.
+pub use rpcrdma;
