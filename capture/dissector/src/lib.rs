@@ -75,7 +75,7 @@ mod session;
 pub use capture_end::CaptureEnd;
 pub use carrier::acknowledgement::Acknowledgements;
 pub use carrier::connection::{
-    Announced, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, RefusedAccess, Shown,
+    Announced, Checksums, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, RefusedAccess, Shown,
 };
 pub use carrier::infiniband::crc::{CrcVerdict, verify_crc};
 pub use carrier::operation::{OperationType, Progress, Side, Sides, Stamp};
@@ -85,8 +85,8 @@ pub use carrier::terminate::Terminate;
 pub use check::{Checker, Found};
 pub use dissector::{Config, Dissector, NFS_RDMA_PORT, Summary};
 pub use event::{
-    AddressMoved, EndedConnection, Event, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered, RefusedCall,
-    RefusedReply, RefusedReplyEnd, ReplyRead, Report, Terminated,
+    AddressMoved, EndedConnection, Event, FramedPart, Lost, MemoryUse, MemoryUseKind, Opened, Recounted, Recovered,
+    RefusedCall, RefusedReply, RefusedReplyEnd, ReplyRead, Report, Terminated,
 };
 pub use events::Events;
 pub use file::{Capture, ClockSteps, FileError, Files, Frame, LinkType, Problem, Reader, Time, first_frame, in_order};
@@ -100,7 +100,7 @@ pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
 pub use rpc::joined::JoinedWait;
 pub use rpc::known::{Direction, Rpc, Security, Status, Walked};
-pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message};
+pub use rpc::message::{Answered, Beginning, Captured, Detail, Dropped, Earlier, Message, Permitted};
 pub use rpc::not_rebuilt::{ChunkName, NotRebuilt};
 pub use rpc::phases::{NotTimed, Phase, Phases};
 pub use rpc::place::{CapturedAt, PlaceKnown};
