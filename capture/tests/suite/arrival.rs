@@ -568,8 +568,8 @@ mod iwarp_replies {
         (0..4).for_each(|index| _ = replies.send(200 + index as u64, index..index + 1));
         replies.acknowledge(290, 0, &[[1, 2], [3, 4]]);
         replies.send(300, 0..1).send(301, 2..3).acknowledge(340, 2, &[[3, 4]]);
-        let unknown = Owed::Unknown(OwedUnknown::HoleReported);
-        assert_eq!(replies.owed(), [Owed::Nothing, Owed::Nothing, Owed::ReplyArrival(2), unknown]);
+        // The last was sent once, and what TCP has to deliver before it is not acknowledged.
+        assert_eq!(replies.owed(), [Owed::Nothing, Owed::Nothing, Owed::ReplyArrival(2), Owed::ReplyArrival(1)]);
     }
 
     /// Missing octets may only be late: the third duplicate acknowledgement says that they are not (RFC 5681 section 3.2).

@@ -54,4 +54,5 @@ mod top;
 mod trace;
 mod transcode;
 mod truth;
+mod twins;
 mod version2;

@@ -7,7 +7,7 @@ use crate::synthetic::By::{Client, Server};
 use crate::synthetic::Packet;
 use crate::synthetic::nfs4;
 use crate::synthetic::rpc::{Lists, MSG, message};
-use crate::transcode::Record;
+use crate::twins::{ALONE, Load, another_order};
 
 /// The client that holds the delegation, and the one that wants the file.
 const HOLDER: usize = 0;
@@ -26,10 +26,20 @@ struct Mount(Scene);
 
 impl Mount {
     fn new() -> Self {
-        let mut scene = Scene::new(2, &SENDS_OF_4096);
-        scene.rpcs(HOLDER, 25, (10 * MILLISECOND, 10 * MILLISECOND), 200);
-        scene.rpcs(OPENER, 25, (15 * MILLISECOND, 10 * MILLISECOND), 200);
+        Self::with(ALONE)
+    }
+
+    fn with(load: Load) -> Self {
+        let mut scene = Scene::with(load, 2, &SENDS_OF_4096);
+        let count = 25 / load.calls.min(5);
+        scene.rpcs(HOLDER, count, (10 * MILLISECOND, 10 * MILLISECOND), 200);
+        scene.rpcs(OPENER, count, (15 * MILLISECOND, 10 * MILLISECOND), 200);
         Self(scene)
+    }
+
+    /// Xids of the OPENs: every other one of the calls in flight.
+    fn opens(&self) -> Vec<u32> {
+        (0..self.0.load.calls as u32).step_by(2).map(|number| OPEN + number).collect()
     }
 
     /// A message that its receiver acknowledges.
@@ -45,11 +55,26 @@ impl Mount {
     }
 
     fn open(&mut self, time: u64) -> &mut Self {
-        self.send(OPENER, Client, time, (OPEN, nfs4::open(OPEN, b"a.txt")))
+        let mut others = Vec::new();
+        for (xid, time) in self.opens().into_iter().zip((time..).step_by(20)) {
+            self.0.log_call(OPENER, xid, time);
+            self.0.truth.blame(xid, 0);
+            self.send(OPENER, Client, time, (xid, nfs4::open(xid, b"a.txt")));
+            if self.0.load.calls > 1 {
+                others.push(self.0.call(OPENER, time + 10));
+            }
+        }
+        self.0.truth.is_untimed = true;
+        self.0.answers(OPENER, &another_order(&others), time + 400);
+        self
     }
 
     fn opened(&mut self, time: u64) -> &mut Self {
-        self.send(OPENER, Server, time, (OPEN, nfs4::open_reply(OPEN, FILE)))
+        for (xid, time) in another_order(&self.opens()).into_iter().zip((time..).step_by(10)) {
+            self.0.truth.answer(xid, time);
+            self.send(OPENER, Server, time, (xid, nfs4::open_reply(xid, FILE)));
+        }
+        self
     }
 
     fn recall(&mut self, time: u64) -> &mut Self {
@@ -66,40 +91,36 @@ impl Mount {
         self.send(HOLDER, Server, time + 200, (0x9201, nfs4::delegreturn_reply(0x9201)))
     }
 
-    fn records(self) -> Vec<Record> {
-        self.0.records()
-    }
-
     fn diagnose(self) -> Diagnosis {
-        diagnose(&self.records())
+        diagnose(&self.0.records())
     }
 }
 
 /// The client answers five seconds late and returns the delegation at once, or does not return it.
-pub(crate) fn answered_late(is_returned: bool) -> Vec<Record> {
-    let mut mount = Mount::new();
+pub(crate) fn answered_late(load: Load, is_returned: bool) -> Scene {
+    let mut mount = Mount::with(load);
     mount.open(SECOND).recall(SECOND + 1000).recall_answered(6 * SECOND + 1000);
     if is_returned {
         mount.returned(6 * SECOND + 2000);
     }
     mount.opened(6 * SECOND + 3000);
-    mount.records()
+    mount.0
 }
 
 /// The client answers within a millisecond, and returns the delegation after five seconds.
-pub(crate) fn returned_late() -> Vec<Record> {
-    let mut mount = Mount::new();
+pub(crate) fn returned_late(load: Load) -> Scene {
+    let mut mount = Mount::with(load);
     mount.open(SECOND).recall(SECOND + 1000).recall_answered(SECOND + 2000);
     mount.returned(6 * SECOND).opened(6 * SECOND + 500);
-    mount.records()
+    mount.0
 }
 
 /// Neither the recall nor the OPEN is answered.
-pub(crate) fn never_answered() -> Vec<Record> {
-    let mut mount = Mount::new();
+pub(crate) fn never_answered(load: Load) -> Scene {
+    let mut mount = Mount::with(load);
     mount.open(SECOND).recall(SECOND + 1000);
     mount.0.until(11 * SECOND);
-    mount.records()
+    mount.0
 }
 
 /// The only cause, which is the recall, and of the client that holds the delegation.
@@ -114,8 +135,7 @@ fn recall_cause(diagnosis: &Diagnosis) -> &DiagnosedCause {
 #[test]
 fn a_client_that_answers_a_recall_late_is_named() {
     for is_returned in [true, false] {
-        let frames = answered_late(is_returned);
-        let diagnosis = diagnose(&frames);
+        let diagnosis = diagnose(&answered_late(ALONE, is_returned).records());
         let cause = recall_cause(&diagnosis);
         let evidence = cause.evidence.join("\n");
         assert!(evidence.contains("client 192.0.2.10 took 5.00 s to answer CB_RECALL (frame 209)"), "{evidence}");
@@ -130,7 +150,7 @@ fn a_client_that_answers_a_recall_late_is_named() {
 
 #[test]
 fn a_client_that_returns_a_delegation_late_is_named() {
-    let diagnosis = diagnose(&returned_late());
+    let diagnosis = diagnose(&returned_late(ALONE).records());
     let evidence = recall_cause(&diagnosis).evidence.join("\n");
     let words = "client 192.0.2.10 answered CB_RECALL (frame 209) and took 5.00 s to return the delegation (frame 213)";
     assert!(evidence.contains(words), "{evidence}");
@@ -138,7 +158,7 @@ fn a_client_that_returns_a_delegation_late_is_named() {
 
 #[test]
 fn a_client_that_never_answers_a_recall_is_named() {
-    let diagnosis = diagnose(&never_answered());
+    let diagnosis = diagnose(&never_answered(ALONE).records());
     let cause = recall_cause(&diagnosis);
     let evidence = cause.evidence.join("\n");
     assert!(evidence.contains("client 192.0.2.10 has not answered CB_RECALL (frame 209) for 10.00 s"), "{evidence}");

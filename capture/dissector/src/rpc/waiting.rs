@@ -62,9 +62,9 @@ pub enum Delivery {
     Accepted,
     /// The responder's adapter refused it, and the capture does not show that it was sent again.
     Refused(Refusal),
-    /// It was sent more than once and never acknowledged.
+    /// It was sent more than once and never acknowledged; over TCP, it or octets before it.
     Unacknowledged {
-        /// Number of times that it was sent.
+        /// Number of times that it was sent: 1 if only octets before it were retransmitted.
         times: u32,
     },
     /// It was sent once, and the capture does not show that it arrived.
@@ -115,12 +115,13 @@ pub enum Owed {
     Reply,
     /// The call, by the requester: the responder's adapter refused it, and the requester did not send it again.
     Call(Refusal),
-    /// An acknowledgement of the call, by the responder, which may be unreachable: the call was sent so many times, and never
-    /// acknowledged.
+    /// An acknowledgement of the call, by the responder, which may be unreachable: the call was sent so many times, or octets before
+    /// it were retransmitted, and never acknowledged.
     Acknowledgement(u32),
     /// The reply once more, by the responder: the requester's adapter refused it, and the responder did not send it again.
     ReplyAgain(Refusal),
-    /// The reply was sent so many times, and never acknowledged: the capture does not show whether it arrived.
+    /// The reply was sent so many times, or octets before it were retransmitted, and never acknowledged: the capture does not show
+    /// whether it arrived.
     ReplyArrival(u32),
     /// The RDMA Read of a reply that the responder provides in its memory, by the requester.
     ReadReply,

@@ -41,8 +41,18 @@ pub(super) struct SentCopies {
     last: Stamp,
     /// The place that the receiver asked for, and how, if what was sent since does not fill that hole.
     refused: Option<(u64, Refusal)>,
-    /// True if octets before its end were lost or late, and the capture does not show yet that they came (TCP).
-    is_doubtful: bool,
+    hole: Hole,
+}
+
+/// Octets before the end of a message that were lost or late, and of which the capture does not show yet that they came (TCP).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hole {
+    /// No octets.
+    None,
+    /// The receiver reported them as missing.
+    Reported,
+    /// Their sender retransmitted them.
+    Retransmitted,
 }
 
 /// The copy of a message that its receiver accepted, as far as it is known.
@@ -177,16 +187,7 @@ impl SentCopies {
     pub(super) const fn new(end: u64, stamp: Stamp, (before, is_refused): (u32, bool)) -> Self {
         let sent = before.saturating_add(1);
         let candidates = if is_refused { 1 } else { sent };
-        Self {
-            end,
-            candidates,
-            candidate: stamp,
-            sent,
-            previous: stamp,
-            last: stamp,
-            refused: None,
-            is_doubtful: false,
-        }
+        Self { end, candidates, candidate: stamp, sent, previous: stamp, last: stamp, refused: None, hole: Hole::None }
     }
 
     /// The same if the copy of its last packet that was captured here may have been accepted, or one that was sent later.
@@ -194,18 +195,19 @@ impl SentCopies {
         Self { candidates: self.candidates.saturating_add(1), candidate: stamp, ..self }
     }
 
-    /// Returns the state of delivery while the message is not acknowledged.
+    /// Returns the state of delivery while the message is not acknowledged. Over TCP, a message arrives after all octets before it.
     pub(super) const fn delivery(&self) -> Delivery {
-        match (self.refused, self.sent) {
-            (Some((_, refusal)), _) => Delivery::Refused(refusal),
-            (None, 0 | 1) => Delivery::Unknown,
-            (None, times) => Delivery::Unacknowledged { times },
+        match (self.refused, self.sent, self.hole) {
+            (Some((_, refusal)), ..) => Delivery::Refused(refusal),
+            (None, 0 | 1, Hole::Retransmitted) => Delivery::Unacknowledged { times: 1 },
+            (None, 0 | 1, Hole::None | Hole::Reported) => Delivery::Unknown,
+            (None, times, _) => Delivery::Unacknowledged { times },
         }
     }
 
     /// Returns true if octets before its end were lost or late, and the capture does not show that they came (TCP).
     pub(super) const fn is_doubtful(&self) -> bool {
-        self.is_doubtful
+        !matches!(self.hole, Hole::None)
     }
 
     /// The copy that arrived, if the message was acknowledged and no other copy may have been accepted.
@@ -232,7 +234,9 @@ impl SentCopies {
 
     /// The receiver reports a hole at this place. What fills it may only be late.
     const fn suspect(&mut self, place: u64) {
-        self.is_doubtful |= place < self.end;
+        if place < self.end && matches!(self.hole, Hole::None) {
+            self.hole = Hole::Reported;
+        }
     }
 
     /// The receiver refused the copies before this frame; it may have accepted one that was sent in it, or since.
@@ -277,8 +281,7 @@ impl SentCopies {
 
     /// A TCP segment with octets before its end is sent again.
     fn send_again(&mut self, places: Places, stamp: Stamp) {
-        self.last = stamp;
-        self.is_doubtful = true;
+        (self.last, self.hole) = (stamp, Hole::Retransmitted);
         self.sent = self.sent.saturating_add(u32::from(places.end >= self.end));
     }
 
@@ -677,7 +680,8 @@ mod tests {
         message.refuse(8, nak(2));
         message.fill(Places { first: 8, end: 10 }, at(3), false, None);
         assert_eq!(message.accepted(), Some(at(3)));
-        assert_eq!((message.delivery(), message.is_doubtful()), (Delivery::Unknown, true), "the hole is filled");
+        let behind = Delivery::Unacknowledged { times: 1 };
+        assert_eq!((message.delivery(), message.is_doubtful()), (behind, true), "the hole is filled");
         message.fill(Places { first: 11, end: 12 }, at(4), true, None);
         assert_eq!(message.accepted(), Some(at(4)), "another hole");
         message.fill(Places { first: 12, end: 13 }, at(5), false, None);

@@ -212,7 +212,7 @@ pub static CAUSES: [CauseRule; 24] = [
         cause: Cause::ResponderUnreachable,
         name: "responder-unreachable",
         title: "Calls do not arrive",
-        condition: "a call was sent again, never acknowledged, and waited as long",
+        condition: "a call, or over TCP what came before it, was retransmitted, never acknowledged, and waited as long",
     },
     CauseRule {
         cause: Cause::RequesterSilent,
@@ -225,7 +225,8 @@ pub static CAUSES: [CauseRule; 24] = [
         cause: Cause::RequesterUnreachable,
         name: "requester-unreachable",
         title: "Replies do not arrive",
-        condition: "a reply or its data was sent again, never acknowledged, and its call waited as long",
+        condition: "a reply or its data, or over TCP what came before it, was retransmitted, never acknowledged, and its call \
+                    waited as long",
     },
     CauseRule {
         cause: Cause::WrongChecksum,

@@ -327,10 +327,13 @@ impl<'a> Judgement<'a> {
     }
 
     fn responder_unreachable(&self) -> Option<DiagnosedCause> {
-        let evidence = "Sent again, and never acknowledged: the responder is not there, or packets are \
-                        lost on the way to it or back.";
+        let evidence = format!(
+            "Sent again{}, and never acknowledged: the responder is not there, or packets are lost on the way to it or \
+             back.",
+            self.or_behind(Cause::ResponderUnreachable)
+        );
         let tally = &self.silence.responder_unreachable;
-        self.unanswered(Cause::ResponderUnreachable, Some(CauseOwner::Network), tally, evidence.to_owned())
+        self.unanswered(Cause::ResponderUnreachable, Some(CauseOwner::Network), tally, evidence)
     }
 
     fn requester_silent(&self) -> Option<DiagnosedCause> {
@@ -346,10 +349,21 @@ impl<'a> Judgement<'a> {
     }
 
     fn requester_unreachable(&self) -> Option<DiagnosedCause> {
-        let evidence = "Their replies, or data of them, were sent again, and never acknowledged: the requester is not \
-                        there, or packets are lost on the way to it or back.";
+        let evidence = format!(
+            "Their replies, or data of them, were sent again{}, and never acknowledged: the requester is not there, or \
+             packets are lost on the way to it or back.",
+            self.or_behind(Cause::RequesterUnreachable)
+        );
         let tally = &self.silence.requester_unreachable;
-        self.unanswered(Cause::RequesterUnreachable, Some(CauseOwner::Network), tally, evidence.to_owned())
+        self.unanswered(Cause::RequesterUnreachable, Some(CauseOwner::Network), tally, evidence)
+    }
+
+    /// Words for messages that came, in what TCP delivers, behind those that were retransmitted.
+    fn or_behind(&self, cause: Cause) -> &'static str {
+        match self.silence.behind_retransmitted.contains(&cause) {
+            true => ", or sent once behind what was retransmitted",
+            false => "",
+        }
     }
 
     fn wrong_checksum(&self) -> Option<DiagnosedCause> {

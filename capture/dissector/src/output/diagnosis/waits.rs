@@ -58,6 +58,8 @@ struct UnansweredCall {
     is_arrival_unknown: bool,
     /// `true` if the requester refused the reply.
     is_reply_refused: bool,
+    /// `true` if the call or reply was sent once, behind octets that were retransmitted (TCP).
+    is_behind: bool,
     /// Operation that conflicts with a delegation that its server recalled meanwhile.
     conflict: Option<Conflict>,
     subject: RpcSubject,
@@ -204,6 +206,8 @@ pub(super) struct Silence {
     pub(super) reply_refused_for_lack: Tally,
     /// Calls that ended with their connections, by cause.
     pub(super) ends: BTreeMap<Cause, ConnectionEnds>,
+    /// Causes of calls that were sent once, or whose replies were, behind octets that were retransmitted (TCP).
+    pub(super) behind_retransmitted: BTreeSet<Cause>,
     /// Calls of `requester_silent` by the last step of their responder.
     pub(super) steps: BTreeMap<ResponderStep, u64>,
     /// Calls that ended with their connection, on which the protocol was broken.
@@ -436,6 +440,7 @@ impl Waits {
         let connection = rpc.transaction.connection;
         let is_arrival_unknown = waiting.delivery == Delivery::Unknown && waiting.responder.is_none();
         let is_reply_refused = matches!(waiting.reply_delivery, Some(Delivery::Refused(_)));
+        let is_behind = waiting.reply_delivery.unwrap_or(waiting.delivery) == Delivery::Unacknowledged { times: 1 };
         let subject = rpc.subject();
         let place = self.rpcs - 1;
         self.unanswered.push(UnansweredCall {
@@ -447,6 +452,7 @@ impl Waits {
             connection,
             is_arrival_unknown,
             is_reply_refused,
+            is_behind,
             conflict: rpc.conflict(began),
             subject,
         });
@@ -486,6 +492,7 @@ impl Waits {
             };
             silence.causes.push((*place, cause));
             silence.note_end(cause, call, age);
+            silence.behind_retransmitted.extend(call.is_behind.then_some(cause));
             let tally = match cause {
                 Cause::DelegationRecall => {
                     silence.recalled.add_unanswered(recall.as_ref(), age, subject);

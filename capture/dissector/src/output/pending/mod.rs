@@ -292,8 +292,9 @@ impl PendingCall {
             Owed::Reply => self.owed_reply(),
             Owed::Call(refusal) => format!("{from} owes the call once more: {}", refused("it", refusal, to, from)),
             Owed::Acknowledgement(times) => format!(
-                "{to} never acknowledged the call, which {from} sent {times} times: {to} cannot be reached, or its \
-                 acknowledgements are lost"
+                "{to} never acknowledged the call, which {from} sent {}: {to} cannot be reached, or its acknowledgements \
+                 are lost",
+                sent(times)
             ),
             Owed::ReplyAgain(refusal) => format!("{to} owes the reply once more: {}", refused("it", refusal, from, to)),
             Owed::ReplyArrival(times) => self.reply_unacknowledged(times),
@@ -332,7 +333,8 @@ impl PendingCall {
 
     fn reply_unacknowledged(&self, times: u32) -> String {
         let Self { from, to, .. } = self;
-        format!("not known whether the reply arrived: {to} sent it {times} times, and {from} never acknowledged it")
+        let sent = sent(times);
+        format!("not known whether the reply arrived: {to} sent it {sent}, and {from} never acknowledged it")
     }
 
     /// The fate of a call that is over: a responder that was stuck had it, one that could not be reached did not.
@@ -342,7 +344,7 @@ impl PendingCall {
             Delivery::Accepted => format!("{to} had the call"),
             Delivery::Refused(refusal) => refused("the call", refusal, to, from),
             Delivery::Unacknowledged { times } => {
-                format!("{from} sent the call {times} times, and {to} never acknowledged it")
+                format!("{from} sent the call {}, and {to} never acknowledged it", sent(times))
             }
             Delivery::Unknown => "the capture does not show that the call arrived".to_owned(),
         }
@@ -385,4 +387,9 @@ impl PendingCall {
         let responder = self.waiting.responder.map_or_else(nothing, |last| step(to, last));
         format!("last: {requester}; {responder}")
     }
+}
+
+/// Words for the number of times that a message was sent: once, if only octets before it were retransmitted.
+pub(super) fn sent(times: u32) -> String {
+    if times == 1 { "once, behind octets that were retransmitted".to_owned() } else { format!("{times} times") }
 }

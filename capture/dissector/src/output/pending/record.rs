@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::PendingCall;
+use super::{PendingCall, sent};
 use crate::capture_end::CaptureEnd;
 use crate::carrier::operation::Stamp;
 use crate::file::Files;
@@ -71,7 +71,7 @@ impl<'a> PendingObject<'a> {
         let PendingCall { reverse, callback, procedure, name, ref operations, security, waiting, .. } = *pending;
         let octets = if let Owed::ReadResponse(octets) = waiting.owed { Some(octets) } else { None };
         let unknown = match waiting.owed {
-            Owed::ReplyArrival(times) => Some(format!("the reply was sent {times} times and never acknowledged")),
+            Owed::ReplyArrival(times) => Some(format!("the reply was sent {} and never acknowledged", sent(times))),
             Owed::Unknown(reason) => Some(reason.to_string()),
             _ => None,
         };
