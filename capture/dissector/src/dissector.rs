@@ -11,7 +11,7 @@ use crate::carrier::connection::Connection;
 use crate::carrier::connection::Counts;
 use crate::carrier::connection::{Disconnection, service_port};
 use crate::carrier::framed::FramedOctets;
-use crate::carrier::handler::{Handler, Taken};
+use crate::carrier::handler::{CongestionSign, Handler, Taken};
 use crate::carrier::infiniband::crc;
 use crate::carrier::infiniband::queue_pairs::QueuePairs;
 use crate::carrier::infiniband::transport::Transport;
@@ -193,6 +193,8 @@ struct DissectorState {
     mirrors: RecentSessions,
     set_backs: SetBacks,
     neighbours: Neighbours,
+    /// Frames of priority-based flow control that pause a port.
+    port_pauses: u32,
     summary: Summary,
     /// The frame that is looked at.
     current: Stamp,
@@ -257,6 +259,7 @@ impl Dissector {
             }
             Content::Other(other) => {
                 self.state.summary.leave(other, 1);
+                self.state.port_pauses = self.state.port_pauses.wrapping_add(u32::from(link::is_port_pause(frame)));
                 if let Some(AddressMove { address, from, to }) = self.state.neighbours.announce(frame) {
                     self.state.events.push_back(Event::AddressMoved(AddressMoved { stamp, address, from, to }));
                 }
@@ -362,6 +365,7 @@ impl DissectorState {
             steps: &self.config.steps,
             placements: self.config.placements,
             set_backs: &self.set_backs,
+            port_pauses: self.port_pauses,
             last_number: &mut self.last_number,
             events: &mut self.events,
         }
@@ -409,6 +413,14 @@ impl Handler for DissectorState {
 
     fn measured(&mut self, session: &mut Session, by: Side, times: Acknowledgements) {
         session.measured(by, times);
+    }
+
+    fn congested(&mut self, session: &mut Session, sender: Side, sign: CongestionSign) {
+        session.congested(sender, sign);
+    }
+
+    fn window(&mut self, session: &mut Session, (by, time): (Side, Time), is_closed: bool) {
+        session.set_window(by.other(), is_closed, time);
     }
 
     fn seen_again(&mut self, session: &mut Session, from: Side, first: Time, again: Time) {

@@ -97,6 +97,7 @@ pub use link::{Address, Carrier, MacAddress, MirrorEncapsulation, MirrorSession,
 pub use rpc::arguments::OperationArguments;
 pub use rpc::both_ends::{BothEnds, EndLatencies};
 pub use rpc::credits::{CreditLimit, CreditTimes, CreditUse, CreditWaitUnknown};
+pub use rpc::data_times::{CongestionSigns, DataTimes, SenderTimes};
 pub use rpc::header::{AnyErrorBody, Decoded, Dialect, Header, PayloadPlace, Reaction};
 pub use rpc::joined::JoinedWait;
 pub use rpc::known::{Direction, Rpc, Security, Status, Walked};

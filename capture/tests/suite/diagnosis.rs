@@ -10,6 +10,7 @@ use rpcrdma_dissector::{Checker, Config, Dissector, Frame, LinkType, Time};
 use crate::command::{run, stdout};
 use crate::place::asking;
 use crate::recalls;
+use crate::slow_transfer::{CongestionSign, IwarpTransfers, Transfers};
 use crate::synthetic::By::{self, Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, NOMSG, message, null, octets, read3, reply, words, write3, write3_reply};
 use crate::synthetic::tcp::{self, Iwarp};
@@ -1042,6 +1043,22 @@ pub(crate) fn rows() -> Vec<Row> {
         row("recall never answered", recalls::never_answered, &["delegation-recall"]),
         row("slow client", |load| slow_client(load, 20, 50 * MILLISECOND), &["requester-slow"]),
         row("slow client, one call", |load| slow_client(load, 1, 900 * MILLISECOND), &["requester-slow"]),
+        row("client's data pauses", |_| Transfers::by(Client).paused().records(), &["slow-transfer"]),
+        row("server's data pauses", |_| Transfers::by(Server).paused().records(), &["slow-transfer"]),
+        row(
+            "congestion notifications",
+            |_| Transfers::by(Server).congested(CongestionSign::Notification).records(),
+            &["congestion"],
+        ),
+        row(
+            "packets marked by a switch",
+            |_| Transfers::by(Client).congested(CongestionSign::Mark).records(),
+            &["congestion"],
+        ),
+        row("client's window closed", |_| IwarpTransfers::by(Server, true).records(), &["window"]),
+        row("server's window closed", |_| IwarpTransfers::by(Client, true).records(), &["window"]),
+        row("full link, READ", |_| Transfers::by(Server).sharing().records(), &["link-full"]),
+        row("full link, WRITE", |_| Transfers::by(Client).sharing().records(), &["link-full"]),
         row("one credit", |load| few_credits(load, 1, 100), &["credits"]),
         row("four credits", |load| few_credits(load, 4, 200), &["credits"]),
         row("small Sends, READ", |load| small_sends(load, false), &["small-sends"]),
@@ -1607,7 +1624,9 @@ fn an_end_that_evidence_names_is_in_the_record() {
         "requester-slow",
         "responder-silent",
         "responder-slow",
+        "slow-transfer",
         "small-sends",
+        "window",
         "wrong-checksum",
     ];
     assert_eq!(named.into_iter().collect::<Vec<_>>(), of_ends);

@@ -1188,7 +1188,7 @@ fn no_more_is_held_than_the_configuration_allows() {
     assert_read(&found, 2, &two);
     assert_read(&found, 3, &octets(3, 20_000));
     assert_eq!(found.messages.len(), 6);
-    let found = dissect_with(&trace, holding(5500));
+    let found = dissect_with(&trace, holding(6000));
     assert!((1..4).all(|xid| why(&found.of(xid).reply) == NotRebuilt::TooMuch));
     assert_eq!(found.messages.len(), 6);
 }

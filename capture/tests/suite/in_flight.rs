@@ -135,7 +135,7 @@ impl Scene {
 }
 
 /// The frames of packets with their times.
-fn records(mut packets: Vec<(u64, Vec<u8>)>) -> Vec<Record> {
+pub(crate) fn records(mut packets: Vec<(u64, Vec<u8>)>) -> Vec<Record> {
     packets.sort_by_key(|(time, _)| *time);
     let record = |(time, data): (u64, Vec<u8>)| Record {
         time_ns: 1_763_683_200_000_000_000 + time * 1000,

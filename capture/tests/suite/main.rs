@@ -46,6 +46,7 @@ mod selection;
 mod separate;
 mod simulation;
 mod situations;
+mod slow_transfer;
 mod stats;
 mod steps;
 mod storm;

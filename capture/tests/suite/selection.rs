@@ -39,7 +39,7 @@ struct Rpc {
 }
 
 /// Causes that rest on RPCs. A cause of the capture stands, whatever is selected.
-const OF_RPCS: [&str; 13] = [
+const OF_RPCS: [&str; 17] = [
     "responder-silent",
     "responder-unreachable",
     "requester-silent",
@@ -50,6 +50,10 @@ const OF_RPCS: [&str; 13] = [
     "delegation-recall",
     "responder-slow",
     "requester-slow",
+    "slow-transfer",
+    "congestion",
+    "window",
+    "link-full",
     "credits",
     "errors",
     "protocol",

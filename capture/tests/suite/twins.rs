@@ -30,7 +30,7 @@ pub(crate) const ALONE: Load = Load { calls: 1, carrier: Carrier::Roce };
 const CROWDS: [Load; 2] = [Load { calls: 16, carrier: Carrier::Roce }, Load { calls: 16, carrier: Carrier::Iwarp }];
 
 /// Rows without a twin, each with its reason.
-const WITHOUT_TWIN: [(&str, &str); 28] = [
+const WITHOUT_TWIN: [(&str, &str); 36] = [
     ("healthy: NFSv3", RECORDED_HEALTHY),
     ("healthy: NFSv3 over IPv6", RECORDED_HEALTHY),
     ("healthy: NFSv4.0", RECORDED_HEALTHY),
@@ -55,11 +55,20 @@ const WITHOUT_TWIN: [(&str, &str); 28] = [
     ("slow server", "a recording: 'slow server, one call' and 'slow server, most calls' have twins"),
     ("slow network", "a recording: 'distant server' has a twin"),
     ("slow network, iWARP", "a recording: 'distant server' has a twin"),
+    ("client's data pauses", DATA),
+    ("server's data pauses", DATA),
+    ("congestion notifications", DATA),
+    ("packets marked by a switch", DATA),
+    ("client's window closed", DATA),
+    ("server's window closed", DATA),
+    ("full link, READ", DATA),
+    ("full link, WRITE", DATA),
     ("one credit", "with one credit, one call is in flight"),
     ("bad server", ONE_MESSAGE),
     ("bad client", ONE_MESSAGE),
     ("withdrawn memory", ONE_MESSAGE),
 ];
+const DATA: &str = "`slow_transfer.rs` has the row and its twin, each with its truth";
 const RECORDED_HEALTHY: &str = "a recording: 'healthy: busy' has a twin";
 const RECORDED_LOSS: &str = "a recording: 'loss' has a twin";
 const NO_CALL: &str = "a capture without calls";

@@ -135,7 +135,7 @@ impl RecentPackets {
             self.sets = vec![Default::default(); SETS];
         }
         let set = self.sets.get_mut(content as usize % SETS)?;
-        let Sighting { identification, point } = sighting;
+        let Sighting { identification, point, .. } = sighting;
         let known = set.iter_mut().find(|recent| recent.content == content);
         let (entry, earlier) = match known {
             Some(known) => {
@@ -160,7 +160,7 @@ impl RecentPacket {
     fn repeated_by(
         &mut self,
         time: Time,
-        Sighting { identification, point }: Sighting,
+        Sighting { identification, point, .. }: Sighting,
         (end, others): (&mut Copies, impl Fn() -> Copies),
         need: impl FnOnce(Time) -> Need,
     ) -> Option<Time> {

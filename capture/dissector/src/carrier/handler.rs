@@ -18,6 +18,15 @@ pub(crate) enum Taken {
     Early,
 }
 
+/// A sign of congestion for what an end sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CongestionSign {
+    /// The other end sent a congestion notification (CNP).
+    Notification,
+    /// A switch marked a packet: Congestion Experienced (RFC 3168).
+    Mark,
+}
+
 /// Takes connections and their operations.
 pub(crate) trait Handler {
     /// Per-connection state.
@@ -38,6 +47,10 @@ pub(crate) trait Handler {
     fn acknowledged(&mut self, session: &mut Self::Session, by: (Side, Stamp), acknowledged: (u64, bool));
     /// The time that an end takes to acknowledge is known better than before.
     fn measured(&mut self, session: &mut Self::Session, by: Side, times: Acknowledgements);
+    /// A sign of congestion came for what an end sends.
+    fn congested(&mut self, session: &mut Self::Session, sender: Side, sign: CongestionSign);
+    /// The window that an end advertises became 0, or is no longer 0 (TCP).
+    fn window(&mut self, session: &mut Self::Session, by: (Side, Time), is_closed: bool);
     /// A packet of an end that was captured first at one time was captured again at another: a copy.
     fn seen_again(&mut self, session: &mut Self::Session, from: Side, first: Time, again: Time);
     /// The memory that all connections together hold.

@@ -23,6 +23,24 @@ const ROCE: [u8; 2] = [0x89, 0x15];
 /// Used for stacked tags before 802.1ad had its own.
 const OLD_PROVIDER_VLAN: [u8; 2] = [0x91, 0x00];
 
+/// MAC control (IEEE 802.3 clause 31): the opcodes of PAUSE and of priority-based flow control.
+const MAC_CONTROL: [u8; 2] = [0x88, 0x08];
+const PAUSE: [u8; 2] = [0x00, 0x01];
+const PRIORITY_PAUSE: [u8; 2] = [0x01, 0x01];
+
+/// Returns `true` if a frame stops a port, or a priority of it (IEEE 802.3 annex 31B, 802.1Qbb). A time of 0 lets the port go on.
+pub(super) fn is_port_pause(octets: &[u8]) -> bool {
+    let control = octets.get(ADDRESSES_LEN..).and_then(|octets| octets.strip_prefix(&MAC_CONTROL));
+    match control.unwrap_or_default().split_first_chunk::<2>() {
+        Some((&PAUSE, [high, low, ..])) => (*high, *low) != (0, 0),
+        Some((&PRIORITY_PAUSE, [_, priorities, times @ ..])) => {
+            let times = times.as_chunks::<2>().0.iter().take(8).enumerate();
+            times.into_iter().any(|(priority, time)| priorities >> priority & 1 != 0 && *time != [0, 0])
+        }
+        _ => false,
+    }
+}
+
 /// Finds the network layer in a frame. Nearly all frames pass here, so this is part of the caller.
 #[inline(always)]
 pub(super) fn decode(octets: &[u8]) -> Network<'_> {
@@ -62,5 +80,26 @@ fn untagged(mut ethertype: [u8; 2], mut payload: &[u8]) -> Network<'_> {
         SLOW_PROTOCOLS => Network::named("Ethernet slow protocols"),
         PPPOE_DISCOVERY => Network::named("PPPoE discovery"),
         _ => Network::Ethertype(ethertype, payload),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_with_a_time_stops_a_port() {
+        let stops = |ethertype: [u8; 2], control: &[u8]| is_port_pause(&[&[0; 12][..], &ethertype, control].concat());
+        assert!(stops(MAC_CONTROL, &[0, 1, 0, 9, 0, 0]));
+        assert!(!stops(MAC_CONTROL, &[0, 1, 0, 0, 0, 0]), "a time of 0");
+        // Of priorities 0 to 7, the second octet of the mask says which are meant.
+        let times = |priority: usize| (0..8).flat_map(move |other| [0, u8::from(other == priority)]);
+        let control =
+            |mask: u8, priority: usize| [0x01, 0x01, 0, mask].into_iter().chain(times(priority)).collect::<Vec<_>>();
+        assert!(stops(MAC_CONTROL, &control(0x08, 3)) && stops(MAC_CONTROL, &control(0xff, 7)));
+        assert!(!stops(MAC_CONTROL, &control(0x08, 4)), "a time of another priority");
+        assert!(!stops(MAC_CONTROL, &[0, 2, 0, 9]), "another opcode");
+        assert!(!stops(SLOW_PROTOCOLS, &[0, 1, 0, 9]), "another ethertype");
+        assert!(!stops(MAC_CONTROL, &[]) && !is_port_pause(&[0; 13]), "cut");
     }
 }

@@ -44,7 +44,7 @@ mod udp;
 mod vn_tag;
 mod vxlan;
 
-use crate::file::Frame;
+use crate::file::{Frame, LinkType};
 pub use address::Address;
 pub(crate) use content::ICRC_LEN;
 pub use content::{Carrier, Content, Packet};
@@ -71,6 +71,11 @@ pub(crate) struct Sighted<'a> {
     pub(crate) sighting: Sighting,
     /// The session of the mirror that it came through, if an encapsulation tells.
     pub(crate) session: Option<MirrorSession>,
+}
+
+/// Returns `true` if flow control of Ethernet stops a port with this frame.
+pub(crate) fn is_port_pause(frame: &Frame<'_>) -> bool {
+    frame.link == LinkType(1) && ethernet::is_port_pause(frame.data)
 }
 
 /// Finds the network layer of `frame`, which may be an encapsulation.

@@ -14,24 +14,35 @@ pub(crate) struct Sighting {
     pub(crate) identification: u16,
     /// Names the place of the capture: the hop limit and the octets before the network layer.
     pub(crate) point: u32,
+    /// A switch marked it: Congestion Experienced (RFC 3168).
+    pub(crate) is_marked: bool,
 }
+
+/// The bits of Explicit Congestion Notification, all set: Congestion Experienced.
+const MARKED: u8 = 3;
 
 impl Sighting {
     /// Returns the sighting of a packet that has this network layer, in a frame of these octets.
     #[inline]
     pub(super) fn of(network: &Network<'_>, frame: &[u8]) -> Self {
-        let (header, identification, hop_limit) = match *network {
+        let (header, identification, hop_limit, congestion) = match *network {
             Network::Ipv4(header) => match *header {
-                [_, _, _, _, i0, i1, _, _, hop_limit, ..] => (header, u16::from_be_bytes([i0, i1]), hop_limit),
-                _ => (header, 0, 0),
+                [_, service, _, _, i0, i1, _, _, hop_limit, ..] => {
+                    (header, u16::from_be_bytes([i0, i1]), hop_limit, service)
+                }
+                _ => (header, 0, 0, 0),
             },
-            Network::Ipv6(header) | Network::Grh(header) => (header, 0, header.get(7).copied().unwrap_or_default()),
-            Network::Lrh(header) => (header, 0, 0),
+            Network::Ipv6(header) | Network::Grh(header) => match *header {
+                [_, class, _, _, _, _, _, hop_limit, ..] => (header, 0, hop_limit, class >> 4),
+                _ => (header, 0, 0, 0),
+            },
+            Network::Lrh(header) => (header, 0, 0, 0),
             Network::Ethertype(..) | Network::Link(..) | Network::Other(_) => return Self::default(),
         };
         // Not the difference of the lengths: an encapsulation may have octets behind the packet, which a snaplen cuts first.
         let link = header.as_ptr().addr().saturating_sub(frame.as_ptr().addr()).min(0xffff) as u32;
-        Self { identification, point: link << 8 | u32::from(hop_limit) }
+        let is_marked = congestion & MARKED == MARKED;
+        Self { identification, point: link << 8 | u32::from(hop_limit), is_marked }
     }
 }
 

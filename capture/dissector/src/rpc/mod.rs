@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 pub(crate) mod both_ends;
 pub(crate) mod credits;
+pub(crate) mod data_times;
 pub(crate) mod describe;
 pub(crate) mod header;
 pub(crate) mod joined;

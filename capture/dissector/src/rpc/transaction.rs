@@ -3,6 +3,7 @@
 use rpcrdma::reader::padding;
 
 use super::credits::CreditWaitUnknown;
+use super::data_times::DataTimes;
 use super::joined::JoinedWait;
 use super::known::{Security, Status};
 use super::not_rebuilt::NotRebuilt;
@@ -67,6 +68,8 @@ pub struct Transaction {
     pub phases: Result<Phases, NotTimed>,
     /// Part of that time that was spent on lost packets.
     pub recovery: Result<Recovery, NotTimed>,
+    /// Times of both ends in data that they send by RDMA. The times mean something only if the [phases](Self::phases) are known.
+    pub data_times: DataTimes,
     /// Packets of both ends, one by one, if [`Config::steps`](crate::Config::steps) asks for them and the capture holds
     /// the call.
     pub steps: Option<Box<Steps>>,

@@ -5,9 +5,11 @@ use rpcrdma::rpc::MessageType;
 
 use super::arrivals::Unacknowledged;
 use super::chunk::{self, Chunk};
+use super::data_flow::DataFlow;
 use super::memory::{Access, Extents};
 use super::timeline::Timeline;
 use crate::carrier::operation::{Side, Sides, Stamp};
+use crate::file::Time;
 use crate::rpc::credits::{CreditUse, CreditWaitUnknown};
 use crate::rpc::describe::{self, Called, Described, Way};
 use crate::rpc::header::{Header, PayloadPlace, read_chunks};
@@ -168,6 +170,15 @@ impl Call {
         match self.answers {
             Some(_) => self.message.sender.other(),
             None => self.message.sender,
+        }
+    }
+
+    /// Counts the times of the end whose data it waited for, if it waits for the other end from this time on.
+    pub(super) fn watch_sender(&mut self, flows: &Sides<DataFlow>, time: Time) {
+        // A reply that the responder provides is read from the responder's memory.
+        if self.answers.is_none() && self.timeline.is_sender_changed() {
+            let requester = self.message.sender;
+            self.timeline.watch(flows.get(requester).times, flows.get(requester.other()).times, time);
         }
     }
 

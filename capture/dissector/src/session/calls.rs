@@ -104,6 +104,9 @@ impl Session {
         let may_lack = self.unplaced.may_be_for(&call);
         call.timeline.wait(self.unplaced.count(), self.recoveries.unassigned);
         call.timeline.sent(self.sent(requester, self.places, self.span.ended));
+        if call.answers.is_none() {
+            call.timeline.watch_from(self.data_flows.get(requester.other()).times, self.span.ended.time);
+        }
         if call.message.is_broken() || may_lack {
             call.timeline.refuse(NotTimed::Missed);
         } else if call.is_repeated {
@@ -258,6 +261,9 @@ impl Session {
             self.settle(message.sender, Places { first: 0, end: self.places.first }, context);
             if let Some(call) = self.calls.get_mut(&id) {
                 call.timeline.reply(self.span);
+                let (requester, responder) = (message.sender.other(), message.sender);
+                let [requester, responder] = [requester, responder].map(|end| self.data_flows.get(end).times);
+                call.timeline.watch(requester, responder, self.span.ended.time);
             }
             self.settle(message.sender, self.places, context);
         } else if self.joined.is_some() {

@@ -6,6 +6,7 @@ use super::timeline::Timeline;
 use crate::carrier::operation::Stamp;
 use crate::nfs::Callback;
 use crate::rpc::credits::CreditWaitUnknown;
+use crate::rpc::data_times::DataTimes;
 use crate::rpc::header::{Decoded, PayloadPlace};
 use crate::rpc::known::Status;
 use crate::rpc::message::{Captured, Message};
@@ -102,6 +103,7 @@ impl Transaction {
             round_trips: RoundTrips::default(),
             phases: Err(NotTimed::CallMissing),
             recovery: Err(NotTimed::CallMissing),
+            data_times: DataTimes::default(),
             steps: None,
             credit_wait: Err(CreditWaitUnknown::CallMissing),
             waiting: None,
@@ -127,6 +129,7 @@ impl Transaction {
             reply.stamp = accepted;
         }
         self.phases = timeline.phases();
+        self.data_times = timeline.data_times();
         self.steps = timeline.steps();
         self.recovery = timeline.recovery();
     }

@@ -8,6 +8,7 @@
 //! no credit for one, `returned` when a reply returned one, and `step_log` what both ends did for it. `arrivals` says which copy
 //! of a message was accepted, so that an RPC ends there. `memory_use` tells the checker how memory is used.
 //! `seen_twice` knows what both ends saw, if the file holds the packets of both.
+//! `data_flow` knows for how long each end paused in the data that it sends by RDMA, and at which rate it sent.
 //! `refused` knows of which `replies` the requester had no Receive, and `joined` how long an RPC has waited at least whose call was
 //! sent before the capture.
 //!
@@ -22,6 +23,7 @@ mod calls;
 mod chunk;
 mod continued;
 mod credits;
+mod data_flow;
 mod direction;
 mod ended;
 mod joined;

@@ -53,6 +53,7 @@ impl Session {
 
     /// Takes a sign of loss. The packet before it of the same sender came at the time `after`, if the connection was joined.
     pub(super) fn recover(&mut self, operation: &Operation<'_>, after: Time, context: &mut Context<'_>) {
+        self.disturb_data();
         let Operation { from, stamp, places, kind, .. } = *operation;
         let (of, place, sign, operation, missing) = match kind {
             OperationKind::Sign { of, place, sign, operation, missing } => (of, place, sign, operation, missing),

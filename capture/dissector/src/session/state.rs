@@ -8,6 +8,7 @@ use super::arrivals::Arrivals;
 use super::assembly::{Assembly, Span};
 use super::call::Call;
 use super::credits::CreditAccount;
+use super::data_flow::DataFlow;
 use super::joined::Joined;
 use super::memory::Memory;
 use super::owners::Recoveries;
@@ -20,6 +21,7 @@ use super::unplaced::Unplaced;
 use super::watch::Watch;
 use crate::carrier::acknowledgement::Acknowledgements;
 use crate::carrier::connection::{Connection, Counts};
+use crate::carrier::handler::CongestionSign;
 use crate::carrier::operation::{Places, Side, Sides, Stamp};
 use crate::carrier::table::Map;
 use crate::event::{Event, Opened};
@@ -53,6 +55,8 @@ pub(crate) struct Context<'a> {
     pub(crate) placements: bool,
     /// The times at which the clock of the capture was set back.
     pub(crate) set_backs: &'a SetBacks,
+    /// Frames of priority-based flow control that pause a port, so far.
+    pub(crate) port_pauses: u32,
     /// The number of the last connection that was recognised.
     pub(crate) last_number: &'a mut u32,
     pub(crate) events: &'a mut VecDeque<Event>,
@@ -144,6 +148,10 @@ pub(crate) struct Session {
     pub(super) seen_twice: SeenTwice,
     /// The usual time in which the adapter of each end acknowledges, in nanoseconds, if some was seen.
     pub(super) round_trips: Sides<Option<u64>>,
+    /// Frames that paused a port, so far.
+    pub(super) port_pauses: u32,
+    /// Data that each end sends by RDMA.
+    pub(super) data_flows: Box<Sides<DataFlow>>,
     /// RPCs whose calls were sent before the capture; `None` if the set-up of the connection was captured.
     pub(super) joined: Option<Box<Joined>>,
 }
@@ -180,9 +188,22 @@ impl Session {
         self.joined = Some(Box::new(Joined::new(since)));
     }
 
+    /// A sign of congestion came for what an end sends.
+    pub(crate) fn congested(&mut self, sender: Side, sign: CongestionSign) {
+        self.data_flows.get_mut(sender).congest(sign);
+    }
+
+    /// The window for what an end sends became 0, or is no longer 0.
+    pub(crate) fn set_window(&mut self, sender: Side, is_closed: bool, time: Time) {
+        self.data_flows.get_mut(sender).set_window(is_closed, time);
+    }
+
     /// Takes the times that an end takes to acknowledge.
     pub(crate) fn measured(&mut self, by: Side, times: Acknowledgements) {
         *self.round_trips.get_mut(by) = Some(times.median);
+        let Sides { active, passive } = self.round_trips;
+        let round_trip = active.unwrap_or_default() + passive.unwrap_or_default();
+        (self.data_flows.active.round_trip, self.data_flows.passive.round_trip) = (round_trip, round_trip);
     }
 
     /// Returns the place of the capture, if the acknowledgements show it.

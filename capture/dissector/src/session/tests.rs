@@ -176,6 +176,7 @@ impl Play {
                 steps,
                 placements: *placements,
                 set_backs: &SetBacks::default(),
+                port_pauses: 0,
                 last_number,
                 events,
             },

@@ -8,6 +8,7 @@ use super::step_log::{SendPart, StepLog};
 use crate::carrier::operation::{OperationType, Places, Side, Stamp};
 use crate::carrier::recovery::{AgainFor, RecoveryKind};
 use crate::file::Time;
+use crate::rpc::data_times::{DataTimes, SenderTimes};
 use crate::rpc::phases::{NotTimed, Phase, Phases};
 use crate::rpc::recovery::Recovery;
 use crate::rpc::steps::{PacketRun, Steps};
@@ -47,8 +48,21 @@ pub(super) struct Timeline {
     unassigned: u64,
     /// Recovery of lost packets; `None` until there is some.
     lost: Option<Box<LostPackets>>,
+    /// Data of both ends. In a box, because a map with one call has room for eleven.
+    data: Box<DataWatch>,
     /// Packets of both ends, if they are kept.
     steps: Option<Box<StepLog>>,
+}
+
+/// Data for which an RPC waits.
+#[derive(Clone, Copy, Debug, Default)]
+struct DataWatch {
+    times: DataTimes,
+    /// `true` if the RPC waits for data of the requester, which the responder reads.
+    is_requester: bool,
+    /// Beginning of the wait, and the times of that end on the connection before it.
+    since: Time,
+    before: SenderTimes,
 }
 
 /// The place of the latest packet of an RPC.
@@ -151,6 +165,7 @@ impl Timeline {
             missed: 0,
             unassigned: 0,
             lost: None,
+            data: Box::default(),
             steps: steps.map(Box::new),
         };
         timeline.spend(Phase::Call, ended, first_sent);
@@ -303,6 +318,37 @@ impl Timeline {
         self.latest.frame > stamp.frame && self.lost.as_ref().is_some_and(|lost| lost.until > stamp.time)
     }
 
+    /// Returns `true` if the RPC waits for data that the responder reads from the requester, or if it waited for such data when
+    /// [`watch`](Self::watch) was called.
+    #[inline]
+    pub(super) fn is_sender_changed(&self) -> bool {
+        (self.activity == Activity::Pulling) != self.data.is_requester
+    }
+
+    /// The call was sent at this time: the RPC waits for the responder, whose times on the connection were these before.
+    pub(super) fn watch_from(&mut self, before: SenderTimes, since: Time) {
+        *self.data = DataWatch { is_requester: false, since, before, ..*self.data };
+    }
+
+    /// Adds the times of the end whose data the RPC waited for, up to a packet, and begins with those of the end that is next. `requester` and
+    /// `responder` are the times of both ends on the connection.
+    pub(super) fn watch(&mut self, requester: SenderTimes, responder: SenderTimes, time: Time) {
+        let DataWatch { mut times, is_requester, since, before } = *self.data;
+        let elapsed = time.0.saturating_sub(since.0);
+        match is_requester {
+            true => times.read.add(requester.since(before, elapsed)),
+            false => times.written.add(responder.since(before, elapsed)),
+        }
+        let is_requester = self.activity == Activity::Pulling;
+        let before = if is_requester { requester } else { responder };
+        *self.data = DataWatch { times, is_requester, since: time, before };
+    }
+
+    /// Returns the times of both ends.
+    pub(super) fn data_times(&self) -> DataTimes {
+        self.data.times
+    }
+
     /// Returns the phases.
     pub(super) fn phases(&self) -> Result<Phases, NotTimed> {
         self.not_timed.map_or(Ok(self.phases), Err)
@@ -383,7 +429,7 @@ impl Timeline {
     /// loss.
     pub(super) fn held(&self) -> usize {
         let steps = self.steps.as_ref().map_or(0, |steps| steps.held());
-        size_of::<LostPackets>() + Recovery::HELD + steps
+        size_of::<LostPackets>() + Recovery::HELD + size_of::<DataWatch>() + steps
     }
 
     /// A packet of an RDMA Read or Write. If an earlier copy was sent, the transfer has been under way since then.

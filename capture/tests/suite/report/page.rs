@@ -178,13 +178,17 @@ fn rpcs_that_were_slow_or_wait_have_their_times_and_ends() {
 #[test]
 fn each_cause_leads_to_the_section_that_shows_it() {
     /// Causes with an RPC that has most of it.
-    const OF_RPCS: [&str; 8] = [
+    const OF_RPCS: [&str; 12] = [
         "loss",
         "receiver-not-ready",
         "distance",
         "delegation-recall",
         "responder-slow",
         "requester-slow",
+        "slow-transfer",
+        "congestion",
+        "window",
+        "link-full",
         "credits",
         "errors",
     ];
@@ -197,7 +201,8 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         | "reply-refused" => "hung",
         "small-sends" | "connection-refused" | "connection-unanswered" => "connections",
         "loss" | "receiver-not-ready" | "credits" => "timeline",
-        "distance" | "delegation-recall" | "responder-slow" | "requester-slow" => "slowest",
+        "distance" | "delegation-recall" | "responder-slow" | "requester-slow" | "slow-transfer" | "congestion"
+        | "window" | "link-full" => "slowest",
         "errors" => "operations",
         "protocol" => "rules",
         "nothing-found" | "one-direction" | "capture-gaps" | "cut" | "joined-late" | "mirror-doubled" => "capture",
@@ -223,7 +228,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 24);
+    assert_eq!(seen.len(), 28);
 }
 
 /// Frames of a shipped capture, without some of them.

@@ -13,7 +13,7 @@ use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
 use crate::carrier::connection::{Connection, Disconnection, DisconnectionKind, Endpoint};
 use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets};
-use crate::carrier::handler::{Handler, Taken};
+use crate::carrier::handler::{CongestionSign, Handler, Taken};
 use crate::carrier::operation::{Operation, Side, Sides, Stamp};
 use crate::carrier::rejection::{Rejected, RejectionKind};
 use crate::carrier::table::Table;
@@ -102,6 +102,9 @@ impl<S> QueuePairs<S> {
             {
                 self.manage(stamp, packet, management, handler);
             }
+            if transport.is_congestion_notification() {
+                self.notify(packet, transport, handler);
+            }
             return management.is_some();
         }
         let flow = Flow { source: packet.source, destination: packet.destination, queue_pair: transport.queue_pair };
@@ -126,6 +129,17 @@ impl<S> QueuePairs<S> {
             self.let_go(handler);
         }
         true
+    }
+
+    /// An end tells the other that the way to it is congested.
+    #[cold]
+    fn notify(&mut self, packet: &Packet<'_>, transport: &Transport<'_>, handler: &mut impl Handler<Session = S>) {
+        let flow = Flow { source: packet.source, destination: packet.destination, queue_pair: transport.queue_pair };
+        if let Some((key, from)) = self.table.find(&flow)
+            && let Some(entry) = self.table.get_mut(key)
+        {
+            handler.congested(&mut entry.session, from.other(), CongestionSign::Notification);
+        }
     }
 
     /// Asks for the checksum of a packet that shows whether the capture holds those that are on the wire.
@@ -559,6 +573,9 @@ impl<S> QueuePairEntry<S> {
         (recent, handler): (&mut RecentPackets, &mut impl Handler<Session = S>),
     ) {
         let Self { connection, session, ordering, .. } = self;
+        if sighting.is_marked {
+            handler.congested(session, from, CongestionSign::Mark);
+        }
         let content = recent.digest((connection.key, from), words(octets), &[], sighting);
         match ordering.original((from, stamp.time, sighting), transport, (recent, content)) {
             Some(first) => handler.seen_again(session, from, first, stamp.time),

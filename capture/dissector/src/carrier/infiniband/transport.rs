@@ -197,9 +197,14 @@ impl<'a> Transport<'a> {
             0b010 => "RD",
             0b011 => "UD",
             // Congestion notifications of RoCEv2 (annex A17) and of InfiniBand.
-            0b100 if self.opcode & 0x1f <= 1 => "CNP",
+            0b100 if self.is_congestion_notification() => "CNP",
             _ => "unknown opcode",
         }
+    }
+
+    /// Returns `true` for a congestion notification.
+    pub(crate) const fn is_congestion_notification(&self) -> bool {
+        matches!(self.opcode, 0x80 | 0x81)
     }
 
     /// Returns the type of the operation that it carries part of, if RPC-over-RDMA uses that type.

@@ -13,7 +13,7 @@ use crate::carrier::connection::{
     Announced, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, Shown, port_service,
 };
 use crate::carrier::copies::RecentPackets;
-use crate::carrier::handler::Handler;
+use crate::carrier::handler::{CongestionSign, Handler};
 use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, Stamp};
 use crate::carrier::recovery::Sign;
 use crate::carrier::rejection::{Rejected, RejectionKind, UnansweredRequest};
@@ -74,6 +74,8 @@ struct TcpEntry<S> {
     reassembly: Reassembly,
     known: IwarpConnection<S>,
     segments: u64,
+    /// The ends that advertise a window of 0.
+    are_closed: Sides<bool>,
     /// The SYNs of the active end.
     syns: Option<Syns>,
     /// Octets of memory that are in the account.
@@ -153,6 +155,16 @@ impl<S> Connections<S> {
                 handler.seen_again(session, from, first, stamp.time);
             }
             return true;
+        }
+        if let Some(session) = &mut entry.known.session {
+            if sighting.is_marked {
+                handler.congested(session, from, CongestionSign::Mark);
+            }
+            let is_closed = segment.window == 0 && !segment.is_reset();
+            if *entry.are_closed.get(from) != is_closed {
+                *entry.are_closed.get_mut(from) = is_closed;
+                handler.window(session, (from, stamp.time), is_closed);
+            }
         }
         if segment.is_synchronizing() && from == Side::Active {
             let syns = entry.syns.get_or_insert(Syns { first: stamp, last: stamp, times: 0 });
@@ -281,7 +293,7 @@ impl<S> Connections<S> {
             counts: Sides::default(),
         };
         let reassembly = Reassembly::default();
-        let entry = TcpEntry { reassembly, known, segments: 0, syns: None, held: 0 };
+        let entry = TcpEntry { reassembly, known, segments: 0, are_closed: Sides::default(), syns: None, held: 0 };
         self.table.insert(key, [(from.other(), back), (from, flow)], entry);
         key
     }

@@ -43,6 +43,14 @@ pub enum Cause {
     ResponderSlow,
     /// The requester takes unusually long to provide data, or to fetch a reply.
     RequesterSlow,
+    /// The end that sends data by RDMA pauses.
+    SlowTransfer,
+    /// The network is congested.
+    Congestion,
+    /// A receiver's TCP window is closed.
+    Window,
+    /// RPCs share a link that is full.
+    LinkFull,
     /// Calls waited for credits.
     Credits,
     /// RPCs need chunks because of a small inline threshold.
@@ -162,7 +170,7 @@ pub(super) const USUAL_SEND: u32 = 4096;
 pub(super) const USUAL_HEADER: usize = 128;
 
 /// All causes, those of the capture first.
-pub static CAUSES: [CauseRule; 24] = [
+pub static CAUSES: [CauseRule; 28] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -294,8 +302,36 @@ pub static CAUSES: [CauseRule; 24] = [
         cause: Cause::RequesterSlow,
         name: "requester-slow",
         title: "The requester was slow",
-        condition: "the requester took as long to send data or to fetch a reply, beyond the time that 100 MB/s need, and \
-                    these times are 20 % of the waiting time",
+        condition: "the requester took as long to begin to send data or to fetch a reply, and these times are 20 % of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::SlowTransfer,
+        name: "slow-transfer",
+        title: "The sender of data paused",
+        condition: "the end that sends data by RDMA paused as long between two packets of data, beyond the time that 100 MB/s and the way \
+                    to both ends need, and these times are 20 % of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::Congestion,
+        name: "congestion",
+        title: "The network was congested",
+        condition: "data by RDMA took as long beyond the time that it needs at the highest rate of its connection, while congestion \
+                    notifications (CNP), packets marked by a switch (CE) or pauses of a port (PFC) came, and these times are 20 % of the \
+                    waiting time",
+    },
+    CauseRule {
+        cause: Cause::Window,
+        name: "window",
+        title: "A receiver had no room",
+        condition: "the window that an end advertises was 0 as long while data for it or a reply was awaited (TCP), and these times are \
+                    20 % of the waiting time",
+    },
+    CauseRule {
+        cause: Cause::LinkFull,
+        name: "link-full",
+        title: "RPCs shared a full link",
+        condition: "an end sent data of other RPCs as long at the highest rate of the connection, and these times are 20 % of the waiting \
+                    time",
     },
     CauseRule {
         cause: Cause::Credits,

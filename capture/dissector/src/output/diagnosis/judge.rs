@@ -19,6 +19,7 @@ use crate::output::format::line::sentence;
 use crate::output::format::number::{counted, duration, grouped, times};
 use crate::output::gaps::Gaps;
 use crate::output::stats::text::{is_doubled, twice};
+use crate::rpc::data_times::CongestionSigns;
 use crate::rpc::place::CapturedAt;
 
 /// The most directions, failures or rules that evidence names.
@@ -104,6 +105,12 @@ impl<'a> Judgement<'a> {
             self.delegation_recall(),
             self.slow(Cause::ResponderSlow, (CauseOwner::Responder, CapturedAt::Responder), &self.waits.responder),
             self.slow(Cause::RequesterSlow, (CauseOwner::Requester, CapturedAt::Requester), &self.waits.requester),
+            self.slow_transfer(CauseOwner::Requester, &self.waits.held_up.requester_paused),
+            self.slow_transfer(CauseOwner::Responder, &self.waits.held_up.responder_paused),
+            self.congestion(),
+            self.window(CauseOwner::Requester, &self.waits.held_up.requester_closed),
+            self.window(CauseOwner::Responder, &self.waits.held_up.responder_closed),
+            self.link_full(),
             self.credits(),
             self.small_sends(),
             self.errors(),
@@ -624,6 +631,83 @@ impl<'a> Judgement<'a> {
         }
         let cause = self.cause(cause, Some(owner), evidence, &self.slowest_of(tally));
         Some(self.timed(cause, tally))
+    }
+
+    /// An end that pauses in the data that it sends by RDMA.
+    fn slow_transfer(&self, owner: CauseOwner, tally: &Tally) -> Option<DiagnosedCause> {
+        let sender = match owner {
+            CauseOwner::Requester => tally.requester(),
+            _ => tally.responder(),
+        };
+        let sender = sender.map_or("its sender".to_owned(), |end| end.to_string());
+        let why = match owner {
+            CauseOwner::Requester => format!(
+                "Nothing in the capture shows why. The adapter of {sender} answers RDMA Reads without the processor: either this adapter is \
+                 slow, or a switch stops its port (PFC), which the port's counters show."
+            ),
+            _ => format!(
+                "Nothing in the capture shows why: {sender} is slow, or its adapter, or a switch stops its port (PFC), which the port's \
+                 counters show."
+            ),
+        };
+        let cause = (Cause::SlowTransfer, owner);
+        self.held_up(cause, tally, &format!("{sender} paused in the middle of its data"), vec![why])
+    }
+
+    /// An end that has no room for data.
+    fn window(&self, owner: CauseOwner, tally: &Tally) -> Option<DiagnosedCause> {
+        let receiver = match owner {
+            CauseOwner::Requester => tally.requester(),
+            _ => tally.responder(),
+        };
+        let receiver = receiver.map_or("their receiver".to_owned(), |end| end.to_string());
+        let how = format!("{receiver} took no data (TCP window 0)");
+        self.held_up((Cause::Window, owner), tally, &how, Vec::new())
+    }
+
+    fn congestion(&self) -> Option<DiagnosedCause> {
+        let CongestionSigns { notifications, marks, pauses } = self.waits.held_up.congestion;
+        let signs = [
+            (notifications, "congestion notifications (CNP)"),
+            (marks, "packets that a switch marked (CE)"),
+            (pauses, "pauses of a port (PFC)"),
+        ];
+        let came: Vec<_> = signs.iter().filter(|(count, _)| *count > 0).map(|(_, name)| *name).collect();
+        let how = format!("data came slowly, with {}", came.join(" and "));
+        self.held_up((Cause::Congestion, CauseOwner::Network), &self.waits.held_up.congested, &how, Vec::new())
+    }
+
+    fn link_full(&self) -> Option<DiagnosedCause> {
+        let how = "data of other RPCs came at the highest rate of their connection";
+        let share =
+            "Each gets a share of the link, or of the adapter that sends: more RPCs in flight move no more data.";
+        let tally = &self.waits.held_up.link_full;
+        self.held_up((Cause::LinkFull, CauseOwner::Network), tally, how, vec![share.to_owned()])
+    }
+
+    /// A cause for which data was held up, in words, with more about it.
+    fn held_up(
+        &self,
+        (cause, owner): (Cause, CauseOwner),
+        tally: &Tally,
+        how: &str,
+        more: Vec<String>,
+    ) -> Option<DiagnosedCause> {
+        let most = tally.greatest()?;
+        let is_enough = tally.rpcs >= SEVERAL || most >= VERY_SLOW;
+        if !self.stands_out(cause, tally.rpcs, is_enough && is_part(tally.amount, SLOW_SHARE, self.all())) {
+            return None;
+        }
+        let mut evidence = vec![format!(
+            "{} of {} waited 20 ms or more while {how}: up to {}{}.",
+            grouped(tally.rpcs),
+            counted(self.waits.rpcs, "RPC"),
+            duration(most),
+            added_up(tally)
+        )];
+        evidence.extend(longest("The longest wait", tally));
+        evidence.extend(more);
+        Some(self.timed(self.cause(cause, Some(owner), evidence, &self.slowest_of(tally)), tally))
     }
 
     fn credits(&self) -> Option<DiagnosedCause> {

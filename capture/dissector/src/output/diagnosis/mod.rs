@@ -2,8 +2,8 @@
 //!
 //! - `cause`: the causes, and the table of rules by which they are found;
 //! - `waits`: waiting times by cause; `recalls`: recalls of delegations; `both_ends`: latencies at both ends, if the capture holds both;
-//!   `losses`: losses by direction; `facts`: other counts; `tally`: the client, operation and file with most of a cause; `time_union`:
-//!   time in which at least one RPC was delayed;
+//!   `losses`: losses by direction; `held_up`: times for which data by RDMA was held up; `facts`: other counts; `tally`: the client, operation
+//!   and file with most of a cause; `time_union`: time in which at least one RPC was delayed;
 //! - `whole`: the whole capture, on which the diagnosis of a selection rests; `attempts`: connection requests without success;
 //! - `judge`: causes from these, with their evidence; `connecting`: those about connections; `limits`: limits of what the capture
 //!   shows;
@@ -15,6 +15,7 @@ mod cause;
 mod connecting;
 mod credits;
 mod facts;
+mod held_up;
 mod judge;
 mod limits;
 mod losses;

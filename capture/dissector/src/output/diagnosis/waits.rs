@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::cause::{Cause, DISTANT, PER_OCTET, RpcCauses, SLOW, UNANSWERED};
 use super::facts::{Facts, WrongChecksums};
+use super::held_up::{DataWait, DataWaits, HeldUp};
 use super::recalls::{ClientDelay, Conflict, RecallWaits, Recalls, ServerWait, is_recall};
 use super::tally::{RpcSubject, Tally};
 use super::time_union::TimeUnion;
@@ -19,8 +20,9 @@ use crate::output::slow::done;
 use crate::output::stats::Histogram;
 use crate::output::unanswered::{UNANSWERED_KEPT, UnansweredWait};
 use crate::rpc::arguments::OperationArguments;
+use crate::rpc::data_times::DataTimes;
 use crate::rpc::joined::JoinedWait;
-use crate::rpc::phases::{NotTimed, Phases};
+use crate::rpc::phases::{NotTimed, Phase, Phases};
 use crate::rpc::recovery::Recovery;
 use crate::rpc::transaction::{RoundTrips, Transaction};
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
@@ -149,6 +151,8 @@ pub(super) struct Waits {
     pub(super) responder: Tally,
     /// Times of requesters that are unusually long.
     pub(super) requester: Tally,
+    /// Times for which data by RDMA was held up.
+    pub(super) held_up: HeldUp,
     /// Times of the way to an end and back.
     pub(super) distance: Tally,
     /// The longest usual round trips to each end of which these are.
@@ -279,14 +283,19 @@ impl Waits {
 
     /// Divides the time of an RPC between its ends and recovery.
     fn timed(&mut self, rpc: &KnownRpc<'_>, phases: &Phases, recovery: &Recovery, causes: &mut RpcCauses) {
-        let responder = phases.responder.saturating_sub(recovery.phases.responder);
+        let DataTimes { read, written } = rpc.transaction.data_times;
+        let [responder, pushed, pulled] = [Phase::Responder, Phase::Push, Phase::Pull]
+            .map(|phase| phases.of(phase).saturating_sub(recovery.phases.of(phase)));
+        let written = DataWait::new(&written, responder + pushed, rpc.transaction.write_octets);
+        let whole_responder = responder;
+        let responder = responder - written.total().saturating_sub(pushed);
         let is_least = recovery.unassigned > 0;
         if !is_least {
             self.longest = self.longest.max(responder);
         }
-        let moved = rpc.transaction.read_octets.saturating_mul(PER_OCTET);
-        let pulled = phases.pull.saturating_sub(recovery.phases.pull).saturating_sub(moved);
-        let requester = pulled + phases.requester.saturating_sub(recovery.phases.requester);
+        let late = read.late.min(pulled);
+        let read = DataWait::new(&read, pulled - late, rpc.transaction.read_octets);
+        let requester = late + phases.requester.saturating_sub(recovery.phases.requester);
         let lost = recovery.phases.total();
         let not_ready = recovery.not_ready.min(lost);
         self.behind_not_ready += u64::from(not_ready > 0 && recovery.rnr_naks == 0);
@@ -319,7 +328,9 @@ impl Waits {
         // A receiver that was not ready is no loss.
         let is_lossy = recovery.naks + recovery.timeouts + recovery.implied_naks + recovery.causes_not_seen > 0
             || recovery.resent_packets > recovery.not_ready_packets;
-        let affected = if is_lossy && has_signs { responder.max(requester) } else { 0 };
+        let moved = rpc.transaction.read_octets.saturating_mul(PER_OCTET);
+        let whole_requester = requester - late + pulled.saturating_sub(moved);
+        let affected = if is_lossy && has_signs { whole_responder.max(whole_requester) } else { 0 };
         let of_responder = if self.hold(rpc, of_responder, causes) { 0 } else { of_responder };
         let Transaction { from, to, .. } = *rpc.transaction;
         let recovered = || done(recovery);
@@ -336,6 +347,10 @@ impl Waits {
                 let subject = subject.get_or_insert_with(|| rpc.subject());
                 causes.add(cause, tally.add_with(amount, subject, waited_for));
             }
+        }
+        if !has_signs {
+            let data = DataWaits { read, written, requester: from, responder: to };
+            self.held_up.take(&data, || rpc.subject(), causes);
         }
         if affected >= SLOW {
             self.affected_too += u64::from(causes.counted.contains(Cause::Loss));

@@ -1,0 +1,170 @@
+//! Data that an end sends by RDMA on a connection, for all of its RPCs: the time for which it sends none, though it has data to send,
+//! and the highest rate at which it sent.
+
+use crate::carrier::handler::CongestionSign;
+use crate::carrier::operation::Operation;
+use crate::file::Time;
+use crate::rpc::data_times::SenderTimes;
+
+/// Nanoseconds for an octet of data that a network moves without being slow: 100 MB/s.
+const PER_OCTET: u64 = 10;
+/// The least time without a packet that is a pause: 0.1 ms. Ethernet of 100 Mb/s needs less for a packet of 1,024 octets.
+const PAUSE: u64 = 100_000;
+/// Octets without a break in which a rate is measured: a capture may have one time for many packets.
+const MEASURED: u64 = 32 * 1024;
+/// Rates are in nanoseconds for so many octets.
+const UNIT: u64 = 1024;
+
+/// Latest event of the data that an end sends.
+#[derive(Clone, Copy, Debug, Default)]
+enum Latest {
+    /// Packets may be missing since the latest event, or were retransmitted.
+    #[default]
+    Unknown,
+    /// Data was requested by RDMA Read when all data that was requested before had been sent.
+    Requested(Time),
+    /// Data of this call was sent.
+    Sent { call: u64, time: Time },
+}
+
+/// A packet of data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DataPacket {
+    pub(super) call: u64,
+    pub(super) octets: u64,
+    /// `true` for data that an RDMA Read requested: its sender had it to send since the request.
+    pub(super) is_requested: bool,
+}
+
+/// Rate of the data of an end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rate {
+    /// Beginning of the measurement, and the octets since then.
+    since: Time,
+    octets: u64,
+    /// The shortest time that was measured for [`UNIT`] octets.
+    shortest: Option<u64>,
+}
+
+impl Rate {
+    const fn restart(&mut self, time: Time) {
+        (self.since, self.octets) = (time, 0);
+    }
+
+    /// Takes octets that came at a time.
+    fn take(&mut self, octets: u64, time: Time) {
+        self.octets += octets;
+        if self.octets >= MEASURED {
+            let measured = (time.0.saturating_sub(self.since.0).saturating_mul(UNIT) / self.octets).max(1);
+            self.shortest = Some(self.shortest.map_or(measured, |shortest| shortest.min(measured)));
+            self.restart(time);
+        }
+    }
+
+    /// Returns the time that octets need at the highest rate; `None` before a rate was measured.
+    const fn needed(&self, octets: u64) -> Option<u64> {
+        match self.shortest {
+            Some(shortest) => Some(octets.saturating_mul(shortest) / UNIT),
+            None => None,
+        }
+    }
+}
+
+/// Data that an end sends by RDMA.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DataFlow {
+    latest: Latest,
+    /// Time with a window of 0 up to the latest event.
+    window_before: u64,
+    /// Since when the other end's window is 0.
+    closed_since: Option<Time>,
+    /// Latest request for data by RDMA Read, until all of its data was sent.
+    requested: Option<u64>,
+    rate: Rate,
+    /// Nanoseconds of the way to both ends and back, as far as it is known.
+    pub(super) round_trip: u64,
+    /// Times since the beginning of the connection.
+    pub(super) times: SenderTimes,
+}
+
+impl DataFlow {
+    /// The other end requests data by RDMA Read. Requests are answered in their order.
+    pub(super) fn request(&mut self, request: u64, time: Time) {
+        if self.requested.replace(request).is_none() {
+            self.latest = Latest::Requested(time);
+            self.window_before = self.times.window;
+        }
+    }
+
+    /// All data of a request was sent.
+    pub(super) fn complete(&mut self, request: u64) {
+        self.requested.take_if(|requested| *requested == request);
+    }
+
+    /// The capture lacks packets, or packets were retransmitted: the time up to the next packet is no pause.
+    pub(super) const fn disturb(&mut self) {
+        self.latest = Latest::Unknown;
+    }
+
+    /// The window of the other end became 0, or is no longer 0.
+    pub(super) fn set_window(&mut self, is_closed: bool, time: Time) {
+        match (is_closed, self.closed_since) {
+            (true, None) => self.closed_since = Some(time),
+            (false, Some(since)) => {
+                self.times.window += time.0.saturating_sub(since.0);
+                self.closed_since = None;
+            }
+            (true, Some(_)) | (false, None) => {}
+        }
+    }
+
+    /// A sign of congestion came for the data of the end.
+    pub(super) const fn congest(&mut self, sign: CongestionSign) {
+        let congestion = &mut self.times.congestion;
+        match sign {
+            CongestionSign::Notification => congestion.notifications = congestion.notifications.wrapping_add(1),
+            CongestionSign::Mark => congestion.marks = congestion.marks.wrapping_add(1),
+        }
+    }
+
+    /// Notes the frames so far that paused a port.
+    #[inline]
+    pub(super) const fn note_port_pauses(&mut self, port_pauses: u32) {
+        self.times.congestion.pauses = port_pauses;
+    }
+
+    /// Takes a packet of data.
+    pub(super) fn send(&mut self, operation: &Operation<'_>, DataPacket { call, octets, is_requested }: DataPacket) {
+        let time = operation.stamp.time;
+        let before = core::mem::replace(&mut self.latest, Latest::Sent { call, time });
+        let window = self.times.window - core::mem::replace(&mut self.window_before, self.times.window);
+        let elapsed = |since: Time| time.0.saturating_sub(since.0).saturating_sub(window);
+        if operation.retransmitted > 0 || operation.first_sent.is_some() {
+            return self.rate.restart(time);
+        }
+        let needed = self.rate.needed(octets);
+        match before {
+            Latest::Requested(since) => {
+                self.times.late += elapsed(since);
+                self.rate.restart(time);
+            }
+            Latest::Sent { call: previous, time: since } => {
+                let elapsed = elapsed(since);
+                // Steady packets are not equally far apart.
+                self.times.full += needed.map_or(0, |needed| elapsed.min(needed + needed / 4));
+                // Between the data of two READs, the server may have had nothing to send.
+                if is_requested || previous == call {
+                    if elapsed >= PAUSE {
+                        let beyond = elapsed.saturating_sub(octets * PER_OCTET + self.round_trip);
+                        self.times.paused += if beyond >= PAUSE { beyond } else { 0 };
+                    }
+                    self.times.slowed += needed.map_or(0, |needed| elapsed.saturating_sub(needed));
+                    self.rate.take(octets, time);
+                } else {
+                    self.rate.restart(time);
+                }
+            }
+            Latest::Unknown => self.rate.restart(time),
+        }
+    }
+}
