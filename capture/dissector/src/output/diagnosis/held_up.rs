@@ -16,7 +16,7 @@ pub(super) struct HeldUp {
     pub(super) responder_closed: Tally,
     /// Data came slowly, with signs of congestion.
     pub(super) congested: Tally,
-    /// These signs, counted for each RPC.
+    /// Signs of congestion that came meanwhile, counted for each RPC.
     pub(super) congestion: CongestionSigns,
     /// The link was full with data of other RPCs.
     pub(super) link_full: Tally,
