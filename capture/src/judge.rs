@@ -82,10 +82,9 @@ impl<'a> Judge<'a> {
 
     fn rest(&mut self, first: Time, mut take: impl FnMut(&Found, FindingUse) -> io::Result<()>) -> io::Result<()> {
         let selection = &self.filters.selection;
-        let window = selection.window(first);
         while let Some(found) = self.checker.finding() {
             take(&found, FindingUse::Context)?;
-            if !window.contains(found.stamp.time) {
+            if !selection.window(first).contains(found.stamp.time) {
                 continue;
             }
             let shown = match selection.judge_finding(&found) {

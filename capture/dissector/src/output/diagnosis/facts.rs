@@ -144,6 +144,16 @@ pub(super) struct UnknownAgain {
 }
 
 impl UnknownAgain {
+    fn packet(&mut self, Stamp { frame, time }: Stamp) {
+        self.packets += 1;
+        self.since = Some(self.since.map_or(time.0, |since| since.min(time.0)));
+        if self.frames.len() < FRAMES || self.frames.last().is_some_and(|last| frame < *last) {
+            self.frames.push(frame);
+            self.frames.sort_unstable();
+            self.frames.truncate(FRAMES);
+        }
+    }
+
     fn add(&mut self, other: Self) {
         self.packets += other.packets;
         self.since = [self.since, other.since].into_iter().flatten().min();
@@ -302,9 +312,7 @@ impl Facts {
         self.recalls.recovered(recovered);
         let is_unknown = recovered.xid.is_none() && recovered.again_for == Some(AgainFor::Loss);
         if is_unknown && (self.again.len() < CONNECTIONS || self.again.contains_key(&recovered.connection)) {
-            let Stamp { frame, time } = recovered.stamp;
-            let one = UnknownAgain { packets: 1, frames: vec![frame], since: Some(time.0) };
-            self.again.entry(recovered.connection).or_default().add(one);
+            self.again.entry(recovered.connection).or_default().packet(recovered.stamp);
         }
         let has_room = self.not_ready.len() < KEYS || self.not_ready.contains_key(&from);
         match kind {

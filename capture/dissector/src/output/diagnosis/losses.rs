@@ -65,6 +65,16 @@ struct OpenHole {
     is_sent_again: bool,
 }
 
+/// A packet that was sent again.
+#[derive(Clone, Copy, Debug)]
+struct ResentPacket {
+    place: (Address, u64),
+    /// True if the capture does not hold the packet from before.
+    is_replaced: bool,
+    /// True for InfiniBand, whose senders go back to the first packet that is missing.
+    goes_back: bool,
+}
+
 impl OpenHole {
     const fn new(place: (Address, u64), is_reported: bool, missing: Option<MissingPacket>) -> Self {
         Self { place, is_reported, missing, times: 1, is_sent_again: false }
@@ -96,13 +106,9 @@ impl Losses {
             // Nothing was lost.
             _ if recovered.again_for == Some(AgainFor::NotReady) => return,
             RecoveryKind::SentAgain | RecoveryKind::Replaced => {
-                // Senders of InfiniBand go back to the first packet that is missing.
-                if recovered.operation.is_some()
-                    && let Some(sender) = self.senders.get_mut(&(connection, (from, to)))
-                {
-                    sender.go_on(place);
-                }
-                return self.sent_again((connection, (from, to)), place, kind == RecoveryKind::Replaced);
+                let goes_back = recovered.operation.is_some();
+                let packet = ResentPacket { place, is_replaced: kind == RecoveryKind::Replaced, goes_back };
+                return self.sent_again((connection, (from, to)), packet);
             }
             RecoveryKind::SequenceError => &mut self.signs.naks,
             RecoveryKind::ImpliedNak => &mut self.signs.implied_naks,
@@ -127,12 +133,12 @@ impl Losses {
         }
     }
 
-    fn sent_again(&mut self, key: (u32, FromTo), place: (Address, u64), is_replaced: bool) {
-        let hole = self.senders.get_mut(&key).and_then(|sender| sender.sent_again(place, is_replaced));
+    fn sent_again(&mut self, key: (u32, FromTo), packet: ResentPacket) {
+        let hole = self.senders.get_mut(&key).and_then(|sender| sender.sent_again(packet));
         if let Some(losses) = self.direction(key.1) {
             losses.again += 1;
             if let Some(hole) = hole {
-                losses.fill(hole, is_replaced);
+                losses.fill(hole, packet.is_replaced);
             }
         }
     }
@@ -145,34 +151,23 @@ impl Losses {
     /// Settles the losses of a connection that ended.
     pub(super) fn ended(&mut self, connection: u32, [one, other]: [Address; 2]) {
         for direction in [(one, other), (other, one)] {
-            if let Some(sender) = self.senders.remove(&(connection, direction)) {
-                self.settle(direction, sender);
+            if let Some(sender) = self.senders.remove(&(connection, direction))
+                && let Some(losses) = self.direction(direction)
+            {
+                losses.settle(&sender);
             }
         }
     }
 
-    fn settle(&mut self, direction: FromTo, sender: SenderLosses) {
-        if let Some(losses) = self.direction(direction) {
-            // A packet that was captured, and thrown away behind another one that was lost, may be lost before the capture when it is sent
-            // again.
-            if !sender.has_replaced {
-                losses.unacknowledged += sender.timed_out;
+    /// Losses by direction, with what open connections show so far.
+    fn settled(&self) -> BTreeMap<FromTo, DirectionLosses> {
+        let mut directions = self.directions.clone();
+        for ((_, direction), sender) in &self.senders {
+            if directions.len() < KEYS || directions.contains_key(direction) {
+                directions.entry(*direction).or_default().settle(sender);
             }
-            // Of several, the packet that asked for one again may be the lost one.
-            if !sender.has_replaced && sender.reported == 1 {
-                losses.behind_capture += 1;
-            }
-            sender.open.into_iter().for_each(|hole| losses.leave(hole));
         }
-    }
-
-    /// These, with what open connections show so far.
-    fn settled(&self) -> Self {
-        let mut settled = self.clone();
-        while let Some(((_, direction), sender)) = settled.senders.pop_first() {
-            settled.settle(direction, sender);
-        }
-        settled
+        directions
     }
 
     /// The number of losses by their signs, and of the packets that were sent again because of them, as a sentence.
@@ -185,7 +180,7 @@ impl Losses {
             (causes_not_seen, format!("{} of unknown cause", grouped(causes_not_seen))),
         ];
         let settled = self.settled();
-        let sum = |of: fn(&DirectionLosses) -> u64| settled.directions.values().map(of).sum::<u64>();
+        let sum = |of: fn(&DirectionLosses) -> u64| settled.values().map(of).sum::<u64>();
         let [losses, disordered, again] = [sum(|all| all.losses), sum(|all| all.disordered), sum(|all| all.again)];
         if losses == 0 && disordered == 0 && again == 0 {
             return None;
@@ -219,7 +214,7 @@ impl Losses {
 
     /// The directions with the most losses, at most `most` of them.
     fn most(&self, most: usize) -> Vec<(FromTo, DirectionLosses)> {
-        let mut directions: Vec<_> = self.settled().directions.into_iter().collect();
+        let mut directions: Vec<_> = self.settled().into_iter().collect();
         directions.sort_by_key(|(_, all)| Reverse((all.losses + all.disordered, all.again)));
         directions.truncate(most);
         directions
@@ -251,7 +246,11 @@ impl SenderLosses {
     }
 
     /// Takes a packet that was sent again. Returns the hole that it fills.
-    fn sent_again(&mut self, place: (Address, u64), is_replaced: bool) -> Option<OpenHole> {
+    fn sent_again(&mut self, packet: ResentPacket) -> Option<OpenHole> {
+        let ResentPacket { place, is_replaced, goes_back } = packet;
+        if goes_back {
+            self.go_on(place);
+        }
         self.has_replaced |= is_replaced;
         let index = self.open.iter().position(|hole| hole.place == place)?;
         let hole = self.open.remove(index)?;
@@ -264,6 +263,20 @@ impl SenderLosses {
 }
 
 impl DirectionLosses {
+    /// Adds the losses of a connection that nothing more is said of.
+    fn settle(&mut self, sender: &SenderLosses) {
+        // A packet that was captured, and thrown away behind another one that was lost, may be lost before the capture when it is sent
+        // again.
+        if !sender.has_replaced {
+            self.unacknowledged += sender.timed_out;
+        }
+        // Of several, the packet that asked for one again may be the lost one.
+        if !sender.has_replaced && sender.reported == 1 {
+            self.behind_capture += 1;
+        }
+        sender.open.iter().for_each(|hole| self.leave(*hole));
+    }
+
     /// The packet of a hole came again; `is_replaced` says that the capture did not hold it.
     fn fill(&mut self, hole: OpenHole, is_replaced: bool) {
         match (is_replaced, hole.missing) {
@@ -519,7 +532,8 @@ mod tests {
         let mut losses = Losses::default();
         for connection in 0..2 * KEYS as u32 {
             losses.lost((connection, (CLIENT, SERVER)), OpenHole::new((CLIENT, 1), true, None));
-            losses.sent_again((connection, (CLIENT, SERVER)), (CLIENT, 1), true);
+            let packet = ResentPacket { place: (CLIENT, 1), is_replaced: true, goes_back: false };
+            losses.sent_again((connection, (CLIENT, SERVER)), packet);
         }
         assert_eq!(losses.senders.len(), KEYS);
         let sides = "1,000 between LID 1 and the capture, 1,000 on an unknown side.";
