@@ -45,7 +45,7 @@ pub(super) struct AwaitedAcknowledgements {
     awaited: Option<(u64, Time)>,
     /// The place after a segment that need not be acknowledged before another has come.
     first_of_two: Option<u64>,
-    /// The first times, in nanoseconds.
+    /// The first times, in nanoseconds and in ascending order.
     times: Vec<u32>,
     least: u64,
     count: u64,
@@ -85,7 +85,8 @@ impl AwaitedAcknowledgements {
         let taken = time.0.saturating_sub(sent.0);
         self.least = if self.count == 0 { taken } else { self.least.min(taken) };
         if self.times.len() < KEPT {
-            self.times.push(u32::try_from(taken).unwrap_or(u32::MAX));
+            let taken = u32::try_from(taken).unwrap_or(u32::MAX);
+            self.times.insert(self.times.partition_point(|before| *before < taken), taken);
             self.is_changed = true;
         }
         self.count += 1;
@@ -110,9 +111,7 @@ impl AwaitedAcknowledgements {
 
     /// Returns the measurements.
     pub(super) fn measured(&self) -> Option<Acknowledgements> {
-        let mut times = self.times.clone();
-        times.sort_unstable();
-        let median = *times.get(times.len().checked_sub(1)? / 2)?;
+        let median = *self.times.get(self.times.len().checked_sub(1)? / 2)?;
         Some(Acknowledgements { count: self.count, least: self.least, median: median.into() })
     }
 }

@@ -131,30 +131,44 @@ impl RecentPackets {
         (end, others): (&mut Copies, impl Fn() -> Copies),
         need: impl FnOnce(Time) -> Need,
     ) -> Option<Time> {
+        if self.add((content, time), sighting, end) {
+            return None;
+        }
+        let set = self.sets.get_mut(content as usize % SETS)?;
+        let known = set.iter_mut().find(|recent| recent.content == content)?;
+        let original = known.repeated_by(time, sighting, (end, others), need);
+        if original.is_none() {
+            let earlier = known.without_copy(time);
+            *known = RecentPacket { earlier, ..RecentPacket::new((content, time), sighting, end) };
+        }
+        original
+    }
+
+    /// Adds a packet of this `end`, unless one of this content was captured before. Returns true if it was added.
+    #[inline]
+    pub(super) fn add(&mut self, (content, time): (u64, Time), sighting: Sighting, end: &mut Copies) -> bool {
         if self.sets.is_empty() {
             self.sets = vec![Default::default(); SETS];
         }
-        let set = self.sets.get_mut(content as usize % SETS)?;
-        let Sighting { identification, point, .. } = sighting;
-        let known = set.iter_mut().find(|recent| recent.content == content);
-        let (entry, earlier) = match known {
-            Some(known) => {
-                if let Some(first) = known.repeated_by(time, sighting, (end, others), need) {
-                    return Some(first);
-                }
-                let earlier = known.without_copy(time);
-                (known, earlier)
-            }
-            None => (set.iter_mut().min_by_key(|recent| recent.time)?, None),
-        };
-        end.send(identification);
-        let number = end.packets;
-        *entry = RecentPacket { content, time, points: [point; 2], number, copies: 0, earlier };
-        None
+        let Some(set) = self.sets.get_mut(content as usize % SETS) else { return false };
+        if set.iter().any(|recent| recent.content == content) {
+            return false;
+        }
+        if let Some(entry) = set.iter_mut().min_by_key(|recent| recent.time) {
+            *entry = RecentPacket::new((content, time), sighting, end);
+        }
+        true
     }
 }
 
 impl RecentPacket {
+    /// The next packet of this `end`.
+    #[inline]
+    fn new((content, time): (u64, Time), Sighting { identification, point, .. }: Sighting, end: &mut Copies) -> Self {
+        end.send(identification);
+        Self { content, time, points: [point; 2], number: end.packets, copies: 0, earlier: None }
+    }
+
     /// Returns the time of this packet if one of the same content is a copy, which is then counted.
     #[cold]
     fn repeated_by(

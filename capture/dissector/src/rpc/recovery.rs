@@ -122,7 +122,8 @@ impl Recovery {
 
     /// Lists a frame, in order. They need not come in order.
     fn list(&mut self, frame: u64) {
-        let place = self.frames.partition_point(|before| *before < frame);
+        let is_next = self.frames.last().is_none_or(|last| *last < frame);
+        let place = if is_next { self.frames.len() } else { self.frames.partition_point(|before| *before < frame) };
         if place < FRAMES {
             self.frames.insert(place, frame);
         }

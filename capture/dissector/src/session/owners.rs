@@ -113,6 +113,9 @@ impl Owners {
     }
 
     pub(super) fn find(&self, place: u64) -> Option<&Owner> {
+        if let Some(last) = self.owners.back().filter(|last| last.first <= place) {
+            return Some(last);
+        }
         let after = self.owners.partition_point(|owner| owner.first <= place);
         self.owners.get(after.checked_sub(1)?)
     }

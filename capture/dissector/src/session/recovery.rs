@@ -160,10 +160,10 @@ impl Session {
     /// Assigns the signs about what is known, and reports them.
     pub(super) fn assign_waiting(&mut self, context: &mut Context<'_>) {
         let mut waiting = core::mem::take(&mut self.recoveries.waiting);
-        for sign in waiting.iter_mut().filter(|sign| sign.xid.is_none()) {
-            if sign.place < self.recoveries.owners.get(sign.of).known {
-                self.assign(sign);
-            }
+        let Sides { active, passive } = &self.recoveries.owners;
+        let known = Sides { active: active.known, passive: passive.known };
+        for sign in waiting.iter_mut().filter(|sign| sign.xid.is_none() && sign.place < *known.get(sign.of)) {
+            self.assign(sign);
         }
         self.recoveries.waiting = waiting;
         self.report(context);

@@ -130,6 +130,17 @@ struct LostPackets {
 }
 
 impl LostPackets {
+    /// Adds the time from a packet of the RPC to one that was sent again, as far as it is not counted yet.
+    fn spend(&mut self, from: Time, until: Time) {
+        let from = from.max(self.until);
+        if until > from {
+            self.since += until.0 - from.0;
+            self.until = until;
+            self.stretch = if self.stretch.1 == from { (self.stretch.0, until) } else { (from, until) };
+            self.recovery.stretch(from, until);
+        }
+    }
+
     /// A packet was sent again at this time for this reason: so was the time before, back to another packet.
     fn explain(&mut self, time: Time, again_for: AgainFor) {
         let (from, until) = self.stretch;
@@ -386,10 +397,11 @@ impl Timeline {
 
     /// A packet shows that one of the RPC was lost, or seemed to be.
     pub(super) fn recover(&mut self, kind: RecoveryKind, again_for: AgainFor, stamp: Stamp) {
-        self.lost.get_or_insert_default().recovery.take(kind, stamp);
+        let lost = self.lost.get_or_insert_default();
+        lost.recovery.take(kind, stamp);
         if kind.is_sent_again() {
-            self.spend_on_recovery(stamp.time, Time::default());
-            self.lost.get_or_insert_default().explain(stamp.time, again_for);
+            lost.spend(self.latest.time, stamp.time);
+            lost.explain(stamp.time, again_for);
         }
     }
 
@@ -484,14 +496,7 @@ impl Timeline {
 
     /// A packet was sent again that was first sent at that time, or before the latest packet of the RPC.
     fn spend_on_recovery(&mut self, time: Time, first_sent: Time) {
-        let lost = self.lost.get_or_insert_default();
-        let from = first_sent.max(self.latest.time).max(lost.until);
-        if time > from {
-            lost.since += time.0 - from.0;
-            lost.until = time;
-            lost.stretch = if lost.stretch.1 == from { (lost.stretch.0, time) } else { (from, time) };
-            lost.recovery.stretch(from, time);
-        }
+        self.lost.get_or_insert_default().spend(first_sent.max(self.latest.time), time);
     }
 }
 

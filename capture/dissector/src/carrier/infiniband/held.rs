@@ -87,7 +87,7 @@ pub(super) struct Arrival<'a> {
     pub(super) silence: u64,
     /// The highest number of the other end's requests that its sender had acknowledged by then.
     pub(super) acknowledged: Option<u64>,
-    pub(super) packet: Transport<'a>,
+    pub(super) packet: &'a Transport<'a>,
 }
 
 impl HeldPacket {
@@ -114,7 +114,7 @@ impl HeldPacket {
         self.octets.len() + 2 * size_of::<Self>()
     }
 
-    pub(super) fn arrival<'a>(&'a self, packet: Transport<'a>) -> Arrival<'a> {
+    pub(super) fn arrival<'a>(&'a self, packet: &'a Transport<'a>) -> Arrival<'a> {
         let Self { from, stamp, began, ref octets, length, retransmitted, first_sent, acknowledged, .. } = *self;
         Arrival { from, stamp, began, octets, length, retransmitted, first_sent, silence: 0, acknowledged, packet }
     }
@@ -158,7 +158,7 @@ mod tests {
             first_sent: None,
             silence: 0,
             acknowledged: None,
-            packet,
+            packet: &packet,
         };
         HeldPacket::new(&arrival, 1)
     }

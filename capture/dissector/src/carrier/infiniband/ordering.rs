@@ -33,7 +33,7 @@ use std::num::NonZeroU64;
 use super::again::Lateness;
 use super::checksums::RetransmittedPacket;
 use super::held::{Arrival, HeldPacket, Packets};
-use super::stream::{GRACE, ReadRequest, RequestStream, extend, request_span, responses};
+use super::stream::{FAR, GRACE, REPETITIONS, ReadRequest, RequestStream, extend, request_span, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::acknowledgement::Acknowledgements;
 use crate::carrier::connection::{Counts, RefusedAccess};
@@ -43,11 +43,6 @@ use crate::carrier::operation::{Operation, OperationKind, Places, Side, Sides, S
 use crate::carrier::recovery::{RecoveryKind, Sign, Signs};
 use crate::file::Time;
 use crate::link::Sighting;
-
-/// After this many repetitions in a row, the sender must have started over with other numbers.
-const REPETITIONS: u32 = 1 << 18;
-/// A distance of packet numbers that no window spans.
-const FAR: i64 = 1 << 20;
 
 /// The code of a negative acknowledgement that refuses access to memory (InfiniBand Architecture, volume 1, section 9.7.5).
 const REMOTE_ACCESS_ERROR: u8 = 2;
@@ -162,7 +157,23 @@ impl Ordering {
     }
 
     /// Returns when a packet was captured before, if it is a copy that nobody sent again. Copies are counted, and then left out.
+    #[inline]
     pub(super) fn original(
+        &mut self,
+        (from, time, sighting): (Side, Time, Sighting),
+        packet: &Transport<'_>,
+        (recent, content): (&mut RecentPackets, u64),
+    ) -> Option<Time> {
+        let end = self.copies.of(packet).get_mut(from);
+        if recent.add((content, time), sighting, end) {
+            return None;
+        }
+        self.original_of((from, time, sighting), packet, (recent, content))
+    }
+
+    /// The same for a packet whose content was captured before.
+    #[cold]
+    fn original_of(
         &mut self,
         (from, time, sighting): (Side, Time, Sighting),
         packet: &Transport<'_>,
@@ -193,7 +204,7 @@ impl Ordering {
         &mut self,
         (from, stamp): (Side, Stamp),
         (octets, length): (&'a [u8], usize),
-        packet: &Transport<'a>,
+        packet: &'a Transport<'a>,
         sink: &mut S,
     ) {
         self.arrivals += 1;
@@ -214,7 +225,7 @@ impl Ordering {
             first_sent: None,
             silence: 0,
             acknowledged,
-            packet: *packet,
+            packet,
         };
         if packet.is_request() {
             let last = &mut self.streams.get_mut(from).last_time;
@@ -293,7 +304,7 @@ impl Ordering {
     fn give_unaccepted<S: OperationSink>(&mut self, unaccepted: Packets, sink: &mut S) {
         for (number, held) in unaccepted.packets {
             let Ok(packet) = Transport::decode(&held.octets, held.length) else { continue };
-            let arrival = held.arrival(packet);
+            let arrival = held.arrival(&packet);
             let is_send = packet.operation == PacketKind::Send && packet.first && packet.last;
             let kind = self.streams.get_mut(held.from).kind(number, &arrival, self.mtu);
             if let Some(kind) = kind.filter(|_| is_send) {
@@ -363,7 +374,7 @@ impl Ordering {
             Some(Syndrome::Acknowledged | Syndrome::Failed(_)) => number,
             Some(Syndrome::SequenceError | Syndrome::NotReady { .. }) => number.saturating_sub(1),
         };
-        let Some(next) = stream.next.filter(|next| arrived.abs_diff(*next) < FAR as u64) else { return };
+        let Some(next) = stream.next.filter(|next| arrived.abs_diff(*next) < FAR) else { return };
         if stream.acknowledged < Some(arrived) {
             (stream.acknowledged, stream.progress) = (Some(arrived), time);
         }
@@ -398,7 +409,7 @@ impl Ordering {
 
     /// A request may have to be acknowledged. What answers a Read request is data, which takes time of its own.
     fn await_acknowledgement(&mut self, arrival: &Arrival<'_>) {
-        let Transport { asks, operation, .. } = arrival.packet;
+        let Transport { asks, operation, .. } = *arrival.packet;
         if asks && operation != PacketKind::ReadRequest {
             let (number, _) = self.number(arrival);
             self.streams.get_mut(arrival.from).awaited.send(number, arrival.stamp.time);
@@ -637,9 +648,14 @@ impl Ordering {
     }
 
     fn try_held<S: OperationSink>(&mut self, key: u64, last: bool, sink: &mut S) -> Result<(), Early> {
+        if let Some(held) = self.queue.packets.get(&key)
+            && self.streams.get(held.from).has_hole_before(held)
+        {
+            return Err(Early::Hole(held.from));
+        }
         let Some(held) = self.queue.remove(key) else { return Ok(()) };
         let Ok(packet) = Transport::decode(&held.octets, held.length) else { return Ok(()) };
-        let arrival = held.arrival(packet);
+        let arrival = held.arrival(&packet);
         let delivered = if last { self.deliver(&arrival, &mut Surely(sink)) } else { self.deliver(&arrival, sink) };
         match delivered {
             Ok(()) => {
@@ -746,7 +762,7 @@ impl Ordering {
             stream.refused.forget_before(next);
             let Some(held) = stream.refused.remove(next) else { return };
             if let Ok(packet) = Transport::decode(&held.octets, held.length) {
-                _ = self.deliver(&held.arrival(packet), &mut Surely(sink));
+                _ = self.deliver(&held.arrival(&packet), &mut Surely(sink));
             }
         }
     }
@@ -819,7 +835,7 @@ impl Ordering {
             }
             return Ok(());
         }
-        if distance.abs() > FAR || stream.repetitions > REPETITIONS {
+        if distance.unsigned_abs() > FAR || stream.repetitions > REPETITIONS {
             // The numbers start over, in the middle of what 64 bits hold.
             *stream = RequestStream::default();
             number = extend(None, arrival.packet.sequence);
@@ -835,7 +851,7 @@ impl Ordering {
         let under_way = stream.write;
         match stream.kind(number, arrival, mtu) {
             Some(kind) => {
-                let places = Places { first: number, end: number + request_span(&arrival.packet, mtu) };
+                let places = Places { first: number, end: number + request_span(arrival.packet, mtu) };
                 if sink.take(Operation { places, ..arrival.operation(number, kind) }, false) == Taken::Early {
                     stream.write = under_way;
                     return Err(Early::Unknown(arrival.from.other()));
@@ -850,7 +866,7 @@ impl Ordering {
             stream.run.take_if(|_| arrival.stamp.time >= stream.went_back);
             stream.start_timer(arrival.stamp.time);
         }
-        stream.next = Some(number + stream.span(number, &arrival.packet, mtu));
+        stream.next = Some(number + stream.span(number, arrival.packet, mtu));
         Ok(())
     }
 
@@ -861,14 +877,14 @@ impl Ordering {
         let number = extend(stream.next, arrival.packet.sequence);
         let Some(read) = stream.reads.iter_mut().rev().find(|read| (read.first..read.end(mtu)).contains(&number))
         else {
-            if stream.next.is_some_and(|next| number >= next && number - next < FAR as u64) {
+            if stream.next.is_some_and(|next| number >= next && number - next < FAR) {
                 return Err(Early::Hole(side));
             }
             self.counts.get_mut(arrival.from).orphans += 1;
             return Ok(());
         };
         let is_seen = !read.note(number, &mut stream.ranges);
-        let (request, place) = (read.first, read.place(number, &arrival.packet, mtu));
+        let (request, place) = (read.first, read.place(number, arrival.packet, mtu));
         // Requests are carried out in order, so those before this one have arrived.
         sink.acknowledged((arrival.from, arrival.stamp), request, false);
         let is_again = is_seen || read.asked_again.is_some();
@@ -876,7 +892,7 @@ impl Ordering {
         for kind in signs.into_iter().flatten() {
             self.recover(arrival, PacketPlace { sender: side, number }, kind, sink);
         }
-        let Transport { data, length, .. } = arrival.packet;
+        let Transport { data, length, .. } = *arrival.packet;
         match place {
             _ if is_seen => {}
             Some(at) => {
@@ -910,7 +926,7 @@ fn pass_discarded<S: OperationSink>(held: &HeldPacket, number: u64, sink: &mut S
     let Ok(packet) = Transport::decode(&held.octets, held.length) else { return };
     let operation = packet.operation_type();
     let kind = OperationKind::Sign { of: held.from, place: number, sign: Sign::Discarded, operation, missing: None };
-    sink.take(held.arrival(packet).operation(number, kind), true);
+    sink.take(held.arrival(&packet).operation(number, kind), true);
 }
 
 #[cfg(test)]

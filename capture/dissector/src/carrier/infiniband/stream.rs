@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 
-use super::held::{Arrival, Packets};
+use super::held::{Arrival, HeldPacket, Packets};
 use super::transport::{PacketKind, Target, Transport};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::operation::{OperationKind, Progress};
@@ -12,6 +12,10 @@ use crate::file::Time;
 
 /// The most packets of a connection between an acknowledgement and the late packet that it acknowledges.
 pub(super) const GRACE: u64 = 64;
+/// A distance of packet numbers that no window spans.
+pub(super) const FAR: u64 = 1 << 20;
+/// After this many repetitions in a row, the sender must have started over with other numbers.
+pub(super) const REPETITIONS: u32 = 1 << 18;
 /// Holes that are remembered in case a packet comes after all.
 const HOLES: usize = 32;
 /// Read requests whose responses may still come, more than any adapter has outstanding.
@@ -250,6 +254,16 @@ impl RequestStream {
                 next
             }
         }
+    }
+
+    /// Returns true if a held request cannot be used yet because a request before it is missing. False does not say that it can.
+    pub(super) fn has_hole_before(&self, held: &HeldPacket) -> bool {
+        let ahead = |next: u64| extend(Some(next), (held.number & 0xff_ffff) as u32).wrapping_sub(next);
+        let is_numbered = self.unmeasured.is_none() && self.answered.is_none() && !self.guessed;
+        held.is_request
+            && is_numbered
+            && self.repetitions <= REPETITIONS
+            && self.next.is_some_and(|next| (1..=FAR).contains(&ahead(next)))
     }
 
     /// Records that packets from `first` up to `end` are skipped, and may come late. If there are too many holes, the

@@ -166,6 +166,7 @@ impl<'a> Transport<'a> {
         Ok(packet)
     }
 
+    #[inline(always)]
     fn extensions(&mut self, reader: &mut Reader<'a>) -> Result<(), EndOfInput> {
         let low = self.opcode & 0x1f;
         match self.operation {
