@@ -18,7 +18,7 @@ pub(super) struct Buffer<R> {
     end: usize,
     /// Offset of `start` in the file.
     offset: u64,
-    /// Why the octets end here, if that is not told yet.
+    /// Reason for the end of the octets, if it is not told yet.
     failed: Option<io::Error>,
 }
 
