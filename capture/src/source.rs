@@ -53,6 +53,9 @@ pub(crate) enum Given<'a> {
     Late(&'a Event),
 }
 
+/// A command, as it takes what is given. Compiled for each command instead, all that reads would be there twenty times.
+type Take<'a> = dyn FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()> + 'a;
+
 impl Show {
     /// For a command that prints as it reads. On a terminal it has no progress bar: the lines would break it up.
     pub(crate) fn listing(quiet: bool) -> Self {
@@ -160,10 +163,14 @@ impl<'a> InputSource<'a> {
     /// As [`read_all`](Self::read_all); gives the frames too, if `show` asks for them, and says which events are late.
     pub(crate) fn read_given(
         &mut self,
-        mut config: Config,
+        config: Config,
         show: Show,
-        take: impl FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()>,
+        mut take: impl FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()>,
     ) -> Result<Done, Failure> {
+        self.read_to(config, show, &mut take)
+    }
+
+    fn read_to(&mut self, mut config: Config, show: Show, take: &mut Take<'_>) -> Result<Done, Failure> {
         let input = self.filters.input;
         config.verify_crc = input.verify_crc;
         config.v2_family = input.v2_family.map(Into::into);
@@ -289,12 +296,7 @@ struct Showing<'a> {
 
 impl Showing<'_> {
     /// Prints what comes. When nothing is ready, everything printed so far becomes visible.
-    fn all(
-        &mut self,
-        found: Receiver<Batch>,
-        bar: &ProgressBar,
-        mut take: impl FnMut(Given<'_>, &mut Output, Known<'_>) -> io::Result<()>,
-    ) -> Result<(), Failure> {
+    fn all(&mut self, found: Receiver<Batch>, bar: &ProgressBar, take: &mut Take<'_>) -> Result<(), Failure> {
         let mut output = Output::new();
         let (mut is_first, mut first) = (true, Time::default());
         loop {

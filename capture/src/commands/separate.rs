@@ -77,22 +77,31 @@ impl<C: Separable> SeparateArguments<C> {
         }
         let files = core::mem::take(&mut command.input().files);
         let jobs = jobs.map_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get), usize::from);
-        let outcomes = SeparateCaptures { files: &files, command: &command, spool: Arc::default() }.read(jobs, run)?;
-        outcomes.print(files.len(), command.form(), quiet)?;
+        let form = command.form();
+        let run = |file: &Path| {
+            let mut command = command.clone();
+            command.input().files = vec![file.to_owned()];
+            run(&command)
+        };
+        let outcomes = SeparateCaptures { files: &files, form, spool: Arc::default() }.read(jobs, &run)?;
+        outcomes.print(files.len(), form, quiet)?;
         Ok(outcomes.status(files.len()))
     }
 }
 
 /// The captures to be read.
-struct SeparateCaptures<'a, C> {
+struct SeparateCaptures<'a> {
     files: &'a [PathBuf],
-    command: &'a C,
+    form: SeparateForm,
     spool: Arc<Spool>,
 }
 
-impl<C: Separable> SeparateCaptures<'_, C> {
-    /// Reads them all, this many at a time, and returns how they ended.
-    fn read(&self, jobs: usize, run: impl Fn(&C) -> Result<u8, Failure> + Sync) -> Result<Outcomes, Failure> {
+/// A command, for one file.
+type RunOne<'a> = dyn Fn(&Path) -> Result<u8, Failure> + Sync + 'a;
+
+impl SeparateCaptures<'_> {
+    /// Reads all captures, this many at a time, and returns how they ended.
+    fn read(&self, jobs: usize, run: &RunOne<'_>) -> Result<Outcomes, Failure> {
         let interrupt = Interrupt::new().map_err(|error| Failure::of_signals(&error))?;
         let next = AtomicUsize::new(0);
         let worker = || {
@@ -100,7 +109,7 @@ impl<C: Separable> SeparateCaptures<'_, C> {
             while !interrupt.is_signalled() {
                 let turn = next.fetch_add(1, Ordering::Relaxed);
                 let Some(file) = self.files.get(turn) else { break };
-                outcomes.count(self.read_one(turn, file, &run)?);
+                outcomes.count(self.read_one(turn, file, run)?);
             }
             Ok(outcomes)
         };
@@ -115,12 +124,10 @@ impl<C: Separable> SeparateCaptures<'_, C> {
         Ok(outcomes?.into_iter().fold(Outcomes::default(), Outcomes::plus))
     }
 
-    /// Reads one of them, and returns the exit status that it would have alone.
-    fn read_one(&self, turn: usize, file: &Path, run: impl Fn(&C) -> Result<u8, Failure>) -> Result<u8, Failure> {
-        let mut command = self.command.clone();
-        command.input().files = vec![file.to_owned()];
+    /// Reads one of the captures, and returns the exit status that it would have alone.
+    fn read_one(&self, turn: usize, file: &Path, run: &RunOne<'_>) -> Result<u8, Failure> {
         let name = file.display().to_string();
-        let label = match command.form() {
+        let label = match self.form {
             SeparateForm::Json => CaptureLabel::Field {
                 field: format!("\"capture_file\":{}", serde_json::Value::from(name.as_str())),
                 name,
@@ -128,11 +135,11 @@ impl<C: Separable> SeparateCaptures<'_, C> {
             SeparateForm::Text | SeparateForm::Nothing => CaptureLabel::Heading(name),
         };
         self.spool.run(turn, label, || {
-            if command.form() == SeparateForm::Text {
+            if self.form == SeparateForm::Text {
                 let space = if turn > 0 { "\n" } else { "" };
                 output::write(format!("{space}==> {} <==\n", file.display()).as_bytes())?;
             }
-            match run(&command) {
+            match run(file) {
                 Err(Failure::Said(text)) => {
                     say(&text);
                     Ok(UNUSABLE)
