@@ -5,6 +5,9 @@ use std::io::{self, Write};
 use clap::Command;
 use clap_mangen::Man;
 
+/// Columns of the widest help: a terminal of this width would break longer lines, and so would clap on a wider one.
+const WIDTH: usize = 100;
+
 /// Writes the manual page of `program`, or of its command `name`.
 ///
 /// # Errors
@@ -30,6 +33,8 @@ pub(crate) fn write(mut program: Command, name: Option<&str>, out: &mut impl Wri
         }
     }
     let rest = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+    let is_wide = |line: &str| line.chars().count() > WIDTH;
+    debug_assert!(!rest.lines().any(is_wide), "{:?}", rest.lines().find(|line| is_wide(line)));
     for part in rest.split("\n\n") {
         let Some((title, lines)) = part.split_once(":\n") else { continue };
         verbatim(out, &title.to_uppercase(), lines.lines())?;

@@ -100,17 +100,3 @@ fn key(text: &str) -> Result<Key, &'static str> {
     let octets: Vec<u8> = pairs.iter().map(|[high, low]| high << 4 | low).collect();
     octets.try_into().ok().filter(|_| rest.is_empty()).map(Key::new).ok_or(WRONG)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_is_64_hexadecimal_digits() {
-        assert!(key(&"0a".repeat(32)).is_ok());
-        for wrong in ["", "0a", &"0a".repeat(31), &"0a".repeat(33), &"0g".repeat(32), &format!("{}0", "0a".repeat(32))]
-        {
-            assert!(key(wrong).is_err(), "{wrong}");
-        }
-    }
-}

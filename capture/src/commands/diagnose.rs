@@ -1,7 +1,5 @@
 //! `diagnose`: the causes of waiting.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use rpcrdma_dissector::Config;
 use rpcrdma_dissector::check::Found;
@@ -9,6 +7,7 @@ use rpcrdma_dissector::output::JsonRecord;
 use rpcrdma_dissector::output::diagnosis::Diagnoser;
 use rpcrdma_dissector::output::format::number::counted;
 
+use super::pasteable::pasteable;
 use super::separate::{Separable, SeparateForm};
 use crate::arguments::{Color, InputArguments};
 use crate::conclusion::Conclusion;
@@ -123,37 +122,4 @@ pub(super) fn run(arguments: &DiagnoseArguments, color: Color, quiet: bool) -> R
     }
     let is_wrong = !diagnosis.causes.is_empty() || done.status() != 0;
     conclusion.end(done.notices.status_of(is_wrong))
-}
-
-/// The most octets of the names of files that a command repeats.
-const NAMES: usize = 200;
-
-/// The names of the files, quoted for a shell.
-fn pasteable(files: &[PathBuf]) -> String {
-    let word = |file: &PathBuf| {
-        let name = file.to_string_lossy();
-        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./:=@%+,".contains(letter);
-        match name.as_ref() {
-            "-" => "FILE".to_owned(),
-            name if !name.is_empty() && name.chars().all(is_plain) => name.to_owned(),
-            name => format!("'{}'", name.replace('\'', r"'\''")),
-        }
-    };
-    let names = files.iter().map(word).collect::<Vec<_>>().join(" ");
-    if names.len() > NAMES { "FILE...".to_owned() } else { names }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_can_be_pasted() {
-        let pasted = |names: &[&str]| pasteable(&names.iter().map(PathBuf::from).collect::<Vec<_>>());
-        assert_eq!(pasted(&["a.pcap", "dir/b-2.pcap"]), "a.pcap dir/b-2.pcap");
-        assert_eq!(pasted(&["my mount.pcap"]), "'my mount.pcap'");
-        assert_eq!(pasted(&["it's; rm"]), r"'it'\''s; rm'");
-        assert_eq!(pasted(&["-"]), "FILE");
-        assert_eq!(pasted(&["long-name.pcap"; 20]), "FILE...");
-    }
 }

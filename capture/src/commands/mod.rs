@@ -6,11 +6,13 @@ mod check;
 mod compare;
 mod decode;
 mod diagnose;
+mod embedded;
 mod events;
 mod explain;
 mod export;
 mod headed;
 mod header;
+mod pasteable;
 mod pending;
 mod report;
 mod schema;
@@ -222,33 +224,5 @@ pub(super) fn run(arguments: Arguments) -> Result<u8, Failure> {
             manual::write(Arguments::command(), command.as_deref(), &mut out)?;
             output::write(&out)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_description_of_the_command_line_is_sound() {
-        Arguments::command().debug_assert();
-    }
-
-    /// A terminal of 100 columns, beyond which clap does not go, would break longer lines.
-    #[test]
-    fn no_line_of_help_is_longer_than_help_is_wide() {
-        let command = Arguments::command();
-        for command in command.get_subcommands().chain([&command]) {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            let long: Vec<_> = help.lines().filter(|line| line.chars().count() > 100).collect();
-            assert!(long.is_empty(), "{}: {long:?}", command.get_name());
-        }
-    }
-
-    #[test]
-    fn every_command_has_a_manual_page() {
-        let command = Arguments::command();
-        let names: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
-        assert_eq!(names, COMMANDS);
     }
 }

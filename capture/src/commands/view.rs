@@ -4,12 +4,10 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use base64::engine::general_purpose::STANDARD;
-use base64::write::EncoderWriter;
 use clap::Args;
 use rpcrdma_dissector::first_frame;
-use rpcrdma_dissector::output::report::escaped;
 
+use super::embedded::embed;
 use crate::destination::Destination;
 use crate::failure::{Failure, say};
 use crate::interrupt::{INTERRUPTED, Interrupt};
@@ -121,30 +119,4 @@ fn refuse_large(files: &[PathBuf]) -> Result<(), Failure> {
 fn refuse_other(path: &Path) -> Result<(), Failure> {
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
     first_frame(file).map(drop).map_err(|error| Failure::Said(format!("{}: {error}", path.display())))
-}
-
-/// Writes an element of HTML that holds a file. Base64 has no character that ends an element.
-fn embed(out: &mut impl Write, name: &str, content: &mut impl io::Read) -> io::Result<()> {
-    write!(out, "<script type=\"application/x-rpcrdma-capture\" data-name=\"{}\">", escaped(name))?;
-    let mut encoder = EncoderWriter::new(&mut *out, &STANDARD);
-    io::copy(content, &mut encoder)?;
-    encoder.finish()?;
-    drop(encoder);
-    out.write_all(b"</script>\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_embedded_whole_and_its_name_is_text() {
-        let mut out = Vec::new();
-        embed(&mut out, "\"><script>alert(1)</script>&.pcap", &mut &[0xd4, 0xc3, 0xb2, 0xa1][..]).unwrap();
-        let name = "&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;.pcap";
-        assert_eq!(
-            String::from_utf8(out).unwrap(),
-            format!("<script type=\"application/x-rpcrdma-capture\" data-name=\"{name}\">1MOyoQ==</script>\n")
-        );
-    }
 }

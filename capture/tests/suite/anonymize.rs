@@ -828,6 +828,18 @@ fn what_cannot_be_anonymized_is_not_passed_through() {
 }
 
 #[test]
+fn a_key_is_64_hexadecimal_digits() {
+    let digits = |octet: &str, times| octet.repeat(times);
+    let wrong =
+        [String::new(), "0a".to_owned(), digits("0a", 31), digits("0a", 33), digits("0g", 32), digits("0a", 32) + "0"];
+    for key in wrong {
+        let output = run(&["anonymize", "--key", &key, "no-file.pcap", "-o", "no-copy.pcap"]);
+        assert_eq!(output.status.code(), Some(2), "{key}");
+        assert!(stderr(&output).contains("a key is 64 hexadecimal digits"), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn the_program_says_what_it_left_out() {
     let folder = folder("program");
     let path = |name: &str| folder.join(name).display().to_string();
@@ -843,6 +855,7 @@ fn the_program_says_what_it_left_out() {
         ("perftest", &[][..], 1, ""),
         ("nfs41", &["--connection", "1"], 2, "leave out the options that select"),
         ("nfs41", &["--key", "12"], 2, "a key is 64 hexadecimal digits"),
+        ("perftest", &["--key", &"0a".repeat(32)], 1, ""),
     ] {
         let output = anonymize(name, more);
         assert_eq!(output.status.code(), Some(status), "{name}");

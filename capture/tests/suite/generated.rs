@@ -25,7 +25,8 @@ fn the_schema_is_what_the_program_prints() {
     );
 }
 
-/// `release/build` finds the commands in the same way.
+/// `release/build` finds the commands in the same way. With debug assertions, clap checks the description of each command for `man`, and
+/// `man` checks that no terminal breaks a line of help.
 #[test]
 fn each_command_has_a_manual_page_and_completions() {
     let program = printed(&["man"]);
@@ -33,6 +34,8 @@ fn each_command_has_a_manual_page_and_completions() {
     let commands: Vec<_> = commands.collect();
     assert!(commands.len() > 15 && commands.contains(&"check"), "{commands:?}");
     let scripts = ["bash", "fish", "zsh"].map(|shell| printed(&["completions", shell]));
+    let choice = format!("::command -- The command:({})'", commands.join(" "));
+    assert!(scripts[2].contains(&choice), "a command has no manual page: {commands:?}");
     for command in commands {
         let page = printed(&["man", command]);
         assert!(

@@ -34,6 +34,7 @@ mod iwarp;
 mod links;
 mod missing;
 mod nfs;
+mod parts;
 mod phases;
 mod place;
 mod program;
