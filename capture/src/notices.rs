@@ -89,8 +89,20 @@ pub(crate) struct Notices {
     other_connections: u64,
     other_packets: u64,
     rejected: u64,
+    /// Connections captured at both ends, by the end at which their packets come first.
+    both_ends: BTreeMap<Option<CapturedAt>, u64>,
     /// Connections by where they were captured, and how that is known.
     places: BTreeMap<(CapturedAt, PlaceKnown), u64>,
+}
+
+/// Text about connections whose packets come first at this end, or each where it was sent.
+fn times_of_both_ends(first: Option<CapturedAt>, connections: u64) -> String {
+    let whose = match first {
+        Some(CapturedAt::Requester) => "latencies are those at the requester",
+        Some(_) => "latencies are those at the responder, without the way to it and back",
+        None => "latencies are from the call at the requester to the reply at the responder, without the way back",
+    };
+    format!("{} captured at both ends: {whose} (rpcrdma diagnose has both)", counted(connections, "connection"))
 }
 
 impl Notices {
@@ -118,6 +130,7 @@ impl Notices {
             other_connections: 0,
             other_packets: 0,
             rejected: 0,
+            both_ends: BTreeMap::new(),
             places: BTreeMap::new(),
         }
     }
@@ -163,6 +176,8 @@ impl Notices {
         let Sides { active, passive } = report.counts;
         if report.number.is_some() {
             self.copies += active.duplicates + passive.duplicates;
+            let both_ends = report.both_ends.as_ref().map(|both| both.first_at());
+            both_ends.into_iter().for_each(|first| *self.both_ends.entry(first).or_default() += 1);
             self.packets += active.packets + passive.packets;
             report.captured_at.iter().for_each(|place| *self.places.entry(*place).or_default() += 1);
         } else {
@@ -339,6 +354,9 @@ impl Notices {
     fn ignored(&self, summary: &Summary, say: &mut impl FnMut(u64, Weight, String)) {
         let mut say = |count, text| say(count, Weight::Remark, text);
         say(self.copies, format!("ignored: {}", twice(self.copies, self.packets)));
+        for (first, connections) in &self.both_ends {
+            say(*connections, times_of_both_ends(*first, *connections));
+        }
         let (packets, connections) = (self.other_packets, self.other_connections);
         let (packets_text, connections) = (counted(packets, "packet"), counted(connections, "connection"));
         say(packets, format!("ignored: {packets_text} on {connections} without RPC-over-RDMA"));

@@ -29,6 +29,31 @@ pub(crate) const SECOND: u64 = 1_000_000;
 pub(crate) const SENDS_OF_4096: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 3, 3];
 const SENDS_OF_1024: [u8; 8] = [0xf6, 0xab, 0x0e, 0x18, 1, 0, 0, 0];
 
+/// Causes of RPCs that were answered: one of them has most of it.
+pub(crate) const TIMED: [&str; 12] = [
+    "loss",
+    "receiver-not-ready",
+    "distance",
+    "delegation-recall",
+    "responder-slow",
+    "requester-slow",
+    "slow-transfer",
+    "congestion",
+    "window",
+    "link-full",
+    "credits",
+    "errors",
+];
+
+/// Causes of calls without a reply. They depend on all that follows, so no part of a capture has one that the whole lacks.
+pub(crate) const SILENT: [&str; 4] =
+    ["responder-silent", "responder-unreachable", "requester-silent", "requester-unreachable"];
+
+/// True for a cause that rests on RPCs. A cause of the capture stands, whatever is selected.
+pub(crate) fn is_of_rpcs(cause: &str) -> bool {
+    TIMED.contains(&cause) || SILENT.contains(&cause) || cause == "protocol"
+}
+
 pub(crate) fn diagnose(frames: &[Record]) -> Diagnosis {
     let mut config = Config::default();
     (config.operations, config.recovery) = (true, true);
@@ -1167,6 +1192,29 @@ fn a_file_of_both_ends_says_what_each_end_saw() {
     }
 }
 
+/// The latencies of single RPCs are those of the packets that come first.
+#[test]
+fn commands_say_at_which_end_latencies_are_if_a_file_holds_both() {
+    let path = env::temp_dir().join(format!("rpcrdma-both-{}.pcap", process::id()));
+    for (ahead, whose) in [
+        (0, "those at the responder"),
+        (790_700, "from the call at the requester to the reply at the responder"),
+        (1_600_000, "those at the requester"),
+    ] {
+        let frames = merged(["network_requester", "network_responder"], ahead);
+        fs::write(&path, transcode::write_pcap(&frames, Pcap { nanoseconds: true, ..Pcap::default() })).unwrap();
+        for command in ["transactions", "slow", "top"] {
+            let output = run(&[command, path.to_str().unwrap()]);
+            let said = crate::command::stderr(&output);
+            let words = format!("1 connection captured at both ends: latencies are {whose}");
+            assert!(said.contains(&words), "{command} {ahead}: {said}");
+        }
+        let alone = run(&["slow", transcode::path("network_requester").to_str().unwrap()]);
+        assert!(!crate::command::stderr(&alone).contains("both ends"));
+    }
+    fs::remove_file(&path).unwrap();
+}
+
 /// Copies that a mirror held back come equally late in both directions.
 #[test]
 fn a_mirror_that_doubles_is_not_both_ends() {
@@ -1519,6 +1567,30 @@ fn an_rpc_without_its_call_waits_since_the_first_frame() {
         let loss = is_lossy.then(|| diagnosis.causes[0].waiting_ns.unwrap());
         assert_eq!(loss, is_lossy.then_some(700_000_000));
     }
+}
+
+/// The reply is refused when it is captured first, and accepted three seconds later.
+#[test]
+fn an_rpc_without_its_call_waits_until_its_reply_arrives() {
+    let mut scene = Scene::healthy();
+    let [before, xid] = [0, 10].map(|time| scene.call(0, SECOND + time));
+    scene.answer(0, before, SECOND + 100);
+    let number = scene.wires[0].server.next;
+    let reply = unsent_replies(&mut scene, &[xid]);
+    let refusal = scene.wires[0].nak(Client, number);
+    scene.at(2 * SECOND, &reply);
+    scene.at(2 * SECOND + 20, &[refusal]);
+    scene.at(5 * SECOND, &reply);
+    scene.acknowledge(0, Client, 5 * SECOND + 10);
+    scene.rpcs(0, 50, (6 * SECOND, 10 * MILLISECOND), 200);
+    let frames = scene.records();
+    let first = frames.iter().position(|frame| frame.time_ns >= frames[0].time_ns + SECOND * 1000 + 50_000).unwrap();
+    let diagnosis = diagnose(&transcode::without_first(&frames, first));
+    assert_eq!(causes(&diagnosis), ["joined-late"], "{}", text(&diagnosis));
+    // From 1.0001 s to 5 s, and 50 RPCs of 0.2 ms.
+    assert_eq!(diagnosis.waiting_ns, 3_999_900_000 + 50 * 200_000, "{}", text(&diagnosis));
+    let least = "One of them had waited for at least 4.00 s when its reply came in frame 5.";
+    assert_says(&diagnosis.causes[0].evidence.join(" "), &[least]);
 }
 
 /// The call may be among the packets that the capture lacks, so it is not known since when the RPC waits.

@@ -19,6 +19,7 @@ use rpcrdma_dissector::output::transactions::TransactionObject;
 use serde_json::Value;
 
 use crate::command::{run, stderr, stdout};
+use crate::diagnosis::{SILENT, is_of_rpcs};
 use crate::transcode::Random;
 
 /// A capture that was read once.
@@ -37,30 +38,6 @@ struct Rpc {
     until: u64,
     frame: u64,
 }
-
-/// Causes that rest on RPCs. A cause of the capture stands, whatever is selected.
-const OF_RPCS: [&str; 17] = [
-    "responder-silent",
-    "responder-unreachable",
-    "requester-silent",
-    "requester-unreachable",
-    "loss",
-    "receiver-not-ready",
-    "distance",
-    "delegation-recall",
-    "responder-slow",
-    "requester-slow",
-    "slow-transfer",
-    "congestion",
-    "window",
-    "link-full",
-    "credits",
-    "errors",
-    "protocol",
-];
-
-/// Causes of calls without a reply. They depend on all that follows, so no part of a capture has one that the whole lacks.
-const SILENT: [&str; 4] = ["responder-silent", "responder-unreachable", "requester-silent", "requester-unreachable"];
 
 fn captures() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/captures");
@@ -197,13 +174,13 @@ fn compare(capture: &ReadCapture, rpcs: &[Rpc], window: [u64; 2], selected: &Dia
     }
     let (whole, part) = (names(&capture.whole), names(selected));
     for cause in &selected.causes {
-        if !OF_RPCS.contains(&cause.cause) || SILENT.contains(&cause.cause) {
+        if !is_of_rpcs(cause.cause) || SILENT.contains(&cause.cause) {
             assert!(whole.contains(cause.cause), "{said}: {} is not true of the whole", cause.cause);
         }
-        let of_rpcs = OF_RPCS.contains(&cause.cause) && cause.cause != "protocol" && cause.rpcs.is_some();
+        let of_rpcs = is_of_rpcs(cause.cause) && cause.cause != "protocol" && cause.rpcs.is_some();
         assert!(!of_rpcs || cause.frames.iter().all(|frame| frames.contains(frame)), "{said}: {cause:?}");
     }
-    for cause in capture.whole.causes.iter().filter(|cause| OF_RPCS.contains(&cause.cause) && cause.rpcs.is_some()) {
+    for cause in capture.whole.causes.iter().filter(|cause| is_of_rpcs(cause.cause) && cause.rpcs.is_some()) {
         let is_here = cause.examples.iter().any(|example| frames.contains(&example.frame));
         assert!(!is_here || part.contains(cause.cause), "{said}: {} is missing in {part:?}", cause.cause);
     }
@@ -240,7 +217,7 @@ fn filters_say_nothing_that_is_false_of_the_whole_capture() {
             selection.xids = vec![transaction.xid];
             let selected = capture.select(&selection);
             let (whole, part) = (names(&capture.whole), names(&selected));
-            let new: Vec<_> = part.difference(&whole).filter(|cause| !OF_RPCS.contains(cause)).collect();
+            let new: Vec<_> = part.difference(&whole).filter(|cause| !is_of_rpcs(cause)).collect();
             assert_eq!(new, Vec::<&&str>::new(), "{} {:#010x}", capture.name, transaction.xid);
             assert!(selected.rpcs >= 1 && !selected.selection.unwrap().is_empty);
         }
@@ -362,13 +339,13 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
                 continue;
             }
             let (whole, part) = (self::names(&capture.whole), self::names(&selected));
-            let new: Vec<_> = part.difference(&whole).filter(|cause| !OF_RPCS.contains(cause)).collect();
+            let new: Vec<_> = part.difference(&whole).filter(|cause| !is_of_rpcs(cause)).collect();
             assert_eq!(new, Vec::<&&str>::new(), "{said}");
             for cause in capture
                 .whole
                 .causes
                 .iter()
-                .filter(|cause| OF_RPCS.contains(&cause.cause) && cause.cause != "protocol" && cause.rpcs.is_some())
+                .filter(|cause| is_of_rpcs(cause.cause) && cause.cause != "protocol" && cause.rpcs.is_some())
             {
                 let is_here = cause.examples.iter().any(|example| frames.contains(&example.frame));
                 assert!(!is_here || part.contains(cause.cause), "{said}: {} is missing in {part:?}", cause.cause);

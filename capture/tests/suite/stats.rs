@@ -9,6 +9,12 @@ use rpcrdma_dissector::output::stats::{
 };
 use rpcrdma_dissector::{Capture, Config, Event, Events, Summary, Time, Transaction};
 
+use crate::command::{run, stdout};
+use crate::gaps::written;
+use crate::synthetic::By::{Client, Server};
+use crate::synthetic::rpc::{ERROR, words};
+use crate::synthetic::trace::Trace;
+
 fn events(name: &str) -> Events {
     let path = [env!("CARGO_MANIFEST_DIR"), "/../testdata/captures/", name, ".pcap"].concat();
     Events::new(Capture::from_paths([path]), Config::default())
@@ -31,6 +37,21 @@ fn text(statistics: &Statistics) -> String {
     let mut out = Vec::new();
     statistics.write_text(&mut out, Screen::default()).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+/// An RDMA_ERROR answers a call (RFC 8166 section 4.5), so that of the end that calls is none: the server never called it.
+#[test]
+fn an_rdma_error_of_the_end_that_calls_is_no_reply() {
+    for (by, replies) in [(Client, 1), (Server, 2)] {
+        let mut trace = Trace::new();
+        let (call, reply) = (trace.call(1), trace.reply(1));
+        let error = trace.wire.send(by, &words(&[9, 1, 32, ERROR, 2]));
+        trace.at(100, &call).accept(110).at(200, &reply).acknowledge(210).at(300, &error);
+        let output = run(&["stats", "--json", &written("error.pcap", &trace.frames())]);
+        let statistics: serde_json::Value = serde_json::from_str(stdout(&output).lines().next().unwrap()).unwrap();
+        let messages = &statistics["messages"];
+        assert_eq!((&messages["total"], &messages["replies"]), (&3.into(), &replies.into()), "{by:?}: {messages}");
+    }
 }
 
 /// The table in the README of the captures: messages by type, Send-with-Invalidate. In nfs41_lossy it counts 10 messages

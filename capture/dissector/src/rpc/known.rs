@@ -87,8 +87,8 @@ pub enum Status {
 pub(crate) const MOVED: u32 = 10_019;
 
 impl Status {
-    /// Returns true if the RPC failed. NFS4ERR_MOVED is no failure: the client asks for the locations of the file system (RFC 8881
-    /// section 11.3).
+    /// Returns true if the RPC failed. NFS4ERR_MOVED is no failure: it says that the file system is on another server, and the client asks
+    /// for the locations or knows these (RFC 8881 section 11.3).
     #[must_use]
     pub const fn is_failure(self) -> bool {
         !matches!(self, Self::Success(None | Some(0 | MOVED)))

@@ -75,6 +75,9 @@ impl Acceptance {
     }
 }
 
+/// Stands for the call of a reply that was sent before the capture.
+pub(super) const BEFORE_CAPTURE: u64 = 0;
+
 /// A message that was not acknowledged yet.
 #[derive(Debug)]
 pub(super) struct Unacknowledged {
@@ -477,9 +480,9 @@ impl Arrivals {
         result
     }
 
-    /// The replies that were not acknowledged, in the order of their places.
+    /// The replies to known calls that were not acknowledged, in the order of their places.
     pub(super) fn replies(&mut self) -> impl Iterator<Item = (u64, Acceptance, &mut EndedRpc)> {
-        let waiting = self.waiting.iter_mut();
+        let waiting = self.waiting.iter_mut().filter(|message| message.call != BEFORE_CAPTURE);
         waiting.filter_map(|message| Some((message.call, message.copies.acceptance(), &mut **message.ended.as_mut()?)))
     }
 

@@ -312,10 +312,14 @@ impl Session {
                 (Some((transaction, Some(timeline))), Some(id)) => {
                     self.await_end(&message, id, (transaction, timeline), before, context);
                 }
-                (transaction, _) => {
-                    let joined = if id.is_none() { self.joined_wait(message.sender) } else { None };
-                    context.ended(transaction.map(|(transaction, _)| Transaction { joined, ..transaction }));
-                }
+                (Some((transaction, _)), None) => match self.joined_wait(message.sender) {
+                    Some(joined) => {
+                        let transaction = Transaction { joined: Some(joined), ..transaction };
+                        self.await_joined(&message, transaction, before, context);
+                    }
+                    None => context.ended(Some(transaction)),
+                },
+                (transaction, _) => context.ended(transaction.map(|(transaction, _)| transaction)),
             }
         }
         message

@@ -83,9 +83,13 @@ impl Joined {
         }
         let filled = self.filled.get(responder).filter(|(place, _)| *place < places.first);
         let filled = filled.map(|(_, stamp)| stamp).filter(|stamp| stamp.frame > span.ended.frame);
+        Some(Box::new(self.wait_until(responder, filled.unwrap_or(span.ended))))
+    }
+
+    /// Returns the wait of an RPC whose reply arrived with a later packet.
+    pub(super) fn wait_until(&self, responder: Side, until: Stamp) -> JoinedWait {
         let recovery = self.recovery.get(responder).as_deref().cloned().unwrap_or_default();
-        let wait = JoinedWait { since: self.since, until: filled.unwrap_or(span.ended), recovery };
-        Some(Box::new(wait.cut()))
+        JoinedWait { since: self.since, until, recovery }.cut()
     }
 
     /// Octets of memory that the state takes at most.

@@ -8,7 +8,7 @@ use super::owners::Owner;
 use super::reads::AskedRead;
 use super::sequence::Sequence;
 use super::state::{Context, READS, Session};
-use super::timeline::ReadAnswer;
+use super::timeline::{PacketTimes, ReadAnswer};
 use super::unplaced::Stray;
 use crate::carrier::connection::Connection;
 use crate::carrier::handler::Taken;
@@ -204,7 +204,7 @@ impl Session {
                     call.read_octets += length as u64;
                     call.requester_last = (Step::ReadResponse, stamp);
                     call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
-                    call.timeline.respond(answer, call.is_pulled(), (stamp, first_sent));
+                    call.timeline.respond(answer, call.is_pulled(), PacketTimes { stamp, first_sent });
                     call.timeline.sent(sent);
                     let is_reply_read = call.answers.is_some() && call.is_read();
                     read_reply = is_reply_read.then(|| (call.requester(), call.message.xid()));

@@ -4,7 +4,9 @@
 //! began, and which call that was for. A sign may come before the operation that it is about, because what the receiver
 //! refused is used only when it comes again; then it waits.
 
-use super::arrivals::{Added, Arrivals, EndedRpc, SentCopies, Unacknowledged};
+use super::arrivals::{
+    Acceptance, Added, Arrivals, BEFORE_CAPTURE, EndedRpc, ReturnedCredit, SentCopies, Unacknowledged,
+};
 use super::assembly::Span;
 use super::credits::CreditAccount;
 use super::owners::{Owner, WAITING, WaitingSign};
@@ -16,6 +18,7 @@ use crate::event::{Event, Recovered, RefusedCall};
 use crate::file::Time;
 use crate::rpc::credits::CreditLimit;
 use crate::rpc::message::{Captured, Message};
+use crate::rpc::phases::NotTimed;
 use crate::rpc::steps::PacketRun;
 use crate::rpc::transaction::{RoundTrips, Transaction};
 use crate::rpc::waiting::{Delivery, Owed, OwedUnknown, Refusal, Step, WaitEnd, Waiting};
@@ -296,6 +299,34 @@ impl Session {
         self.await_arrival(message.sender, Unacknowledged { call, copies, ended }, context);
     }
 
+    /// A reply was sent whose call was sent before the capture: the RPC ends when the reply arrives.
+    pub(super) fn await_joined(
+        &mut self,
+        message: &Message,
+        transaction: Transaction,
+        before: CreditAccount,
+        context: &mut Context<'_>,
+    ) {
+        let mut timeline = Timeline::new(self.span, None);
+        timeline.refuse(NotTimed::CallMissing);
+        let counted = Acceptance::At(self.span.ended);
+        let credit = ReturnedCredit { before, granted: message.credits(), last_call: self.last_call, counted };
+        let (transaction, unassigned) = (Box::new(transaction), self.recoveries.unassigned);
+        let ended = Some(Box::new(EndedRpc { transaction, timeline, unassigned, credit }));
+        let copies = self.copies(message);
+        self.await_arrival(message.sender, Unacknowledged { call: BEFORE_CAPTURE, copies, ended }, context);
+    }
+
+    /// An RPC whose call was sent before the capture ended with this packet, if that is known: it waited until then.
+    fn join_until(&self, transaction: &mut Transaction, accepted: Option<Stamp>) {
+        let responder = transaction.requester.other();
+        if let (Some(joined), Some(wait), Some(accepted)) = (&self.joined, &mut transaction.joined, accepted)
+            && accepted.frame > wait.until.frame
+        {
+            **wait = joined.wait_until(responder, accepted);
+        }
+    }
+
     /// The copies of the message that is looked at.
     fn copies(&self, message: &Message) -> SentCopies {
         let Span { ended, first_sent, .. } = self.span;
@@ -401,11 +432,14 @@ impl Session {
             Ok(accepted) => {
                 timeline.arrive(accepted, since);
                 transaction.take_time(timeline, accepted);
+                self.join_until(&mut transaction, accepted);
                 let requester = transaction.requester;
                 let [requester, responder] = [requester, requester.other()].map(|end| *self.round_trips.get(end));
                 transaction.round_trips = RoundTrips { requester, responder };
                 self.see_end(&transaction);
             }
+            // Without its call, the RPC is known by its reply alone.
+            Err(_) if transaction.call.is_none() => {}
             Err((end, owed, reply_delivery)) => {
                 let owed = if end == WaitEnd::Capture { owed } else { Owed::over(end) };
                 let credits = self.credits.get(transaction.requester).usage();

@@ -92,6 +92,14 @@ pub(super) struct ReadAnswer {
     pub(super) is_last: bool,
 }
 
+/// Times of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PacketTimes {
+    pub(super) stamp: Stamp,
+    /// Time of its first copy, if this is another.
+    pub(super) first_sent: Option<Time>,
+}
+
 /// Read requests that were sent again, and not answered to the end since then.
 #[derive(Clone, Copy, Debug)]
 struct AskedAgain {
@@ -213,13 +221,8 @@ impl Timeline {
     }
 
     /// Data that was asked for by RDMA Read comes. `is_outstanding` says that other data is still to come.
-    pub(super) fn respond(
-        &mut self,
-        response: ReadAnswer,
-        is_outstanding: bool,
-        (stamp, first_sent): (Stamp, Option<Time>),
-    ) {
-        self.spend(self.phase_before(Activity::Pulling), stamp, first_sent);
+    pub(super) fn respond(&mut self, response: ReadAnswer, is_outstanding: bool, sent: PacketTimes) {
+        self.spend(self.phase_before(Activity::Pulling), sent.stamp, sent.first_sent);
         self.answer(response, is_outstanding);
     }
 
@@ -521,12 +524,16 @@ mod tests {
         assert!(called().held() >= size_of::<LostPackets>());
     }
 
+    fn once(stamp: Stamp) -> PacketTimes {
+        PacketTimes { stamp, first_sent: None }
+    }
+
     #[test]
     fn each_stretch_of_time_goes_to_one_phase() {
         let mut timeline = called();
         timeline.ask(at(3, 103), None);
-        timeline.respond(ReadAnswer { place: 0, is_last: true }, true, (at(4, 107), None));
-        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, (at(5, 115), None));
+        timeline.respond(ReadAnswer { place: 0, is_last: true }, true, once(at(4, 107)));
+        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, once(at(5, 115)));
         timeline.write(at(6, 131), None);
         timeline.write(at(7, 163), None);
         timeline.reply(span(at(8, 227), at(9, 355)));
@@ -541,7 +548,7 @@ mod tests {
         timeline.ask(at(3, 101), None);
         timeline.write(at(4, 103), None);
         timeline.write(at(5, 107), None);
-        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, (at(6, 115), None));
+        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, once(at(6, 115)));
         timeline.reply(span(at(7, 131), at(7, 131)));
         assert_eq!(timeline.phases(), Ok(Phases { call: 1, pull: 14, responder: 16, ..Phases::default() }));
     }
@@ -552,9 +559,9 @@ mod tests {
         timeline.reply(span(at(3, 103), at(4, 107)));
         timeline = timeline.provided();
         timeline.ask(at(5, 115), None);
-        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, (at(6, 131), None));
+        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, once(at(6, 131)));
         timeline.ask(at(7, 163), None);
-        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, (at(8, 227), None));
+        timeline.respond(ReadAnswer { place: 0, is_last: true }, false, once(at(8, 227)));
         let expected = Phases { call: 1, responder: 2, reply: 4, requester: 8 + 32, pull: 16 + 64, push: 0 };
         assert_eq!(timeline.phases(), Ok(expected));
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{CAPTURES, capture, json, procedures, report, rows, text};
 use crate::common::dissect;
-use crate::diagnosis::labelled;
+use crate::diagnosis::{TIMED, labelled};
 use crate::synthetic::trace::Trace;
 use crate::synthetic::{End, Wire};
 use crate::transcode::{self, Pcap, Record};
@@ -177,21 +177,6 @@ fn rpcs_that_were_slow_or_wait_have_their_times_and_ends() {
 /// A section and the words for its RPC, by the cause. Each cause is in a capture at least.
 #[test]
 fn each_cause_leads_to_the_section_that_shows_it() {
-    /// Causes with an RPC that has most of it.
-    const OF_RPCS: [&str; 12] = [
-        "loss",
-        "receiver-not-ready",
-        "distance",
-        "delegation-recall",
-        "responder-slow",
-        "requester-slow",
-        "slow-transfer",
-        "congestion",
-        "window",
-        "link-full",
-        "credits",
-        "errors",
-    ];
     let section = |cause: &str| match cause {
         "responder-silent"
         | "responder-unreachable"
@@ -221,7 +206,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         for (item, cause) in items.iter().zip(causes) {
             assert!(item.contains(&format!("<a href=\"#{}\">Show it</a>", section(cause))), "{name}: {item}");
             let rpc = item.split_once("<a href=\"#ladder-");
-            assert_eq!(rpc.is_some(), OF_RPCS.contains(cause), "{name}: {item}");
+            assert_eq!(rpc.is_some(), TIMED.contains(cause), "{name}: {item}");
             if let Some((_, rpc)) = rpc {
                 let words = if *cause == "errors" { "The first of them" } else { "The RPC with most of it" };
                 assert!(rpc.contains(&format!("\">{words}</a>")), "{name}: {item}");

@@ -351,7 +351,7 @@ pub static CAUSES: [CauseRule; 28] = [
         name: "errors",
         title: "RPCs failed",
         condition: "1 % of the RPCs failed, and more than one, except for files that are not there or are there already, and for \
-                    what a server does not support; and except for referrals to another server",
+                    what a server does not support; and except for NFS4ERR_MOVED, which names another server",
     },
     CauseRule {
         cause: Cause::Protocol,

@@ -10,7 +10,7 @@ use super::cause::{CauseOwner, USUAL_SEND};
 use super::credits::CreditTerms;
 use super::losses::Losses;
 use super::recalls::Recalls;
-use super::referrals::{MovedRpc, Referrals};
+use super::referrals::Referrals;
 use super::tally::{FRAMES, RpcSubject, Tally};
 use crate::carrier::connection::{Checksums, Connection, Shown};
 use crate::carrier::operation::{Side, Sides, Stamp};
@@ -281,13 +281,6 @@ impl Facts {
             *self.failures.entry(key).or_default() += 1;
         }
         is_first
-    }
-
-    /// Counts the RPCs that ended with NFS4ERR_MOVED as failures, unless they were referrals.
-    pub(super) fn settle_referrals(&mut self) {
-        for MovedRpc { status, subject } in self.referrals.unfollowed() {
-            self.failure(status, &subject);
-        }
     }
 
     /// A connection ended while a call waited.

@@ -577,19 +577,12 @@ impl<'a> Judgement<'a> {
 
     fn delegation_recall(&self) -> Option<DiagnosedCause> {
         let RecallWaits { calls, callbacks, unanswered, .. } = &self.silence.recalled;
-        let (most, waiting) = (calls.greatest()?, calls.amount.saturating_add(*callbacks));
-        let is_enough = (calls.rpcs >= SEVERAL || most >= VERY_SLOW) && is_part(waiting, SLOW_SHARE, self.all());
-        if !self.stands_out(Cause::DelegationRecall, calls.rpcs, is_enough || *unanswered > 0) {
+        let waiting = calls.amount.saturating_add(*callbacks);
+        let is_enough = self.are_slow(calls, waiting) || *unanswered > 0;
+        if !self.stands_out(Cause::DelegationRecall, calls.rpcs, is_enough) {
             return None;
         }
-        let mut evidence = vec![format!(
-            "{} of {} waited until a client returned a delegation that the server had recalled: up to {}{}.",
-            grouped(calls.rpcs),
-            counted(self.waits.rpcs, "RPC"),
-            duration(most),
-            added_up(calls)
-        )];
-        evidence.extend(longest("The longest wait", calls));
+        let evidence = self.waited(calls, "until a client returned a delegation that the server had recalled")?;
         let command = if *unanswered > 0 { "pending".to_owned() } else { self.slowest_of(calls) };
         let cause =
             self.timed(self.cause(Cause::DelegationRecall, Some(CauseOwner::Requester), evidence, &command), calls);
@@ -599,6 +592,25 @@ impl<'a> Judgement<'a> {
             share: self.share(waiting),
             ..cause
         })
+    }
+
+    /// True if RPCs that waited for an end for `waiting` nanoseconds in all are enough for a cause.
+    fn are_slow(&self, tally: &Tally, waiting: u64) -> bool {
+        let is_enough = tally.rpcs >= SEVERAL || tally.greatest() >= Some(VERY_SLOW);
+        is_enough && is_part(waiting, SLOW_SHARE, self.all())
+    }
+
+    /// Sentences about the RPCs that waited for an end: how many, for how long, and the longest wait.
+    fn waited(&self, tally: &Tally, what_for: &str) -> Option<Vec<String>> {
+        let mut sentences = vec![format!(
+            "{} of {} waited {what_for}: up to {}{}.",
+            grouped(tally.rpcs),
+            counted(self.waits.rpcs, "RPC"),
+            duration(tally.greatest()?),
+            added_up(tally)
+        )];
+        sentences.extend(longest("The longest wait", tally));
+        Some(sentences)
     }
 
     /// The command that shows the slowest RPCs of a cause.
@@ -613,19 +625,10 @@ impl<'a> Judgement<'a> {
 
     /// An end that is slow, and the place of a capture at that end.
     fn slow(&self, cause: Cause, (owner, place): (CauseOwner, CapturedAt), tally: &Tally) -> Option<DiagnosedCause> {
-        let most = tally.greatest()?;
-        let is_enough = tally.rpcs >= SEVERAL || most >= VERY_SLOW;
-        if !self.stands_out(cause, tally.rpcs, is_enough && is_part(tally.amount, SLOW_SHARE, self.all())) {
+        if !self.stands_out(cause, tally.rpcs, self.are_slow(tally, tally.amount)) {
             return None;
         }
-        let mut evidence = vec![format!(
-            "{} of {} waited for it for 20 ms or more: up to {}{}.",
-            grouped(tally.rpcs),
-            counted(self.waits.rpcs, "RPC"),
-            duration(most),
-            added_up(tally)
-        )];
-        evidence.extend(longest("The longest wait", tally));
+        let mut evidence = self.waited(tally, "for it for 20 ms or more")?;
         if self.waits.undivided > 0 && self.facts.places.get(&place) != Some(&self.facts.connections) {
             evidence.push("The way to it and back is part of that: a slow network looks the same.".to_owned());
         }

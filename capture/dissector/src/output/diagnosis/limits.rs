@@ -7,6 +7,10 @@ use crate::output::format::line::sentence;
 use crate::output::format::number::{counted, duration, grouped};
 use crate::output::stats::{REORDER, sorted_frames};
 
+/// Words after the number of RPCs that ended with NFS4ERR_MOVED, if the client asked for no locations after them.
+const UNFOLLOWED: &str = "ended with NFS4ERR_MOVED: the file system is on another server. That is no failure; the capture does not show \
+                          that the client asks where (fs_locations), which it may know.";
+
 impl Judgement<'_> {
     /// The limits of the capture as sentences, except those that are a cause.
     pub(super) fn limits(&self) -> Vec<String> {
@@ -49,6 +53,7 @@ impl Judgement<'_> {
             line(silence.recent, "call", &recent),
             line(waits.unanswered_left_out, "call", "more without a reply."),
             line(facts.referrals.followed, "RPC", &self.referred()),
+            line(facts.referrals.unfollowed(), "RPC", UNFOLLOWED),
         ];
         lines.into_iter().flatten().collect()
     }

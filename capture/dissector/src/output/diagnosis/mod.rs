@@ -38,7 +38,7 @@ use crate::output::file_names::FileNames;
 use crate::output::gaps::Gaps;
 use crate::output::operation_name::OperationName;
 use crate::output::selection::Throughout;
-use crate::output::stats::{Latency, outcome};
+use crate::output::stats::{Latency, failure};
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::known::Status;
 use crate::rpc::transaction::Transaction;
@@ -46,7 +46,6 @@ use crate::rpc::waiting::WaitEnd;
 use attempts::Attempts;
 use facts::Facts;
 use judge::Judgement;
-use referrals::MovedRpc;
 use tally::RpcSubject;
 use waits::{KnownRpc, Waits};
 use whole::WholeCapture;
@@ -224,15 +223,15 @@ impl Diagnoser {
         }
         let rpc = KnownRpc { transaction, arguments, names, recalls: &self.facts.recalls };
         let status = transaction.status.filter(|status| !is_expected(*status));
-        let failure = status.and_then(|status| outcome(transaction, status));
+        let failure = status.and_then(|status| failure(transaction, status));
         let failed = failure.map(|status| {
             let operation = OperationName::of_failure(transaction).to_string();
-            MovedRpc { status, subject: RpcSubject { operation, ..rpc.subject() } }
+            (status, RpcSubject { operation, ..rpc.subject() })
         });
         self.waits.take(&rpc, &mut causes);
         let wait = transaction.credit_wait.as_ref().ok().copied();
         self.facts.credits.transaction(transaction, wait.filter(|_| causes.counted.contains(Cause::Credits)));
-        if let Some(MovedRpc { status, subject }) = failed.and_then(|failed| self.facts.referrals.hold(failed)) {
+        if let Some((status, subject)) = failed {
             causes.add(Cause::Errors, self.facts.failure(status, &subject));
         }
         causes
@@ -281,8 +280,7 @@ impl Diagnoser {
     }
 
     fn diagnose(self, summary: &Summary, context: Option<&WholeCapture>) -> Diagnosis {
-        let Self { name, files, names: _, mut waits, mut facts, mut attempts, gaps, selected: _ } = self;
-        facts.settle_referrals();
+        let Self { name, files, names: _, mut waits, facts, mut attempts, gaps, selected: _ } = self;
         context.iter().for_each(|context| attempts.know_connections(&context.attempts));
         let all_facts = context.map_or(&facts, |context| &context.facts);
         let all_waits = context.map(|context| &context.waits);

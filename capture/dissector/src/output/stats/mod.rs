@@ -139,7 +139,10 @@ impl Stats {
         count(&mut self.types, name);
         let connection = self.open.entry(message.connection).or_default();
         connection.messages += 1;
-        let direction = message.direction();
+        let direction = message.direction().filter(|_| !connection.is_error_of_caller(message));
+        if direction == Some(Direction::Call) && message.rpc.is_some() && !message.is_reverse() {
+            connection.caller.get_or_insert(message.from);
+        }
         counts.calls += u64::from(direction == Some(Direction::Call));
         counts.replies += u64::from(direction == Some(Direction::Reply));
         if malformed.is_some() {

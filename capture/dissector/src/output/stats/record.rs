@@ -10,8 +10,9 @@ use crate::carrier::operation::Side;
 use crate::dissector::Summary;
 use crate::event::Report;
 use crate::file::ClockSteps;
-use crate::link::Carrier;
+use crate::link::{Address, Carrier};
 use crate::rpc::both_ends::EndLatencies;
+use crate::rpc::message::Message;
 
 /// Statistics of a capture.
 #[derive(Clone, Debug)]
@@ -175,9 +176,18 @@ pub struct ConnectionStatistics {
 #[derive(Debug, Default)]
 pub(super) struct PerConnection {
     pub(super) messages: u64,
+    /// The end that sent a call, other than a callback.
+    pub(super) caller: Option<Address>,
     pub(super) credits: CreditCounts,
     pub(super) reverse_credits: CreditCounts,
     pub(super) permitted: PermittedMessages,
+}
+
+impl PerConnection {
+    /// `true` for an RDMA_ERROR of the end that calls, which answers no call: that is no reply.
+    pub(super) fn is_error_of_caller(&self, message: &Message) -> bool {
+        message.rpc.is_none() && self.caller == Some(message.from) && message.error().is_some()
+    }
 }
 
 /// One end of a connection. It has fields of its own for the counts of the carriers, so that JSON stays as it is if those change.
@@ -549,7 +559,7 @@ fn median(report: &Report, time: impl Fn(&EndLatencies) -> u64) -> Option<u64> {
 
 impl ConnectionStatistics {
     pub(super) fn new(number: u32, report: &Report, counts: PerConnection) -> Self {
-        let PerConnection { messages, credits, reverse_credits, permitted } = counts;
+        let PerConnection { messages, credits, reverse_credits, permitted, caller: _ } = counts;
         let connection = &report.connection;
         let agreement = connection.agreement();
         Self {
