@@ -1,5 +1,7 @@
 //! Several RPCs in flight on one connection, one packet of which is lost: whose time it is until the others go on.
 
+mod roce;
+
 use rpcrdma_dissector::output::diagnosis::Diagnosis;
 
 use crate::diagnosis::diagnose;

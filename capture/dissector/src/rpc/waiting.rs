@@ -62,9 +62,9 @@ pub enum Delivery {
     Accepted,
     /// The responder's adapter refused it, and the capture does not show that it was sent again.
     Refused(Refusal),
-    /// It was sent more than once and never acknowledged; over TCP, it or octets before it.
+    /// It was sent more than once and never acknowledged: it, or octets or packets before it.
     Unacknowledged {
-        /// Number of times that it was sent: 1 if only octets before it were retransmitted.
+        /// Number of times that it was sent: 1 if only octets or packets before it were retransmitted.
         times: u32,
     },
     /// It was sent once, and the capture does not show that it arrived.
@@ -177,8 +177,8 @@ pub enum OwedUnknown {
     DirectionMissing,
     /// Packets of the RPC may be missing from the capture, the reply among them.
     Missed,
-    /// The reply was sent once. Octets before its end were lost, or came out of order, and the capture does not show that
-    /// the requester has got them (TCP).
+    /// The reply was sent once. Packets or octets before its end were lost, or came out of order, and the capture does not show that
+    /// the requester has got them.
     HoleReported,
     /// The responder sent data of the reply again by RDMA Write, and the requester never acknowledged it.
     WriteArrival,

@@ -4,8 +4,9 @@
 //! ends its RPC with the copy that the requester accepted. So each of them waits here until it is acknowledged.
 //!
 //! - An acknowledgement says that it arrived. If only one copy may have been accepted, it was that one.
-//! - A negative acknowledgement says that no copy before it was accepted, and neither was what follows the place that it names.
-//!   InfiniBand throws away what follows a hole; TCP keeps it, so the reply arrives with what fills the hole. If the sender had gone
+//! - A negative acknowledgement says that no copy before it was accepted, and neither was what follows the place that it names, nor what
+//!   is sent until its sender goes back to that place. Most adapters throw away what follows a hole; TCP and some adapters keep it, so the
+//!   message arrives with what fills the hole, unless a copy of its own comes after that. If the sender had gone
 //!   back before, because a response to an RDMA Read was missing, it may have been on its way already: then the copies that were sent
 //!   since may have been accepted.
 //! - A copy that nothing asked for leaves open which of the two was accepted.
@@ -13,9 +14,9 @@
 use std::collections::VecDeque;
 
 use super::credits::CreditAccount;
-use super::timeline::Timeline;
+use super::timeline::{FilledHole, Timeline};
 use crate::carrier::operation::{Places, Stamp};
-use crate::carrier::recovery::{Backfill, SILENCE};
+use crate::carrier::recovery::{AgainFor, Backfill, SILENCE};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Refusal};
 
@@ -41,6 +42,9 @@ pub(super) struct SentCopies {
     last: Stamp,
     /// The place that the receiver asked for, and how, if what was sent since does not fill that hole.
     refused: Option<(u64, Refusal)>,
+    /// The packet that filled the last hole before its end, if no copy of the message came since (InfiniBand): a receiver that keeps what
+    /// follows a hole accepts the message with that.
+    filled: Option<Stamp>,
     hole: Hole,
 }
 
@@ -121,6 +125,14 @@ pub(super) struct ReturnedCredit {
     pub(super) counted: Acceptance,
 }
 
+/// Properties of packets that are sent again over InfiniBand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Retransmitted {
+    /// True if the capture does not hold them from before.
+    pub(super) is_replaced: bool,
+    pub(super) again_for: AgainFor,
+}
+
 /// The calls and replies of one end that were not acknowledged yet, in the order of their places.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
@@ -136,11 +148,13 @@ pub(super) struct Arrivals {
 /// Evidence of holes in what an end sends.
 #[derive(Clone, Debug, Default)]
 struct Holes {
-    /// The last refusal by the other end, and the place that it named.
+    /// The last refusal by the other end, and the place that it named, until its sender goes back to the place or it is acknowledged.
     refused: Option<(u64, Refusal)>,
+    /// The place that a sender went back to after a time-out, until it comes again (InfiniBand).
+    timed_out: Option<u64>,
     /// The last acknowledgement that left the oldest message waiting (TCP).
     low: Option<Stamp>,
-    /// The last packets that filled holes of the capture, and their places (TCP).
+    /// The last packets that filled holes, and their places: over TCP, holes of the capture.
     filled: VecDeque<Filled>,
     /// Packets that were sent again last, if neither a refusal nor a time-out was the cause.
     unasked: Option<Unasked>,
@@ -159,13 +173,32 @@ struct Unasked {
     refused: Option<u64>,
 }
 
-/// A TCP segment that filled a hole of the capture.
+/// Packets that filled a hole: over TCP, one, and of the capture.
 #[derive(Clone, Copy, Debug)]
 struct Filled {
     places: Places,
+    /// The last of them.
     stamp: Stamp,
-    /// True if it was sent again; otherwise it may just be late.
-    is_again: bool,
+    /// Reason for which it was sent again; `None` for a segment that may just be late.
+    again_for: Option<AgainFor>,
+    /// Evidence of a hole over InfiniBand.
+    evidence: Option<Evidence>,
+}
+
+impl Filled {
+    /// Returns true if what ends at this place came with them. Over InfiniBand, of what ends among them, a copy of its own came.
+    const fn completes(&self, end: u64) -> bool {
+        self.evidence.is_none() || self.places.end < end
+    }
+}
+
+/// Evidence that a packet fills a hole of its receiver over InfiniBand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Evidence {
+    /// The receiver refused it, or it did not reach the capture before.
+    Lost,
+    /// Its sender got no acknowledgement in time. That may have been lost instead.
+    Suspected,
 }
 
 impl Holes {
@@ -180,7 +213,12 @@ impl Holes {
 
     /// The last segment that filled a hole before this place.
     fn filled_before(&self, end: u64) -> Option<Filled> {
-        self.filled.iter().rev().find(|filled| filled.places.first < end).copied()
+        self.filled
+            .iter()
+            .rev()
+            .find(|filled| filled.places.first < end)
+            .filter(|filled| filled.completes(end))
+            .copied()
     }
 }
 
@@ -190,7 +228,17 @@ impl SentCopies {
     pub(super) const fn new(end: u64, stamp: Stamp, (before, is_refused): (u32, bool)) -> Self {
         let sent = before.saturating_add(1);
         let candidates = if is_refused { 1 } else { sent };
-        Self { end, candidates, candidate: stamp, sent, previous: stamp, last: stamp, refused: None, hole: Hole::None }
+        Self {
+            end,
+            candidates,
+            candidate: stamp,
+            sent,
+            previous: stamp,
+            last: stamp,
+            refused: None,
+            filled: None,
+            hole: Hole::None,
+        }
     }
 
     /// The same if the copy of its last packet that was captured here may have been accepted, or one that was sent later.
@@ -198,9 +246,10 @@ impl SentCopies {
         Self { candidates: self.candidates.saturating_add(1), candidate: stamp, ..self }
     }
 
-    /// Returns the state of delivery while the message is not acknowledged. Over TCP, a message arrives after all octets before it.
+    /// Returns the state of delivery while the message is not acknowledged. A message arrives after all octets or packets before it.
     pub(super) const fn delivery(&self) -> Delivery {
-        match (self.refused, self.sent, self.hole) {
+        let hole = if self.filled.is_some() { Hole::Retransmitted } else { self.hole };
+        match (self.refused, self.sent, hole) {
             (Some((_, refusal)), ..) => Delivery::Refused(refusal),
             (None, 0 | 1, Hole::Retransmitted) => Delivery::Unacknowledged { times: 1 },
             (None, 0 | 1, Hole::None | Hole::Reported) => Delivery::Unknown,
@@ -208,9 +257,10 @@ impl SentCopies {
         }
     }
 
-    /// Returns true if octets before its end were lost or late, and the capture does not show that they came (TCP).
+    /// Returns true if packets or octets before its end were lost or late, and the capture does not show that all came: over
+    /// InfiniBand, most receivers need another copy of the message as well.
     pub(super) const fn is_doubtful(&self) -> bool {
-        !matches!(self.hole, Hole::None)
+        !matches!(self.hole, Hole::None) || self.filled.is_some()
     }
 
     /// The copy that arrived, if the message was acknowledged and no other copy may have been accepted.
@@ -220,10 +270,12 @@ impl SentCopies {
 
     /// The copy that arrived, if one did.
     pub(super) const fn acceptance(&self) -> Acceptance {
-        match self.candidates {
-            0 => Acceptance::None,
-            1 => Acceptance::At(self.candidate),
-            _ => Acceptance::Between(self.candidate, self.last),
+        match (self.candidates, self.filled) {
+            (0, None) => Acceptance::None,
+            (0, Some(stamp)) => Acceptance::At(stamp),
+            (1, None) => Acceptance::At(self.candidate),
+            (_, None) => Acceptance::Between(self.candidate, self.last),
+            (_, Some(stamp)) => Acceptance::Between(self.candidate, stamp),
         }
     }
 
@@ -231,7 +283,7 @@ impl SentCopies {
     const fn refuse(&mut self, place: u64, refusal: Refusal) {
         if place < self.end {
             self.refused = Some((place, refusal));
-            self.candidates = 0;
+            (self.candidates, self.filled) = (0, None);
         }
     }
 
@@ -245,23 +297,36 @@ impl SentCopies {
     /// The receiver refused the copies before this frame; it may have accepted one that was sent in it, or since.
     fn doubt(&mut self, since: u64) {
         let is_since = |copy: Stamp| copy.frame >= since;
+        self.filled = None;
         let is_either = self.previous.frame < self.last.frame && is_since(self.previous);
         self.candidate = if is_either { self.previous } else { self.last };
         self.candidates = u32::from(is_since(self.last)) + u32::from(is_either);
     }
 
-    /// Packets are sent again, and their receiver keeps nothing that follows a hole.
-    fn again(&mut self, places: Places, stamp: Stamp) {
+    /// Packets are sent again over InfiniBand: most receivers keep nothing that follows a hole, and some do.
+    fn again(&mut self, places: Places, stamp: Stamp, evidence: Option<Evidence>) {
         if places.first >= self.end {
             return;
         }
-        self.refused.take_if(|(place, _)| places.first <= *place);
+        let was_refused = self.refused.take_if(|(place, _)| places.first <= *place).is_some();
         if places.end >= self.end {
             if self.refused.is_none() {
+                (self.candidates, self.filled) =
+                    if evidence == Some(Evidence::Lost) { (0, None) } else { (self.candidates, None) };
                 self.add_candidate(stamp);
             }
             self.sent = self.sent.saturating_add(1);
             (self.previous, self.last) = (self.last, stamp);
+        } else if self.refused.is_none() && (was_refused || evidence.is_some()) {
+            self.wait_behind(stamp, was_refused || evidence == Some(Evidence::Lost));
+        }
+    }
+
+    /// A packet filled a hole before it. `is_certain` says that the receiver had accepted no copy of the message before.
+    const fn wait_behind(&mut self, stamp: Stamp, is_certain: bool) {
+        self.filled = Some(stamp);
+        if is_certain {
+            self.candidates = 0;
         }
     }
 
@@ -291,7 +356,7 @@ impl SentCopies {
     /// The message was captured before this segment, which fills a hole before its end.
     fn wait_for(&mut self, filled: &Filled) {
         self.candidate = filled.stamp;
-        if filled.is_again {
+        if filled.again_for.is_some() {
             self.send_again(filled.places, filled.stamp);
         }
     }
@@ -323,19 +388,24 @@ impl Arrivals {
     /// Adds a message, unless it was acknowledged before it was captured.
     pub(super) fn send(&mut self, mut message: Unacknowledged, keeps: bool) -> Added {
         let copies = &mut message.copies;
+        if let Some(holes) = &self.holes {
+            // Whatever is sent for the first time while a hole is open is behind the hole. So is what was captured before a hole that was
+            // never filled, which InfiniBand hands over only at the end.
+            let is_behind = |refusal: Refusal| copies.sent == 1 || copies.last.frame < refusal.stamp.frame;
+            if let Some((place, refusal)) = holes.refused.filter(|(_, refusal)| !keeps && is_behind(*refusal)) {
+                copies.refuse(place, refusal);
+            }
+            // What follows a hole may be handed over only when the hole is filled.
+            let filled = holes.filled_before(copies.end);
+            if let Some(filled) = filled.filter(|filled| filled.stamp.frame > copies.candidate.frame) {
+                match filled.evidence {
+                    None => copies.wait_for(&filled),
+                    Some(evidence) => copies.wait_behind(filled.stamp, evidence == Evidence::Lost),
+                }
+            }
+        }
         if self.acknowledged.is_some_and(|acknowledged| acknowledged + 1 >= copies.end) {
             return Added::Arrived(message);
-        }
-        // InfiniBand hands over what follows a hole that was never filled only at the end.
-        let is_before = |(_, refusal): &(u64, Refusal)| copies.last.frame < refusal.stamp.frame;
-        let refused = self.holes.as_ref().and_then(|holes| holes.refused);
-        if let Some((place, refusal)) = refused.filter(|refused| !keeps && is_before(refused)) {
-            copies.refuse(place, refusal);
-        }
-        // TCP hands over what follows a hole when the hole is filled.
-        let filled = self.holes.as_ref().filter(|_| keeps).and_then(|holes| holes.filled_before(copies.end));
-        if let Some(filled) = filled.filter(|filled| filled.stamp.frame > copies.candidate.frame) {
-            copies.wait_for(&filled);
         }
         self.held += message.held();
         self.waiting.push_back(message);
@@ -346,6 +416,9 @@ impl Arrivals {
     /// The other end acknowledged everything up to this place: returns the first message that has arrived by that.
     pub(super) fn acknowledge(&mut self, place: u64, stamp: Stamp, keeps: bool) -> Option<Unacknowledged> {
         self.acknowledged = self.acknowledged.max(Some(place));
+        if let Some(holes) = &mut self.holes {
+            holes.refused.take_if(|(refused, _)| *refused <= place);
+        }
         let first = self.waiting.front()?;
         if first.copies.end <= place + 1 {
             return self.pop();
@@ -401,7 +474,8 @@ impl Arrivals {
     /// The sender goes back to a place, with this frame. `is_late` says that a time-out is the cause: then no refusal is on its way.
     pub(super) fn go_back(&mut self, place: u64, frame: u64, is_late: bool) {
         if is_late {
-            self.holes.iter_mut().for_each(|holes| holes.unasked = None);
+            let holes = self.holes.get_or_insert_default();
+            (holes.unasked, holes.timed_out) = (None, Some(place));
             return;
         }
         let unasked = &mut self.holes.get_or_insert_default().unasked;
@@ -412,12 +486,37 @@ impl Arrivals {
         (run.places.first, run.next) = (run.places.first.min(place), place);
     }
 
-    /// Packets are sent again, and their receiver keeps nothing that follows a hole.
-    pub(super) fn again(&mut self, places: Places, stamp: Stamp) {
+    /// Packets are sent again over InfiniBand. Returns true if they fill a hole of their receiver.
+    pub(super) fn again(&mut self, places: Places, stamp: Stamp, again: Retransmitted) -> bool {
         self.run_on(places);
-        if !self.is_acknowledged(places) {
-            self.waiting.iter_mut().for_each(|message| message.copies.again(places, stamp));
+        if self.is_acknowledged(places) {
+            return false;
         }
+        let evidence = self.fill(places, stamp, again);
+        self.waiting.iter_mut().for_each(|message| message.copies.again(places, stamp, evidence));
+        evidence.is_some()
+    }
+
+    /// Returns the evidence that packets which are sent again fill a hole of their receiver, and notes them.
+    fn fill(&mut self, places: Places, stamp: Stamp, again: Retransmitted) -> Option<Evidence> {
+        let Retransmitted { is_replaced, again_for } = again;
+        let holes = self.holes.get_or_insert_default();
+        let refused = holes.refused.take_if(|(place, _)| places.first <= *place);
+        let is_refused = refused.is_some_and(|(place, _)| place == places.first);
+        let is_timed_out = holes.timed_out.take_if(|place| *place == places.first).is_some();
+        let evidence = match is_refused || is_replaced {
+            true => Evidence::Lost,
+            false if is_timed_out => Evidence::Suspected,
+            false => {
+                // Its sender goes on with what follows the hole.
+                let last = holes.filled.back_mut().filter(|last| last.places.end == places.first);
+                last.into_iter().for_each(|last| (last.places.end, last.stamp) = (places.end, stamp));
+                return None;
+            }
+        };
+        let filled = Filled { places, stamp, again_for: Some(again_for), evidence: Some(evidence) };
+        holes.fill(filled, self.acknowledged.unwrap_or_default());
+        Some(evidence)
     }
 
     /// A TCP segment with octets from before what was captured already.
@@ -425,7 +524,8 @@ impl Arrivals {
         let Backfill { is_again, is_filling, is_missing, .. } = backfill;
         if is_filling {
             let (holes, acknowledged) = (self.holes.get_or_insert_default(), self.acknowledged.unwrap_or_default());
-            holes.fill(Filled { places, stamp, is_again }, acknowledged);
+            let again_for = is_again.then_some(AgainFor::Loss);
+            holes.fill(Filled { places, stamp, again_for, evidence: None }, acknowledged);
         }
         self.run_on(places);
         if is_again && !self.is_acknowledged(places) {
@@ -443,11 +543,15 @@ impl Arrivals {
         }
     }
 
-    /// Returns the last packet that filled a hole of the receiver before this place, and was captured after this frame (TCP).
-    pub(super) fn filled_after(&self, end: u64, frame: u64) -> Option<Stamp> {
-        let filled =
-            self.holes.as_ref()?.filled.iter().rev().find(|filled| filled.is_again && filled.places.first < end)?;
-        Some(filled.stamp).filter(|stamp| stamp.frame > frame)
+    /// Returns the last packet that filled a hole of the receiver before this place, and was captured after this frame.
+    pub(super) fn filled_after(&self, end: u64, frame: u64) -> Option<FilledHole> {
+        let mut filled = self.holes.as_ref()?.filled.iter().rev().filter(|filled| filled.places.first < end);
+        let Filled { stamp, again_for: Some(again_for), .. } =
+            filled.find(|filled| filled.again_for.is_some()).filter(|filled| filled.completes(end))?
+        else {
+            return None;
+        };
+        Some(FilledHole { stamp: *stamp, again_for: *again_for }).filter(|filled| filled.stamp.frame > frame)
     }
 
     /// Returns true if the other end has acknowledged all of these places.
@@ -510,6 +614,11 @@ mod tests {
         SentCopies::new(13, at(1), (0, false))
     }
 
+    /// The packet of this number is sent again, and was captured before.
+    fn again(arrivals: &mut Arrivals, number: u64, time: u64) {
+        arrivals.again(place(number), at(time), Retransmitted { is_replaced: false, again_for: AgainFor::Loss });
+    }
+
     fn place(first: u64) -> Places {
         Places::one(first)
     }
@@ -527,7 +636,7 @@ mod tests {
             if keeps {
                 message.fill(place(12), at(5), false, None);
             } else {
-                message.again(place(12), at(5));
+                message.again(place(12), at(5), None);
             }
             assert_eq!((message.accepted(), message.delivery()), (None, Delivery::Unacknowledged { times: 2 }));
         }
@@ -539,11 +648,12 @@ mod tests {
         message.refuse(8, nak(2));
         assert_eq!(message.delivery(), Delivery::Refused(nak(2)));
         // It was on its way when the other end refused it.
-        message.again(place(12), at(3));
+        message.again(place(12), at(3), None);
         assert_eq!(message.accepted(), None);
         for (number, time) in (8..13).zip(4..) {
-            assert_eq!(message.accepted(), None);
-            message.again(place(number), at(time));
+            // A receiver that keeps what follows a hole would accept it with what fills the hole.
+            assert_eq!(message.accepted(), (number > 8).then(|| at(4)));
+            message.again(place(number), at(time), None);
         }
         assert_eq!(message.accepted(), Some(at(8)));
         message.refuse(13, nak(9));
@@ -555,7 +665,7 @@ mod tests {
         let mut arrivals = Arrivals::default();
         arrivals.send(Unacknowledged { call: 1, copies: message(), ended: None }, false);
         arrivals.go_back(6, 5, is_late);
-        (6..13).for_each(|number| arrivals.again(place(number), at(number - 1)));
+        (6..13).for_each(|number| again(&mut arrivals, number, number - 1));
         arrivals.refuse(8, nak(20));
         arrivals
     }
@@ -569,7 +679,7 @@ mod tests {
         assert_eq!(doubtful.delivery(1), Some(Delivery::Unacknowledged { times: 2 }));
         assert_eq!(accepted(&mut doubtful), Acceptance::At(at(11)), "the last one");
         let mut doubtful = refused_after_going_back(false);
-        (8..13).for_each(|number| doubtful.again(place(number), at(number + 20)));
+        (8..13).for_each(|number| again(&mut doubtful, number, number + 20));
         assert_eq!(accepted(&mut doubtful), Acceptance::Between(at(11), at(32)), "either");
     }
 
@@ -587,7 +697,7 @@ mod tests {
         arrivals.send(Unacknowledged { call: 1, copies, ended: None }, false);
         arrivals.go_back(10, 5, false);
         for frame in [5, 20] {
-            arrivals.again(place(10), at(frame));
+            again(&mut arrivals, 10, frame);
             if frame == 5 {
                 arrivals.refuse(10, nak(7));
             }
@@ -601,7 +711,7 @@ mod tests {
         let mut arrivals = Arrivals::default();
         arrivals.send(waiting(1), false);
         arrivals.go_back(6, 5, false);
-        (6..14).for_each(|number| arrivals.again(place(number), at(number - 1)));
+        (6..14).for_each(|number| again(&mut arrivals, number, number - 1));
         arrivals.refuse(13, nak(40));
         let arrived = arrivals.acknowledge(12, at(50), false).unwrap();
         assert_eq!(arrived.copies.acceptance(), Acceptance::Between(at(1), at(11)));
@@ -614,9 +724,9 @@ mod tests {
             let mut arrivals = Arrivals::default();
             arrivals.send(Unacknowledged { call: 1, copies: message(), ended: None }, false);
             arrivals.go_back(6, 5, false);
-            (6..13).for_each(|number| arrivals.again(place(number), at(number - 1)));
+            (6..13).for_each(|number| again(&mut arrivals, number, number - 1));
             arrivals.go_back(7, 22, false);
-            (7..resent).for_each(|number| arrivals.again(place(number), at(number + 16)));
+            (7..resent).for_each(|number| again(&mut arrivals, number, number + 16));
             arrivals.refuse(12, nak(30));
             let acceptance = arrivals.acknowledge(12, at(40), false).unwrap().copies.acceptance();
             let expected = if resent == 8 { Acceptance::At(accepted) } else { Acceptance::Between(at(11), accepted) };
@@ -629,9 +739,9 @@ mod tests {
     fn two_refusals_may_be_on_their_way() {
         let mut arrivals = Arrivals::default();
         arrivals.go_back(6, 5, false);
-        (6..10).for_each(|number| arrivals.again(place(number), at(number - 1)));
+        (6..10).for_each(|number| again(&mut arrivals, number, number - 1));
         arrivals.refuse(7, nak(20));
-        (7..10).for_each(|number| arrivals.again(place(number), at(number + 14)));
+        (7..10).for_each(|number| again(&mut arrivals, number, number + 14));
         arrivals.send(Unacknowledged { call: 1, copies: SentCopies::new(13, at(25), (0, false)), ended: None }, false);
         arrivals.refuse(8, nak(26));
         assert_eq!(arrivals.delivery(1), Some(Delivery::Unknown));
@@ -643,7 +753,7 @@ mod tests {
     #[test]
     fn a_refusal_after_the_sender_went_back_twice_is_of_the_copies_before() {
         let mut arrivals = refused_after_going_back(false);
-        (8..13).for_each(|number| arrivals.again(place(number), at(number + 20)));
+        (8..13).for_each(|number| again(&mut arrivals, number, number + 20));
         arrivals.refuse(8, nak(50));
         assert_eq!(arrivals.delivery(1), Some(Delivery::Refused(nak(50))));
     }

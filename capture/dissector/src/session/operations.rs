@@ -195,7 +195,8 @@ impl Session {
         match read {
             Some(AskedRead { place, at: base, before, last, .. }) => {
                 let answer = ReadAnswer { place: places.first, is_last: last == Some(places.first) };
-                let sent = self.sent(from, places, stamp);
+                // Over InfiniBand, it has the numbers of the other end.
+                let sent = self.keeps.then(|| self.sent(from, places, stamp));
                 self.follow(operation, place.call, length);
                 let mut read_reply = None;
                 self.put(place, base + at, data, |call, held| {
@@ -205,7 +206,7 @@ impl Session {
                     call.requester_last = (Step::ReadResponse, stamp);
                     call.timeline.log(PacketRun::one(from, Some(Step::ReadResponse), stamp, length as u64), held);
                     call.timeline.respond(answer, call.is_pulled(), PacketTimes { stamp, first_sent });
-                    call.timeline.sent(sent);
+                    sent.into_iter().for_each(|sent| call.timeline.sent(sent));
                     let is_reply_read = call.answers.is_some() && call.is_read();
                     read_reply = is_reply_read.then(|| (call.requester(), call.message.xid()));
                 });

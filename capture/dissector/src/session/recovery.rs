@@ -5,15 +5,16 @@
 //! refused is used only when it comes again; then it waits.
 
 use super::arrivals::{
-    Acceptance, Added, Arrivals, BEFORE_CAPTURE, EndedRpc, ReturnedCredit, SentCopies, Unacknowledged,
+    Acceptance, Added, Arrivals, BEFORE_CAPTURE, EndedRpc, Retransmitted, ReturnedCredit, SentCopies, Unacknowledged,
 };
 use super::assembly::Span;
+use super::call::Call;
 use super::credits::CreditAccount;
 use super::owners::{Owner, WAITING, WaitingSign};
 use super::state::{Context, Session};
-use super::timeline::{RepeatedPacket, SentPlaces, Timeline};
+use super::timeline::{FilledHole, InOrder, RepeatedPacket, SentPlaces, Timeline};
 use crate::carrier::operation::{Operation, OperationKind, OperationType, Places, Side, Sides, Stamp};
-use crate::carrier::recovery::{AgainFor, RecoveryKind, Sign};
+use crate::carrier::recovery::{AgainFor, Backfill, RecoveryKind, Sign};
 use crate::event::{Event, Recovered, RefusedCall};
 use crate::file::Time;
 use crate::rpc::credits::CreditLimit;
@@ -60,20 +61,7 @@ impl Session {
         let Operation { from, stamp, places, kind, .. } = *operation;
         let (of, place, sign, operation, missing) = match kind {
             OperationKind::Sign { of, place, sign, operation, missing } => (of, place, sign, operation, missing),
-            OperationKind::Backfill(backfill) => {
-                self.arrivals.get_mut(from).backfill(places, stamp, backfill);
-                if !self.arrivals.get(from).is_acknowledged(places) {
-                    let timelines = self.calls.values_mut().map(|call| &mut call.timeline);
-                    match backfill.is_filling_hole() {
-                        true => timelines.for_each(|timeline| timeline.fill(from, places.first, stamp)),
-                        false if backfill.is_again => {
-                            timelines.for_each(|timeline| timeline.await_data(from, places.first, stamp));
-                        }
-                        false => {}
-                    }
-                }
-                return self.recount_credits(from.other(), stamp, context);
-            }
+            OperationKind::Backfill(backfill) => return self.backfill((from, stamp), places, backfill, context),
             OperationKind::Missing => {
                 let refusal = Refusal { kind: RecoveryKind::SequenceError, stamp };
                 self.arrivals.get_mut(from.other()).refuse(places.first, refusal);
@@ -87,26 +75,6 @@ impl Session {
         if !is_wanted || !is_of_use {
             return;
         }
-        if of == from {
-            self.copied((from, stamp), places, sign, context);
-        } else if let Sign::Recovery(kind) = sign
-            && kind.is_refusal()
-        {
-            let arrivals = self.arrivals.get_mut(of);
-            if self.keeps {
-                arrivals.suspect(place);
-            } else {
-                arrivals.refuse(place, Refusal { kind, stamp });
-            }
-            self.recount_credits(of.other(), stamp, context);
-        }
-        let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
-        let times = (is_again && context.recovery).then(|| self.recoveries.send_again(from, of, place));
-        let (mut again_for, mut refused) = (AgainFor::Loss, None);
-        if let Sign::Recovery(kind) = sign {
-            again_for = self.recoveries.reason(of, place, kind);
-            refused = if matches!(kind, RecoveryKind::NotReady { .. }) { self.refused_call(of, place) } else { None };
-        }
         let mut waiting = WaitingSign {
             from,
             stamp,
@@ -116,12 +84,20 @@ impl Session {
             sign,
             operation,
             missing,
-            times,
-            again_for,
-            refused,
+            times: None,
+            again_for: AgainFor::Loss,
+            refused: None,
             xid: None,
             requester: None,
         };
+        if let Sign::Recovery(kind) = sign {
+            waiting.again_for = self.recoveries.reason(of, place, kind);
+            self.note_arrivals(&waiting, (places, kind), context);
+            let is_counted = kind.is_sent_again() && context.recovery;
+            waiting.times = is_counted.then(|| self.recoveries.send_again(from, of, place));
+            let is_not_ready = matches!(kind, RecoveryKind::NotReady { .. });
+            waiting.refused = if is_not_ready { self.refused_call(of, place) } else { None };
+        }
         if place < self.recoveries.owners.get(of).known {
             self.assign(&mut waiting);
         }
@@ -129,13 +105,10 @@ impl Session {
         self.report(context);
     }
 
-    /// Returns the places of a packet, if its receiver keeps what follows a hole.
+    /// Returns the places of a packet, and what filled the last hole before it.
     #[inline]
-    pub(super) fn sent(&self, from: Side, places: Places, stamp: Stamp) -> Option<SentPlaces> {
-        self.keeps.then(|| {
-            let filled = self.arrivals.get(from).filled_after(places.end, stamp.frame);
-            SentPlaces { from, places, filled }
-        })
+    pub(super) fn sent(&self, from: Side, places: Places, stamp: Stamp) -> SentPlaces {
+        SentPlaces { from, places, filled: self.arrivals.get(from).filled_after(places.end, stamp.frame) }
     }
 
     /// The call at this place, for which its receiver was not ready; `None` if there is none, or if calls or credits of its requester
@@ -254,20 +227,55 @@ impl Session {
         }
     }
 
-    /// Packets of an end are sent again.
-    fn copied(&mut self, (from, stamp): (Side, Stamp), places: Places, sign: Sign, context: &mut Context<'_>) {
-        if let Sign::Recovery(kind) = sign
-            && kind.is_cause()
-        {
-            let is_late = matches!(kind, RecoveryKind::TimedOut { .. });
-            self.arrivals.get_mut(from).go_back(places.first, stamp.frame, is_late);
+    /// Takes what a sign says of arrivals: which packets were refused, and which fill a hole.
+    fn note_arrivals(&mut self, sign: &WaitingSign, (places, kind): (Places, RecoveryKind), context: &mut Context<'_>) {
+        let WaitingSign { from, stamp, of, place, operation, again_for, .. } = *sign;
+        let filled = FilledHole { stamp, again_for };
+        let arrivals = self.arrivals.get_mut(of);
+        if of == from && kind.is_cause() {
+            arrivals.go_back(places.first, stamp.frame, matches!(kind, RecoveryKind::TimedOut { .. }));
+        } else if of == from && kind.is_sent_again() && !self.keeps {
+            let is_replaced = kind == RecoveryKind::Replaced;
+            if arrivals.again(places, stamp, Retransmitted { is_replaced, again_for }) {
+                let timelines = self.calls.values_mut().map(|call| &mut call.timeline);
+                timelines.for_each(|timeline| timeline.fill(InOrder::SentBy(from), place, filled));
+            }
+            self.recount_credits(of.other(), stamp, context);
+        } else if of != from && kind.is_refusal() {
+            match self.keeps {
+                true => arrivals.suspect(place),
+                false => arrivals.refuse(place, Refusal { kind, stamp }),
+            }
+            self.recount_credits(of.other(), stamp, context);
         }
-        let is_again = matches!(sign, Sign::Recovery(kind) if kind.is_sent_again());
-        // Of a TCP segment, the carrier says more than that.
-        if is_again && !self.keeps {
-            self.arrivals.get_mut(from).again(places, stamp);
-            self.recount_credits(from.other(), stamp, context);
+        // RDMA Reads are completed in the order of their requests.
+        let is_read = matches!(operation, Some(OperationType::ReadRequest | OperationType::ReadResponse));
+        if is_read && kind.is_sent_again() && !self.keeps {
+            let calls = self.calls.values_mut().filter(|call| call.requester() != of);
+            calls.for_each(|call| call.timeline.fill(InOrder::Responses, place, filled));
         }
+    }
+
+    /// Takes a TCP segment with octets that were captured before, or that others follow which were captured before.
+    fn backfill(
+        &mut self,
+        (from, stamp): (Side, Stamp),
+        places: Places,
+        backfill: Backfill,
+        context: &mut Context<'_>,
+    ) {
+        self.arrivals.get_mut(from).backfill(places, stamp, backfill);
+        if !self.arrivals.get(from).is_acknowledged(places) {
+            let filled = FilledHole { stamp, again_for: AgainFor::Loss };
+            for Call { timeline, .. } in self.calls.values_mut() {
+                match backfill.is_filling_hole() {
+                    true => timeline.fill(InOrder::SentBy(from), places.first, filled),
+                    false if backfill.is_again => timeline.await_data(from, places.first, stamp),
+                    false => {}
+                }
+            }
+        }
+        self.recount_credits(from.other(), stamp, context);
     }
 
     /// A call waits to be acknowledged.

@@ -35,8 +35,10 @@ pub(super) struct Timeline {
     pub(super) began: Stamp,
     /// The latest packet of the RPC.
     latest: Stamp,
-    /// The place of the latest packet, as far as it is of use.
-    place: LatestPlace,
+    /// The latest packet that the other end takes in order.
+    sent: Option<SentUntil>,
+    /// Place of the latest response to an RDMA Read request over InfiniBand.
+    answered: Option<u64>,
     /// The frame that completed the call.
     called: u64,
     activity: Activity,
@@ -65,23 +67,37 @@ struct DataWatch {
     before: SenderTimes,
 }
 
-/// The place of the latest packet of an RPC.
+/// Sender of a packet, and the place after the packet.
 #[derive(Clone, Copy, Debug)]
-enum LatestPlace {
-    Unknown,
-    /// Of the latest response to a Read request, if its receiver keeps nothing that follows a hole.
-    Answer(u64),
-    /// The sender, and the place after its packet, if the receiver keeps what follows a hole.
-    Kept(Side, u64),
+struct SentUntil {
+    from: Side,
+    end: u64,
 }
 
-/// The places of a packet, of which the receiver keeps what follows a hole.
+/// The places of a packet that the other end takes in order.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SentPlaces {
     pub(super) from: Side,
     pub(super) places: Places,
     /// The packet that filled the last hole before it, if that came later.
-    pub(super) filled: Option<Stamp>,
+    pub(super) filled: Option<FilledHole>,
+}
+
+/// A packet that filled a hole of its receiver, which could use nothing that follows the hole until then.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FilledHole {
+    pub(super) stamp: Stamp,
+    /// Reason for which the packet was retransmitted.
+    pub(super) again_for: AgainFor,
+}
+
+/// Packets that their receiver takes in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InOrder {
+    /// Requests of an end over InfiniBand, all octets of an end over TCP.
+    SentBy(Side),
+    /// Responses to the RDMA Read requests of the responder, over InfiniBand.
+    Responses,
 }
 
 /// A response to an RDMA Read request.
@@ -156,7 +172,6 @@ impl LostPackets {
         self.explained = self.explained.max(until);
         if again_for == AgainFor::NotReady {
             self.recovery.not_ready += until.0.saturating_sub(from.0);
-            self.recovery.not_ready_packets += 1;
         }
     }
 
@@ -176,7 +191,8 @@ impl Timeline {
             phases: Phases::default(),
             began,
             latest: began,
-            place: LatestPlace::Unknown,
+            sent: None,
+            answered: None,
             called: 0,
             activity: Activity::Idle,
             turn: Role::Responder,
@@ -227,8 +243,7 @@ impl Timeline {
     }
 
     fn answer(&mut self, ReadAnswer { place, is_last }: ReadAnswer, is_outstanding: bool) {
-        let before = self.answered();
-        self.place = LatestPlace::Answer(place);
+        let before = self.answered.replace(place);
         let again = self.lost.as_mut().map(|lost| &mut lost.asked_again);
         let is_asked_again = again.is_some_and(|again| {
             again.iter_mut().for_each(|again| again.is_answered |= Some(place) <= before);
@@ -241,7 +256,7 @@ impl Timeline {
     /// A Read request is sent again, from the response at this place on.
     fn ask_again(&mut self, place: u64) {
         // Responses that are on their way may be captured before those to this request.
-        let are_new = Some(place) > self.answered();
+        let are_new = Some(place) > self.answered;
         let again = &mut self.lost.get_or_insert_default().asked_again;
         let AskedAgain { last, is_answered } = again.unwrap_or(AskedAgain { last: place, is_answered: true });
         *again = Some(AskedAgain { last: last.max(place), is_answered: is_answered && are_new });
@@ -279,45 +294,46 @@ impl Timeline {
 
     /// The latest packet of the RPC has these places.
     #[inline]
-    pub(super) fn sent(&mut self, sent: Option<SentPlaces>) {
-        let Some(SentPlaces { from, places, filled }) = sent else { return };
-        self.place = LatestPlace::Kept(from, places.end);
-        if let Some(stamp) = filled {
-            self.wait_for(stamp);
+    pub(super) fn sent(&mut self, sent: SentPlaces) {
+        let SentPlaces { from, places, filled } = sent;
+        self.sent = Some(SentUntil { from, end: places.end });
+        if let Some(filled) = filled {
+            self.wait_for(filled);
         }
     }
 
-    /// A packet of this end filled a hole at this place.
-    pub(super) fn fill(&mut self, from: Side, place: u64, stamp: Stamp) {
-        if self.is_behind(from, place) {
-            self.wait_for(stamp);
+    /// A packet filled a hole at this place.
+    pub(super) fn fill(&mut self, packets: InOrder, place: u64, filled: FilledHole) {
+        if self.is_behind(packets, place) {
+            self.wait_for(filled);
         }
     }
 
     /// A packet of this end at this place was sent again and not acknowledged before: data behind it may have come with it.
     pub(super) fn await_data(&mut self, from: Side, place: u64, stamp: Stamp) {
-        if self.activity == Activity::Pulled && self.is_behind(from, place) {
+        if self.activity == Activity::Pulled && self.is_behind(InOrder::SentBy(from), place) {
             self.spend_later(Phase::Pull, stamp);
         }
     }
 
-    /// Returns true if the latest packet was sent by this end, and is behind a place or at it.
-    fn is_behind(&self, from: Side, place: u64) -> bool {
-        matches!(self.place, LatestPlace::Kept(sender, end) if sender == from && place < end)
-    }
-
-    /// Returns the place of the latest response to a Read request.
-    const fn answered(&self) -> Option<u64> {
-        if let LatestPlace::Answer(place) = self.place { Some(place) } else { None }
+    /// Returns true if the RPC goes on with a packet that is behind a place or at it.
+    fn is_behind(&self, packets: InOrder, place: u64) -> bool {
+        match packets {
+            InOrder::SentBy(end) => self.sent.is_some_and(|sent| sent.from == end && place < sent.end),
+            InOrder::Responses => self.activity == Activity::Pulled && self.answered > Some(place),
+        }
     }
 
     /// The receiver could not use the latest packet before this one, which filled a hole.
-    fn wait_for(&mut self, filled: Stamp) {
-        if filled.frame > self.latest.frame {
-            self.spend_on_recovery(filled.time, Time::default());
-            self.lost.get_or_insert_default().recovery.behind = Some(filled.frame);
+    fn wait_for(&mut self, filled: FilledHole) {
+        let FilledHole { stamp, again_for } = filled;
+        if stamp.frame > self.latest.frame {
+            self.spend_on_recovery(stamp.time, Time::default());
+            let lost = self.lost.get_or_insert_default();
+            lost.recovery.behind = Some(stamp.frame);
+            lost.explain(stamp.time, again_for);
             if self.activity == Activity::Pulled {
-                self.spend_later(Phase::Pull, filled);
+                self.spend_later(Phase::Pull, stamp);
             }
         }
     }
@@ -405,6 +421,7 @@ impl Timeline {
         if kind.is_sent_again() {
             lost.spend(self.latest.time, stamp.time);
             lost.explain(stamp.time, again_for);
+            lost.recovery.not_ready_packets += u64::from(again_for == AgainFor::NotReady);
         }
     }
 
