@@ -7,7 +7,7 @@ use rpcrdma_dissector::output::format::date::utc_range;
 use rpcrdma_dissector::output::format::number::counted;
 use rpcrdma_dissector::output::gaps::{Gap, Gaps};
 use rpcrdma_dissector::output::selection::{NamedRpc, Throughout, Window};
-use rpcrdma_dissector::output::stats::{REORDER, sorted_frames, twice};
+use rpcrdma_dissector::output::stats::{REORDER, by_two_clocks, sorted_frames, twice};
 use rpcrdma_dissector::output::summary::{CaptureSummary, MissingDirectionObject, PlaceCount, UnreadFile};
 use rpcrdma_dissector::{
     CapturedAt, ClockSteps, Event, FileError, Half, NotRebuilt, PlaceKnown, Report, Sides, Status, Summary, Time,
@@ -318,6 +318,7 @@ impl Notices {
             ),
         );
         say(summary.clock.count, Weight::Remark, clock(summary.clock));
+        say(self.gaps.two_clocks, Weight::Remark, by_two_clocks(self.gaps.two_clocks));
         sorted_frames(summary.clock.sorted).into_iter().for_each(|text| say(1, Weight::Remark, text));
         let ignored = if verified { ", ignored" } else { "" };
         let wrong = format!("{} with a wrong CRC{ignored}", counted(summary.bad_crc, "iWARP FPDU"));

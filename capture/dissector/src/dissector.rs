@@ -6,7 +6,7 @@ use rpcrdma::v2::Family;
 
 use crate::capture_end::CaptureEnd;
 use crate::carrier::account::Account;
-use crate::carrier::acknowledgement::Acknowledgements;
+use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements, late_clock};
 use crate::carrier::connection::Connection;
 use crate::carrier::connection::Counts;
 use crate::carrier::connection::{Disconnection, service_port};
@@ -411,6 +411,10 @@ impl Handler for DissectorState {
         session.acknowledged(by, acknowledged, &mut self.context());
     }
 
+    fn acknowledged_early(&mut self, session: &mut Session, packet: (Side, Stamp), order: AcknowledgementOrder) {
+        session.acknowledged_early(packet, order);
+    }
+
     fn measured(&mut self, session: &mut Session, by: Side, times: Acknowledgements) {
         session.measured(by, times);
     }
@@ -447,10 +451,18 @@ impl Handler for DissectorState {
 
     fn closed(&mut self, connection: &Connection, mut session: Session, counts: &Sides<Counts>) {
         let until = connection.disconnected.map(|ended| ended.stamp.time).or(self.summary.last).unwrap_or_default();
+        let mut counts = *counts;
+        let Sides { active, passive } = &mut counts;
+        let orders = Sides { active: active.acknowledged, passive: passive.acknowledged };
+        let late_clock = late_clock(&orders);
+        if late_clock.is_some() {
+            active.forget_order();
+            passive.forget_order();
+        }
         let given = self.config.captured_at.map(|place| (place, PlaceKnown::Given));
-        let captured_at = given.or_else(|| session.infer_place(counts).map(|place| (place, PlaceKnown::Inferred)));
+        let captured_at = given.or_else(|| session.infer_place(&counts).map(|place| (place, PlaceKnown::Inferred)));
         let credit_times = session.credit_times(until);
-        session.refused(connection, counts, &mut self.context());
+        session.refused(connection, &counts, &mut self.context());
         for side in [Side::Active, Side::Passive] {
             *session.spoke.get_mut(side) |= counts.get(side).packets > 0;
         }
@@ -461,14 +473,15 @@ impl Handler for DissectorState {
             None => WaitEnd::Connection,
         };
         session.finish(connection, end, &mut self.context());
-        let both_ends = session.both_ends(counts).map(Box::new);
+        let both_ends = session.both_ends(&counts).map(Box::new);
         self.events.push_back(Event::Connection(Box::new(Report {
             number: session.number,
             connection: connection.clone(),
-            counts: *counts,
+            counts,
             unclaimed: session.unclaimed,
             until,
             captured_at,
+            late_clock,
             both_ends,
             credit_times,
         })));

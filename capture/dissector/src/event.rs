@@ -338,6 +338,9 @@ pub struct Report {
     pub until: Time,
     /// Place of the capture of its packets, and the evidence; `None` if it is not known.
     pub captured_at: Option<(CapturedAt, PlaceKnown)>,
+    /// End whose packets the capture has after their acknowledgements, because another clock gave the times of that direction. What
+    /// rests on the order of packets or on times from one direction to the other is not known then, and is not among the counts.
+    pub late_clock: Option<Side>,
     /// RPCs as both ends saw them, if the file holds the packets of the connection as captured at both.
     pub both_ends: Option<Box<BothEnds>>,
     /// For how long each end had no credit for another call.

@@ -73,7 +73,7 @@ mod rpc;
 mod session;
 
 pub use capture_end::CaptureEnd;
-pub use carrier::acknowledgement::Acknowledgements;
+pub use carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements};
 pub use carrier::connection::{
     Announced, Checksums, Connection, Counts, Disconnection, DisconnectionKind, Endpoint, RefusedAccess, Shown,
 };

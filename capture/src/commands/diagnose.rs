@@ -25,7 +25,8 @@ the age of calls without a reply. Each cause is printed with its part of that, w
 with the command that shows more. GUIDE.md has the rules by which causes are found.
 
 Causes:
-  nothing-found, one-direction, capture-gaps, cut, joined-late, mirror-doubled: of the capture
+  nothing-found, one-direction, capture-gaps, cut, joined-late, mirror-doubled,
+  two-clocks: of the capture
   responder-silent, responder-unreachable, requester-silent, requester-unreachable,
   wrong-checksum, reply-refused: calls that are not answered
   connection-refused, connection-unanswered: connections that cannot be set up

@@ -967,6 +967,15 @@ pub(crate) fn labelled() -> Vec<(&'static str, Vec<Record>, &'static [&'static s
     rows().into_iter().map(|Row { name, made, causes }| (name, made(ALONE).frames, causes)).collect()
 }
 
+/// A capture whose clock for the packets of one host is so many nanoseconds ahead, with the packets in the order of their times.
+pub(crate) fn ahead(name: &str, host: u8, nanoseconds: u64) -> Vec<Record> {
+    let mut frames = transcode::capture(name);
+    let sent = |frame: &&mut Record| frame.data.get(12..14) == Some(&[8, 0]) && frame.data.get(29) == Some(&host);
+    frames.iter_mut().filter(sent).for_each(|frame| frame.time_ns += nanoseconds);
+    frames.sort_by_key(|frame| frame.time_ns);
+    frames
+}
+
 /// The captures, each with its causes in their order.
 pub(crate) fn rows() -> Vec<Row> {
     vec![
@@ -1011,6 +1020,10 @@ pub(crate) fn rows() -> Vec<Row> {
         ),
         row("doubled", |load| doubled(&mount(load, "nfs41"), MirrorKind::Same), &["mirror-doubled"]),
         row("doubled, behind a router", |load| doubled(&mount(load, "nfs3"), MirrorKind::Routed), &["mirror-doubled"]),
+        row("two clocks", |_| ahead("nfs41", 1, 2_000_000), &["two-clocks"]),
+        row("two clocks, far apart", |_| ahead("nfs3", 2, 50_000_000), &["two-clocks"]),
+        row("two clocks, iWARP", |_| ahead("iwarp_nfs41", 1, 50_000_000), &["two-clocks"]),
+        row("two clocks and loss", |_| ahead("nfs41_lossy", 1, 5_000_000), &["two-clocks"]),
         row("stuck server, one call", |load| stuck(load, 1), &["responder-silent"]),
         row("stuck server, 30 calls", |load| stuck(load, 30), &["responder-silent"]),
         row(

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::command::{program, run, stderr, stdout};
+use crate::diagnosis::ahead;
 use crate::synthetic::By::{Client, Server};
 use crate::synthetic::rpc::{Lists, MSG, message, read3, read3_reply};
 use crate::synthetic::{self, Wire};
@@ -351,4 +352,28 @@ fn a_file_in_disorder_beyond_the_window_names_reordercap() {
     let late = run(&["events", &written("late.pcap", &late)]);
     assert!(stderr(&late).contains("the clock steps back by 0.000004000 s in frame 1002"), "{}", stderr(&late));
     assert!(stderr(&late).contains("2 frames were out of order and sorted by time"), "{}", stderr(&late));
+}
+
+#[test]
+fn two_clocks_are_told_by_every_command_and_leave_no_median() {
+    let path = written("two_clocks.pcap", &ahead("iwarp_nfs41", 2, 2_000_000));
+    for command in COMMANDS.iter().filter(|command| !command.contains(&"OUT")) {
+        let output = run(&[command, &[&*path][..]].concat());
+        let said = [stdout(&output), stderr(&output)].concat();
+        assert!(words(&said).contains("captured by two clocks"), "{command:?}: {said}");
+        let is_clear = ALL_CLEAR.iter().any(|clear| words(&said).contains(clear));
+        assert!(!is_clear && !said.contains("packets missing from the capture"), "{command:?}: {said}");
+    }
+    let records = |command: &str| -> Vec<Value> {
+        stdout(&run(&[command, "--json", &path])).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let statistics = &records("stats")[0];
+    assert_eq!(statistics["connections"][0]["late_clock"], "active");
+    assert!(statistics["procedures"].as_array().unwrap().iter().all(|procedure| procedure["latency"].is_null()));
+    let diagnosis = &records("diagnose")[0];
+    assert_eq!((&diagnosis["latency"], &diagnosis["causes"][0]["cause"]), (&Value::Null, &json!("two-clocks")));
+    let rpcs = records("transactions");
+    let why = "the capture holds packets after their acknowledgements: its two directions are by two clocks";
+    let untimed = rpcs.iter().filter(|rpc| rpc["latency_ns"].is_null() && rpc["phases_missing"] == why).count();
+    assert!(untimed * 4 > 3 * 63, "{untimed} of {}", rpcs.len() - 1);
 }

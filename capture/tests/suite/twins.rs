@@ -30,7 +30,7 @@ pub(crate) const ALONE: Load = Load { calls: 1, carrier: Carrier::Roce };
 const CROWDS: [Load; 2] = [Load { calls: 16, carrier: Carrier::Roce }, Load { calls: 16, carrier: Carrier::Iwarp }];
 
 /// Rows without a twin, each with its reason.
-const WITHOUT_TWIN: [(&str, &str); 36] = [
+const WITHOUT_TWIN: [(&str, &str); 40] = [
     ("healthy: NFSv3", RECORDED_HEALTHY),
     ("healthy: NFSv3 over IPv6", RECORDED_HEALTHY),
     ("healthy: NFSv4.0", RECORDED_HEALTHY),
@@ -48,6 +48,10 @@ const WITHOUT_TWIN: [(&str, &str); 36] = [
     ("another service, not there", NO_CALL),
     ("server down, iWARP", NO_CALL),
     ("server not there, iWARP", NO_CALL),
+    ("two clocks", CLOCKS),
+    ("two clocks, far apart", CLOCKS),
+    ("two clocks, iWARP", CLOCKS),
+    ("two clocks and loss", CLOCKS),
     ("hangs in the lab", "a recording of three hangs: 'stuck server', 'link down' and 'client gone' have twins"),
     ("loss, few", RECORDED_LOSS),
     ("loss, iWARP", RECORDED_LOSS),
@@ -68,6 +72,7 @@ const WITHOUT_TWIN: [(&str, &str); 36] = [
     ("bad client", ONE_MESSAGE),
     ("withdrawn memory", ONE_MESSAGE),
 ];
+const CLOCKS: &str = "`simulation/clocks.rs` has two clocks with 1 to 64 calls in flight";
 const DATA: &str = "`slow_transfer.rs` has the row and its twin, each with its truth";
 const RECORDED_HEALTHY: &str = "a recording: 'healthy: busy' has a twin";
 const RECORDED_LOSS: &str = "a recording: 'loss' has a twin";

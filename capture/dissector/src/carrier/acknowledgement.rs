@@ -3,6 +3,7 @@
 //! The end next to that place seems to take only as long as it does; of an end beyond a network, a round trip comes on top. So
 //! these times show where a capture was taken.
 
+use super::operation::{Side, Sides};
 use crate::file::Time;
 
 /// Number of times kept for the median: the first ones.
@@ -13,6 +14,40 @@ const ENOUGH: u64 = 8;
 const APART: u64 = 10_000;
 /// The fastest of the far end takes at least so many times as long as the fastest of the near end.
 const TIMES: u64 = 4;
+
+/// No disorder of frames that were captured at the same time makes an acknowledgement so many nanoseconds early.
+pub(super) const EARLY: u64 = 10_000;
+/// So many packets of the end with the later clock come late for each packet of the other end that does.
+const ONE_SIDED: u64 = 8;
+/// So many acknowledgements before their packets show that the directions of a connection were captured by two clocks.
+const TWO_CLOCKS: u64 = 8;
+/// So many make that likely.
+const LIKELY: u64 = 2;
+
+/// Acknowledgements of what an end sent, by the order in which the capture has both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AcknowledgementOrder {
+    /// Number of acknowledgements that were captured before what they acknowledge, by 10 µs or more.
+    pub before: u64,
+    /// Number of acknowledgements that were captured after what they acknowledge.
+    pub after: u64,
+}
+
+/// Returns the end whose packets have a later time than they should, by a clock of their own: the capture has the packets of that end
+/// after their acknowledgements, usually and at least `TWO_CLOCKS` times, and those of the other end before. Frames in disorder make
+/// packets of both ends late, and few of them.
+pub(crate) fn late_clock(orders: &Sides<AcknowledgementOrder>) -> Option<Side> {
+    likely_late_clock(orders).filter(|side| orders.get(*side).before >= TWO_CLOCKS)
+}
+
+/// Returns the same end if few acknowledgements have been captured yet.
+pub(crate) fn likely_late_clock(orders: &Sides<AcknowledgementOrder>) -> Option<Side> {
+    [Side::Active, Side::Passive].into_iter().find(|side| {
+        let (order, other) = (orders.get(*side), orders.get(side.other()));
+        order.before >= LIKELY && order.before > order.after && other.before.saturating_mul(ONE_SIDED) <= order.before
+    })
+}
 
 /// Time that an end took to acknowledge the other end's data, if an acknowledgement was due at once. A busy end may
 /// take longer than the network, but hardly ever each time: so the least of all these times shows its distance.
@@ -49,6 +84,8 @@ pub(super) struct AwaitedAcknowledgements {
     times: Vec<u32>,
     least: u64,
     count: u64,
+    /// Number of acknowledgements that were captured before what they acknowledge.
+    early: u64,
     /// True if times were added since the median was taken.
     is_changed: bool,
 }
@@ -60,6 +97,16 @@ impl AwaitedAcknowledgements {
         if self.awaited.is_none() {
             self.awaited = Some((place, time));
         }
+    }
+
+    /// Something is sent whose acknowledgement was captured before. Like the times, it counts only if nothing else is awaited.
+    pub(super) const fn send_late(&mut self) {
+        self.early += self.awaited.is_none() as u64;
+    }
+
+    /// Returns the number of acknowledgements by the order of their capture.
+    pub(super) const fn order(&self) -> AcknowledgementOrder {
+        AcknowledgementOrder { before: self.early, after: self.count }
     }
 
     /// Something is sent that has to be acknowledged at once only if what was sent before it has not been: a TCP segment (RFC
@@ -161,6 +208,17 @@ mod tests {
         awaited.send_segment(300, Time(50_000_010));
         awaited.acknowledge(300, Time(50_000_040));
         assert_eq!(awaited.measured(), Some(Acknowledgements { count: 1, least: 30, median: 30 }));
+    }
+
+    #[test]
+    fn a_clock_is_late_if_usually_the_packets_of_one_end_come_after_their_acknowledgements() {
+        let order = |before, after| AcknowledgementOrder { before, after };
+        let clock = |active, passive| late_clock(&Sides { active, passive });
+        assert_eq!(clock(order(8, 0), order(0, 100)), Some(Side::Active));
+        assert_eq!(clock(order(1, 100), order(9, 8)), Some(Side::Passive));
+        assert_eq!(clock(order(7, 0), order(0, 100)), None, "few");
+        assert_eq!(clock(order(100, 100), order(0, 100)), None, "not usual");
+        assert_eq!(clock(order(15, 0), order(2, 0)), None, "disorder");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use rpcrdma::private_data::{Agreement, PrivateData};
 
-use super::acknowledgement::Acknowledgements;
+use super::acknowledgement::{AcknowledgementOrder, Acknowledgements};
 use super::operation::{Side, Sides, Stamp};
 use super::recovery::RecoveryKind;
 use crate::link::{Address, Carrier};
@@ -150,6 +150,8 @@ pub struct Counts {
     pub missed: u64,
     /// Data packets that belong to no operation the capture holds the start of.
     pub orphans: u64,
+    /// Acknowledgements of what this end sent, by the order of their capture.
+    pub acknowledged: AcknowledgementOrder,
     /// Time that this end took to acknowledge, if the capture shows any of that.
     pub acknowledgements: Option<Acknowledgements>,
     /// Checksums of packets that this end retransmitted and that the other end never acknowledged.
@@ -170,6 +172,12 @@ pub struct Checksums {
 }
 
 impl Counts {
+    /// Forgets what rests on the order of packets: they were captured by two clocks.
+    pub(crate) const fn forget_order(&mut self) {
+        (self.retransmitted, self.replaced, self.timeouts, self.implied_naks, self.causes_not_seen) = (0, 0, 0, 0, 0);
+        (self.missed, self.orphans, self.acknowledgements) = (0, 0, None);
+    }
+
     /// Counts a sign that something was lost.
     pub(crate) const fn recover(&mut self, kind: RecoveryKind) {
         match kind {

@@ -1,7 +1,7 @@
 //! The interface that takes what happens on connections.
 
 use super::account::Account;
-use super::acknowledgement::Acknowledgements;
+use super::acknowledgement::{AcknowledgementOrder, Acknowledgements};
 use super::connection::{Connection, Counts};
 use super::framed::FramedOctets;
 use super::operation::{Operation, Side, Sides, Stamp};
@@ -45,6 +45,8 @@ pub(crate) trait Handler {
     fn framed(&mut self, connection: &Connection, from: Side, framed: FramedOctets<'_>);
     /// An end acknowledged what the other sends, up to this place; `is_bare` says that its packet is nothing else.
     fn acknowledged(&mut self, session: &mut Self::Session, by: (Side, Stamp), acknowledged: (u64, bool));
+    /// A packet of an end was captured after its acknowledgement; so many of them were, and so many before.
+    fn acknowledged_early(&mut self, session: &mut Self::Session, packet: (Side, Stamp), order: AcknowledgementOrder);
     /// The time that an end takes to acknowledge is known better than before.
     fn measured(&mut self, session: &mut Self::Session, by: Side, times: Acknowledgements);
     /// A sign of congestion came for what an end sends.

@@ -32,6 +32,8 @@ pub struct Gaps {
     pub directions: Vec<MissingDirection>,
     /// Number of such connections beyond those in the list.
     pub directions_left_out: u64,
+    /// Number of connections whose directions were captured by two clocks.
+    pub two_clocks: u64,
     /// Number of files that could not be read to their end.
     pub files: u64,
     /// Number of connections without a message that were set up before the capture: they may carry RPC-over-RDMA.
@@ -68,6 +70,8 @@ pub enum Gap {
     Packets,
     /// Messages were cut.
     Messages,
+    /// The order of packets is not known, because two clocks gave their times.
+    TwoClocks,
 }
 
 impl fmt::Display for Gap {
@@ -78,6 +82,7 @@ impl fmt::Display for Gap {
             Self::File => "a file could not be read to its end",
             Self::Packets => "packets are missing from the capture",
             Self::Messages => "messages are incomplete in the capture",
+            Self::TwoClocks => "connections were captured by two clocks",
         })
     }
 }
@@ -110,6 +115,7 @@ impl Gaps {
             self.joined += u64::from(!report.connection.set_up);
             return;
         };
+        self.two_clocks += u64::from(report.late_clock.is_some());
         self.packets += report.counts.active.missed + report.counts.passive.missed;
         let Some(missing) = report.missing_direction() else { return };
         if self.directions.len() == LISTED {
@@ -134,6 +140,7 @@ impl Gaps {
             (self.files > 0, Gap::File),
             (self.packets > 0, Gap::Packets),
             (self.incomplete > 0, Gap::Messages),
+            (self.two_clocks > 0, Gap::TwoClocks),
         ];
         gaps.into_iter().find(|(is_there, _)| *is_there).map(|(_, gap)| gap)
     }

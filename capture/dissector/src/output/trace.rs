@@ -240,7 +240,7 @@ impl SliceEnd {
             return Some(Self::Answered(Time(began.0.saturating_add(latency))));
         }
         match (transaction.phases, &transaction.waiting) {
-            (Err(NotTimed::OutOfOrder | NotTimed::ClockSetBack), _) => None,
+            (Err(NotTimed::OutOfOrder | NotTimed::ClockSetBack | NotTimed::TwoClocks), _) => None,
             (_, Some(waiting)) => Some(Self::of_wait(waiting)),
             _ => transaction.reply.as_ref().map(|reply| Self::AtLeast(reply.stamp.time)),
         }

@@ -52,6 +52,8 @@ pub enum CreditWaitUnknown {
     ReplyArrival,
     /// The clock of the capture was set back after the call before it.
     ClockSetBack,
+    /// The two directions of the connection were captured by two clocks.
+    TwoClocks,
     /// No reply that was seen says how many credits there are.
     NotGranted,
     /// The call is of version 2, or follows one that was refused. A credit of version 2 is for one message, not for one call.
@@ -66,6 +68,7 @@ impl fmt::Display for CreditWaitUnknown {
             Self::Missed => "calls or replies may be missing from the capture",
             Self::ReplyArrival => "it is not known which copy of a reply arrived",
             Self::ClockSetBack => "the clock of the capture was set back after the call before it",
+            Self::TwoClocks => "the two directions of the capture are by two clocks",
             Self::NotGranted => "how many credits were granted is not known",
             Self::Version2 => "the credits of version 2 are for messages and not for calls",
         })

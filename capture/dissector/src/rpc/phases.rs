@@ -121,6 +121,8 @@ pub enum NotTimed {
     OutOfOrder,
     /// The clock of the capture was set back between the call and the reply.
     ClockSetBack,
+    /// The two directions of the connection were captured by two clocks: packets come after their acknowledgements.
+    TwoClocks,
     /// Another call that waited at the same time advertised the same handle: which of them data was moved for is not known.
     SharedMemory,
     /// A call with the same XID was not answered before: what was moved may have been for that.
@@ -139,6 +141,7 @@ impl NotTimed {
             | Self::ReplyNotAccepted
             | Self::OutOfOrder
             | Self::ClockSetBack
+            | Self::TwoClocks
             | Self::ArrivalUnknown => false,
         }
     }
@@ -153,6 +156,9 @@ impl fmt::Display for NotTimed {
             Self::Missed => "packets between call and reply may be missing from the capture",
             Self::OutOfOrder => "frames of the RPC are out of order in the capture",
             Self::ClockSetBack => "the clock of the capture was set back between call and reply",
+            Self::TwoClocks => {
+                "the capture holds packets after their acknowledgements: its two directions are by two clocks"
+            }
             Self::SharedMemory => "another call that waited advertised the same memory",
             Self::SameXid => "a call before it with the same XID was not answered",
             Self::ArrivalUnknown => {

@@ -86,6 +86,17 @@ pub struct Transaction {
 }
 
 impl Transaction {
+    /// Forgets the times of an RPC whose call and reply were captured by two clocks.
+    pub(crate) fn forget_times(&mut self) {
+        if !matches!(self.phases, Err(NotTimed::CallMissing | NotTimed::ReplyMissing)) {
+            (self.phases, self.recovery) = (Err(NotTimed::TwoClocks), Err(NotTimed::TwoClocks));
+        }
+        if self.credit_wait.is_ok() {
+            self.credit_wait = Err(CreditWaitUnknown::TwoClocks);
+        }
+        (self.round_trips, self.joined) = (RoundTrips::default(), None);
+    }
+
     /// Nanoseconds from the first packet of the call's Send to the last packet of the reply's, in the copy that the requester
     /// accepted, or to the last packet of a reply that the responder provides in its memory. An RDMA Write after the reply does
     /// not count: by then the requester has its answer.

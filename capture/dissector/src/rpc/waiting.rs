@@ -177,6 +177,8 @@ pub enum OwedUnknown {
     DirectionMissing,
     /// Packets of the RPC may be missing from the capture, the reply among them.
     Missed,
+    /// The two directions were captured by two clocks: calls and replies may not be told to belong together.
+    TwoClocks,
     /// The reply was sent once. Packets or octets before its end were lost, or came out of order, and the capture does not show that
     /// the requester has got them.
     HoleReported,
@@ -226,6 +228,7 @@ impl From<NotTimed> for OwedUnknown {
             | NotTimed::OutOfOrder
             | NotTimed::ClockSetBack
             | NotTimed::ArrivalUnknown => Self::Missed,
+            NotTimed::TwoClocks => Self::TwoClocks,
         }
     }
 }
@@ -235,6 +238,7 @@ impl fmt::Display for OwedUnknown {
         f.write_str(match self {
             Self::DirectionMissing => "the capture holds no packet of the responder",
             Self::Missed => "the reply may be in packets that are missing from the capture",
+            Self::TwoClocks => "the capture is by two clocks, and may hold the reply before the call",
             Self::HoleReported => "octets before the end of the reply were lost or late, and may not have come yet",
             Self::WriteArrival => "the responder sent RDMA Writes again, and the requester never acknowledged them",
             Self::SharedMemory => "another call that waited advertised the same memory",

@@ -142,6 +142,9 @@ impl Session {
                 call.credit_wait = Err(CreditWaitUnknown::ClockSetBack);
             }
         }
+        if call.message.stamp.frame == self.late_frame {
+            call.timeline.refuse(NotTimed::OutOfOrder);
+        }
         self.held += call.held();
         self.calls.insert(id, call);
         self.own_for(requester, self.places.first, id);
@@ -201,6 +204,8 @@ impl Session {
         let mut waiting = call.waiting(end, delivery, self.credits.get(call.message.sender).usage());
         if !self.spoke.get(call.requester().other()) {
             waiting.owed = Owed::Unknown(OwedUnknown::DirectionMissing);
+        } else if self.has_two_clocks() {
+            waiting.owed = Owed::Unknown(OwedUnknown::TwoClocks);
         } else if matches!(end, WaitEnd::Capture | WaitEnd::Disconnected { .. })
             && matches!(waiting.owed, Owed::Reply | Owed::Nothing)
             && self.is_writing_in_vain(&call)

@@ -207,6 +207,9 @@ impl Session {
             }
             let Some((number, ends)) = self.number.zip(self.addresses).filter(|_| context.recovery) else { continue };
             let Sign::Recovery(kind) = sign.sign else { continue };
+            if self.has_two_clocks() && !kind.is_refusal() {
+                continue;
+            }
             let WaitingSign { from, stamp, of, place, operation, missing, times, again_for, refused, .. } = sign;
             context.events.push_back(Event::Recovery(Recovered {
                 stamp,
@@ -438,6 +441,9 @@ impl Session {
         let since = self.recoveries.unassigned - unassigned;
         match outcome {
             Ok(accepted) => {
+                if transaction.reply.as_ref().is_some_and(|reply| reply.stamp.frame == self.late_frame) {
+                    timeline.refuse(NotTimed::OutOfOrder);
+                }
                 timeline.arrive(accepted, since);
                 transaction.take_time(timeline, accepted);
                 self.join_until(&mut transaction, accepted);
@@ -445,6 +451,9 @@ impl Session {
                 let [requester, responder] = [requester, requester.other()].map(|end| *self.round_trips.get(end));
                 transaction.round_trips = RoundTrips { requester, responder };
                 self.see_end(&transaction);
+                if self.has_two_clocks() {
+                    transaction.forget_times();
+                }
             }
             // Without its call, the RPC is known by its reply alone.
             Err(_) if transaction.call.is_none() => {}

@@ -19,7 +19,7 @@ use super::sequence::Sequence;
 use super::step_log::SendPart;
 use super::unplaced::Unplaced;
 use super::watch::Watch;
-use crate::carrier::acknowledgement::Acknowledgements;
+use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements, likely_late_clock};
 use crate::carrier::connection::{Connection, Counts};
 use crate::carrier::handler::CongestionSign;
 use crate::carrier::operation::{Places, Side, Sides, Stamp};
@@ -152,6 +152,10 @@ pub(crate) struct Session {
     pub(super) port_pauses: u32,
     /// Data that each end sends by RDMA.
     pub(super) data_flows: Box<Sides<DataFlow>>,
+    /// Acknowledgements of what each end sent, by the order of their capture.
+    pub(super) orders: Sides<AcknowledgementOrder>,
+    /// The last frame that was captured after its acknowledgement.
+    pub(super) late_frame: u64,
     /// RPCs whose calls were sent before the capture; `None` if the set-up of the connection was captured.
     pub(super) joined: Option<Box<Joined>>,
 }
@@ -204,6 +208,19 @@ impl Session {
         let Sides { active, passive } = self.round_trips;
         let round_trip = active.unwrap_or_default() + passive.unwrap_or_default();
         (self.data_flows.active.round_trip, self.data_flows.passive.round_trip) = (round_trip, round_trip);
+        let order = self.orders.get_mut(by.other());
+        order.after = order.after.max(times.count);
+    }
+
+    /// A packet of an end was captured after its acknowledgement; so many of them were, and so many before.
+    pub(crate) fn acknowledged_early(&mut self, (from, stamp): (Side, Stamp), order: AcknowledgementOrder) {
+        *self.orders.get_mut(from) = order;
+        self.late_frame = stamp.frame;
+    }
+
+    /// Returns true if, as far as acknowledgements have shown until now, the directions were captured by two clocks.
+    pub(super) fn has_two_clocks(&self) -> bool {
+        likely_late_clock(&self.orders).is_some()
     }
 
     /// Returns the place of the capture, if the acknowledgements show it.

@@ -190,7 +190,8 @@ fn each_cause_leads_to_the_section_that_shows_it() {
         | "window" | "link-full" => "slowest",
         "errors" => "operations",
         "protocol" => "rules",
-        "nothing-found" | "one-direction" | "capture-gaps" | "cut" | "joined-late" | "mirror-doubled" => "capture",
+        "nothing-found" | "one-direction" | "capture-gaps" | "cut" | "joined-late" | "mirror-doubled"
+        | "two-clocks" => "capture",
         _ => panic!("{cause}"),
     };
     let mut seen = BTreeSet::new();
@@ -213,7 +214,7 @@ fn each_cause_leads_to_the_section_that_shows_it() {
             }
         }
     }
-    assert_eq!(seen.len(), 28);
+    assert_eq!(seen.len(), 29);
 }
 
 /// Frames of a shipped capture, without some of them.

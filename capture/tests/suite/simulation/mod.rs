@@ -3,10 +3,11 @@
 //! must say that it does not know.
 //!
 //! `network` is what both carriers have in common, `rpc` what the ends do with it, and `roce` and `iwarp` are the carriers. `whole` judges
-//! statements about whole captures, `altered` about captures that lack packets or hold them twice. `cargo test` simulates a few hundred
+//! statements about whole captures, `altered` about captures that lack packets or hold them twice, and `clocks` about two clocks. `cargo test` simulates a few hundred
 //! connections; the environment variable `SIMULATED_SEEDS` has other seeds for both carriers: `1-750` stands for 3,000 connections.
 
 mod altered;
+mod clocks;
 mod iwarp;
 mod network;
 mod roce;
@@ -244,7 +245,7 @@ impl Verdict {
 /// Judges what was found in the capture of a connection.
 type Judge = fn(&Simulated, &Found, &mut Verdict);
 
-const JUDGES: [(&str, Judge); 18] = [
+const JUDGES: [(&str, Judge); 19] = [
     ("latencies", whole::latencies),
     ("causes", whole::causes),
     ("recoveries", whole::recoveries),
@@ -263,6 +264,7 @@ const JUDGES: [(&str, Judge); 18] = [
     ("refusals", altered::doubled_refusals),
     ("one end", altered::one_end),
     ("begun", altered::begun),
+    ("clocks", clocks::clocks),
 ];
 
 /// The verdict of each judge. Each connection is simulated once, for all of them.

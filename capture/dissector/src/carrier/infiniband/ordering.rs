@@ -35,7 +35,7 @@ use super::checksums::RetransmittedPacket;
 use super::held::{Arrival, HeldPacket, Packets};
 use super::stream::{FAR, GRACE, REPETITIONS, ReadRequest, RequestStream, extend, request_span, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
-use crate::carrier::acknowledgement::Acknowledgements;
+use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements, EARLY};
 use crate::carrier::connection::{Counts, RefusedAccess};
 use crate::carrier::copies::{Copies, Need, RecentPackets};
 use crate::carrier::handler::Taken;
@@ -71,6 +71,8 @@ pub(super) trait OperationSink {
     fn take(&mut self, operation: Operation<'_>, last: bool) -> Taken;
     /// An end acknowledged what the other sends, up to this number; `is_bare` says that its packet is nothing else.
     fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool);
+    /// A packet of an end was captured after its acknowledgement; so many of them were, and so many before.
+    fn acknowledged_early(&mut self, packet: (Side, Stamp), order: AcknowledgementOrder);
 }
 
 /// Copies of packets. What is acknowledged again at once looks like a copy, so that the order of the others is kept apart from it.
@@ -231,7 +233,7 @@ impl Ordering {
             let last = &mut self.streams.get_mut(from).last_time;
             arrival.silence = stamp.time.0.saturating_sub(last.0);
             *last = stamp.time.max(*last);
-            self.await_acknowledgement(&arrival);
+            self.await_acknowledgement(&arrival, sink);
             let acknowledged_before = self.acknowledged_before(&arrival);
             self.counts.get_mut(from.other()).early += u64::from(acknowledged_before);
             if self.is_kept(&mut arrival, sink) {
@@ -398,7 +400,11 @@ impl Ordering {
             None => stream.asked.filter(|asked| *asked > arrived),
         };
         if arrived >= next {
-            let since = stream.arrived.filter(|(highest, _)| *highest >= next).map_or(arrivals, |(_, since)| since);
+            let known = stream.arrived.filter(|(highest, _)| *highest >= next);
+            if known.is_none() {
+                stream.lags_since = time;
+            }
+            let since = known.map_or(arrivals, |(_, since)| since);
             let highest = stream.arrived.map_or(arrived, |(highest, _)| highest.max(arrived));
             stream.arrived = Some((highest, since));
         }
@@ -408,11 +414,22 @@ impl Ordering {
     }
 
     /// A request may have to be acknowledged. What answers a Read request is data, which takes time of its own.
-    fn await_acknowledgement(&mut self, arrival: &Arrival<'_>) {
+    fn await_acknowledgement<S: OperationSink>(&mut self, arrival: &Arrival<'_>, sink: &mut S) {
         let Transport { asks, operation, .. } = *arrival.packet;
         if asks && operation != PacketKind::ReadRequest {
             let (number, _) = self.number(arrival);
-            self.streams.get_mut(arrival.from).awaited.send(number, arrival.stamp.time);
+            let (arrivals, stream) = (self.arrivals, self.streams.get_mut(arrival.from));
+            if stream.acknowledged >= Some(number) && stream.is_new(number) {
+                let lag = arrival.stamp.time.0.saturating_sub(stream.lags_since.0);
+                // Those behind it may be as late.
+                stream.arrived.iter_mut().for_each(|(_, since)| *since = arrivals);
+                if lag >= EARLY {
+                    stream.awaited.send_late();
+                    sink.acknowledged_early((arrival.from, arrival.stamp), stream.awaited.order());
+                }
+            } else {
+                stream.awaited.send(number, arrival.stamp.time);
+            }
         }
     }
 
@@ -448,6 +465,7 @@ impl Ordering {
         for side in [Side::Active, Side::Passive] {
             let (counts, stream) = (counts.get_mut(side), self.streams.get(side));
             counts.acknowledgements = self.streams.get(side.other()).awaited.measured();
+            counts.acknowledged = stream.awaited.order();
             let is_accepted = stream.wrong_checksum.is_some_and(|lowest| stream.acknowledged >= Some(lowest));
             if counts.checksums.wrong > 0 && (is_accepted || !are_recorded(side)) {
                 (counts.checksums.wrong, counts.checksums.first_wrong) = (0, None);
@@ -919,6 +937,10 @@ impl<S: OperationSink> OperationSink for Surely<'_, S> {
     fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool) {
         self.0.acknowledged(by, number, is_bare);
     }
+
+    fn acknowledged_early(&mut self, packet: (Side, Stamp), order: AcknowledgementOrder) {
+        self.0.acknowledged_early(packet, order);
+    }
 }
 
 /// Says of a packet that was refused, and came again, that its receiver threw it away.
@@ -945,6 +967,8 @@ mod tests {
         }
 
         fn acknowledged(&mut self, _by: (Side, Stamp), _number: u64, _is_bare: bool) {}
+
+        fn acknowledged_early(&mut self, _packet: (Side, Stamp), _order: AcknowledgementOrder) {}
     }
 
     const SEND: u8 = 0x04;

@@ -11,6 +11,7 @@ use super::ordering::{OperationSink, Ordering, PacketPlace};
 use super::set_up::{Receipt, Repeats, Seen, SetUp, SetUpHalf, SetUps};
 use super::transport::{PacketKind, Transport};
 use super::waiting::{Kept, WaitingFlow, is_within, span};
+use crate::carrier::acknowledgement::AcknowledgementOrder;
 use crate::carrier::connection::{Connection, Disconnection, DisconnectionKind, Endpoint};
 use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets};
 use crate::carrier::handler::{CongestionSign, Handler, Taken};
@@ -561,6 +562,10 @@ impl<H: Handler> OperationSink for ToSession<'_, H> {
 
     fn acknowledged(&mut self, by: (Side, Stamp), number: u64, is_bare: bool) {
         self.handler.acknowledged(self.session, by, (number, is_bare));
+    }
+
+    fn acknowledged_early(&mut self, packet: (Side, Stamp), order: AcknowledgementOrder) {
+        self.handler.acknowledged_early(self.session, packet, order);
     }
 }
 

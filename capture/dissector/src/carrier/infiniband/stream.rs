@@ -96,6 +96,8 @@ pub(super) struct RequestStream {
     pub(super) first: Option<u64>,
     /// The highest number that arrived without being seen, and the arrival at which that was noticed.
     pub(super) arrived: Option<(u64, u64)>,
+    /// Time since which numbers have been acknowledged that were not seen then.
+    pub(super) lags_since: Time,
     /// The highest number that the other end has acknowledged.
     pub(super) acknowledged: Option<u64>,
     /// The receiver throws away what comes after this number until this one comes.
@@ -165,6 +167,11 @@ impl RequestStream {
         let held = self.held.last_key_value().map(|(last, _)| last + 1);
         let refused = self.refused.packets.last_key_value().map(|(last, _)| last + 1);
         held.max(refused).max(self.next).unwrap_or(0)
+    }
+
+    /// Returns true if no request with this number was captured yet.
+    pub(super) fn is_new(&self, number: u64) -> bool {
+        number >= self.captured_end() || self.holes.iter().any(|(first, end)| (*first..*end).contains(&number))
     }
 
     /// Returns what the capture holds of a request that its receiver reports as missing, if that is known.
@@ -269,6 +276,10 @@ impl RequestStream {
     /// Records that packets from `first` up to `end` are skipped, and may come late. If there are too many holes, the
     /// oldest is forgotten.
     pub(super) fn remember_hole(&mut self, first: u64, end: u64) {
+        if let Some((_, last)) = self.holes.back_mut().filter(|(_, last)| *last == first) {
+            *last = end;
+            return;
+        }
         if self.holes.len() == HOLES {
             self.holes.pop_front();
         }

@@ -424,6 +424,9 @@ impl<S> IwarpConnection<S> {
                     sink.handler.acknowledged(session, *by, (place.saturating_sub(1), *is_bare));
                 }
             }
+            StreamStep::AcknowledgedEarly(packet, order) => {
+                self.session.iter_mut().for_each(|session| sink.handler.acknowledged_early(session, *packet, *order));
+            }
         }
     }
 

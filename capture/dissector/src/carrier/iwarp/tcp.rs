@@ -16,7 +16,7 @@
 use std::collections::BTreeMap;
 
 use super::again::{Again, HoleReport, TcpAcknowledgement, Waited};
-use crate::carrier::acknowledgement::{Acknowledgements, AwaitedAcknowledgements};
+use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements, AwaitedAcknowledgements, EARLY};
 use crate::carrier::connection::Counts;
 use crate::carrier::copies::{Copies, Need, REPEATED, RecentPackets};
 use crate::carrier::operation::{Places, Side, Sides, Stamp};
@@ -78,6 +78,8 @@ pub(super) enum StreamStep<'a> {
     Missing((Side, Stamp), u64),
     /// A segment of an end acknowledges what the other sends, up to this place; the flag says that it is nothing else.
     Acknowledged((Side, Stamp), u64, bool),
+    /// A segment of an end was captured after its acknowledgement; so many of them were, and so many before.
+    AcknowledgedEarly((Side, Stamp), AcknowledgementOrder),
 }
 
 /// A sign that something was lost on its way.
@@ -144,6 +146,8 @@ struct TcpStream {
     end: Option<u64>,
     /// Place up to which the other end has received data that was not seen, and the arrival at which that was noticed.
     acknowledged: Option<(u64, u64)>,
+    /// Time since which data has been acknowledged that was not seen then.
+    lags_since: Time,
     held: BTreeMap<u64, HeldSegment>,
     strays: u32,
     repetitions: u32,
@@ -203,6 +207,7 @@ impl Reassembly {
         let mut counts = self.counts;
         for side in [Side::Active, Side::Passive] {
             counts.get_mut(side).acknowledgements = self.streams.get(side.other()).awaited.measured();
+            counts.get_mut(side).acknowledged = self.streams.get(side).awaited.order();
         }
         counts
     }
@@ -254,7 +259,7 @@ impl Reassembly {
         if segment.is_reset() {
             return self.advance(stamp, out); // its numbers need not be those of the stream
         }
-        let acknowledges = segment.acknowledges.and_then(|number| self.learn(from, number));
+        let acknowledges = segment.acknowledges.and_then(|number| self.learn((from, stamp.time), number));
         let sequence = segment.sequence.wrapping_add(u32::from(segment.is_synchronizing()));
         let Some(place) = self.place(from, sequence) else { return };
         if segment.is_final() {
@@ -266,12 +271,33 @@ impl Reassembly {
         let end = place + segment.length as u64;
         let (silence, sent) = self.streams.get_mut(from).again.segment(stamp.time, end, segment.length > 0);
         if segment.length > 0 {
-            self.streams.get_mut(from).awaited.send_segment(end, stamp.time);
+            self.await_acknowledgement((from, stamp), Places { first: place, end }, sent, out);
             let TcpSegment { octets, length, .. } = *segment;
             let piece = Piece { from, stamp, place, octets, length, begins: true, acknowledges, first_sent: None };
             self.take(piece, (silence, sent), out);
         }
         self.advance(stamp, out);
+    }
+
+    /// A segment may have to be acknowledged; before it, its sender had sent everything up to the place `sent`.
+    fn await_acknowledgement(
+        &mut self,
+        (from, stamp): (Side, Stamp),
+        segment: Places,
+        sent: u64,
+        out: &mut impl FnMut(StreamStep<'_>),
+    ) {
+        let (arrivals, stream) = (self.arrivals, self.streams.get_mut(from));
+        if segment.first < sent || !stream.again.is_acknowledged(segment.end) {
+            stream.awaited.send_segment(segment.end, stamp.time);
+            return;
+        }
+        // Those behind it may be as late.
+        stream.acknowledged.iter_mut().for_each(|(_, since)| *since = arrivals);
+        if stamp.time.0.saturating_sub(stream.lags_since.0) >= EARLY {
+            stream.awaited.send_late();
+            out(StreamStep::AcknowledgedEarly((from, stamp), stream.awaited.order()));
+        }
     }
 
     /// Gives everything that is still held, and gives up what was acknowledged and never seen, at the end of the connection or of the
@@ -284,7 +310,7 @@ impl Reassembly {
     }
 
     /// Learns from an acknowledgement about the other end's stream.
-    fn learn(&mut self, from: Side, number: u32) -> Option<u64> {
+    fn learn(&mut self, (from, time): (Side, Time), number: u32) -> Option<u64> {
         let arrivals = self.arrivals;
         let stream = self.streams.get_mut(from.other());
         let Some(next) = stream.next else {
@@ -298,6 +324,9 @@ impl Reassembly {
                 return None;
             }
             let known = stream.acknowledged.filter(|(highest, _)| *highest > next);
+            if known.is_none() {
+                stream.lags_since = time;
+            }
             let (highest, since) = known.unwrap_or((place, arrivals));
             stream.acknowledged = Some((highest.max(place), since));
         }
@@ -330,6 +359,10 @@ impl Reassembly {
         let end = piece.place + piece.length as u64;
         if end <= next {
             stream.repetitions += 1;
+            if piece.place >= sent {
+                self.counts.get_mut(piece.from).early += 1;
+                return;
+            }
             // Of what was sent before the capture, the rest may just be late.
             if end > stream.first {
                 self.copy(&piece, silence, out);
@@ -686,7 +719,8 @@ mod tests {
             StreamStep::Recovery(..)
             | StreamStep::Backfill(..)
             | StreamStep::Missing(..)
-            | StreamStep::Acknowledged(..) => {}
+            | StreamStep::Acknowledged(..)
+            | StreamStep::AcknowledgedEarly(..) => {}
         }
     }
 

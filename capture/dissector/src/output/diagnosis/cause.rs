@@ -15,6 +15,8 @@ pub enum Cause {
     JoinedLate,
     /// The capture holds nearly every packet twice.
     MirrorDoubled,
+    /// The two directions of connections were captured by two clocks.
+    TwoClocks,
     /// The responder accepted a call and has done nothing for it since.
     ResponderSilent,
     /// Nothing acknowledges a call that was sent again and again.
@@ -170,7 +172,7 @@ pub(super) const USUAL_SEND: u32 = 4096;
 pub(super) const USUAL_HEADER: usize = 128;
 
 /// All causes, those of the capture first.
-pub static CAUSES: [CauseRule; 28] = [
+pub static CAUSES: [CauseRule; 29] = [
     CauseRule {
         cause: Cause::NothingFound,
         name: "nothing-found",
@@ -208,6 +210,13 @@ pub static CAUSES: [CauseRule; 28] = [
         name: "mirror-doubled",
         title: "Nearly every packet was captured twice",
         condition: "the capture holds copies of three quarters of the packets, or more",
+    },
+    CauseRule {
+        cause: Cause::TwoClocks,
+        name: "two-clocks",
+        title: "The two directions were captured by two clocks",
+        condition: "the capture holds packets of one end of a connection after their acknowledgements, by 10 µs or more: 8 or more, more \
+                    than before, and at most an eighth as many of the other end",
     },
     CauseRule {
         cause: Cause::ResponderSilent,

@@ -133,6 +133,26 @@ pub(super) struct WrongChecksums {
     pub(super) first: u64,
 }
 
+/// Connections whose directions were captured by two clocks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TwoClocks {
+    pub(super) connections: u64,
+    /// Packets that were captured after their acknowledgements.
+    pub(super) late_packets: u64,
+    /// Ends that sent these packets.
+    pub(super) ends: BTreeSet<Address>,
+}
+
+impl TwoClocks {
+    fn take(&mut self, report: &Report, late: Side) {
+        self.connections += 1;
+        self.late_packets += report.counts.get(late).acknowledged.before;
+        if self.ends.len() < KEYS {
+            self.ends.insert(report.connection.ends.get(late).address);
+        }
+    }
+}
+
 /// Packets that were retransmitted for no RPC that the capture shows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnknownAgain {
@@ -173,6 +193,7 @@ pub(super) struct Facts {
     pub(super) cut_setups: u64,
     pub(super) packets: u64,
     pub(super) copies: u64,
+    pub(super) two_clocks: TwoClocks,
     pub(super) other_connections: u64,
     /// RPCs on connections whose packets were captured at both ends.
     pub(super) both_ends: BothEndsTimes,
@@ -222,6 +243,7 @@ impl Facts {
         self.cut_setups += u64::from(is_cut(Side::Active) || is_cut(Side::Passive));
         self.packets += active.packets + passive.packets;
         self.copies += active.duplicates + passive.duplicates;
+        report.late_clock.iter().for_each(|late| self.two_clocks.take(report, *late));
         report.both_ends.iter().for_each(|both| self.both_ends.take(both));
         report.captured_at.iter().for_each(|(place, _)| *self.places.entry(*place).or_default() += 1);
         self.losses.ended(number, [report.connection.ends.active.address, report.connection.ends.passive.address]);

@@ -7,7 +7,7 @@ use super::attempts::Attempts;
 use super::cause::{
     Cause, CauseOwner, DISTANT, MOST, PART, SEVERAL, SHARE, SLOW_SHARE, SMALL, USUAL_HEADER, VERY_SLOW, WAITED,
 };
-use super::facts::{Broken, Facts, WrongChecksums};
+use super::facts::{Broken, Facts, TwoClocks, WrongChecksums};
 use super::recalls::RecallWaits;
 use super::record::{CauseExample, DiagnosedCause, SeenAtBothEnds};
 use super::tally::{GreatestRpc, RpcSubject, Tally};
@@ -87,7 +87,10 @@ impl<'a> Judgement<'a> {
             return causes;
         }
         let mut causes: Vec<DiagnosedCause> =
-            [self.one_direction().or(self.capture_gaps()), self.cut()].into_iter().flatten().collect();
+            [self.one_direction().or(self.capture_gaps()), self.cut(), self.two_clocks()]
+                .into_iter()
+                .flatten()
+                .collect();
         let is_explained = !causes.is_empty();
         let is_fatal = self.silence.died.rpcs > 0;
         causes.extend(self.protocol().filter(|_| is_fatal));
@@ -118,6 +121,7 @@ impl<'a> Judgement<'a> {
             self.joined_late().filter(|_| !is_explained),
         ];
         let mut others: Vec<_> = others.into_iter().flatten().chain(connecting).collect();
+        others.retain(|cause| !self.is_untimed() || cause.waiting_ns.is_none() && cause.cause != Cause::Loss.name());
         // The sort is stable: where nothing else decides, the order is that of the table.
         let by_time = |cause: &DiagnosedCause| Reverse(cause.waiting_ns.unwrap_or_default());
         causes.sort_by_key(by_time);
@@ -284,6 +288,41 @@ impl<'a> Judgement<'a> {
         ];
         (is_doubled(copies, packets) && self.both_ends().is_none())
             .then(|| self.cause(Cause::MirrorDoubled, Some(CauseOwner::Capture), evidence, "stats"))
+    }
+
+    /// Returns true if all connections were captured by two clocks, so that no time counts: before acknowledgements show that, the
+    /// first RPCs seem to have a latency.
+    pub(super) fn is_untimed(&self) -> bool {
+        let Facts { two_clocks, connections, .. } = self.facts;
+        two_clocks.connections > 0 && two_clocks.connections == *connections
+    }
+
+    fn two_clocks(&self) -> Option<DiagnosedCause> {
+        let TwoClocks { connections, late_packets, ends } = &self.facts.two_clocks;
+        let several = || "the ends with the later clock".to_owned();
+        let end = ends.first().filter(|_| ends.len() == 1).map_or_else(several, ToString::to_string);
+        let mut evidence = vec![
+            format!(
+                "{}: the capture holds {} of {end} after their acknowledgements, so the clock that gave the times of these packets is \
+                 ahead of the other. Latencies, and which packets were lost or retransmitted, are not known.",
+                if self.facts.connections == 1 {
+                    "The only connection".to_owned()
+                } else {
+                    format!("{} of {}", grouped(*connections), counted(self.facts.connections, "connection"))
+                },
+                counted(*late_packets, "packet"),
+            ),
+            "Capture both directions with one clock, or correct one of the two files before they are merged: editcap -t -SECONDS IN OUT."
+                .to_owned(),
+        ];
+        let unpaired = self.waits.without_call;
+        if unpaired > 0 {
+            evidence.insert(
+                1,
+                format!("{} may have the reply before the call, and count as two.", counted(unpaired, "RPC")),
+            );
+        }
+        (*connections > 0).then(|| self.cause(Cause::TwoClocks, Some(CauseOwner::Capture), evidence, "stats"))
     }
 
     /// Calls that are not answered.

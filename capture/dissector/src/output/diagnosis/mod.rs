@@ -315,9 +315,12 @@ impl Diagnoser {
             rpcs: waits.rpcs,
             without_reply: waits.without_reply,
             without_call: waits.without_call,
-            latency: both_ends.map(|both| both.requester).or_else(|| Latency::new(&waits.latencies)),
+            latency: both_ends
+                .map(|both| both.requester)
+                .or_else(|| Latency::new(&waits.latencies))
+                .filter(|_| !judgement.is_untimed()),
             both_ends,
-            waiting_ns: judgement.all(),
+            waiting_ns: if judgement.is_untimed() { 0 } else { judgement.all() },
             causes: judgement.causes(),
             gap: gaps.gravest().map(|gap| gap.to_string()),
             limits: judgement.limits(),

@@ -123,6 +123,7 @@ pub(super) fn no_finding(finished: &Finished<'_>) -> String {
 }
 
 fn latency(finished: &Finished<'_>) -> Option<String> {
+    finished.diagnosis.latency?;
     let (latency, slowest) = (finished.latency?, finished.slowest_one.as_ref()?);
     let frame = slowest.frame.map(|frame| format!(" in frame {frame}")).unwrap_or_default();
     let file = slowest.file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
@@ -206,6 +207,10 @@ fn missing(finished: &Finished<'_>) -> String {
         (late, "set-up of a connection", "set-ups of connections"),
         (statistics.messages.incomplete, "part of a message", "parts of messages"),
     ]);
+    if lacks.is_empty() && finished.gaps.two_clocks > 0 {
+        return "What is missing from the capture is not known, because two clocks gave the times of packets."
+            .to_owned();
+    }
     if lacks.is_empty() {
         return "As far as can be seen, nothing is missing from the capture.".to_owned();
     }

@@ -40,7 +40,7 @@ pub use record::{
     RejectedStatistics, RpcStatistics, Statistics, StatusName, StatusStatistics, UnansweredStatistics,
 };
 #[cfg(feature = "text")]
-pub use text::{REORDER, interval_heading, sorted_frames, twice};
+pub use text::{REORDER, by_two_clocks, interval_heading, sorted_frames, twice};
 
 /// The most connections that are listed.
 pub const CONNECTIONS: usize = 1000;
@@ -265,9 +265,14 @@ impl Stats {
         }
         let mut connections = self.connections;
         connections.sort_by_key(|connection| connection.connection);
-        let procedures = self.procedures.into_iter().map(|(operation, PerProcedure { counts, latency })| {
-            ProcedureStatistics { operation, latency: Latency::new(&latency), ..counts }
-        });
+        // Before acknowledgements show that a connection was captured by two clocks, the first RPCs seem to have a latency.
+        let is_untimed =
+            !connections.is_empty() && connections.iter().all(|connection| connection.late_clock.is_some());
+        let procedures =
+            self.procedures.into_iter().map(|(operation, PerProcedure { counts, latency })| match is_untimed {
+                true => ProcedureStatistics { operation, latency: None, latency_sum_ns: 0, ..counts },
+                false => ProcedureStatistics { operation, latency: Latency::new(&latency), ..counts },
+            });
         let mut procedures: Vec<_> = procedures.collect();
         procedures.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.operation.cmp(&b.operation)));
         let statuses = self.statuses.into_iter();

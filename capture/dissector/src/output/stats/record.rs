@@ -154,6 +154,9 @@ pub struct ConnectionStatistics {
     pub responder_median_ns: Option<u64>,
     /// The end none of whose packets were captured, `active` or `passive`; null if both ends sent some.
     pub missing_direction: Option<&'static str>,
+    /// The end whose packets the capture has after their acknowledgements, because their times are by another clock, `active` or
+    /// `passive`. Times from one end to the other, retransmissions and missing packets are not known then.
+    pub late_clock: Option<&'static str>,
     /// The end that asked for the connection; if that is not known, the one that was seen first.
     pub active: EndReport,
     /// The other end.
@@ -577,6 +580,7 @@ impl ConnectionStatistics {
             requester_median_ns: median(report, |rpc| rpc.requester),
             responder_median_ns: median(report, |rpc| rpc.responder),
             missing_direction: report.missing_direction().map(side_name),
+            late_clock: report.late_clock.map(side_name),
             active: EndReport::new(report, Side::Active, &permitted),
             passive: EndReport::new(report, Side::Passive, &permitted),
             inline: agreement.map(|agreement| Inline {

@@ -141,6 +141,10 @@ impl Statistics {
                 let (missing, captured) = if end == "active" { (active, passive) } else { (passive, active) };
                 text.line(&format!("   only packets of {captured} captured, none of {missing}"))?;
             }
+            if let Some(end) = connection.late_clock {
+                let late = if end == "active" { active } else { passive };
+                text.line(&format!("   captured by two clocks: packets of {late} come after their acknowledgements"))?;
+            }
             text.line(&format!("   credits {}", credits(connection)))?;
             for end in [&connection.active, &connection.passive] {
                 recoveries(text, end)?;
@@ -323,6 +327,19 @@ pub fn sorted_frames(frames: u64) -> Option<String> {
             counted(frames, "frame")
         )
     })
+}
+
+/// Sentence that the directions of connections were captured by two clocks.
+#[must_use]
+pub fn by_two_clocks(connections: u64) -> String {
+    format!(
+        "{} captured by two clocks: latencies, losses and retransmissions are not known",
+        if connections == 1 {
+            "1 connection was".to_owned()
+        } else {
+            format!("{} connections were", grouped(connections))
+        }
+    )
 }
 
 /// Advice for a file whose clock steps back.
