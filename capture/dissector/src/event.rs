@@ -122,6 +122,8 @@ pub struct Recovered {
     /// Place of its subject in the data of an end: the end, and the number of the packet or, for TCP, of the octet. What came again
     /// has the place that it had before.
     pub place: (Address, u64),
+    /// If a TCP segment was sent again: the place after its last octet.
+    pub end: Option<u64>,
     /// Type of the operation that the packet carries part of, if the packet was sent again and the carrier knows the
     /// type; a TCP segment does not show it.
     pub operation: Option<OperationType>,

@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use super::credits::CreditAccount;
 use super::timeline::{FilledHole, Timeline};
 use crate::carrier::operation::{Places, Stamp};
-use crate::carrier::recovery::{AgainFor, Backfill, SILENCE};
+use crate::carrier::recovery::{AgainFor, Backfill, RecoveryKind, SILENCE};
 use crate::rpc::transaction::Transaction;
 use crate::rpc::waiting::{Delivery, Refusal};
 
@@ -25,6 +25,8 @@ use crate::rpc::waiting::{Delivery, Refusal};
 const UNACKNOWLEDGED: usize = 512;
 /// The most segments that are remembered because they filled holes: more than pass before an acknowledgement.
 const FILLED: usize = 64;
+/// The most runs of packets sent again that are told apart while a refusal may be on its way.
+const PASSES: usize = 16;
 
 /// The copies of a message, and what its receiver said about them.
 #[derive(Clone, Copy, Debug)]
@@ -141,6 +143,8 @@ pub(super) struct Arrivals {
     acknowledged: Option<u64>,
     /// Evidence of holes; `None` until there is some.
     holes: Option<Box<Holes>>,
+    /// Runs of packets that were sent again, as far as a refusal may still be on its way that was sent before them.
+    passes: Passes,
     /// Octets of memory that the RPCs take.
     held: usize,
 }
@@ -156,21 +160,74 @@ struct Holes {
     low: Option<Stamp>,
     /// The last packets that filled holes, and their places: over TCP, holes of the capture.
     filled: VecDeque<Filled>,
-    /// Packets that were sent again last, if neither a refusal nor a time-out was the cause.
-    unasked: Option<Unasked>,
 }
 
-/// Packets that an end sends again although nothing that was captured refused them: it went back once, or again before it was through.
+/// A run of packets that were sent again.
 #[derive(Clone, Copy, Debug)]
-struct Unasked {
-    /// Places of all these packets.
+struct Pass {
     places: Places,
     /// The place after the last packet.
     next: u64,
     /// The frame of the first packet.
     since: u64,
-    /// The last place of them that was refused: its sender goes back to it, while what it sent since the first packet is on its way.
-    refused: Option<u64>,
+    /// True if later runs are counted with this one, because there were too many.
+    is_several: bool,
+}
+
+/// Runs of packets that an end sent again, some of them before it got a refusal. A receiver that lacks a packet refuses it once, and takes
+/// any later copy of it: that copy may be captured before the refusal, which waits behind what its sender sends.
+#[derive(Clone, Debug, Default)]
+struct Passes {
+    runs: VecDeque<Pass>,
+    /// Packets from this place on were sent before the first of the runs, for the first time.
+    original: u64,
+    /// The place after the last packet that was sent.
+    end: u64,
+    /// The last place that was reported as missing.
+    missing: Option<u64>,
+}
+
+impl Passes {
+    /// Nothing that was sent before the next packet counts any more.
+    fn clear(&mut self) {
+        self.runs.clear();
+        (self.original, self.missing) = (self.end, None);
+    }
+
+    /// Packets are sent again.
+    fn again(&mut self, places: Places, frame: u64) {
+        self.end = self.end.max(places.end);
+        let is_full = self.runs.len() == PASSES;
+        if let Some(run) = self.runs.back_mut().filter(|run| is_full || places.first >= run.next) {
+            run.places.first = run.places.first.min(places.first);
+            run.is_several |= places.first < run.next;
+            (run.places.end, run.next) = (run.places.end.max(places.end), places.end);
+        } else {
+            self.runs.push_back(Pass { places, next: places.end, since: frame, is_several: false });
+        }
+    }
+
+    /// The receiver refused a place. Returns the frame with which the place was first sent again since the receiver lacked it, if it was.
+    fn refuse(&mut self, place: u64, refusal: Refusal) -> Option<u64> {
+        let is_missing = refusal.kind == RecoveryKind::SequenceError;
+        if is_missing && self.missing.replace(place) == Some(place) {
+            self.clear();
+            return None;
+        }
+        if place < self.original {
+            let lacked = self.runs.iter().enumerate().find(|(_, run)| run.contains(place));
+            let gone = lacked.map_or(self.runs.len(), |(index, run)| index + usize::from(!run.is_several));
+            self.runs.drain(..gone);
+        }
+        self.original = self.end;
+        self.runs.iter().find(|run| run.contains(place)).map(|run| run.since)
+    }
+}
+
+impl Pass {
+    fn contains(&self, place: u64) -> bool {
+        (self.places.first..self.places.end).contains(&place)
+    }
 }
 
 /// Packets that filled a hole: over TCP, one, and of the capture.
@@ -407,6 +464,7 @@ impl Arrivals {
         if self.acknowledged.is_some_and(|acknowledged| acknowledged + 1 >= copies.end) {
             return Added::Arrived(message);
         }
+        self.passes.end = self.passes.end.max(message.copies.end);
         self.held += message.held();
         self.waiting.push_back(message);
         let is_full = self.waiting.len() > UNACKNOWLEDGED;
@@ -456,39 +514,27 @@ impl Arrivals {
 
     /// The other end refuses what is sent from this place on.
     pub(super) fn refuse(&mut self, place: u64, refusal: Refusal) {
-        let holes = self.holes.get_or_insert_default();
-        // A receiver refuses a place once.
-        let is_on_its_way =
-            |run: &&mut Unasked| (run.places.first..run.places.end).contains(&place) && run.refused != Some(place);
-        if let Some(run) = holes.unasked.as_mut().filter(is_on_its_way) {
-            run.refused = Some(place);
-            let since = run.since;
-            let refused =
-                self.waiting.iter_mut().map(|message| &mut message.copies).filter(|copies| place < copies.end);
-            return refused.for_each(|copies| copies.doubt(since));
+        let since = self.passes.refuse(place, refusal);
+        if since.is_none() {
+            self.holes.get_or_insert_default().refused = Some((place, refusal));
         }
-        (holes.refused, holes.unasked) = (Some((place, refusal)), None);
-        self.waiting.iter_mut().for_each(|message| message.copies.refuse(place, refusal));
+        for copies in self.waiting.iter_mut().map(|message| &mut message.copies).filter(|copies| place < copies.end) {
+            match since {
+                Some(since) => copies.doubt(since),
+                None => copies.refuse(place, refusal),
+            }
+        }
     }
 
-    /// The sender goes back to a place, with this frame. `is_late` says that a time-out is the cause: then no refusal is on its way.
-    pub(super) fn go_back(&mut self, place: u64, frame: u64, is_late: bool) {
-        if is_late {
-            let holes = self.holes.get_or_insert_default();
-            (holes.unasked, holes.timed_out) = (None, Some(place));
-            return;
-        }
-        let unasked = &mut self.holes.get_or_insert_default().unasked;
-        // A refusal may still be of the copies before it went back for the first time.
-        unasked.take_if(|run| place >= run.places.end);
-        let places = Places { first: place, end: place };
-        let run = unasked.get_or_insert(Unasked { places, next: place, since: frame, refused: None });
-        (run.places.first, run.next) = (run.places.first.min(place), place);
+    /// The sender goes back to a place after a time-out: no refusal is on its way.
+    pub(super) fn time_out(&mut self, place: u64) {
+        self.passes.clear();
+        self.holes.get_or_insert_default().timed_out = Some(place);
     }
 
     /// Packets are sent again over InfiniBand. Returns true if they fill a hole of their receiver.
     pub(super) fn again(&mut self, places: Places, stamp: Stamp, again: Retransmitted) -> bool {
-        self.run_on(places);
+        self.passes.again(places, stamp.frame);
         if self.is_acknowledged(places) {
             return false;
         }
@@ -527,19 +573,9 @@ impl Arrivals {
             let again_for = is_again.then_some(AgainFor::Loss);
             holes.fill(Filled { places, stamp, again_for, evidence: None }, acknowledged);
         }
-        self.run_on(places);
         if is_again && !self.is_acknowledged(places) {
             let low = self.holes.as_ref().and_then(|holes| holes.low);
             self.waiting.iter_mut().for_each(|message| message.copies.fill(places, stamp, is_missing, low));
-        }
-    }
-
-    /// The sender goes on with what it sends again, or goes back to what was refused.
-    fn run_on(&mut self, places: Places) {
-        let Some(holes) = &mut self.holes else { return };
-        holes.unasked.take_if(|run| places.first < run.next && run.refused != Some(places.first));
-        if let Some(run) = &mut holes.unasked {
-            (run.next, run.places.end) = (places.end, run.places.end.max(places.end));
         }
     }
 
@@ -599,7 +635,6 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::carrier::recovery::RecoveryKind;
 
     fn at(time: u64) -> Stamp {
         Stamp { frame: time, time: crate::file::Time(time * 1_000_000) }
@@ -664,7 +699,9 @@ mod tests {
     fn refused_after_going_back(is_late: bool) -> Arrivals {
         let mut arrivals = Arrivals::default();
         arrivals.send(Unacknowledged { call: 1, copies: message(), ended: None }, false);
-        arrivals.go_back(6, 5, is_late);
+        if is_late {
+            arrivals.time_out(6);
+        }
         (6..13).for_each(|number| again(&mut arrivals, number, number - 1));
         arrivals.refuse(8, nak(20));
         arrivals
@@ -695,7 +732,6 @@ mod tests {
         let mut arrivals = Arrivals::default();
         let copies = SentCopies::new(11, at(1), (0, false));
         arrivals.send(Unacknowledged { call: 1, copies, ended: None }, false);
-        arrivals.go_back(10, 5, false);
         for frame in [5, 20] {
             again(&mut arrivals, 10, frame);
             if frame == 5 {
@@ -710,7 +746,6 @@ mod tests {
     fn a_refusal_of_what_follows_a_message_says_nothing_of_its_copies() {
         let mut arrivals = Arrivals::default();
         arrivals.send(waiting(1), false);
-        arrivals.go_back(6, 5, false);
         (6..14).for_each(|number| again(&mut arrivals, number, number - 1));
         arrivals.refuse(13, nak(40));
         let arrived = arrivals.acknowledge(12, at(50), false).unwrap();
@@ -723,9 +758,7 @@ mod tests {
         for (resent, accepted) in [(8, at(11)), (13, at(28))] {
             let mut arrivals = Arrivals::default();
             arrivals.send(Unacknowledged { call: 1, copies: message(), ended: None }, false);
-            arrivals.go_back(6, 5, false);
             (6..13).for_each(|number| again(&mut arrivals, number, number - 1));
-            arrivals.go_back(7, 22, false);
             (7..resent).for_each(|number| again(&mut arrivals, number, number + 16));
             arrivals.refuse(12, nak(30));
             let acceptance = arrivals.acknowledge(12, at(40), false).unwrap().copies.acceptance();
@@ -738,7 +771,6 @@ mod tests {
     #[test]
     fn two_refusals_may_be_on_their_way() {
         let mut arrivals = Arrivals::default();
-        arrivals.go_back(6, 5, false);
         (6..10).for_each(|number| again(&mut arrivals, number, number - 1));
         arrivals.refuse(7, nak(20));
         (7..10).for_each(|number| again(&mut arrivals, number, number + 14));

@@ -52,6 +52,8 @@ pub(super) struct WaitingSign {
     pub(super) after: Time,
     pub(super) of: Side,
     pub(super) place: u64,
+    /// The place after a TCP segment that was sent again.
+    pub(super) end: Option<u64>,
     pub(super) sign: Sign,
     /// Type of the operation in the packet, if the packet was sent again and the carrier knows the type.
     pub(super) operation: Option<OperationType>,

@@ -81,6 +81,7 @@ impl Session {
             after,
             of,
             place,
+            end: None,
             sign,
             operation,
             missing,
@@ -93,6 +94,7 @@ impl Session {
         if let Sign::Recovery(kind) = sign {
             waiting.again_for = self.recoveries.reason(of, place, kind);
             self.note_arrivals(&waiting, (places, kind), context);
+            waiting.end = (kind.is_sent_again() && self.keeps).then_some(places.end);
             let is_counted = kind.is_sent_again() && context.recovery;
             waiting.times = is_counted.then(|| self.recoveries.send_again(from, of, place));
             let is_not_ready = matches!(kind, RecoveryKind::NotReady { .. });
@@ -210,7 +212,7 @@ impl Session {
             if self.has_two_clocks() && !kind.is_refusal() {
                 continue;
             }
-            let WaitingSign { from, stamp, of, place, operation, missing, times, again_for, refused, .. } = sign;
+            let WaitingSign { from, stamp, of, place, end, operation, missing, times, again_for, refused, .. } = sign;
             context.events.push_back(Event::Recovery(Recovered {
                 stamp,
                 connection: number,
@@ -218,6 +220,7 @@ impl Session {
                 to: *ends.get(from.other()),
                 kind,
                 place: (*ends.get(of), place),
+                end,
                 operation: operation.filter(|_| times.is_some()),
                 times,
                 again_for: times.map(|_| again_for),
@@ -235,8 +238,8 @@ impl Session {
         let WaitingSign { from, stamp, of, place, operation, again_for, .. } = *sign;
         let filled = FilledHole { stamp, again_for };
         let arrivals = self.arrivals.get_mut(of);
-        if of == from && kind.is_cause() {
-            arrivals.go_back(places.first, stamp.frame, matches!(kind, RecoveryKind::TimedOut { .. }));
+        if of == from && matches!(kind, RecoveryKind::TimedOut { .. }) {
+            arrivals.time_out(places.first);
         } else if of == from && kind.is_sent_again() && !self.keeps {
             let is_replaced = kind == RecoveryKind::Replaced;
             if arrivals.again(places, stamp, Retransmitted { is_replaced, again_for }) {

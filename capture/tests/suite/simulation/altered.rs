@@ -76,7 +76,7 @@ fn what_the_mirror_loses_is_not_lost_by_the_network() {
 
 /// Counts latencies that are the true ones, and others.
 pub(super) fn gaps(simulated: &Simulated, _: &Found, verdict: &mut Verdict) {
-    let seed = simulated.chances.seed;
+    let (seed, is_sample) = (simulated.chances.seed, simulated.is_sample());
     let (mut random, lost) = (Random(seed), [2, 20, 100][seed as usize % 3]);
     let (set_up, rest) = simulated.captured.split_at(simulated.set_up);
     let frames = rest.iter().filter(|_| !random.happens(lost));
@@ -85,8 +85,8 @@ pub(super) fn gaps(simulated: &Simulated, _: &Found, verdict: &mut Verdict) {
         let rpc = &simulated.rpcs[&transaction.xid];
         let expected = rpc.latency(rpc.ended);
         let found = transaction.latency();
-        verdict.counts[0] += u64::from(found == expected);
-        verdict.counts[1] += u64::from(found.is_some() && found != expected);
+        verdict.counts[0] += u64::from(found == expected && is_sample);
+        verdict.counts[1] += u64::from(found.is_some() && found != expected && is_sample);
     }
     let found = report.unwrap().counts;
     for (found, truth) in [found.active, found.passive].into_iter().zip(simulated.ends) {

@@ -206,6 +206,9 @@ impl Tcp {
         let end = self.end(from);
         let (is_again, before) = (first < end.highest, end.highest);
         end.highest = end.highest.max(until);
+        if is_again && from == Client {
+            world.repeats();
+        }
         for fpdu in end.fpdus.iter_mut().filter(|fpdu| fpdu.first < until && fpdu.end > first) {
             let Fpdu { xid, part, is_last, .. } = *fpdu;
             let covers = [fpdu.first >= first, fpdu.end <= until];

@@ -16,6 +16,9 @@ const ACK_TIMEOUT: (u8, u64) = (14, 150_000);
 /// Microseconds after "receiver not ready" until the packet is sent again, at least as long as the code 12 in it says (0.64 ms).
 const NOT_READY_WAIT: u64 = 700;
 
+/// Place in a packet of the bit with which an end asks for an acknowledgement: in the BTH, behind the headers of IPv4 and UDP.
+const ACK_REQUEST: usize = 20 + 8 + 8;
+
 /// A request: a packet of a Send or of an RDMA Write, or an RDMA Read request.
 struct Sent {
     number: u32,
@@ -369,8 +372,13 @@ impl Carrier for Roce {
             }
         };
         let last = contents.len() - 1;
-        let requests = contents.into_iter().enumerate().map(|(index, content)| {
+        let requests = contents.into_iter().enumerate().map(|(index, mut content)| {
             let (number, ends) = (first + index as u32, is_send && index == last);
+            if let Content::Packet(octets) = &mut content
+                && ends
+            {
+                octets[ACK_REQUEST] |= 0x80;
+            }
             Sent { number, content, xid, part, ends, copies: Copies::default() }
         });
         self.end(from).requests.extend(requests);

@@ -93,6 +93,8 @@ pub(super) struct Rpc {
     pub(super) is_lossy: bool,
     /// True if the first copy of a packet of it was lost before the capture: nothing may show that it was sent.
     pub(super) is_hidden: bool,
+    /// True if the client sent something again while the server waited for data (TCP): nothing shows that the data did not wait for it.
+    pub(super) is_beside_copies: bool,
     /// True if a packet of it was captured before another one of the same end that was sent before.
     pub(super) is_overtaken: bool,
 }
@@ -224,6 +226,12 @@ impl<E: Ord> World<E> {
         let since = captured.unwrap_or(due);
         let pull = Pull { since, is_seen: captured.is_some(), until: since, latest: since };
         self.rpcs.get_mut(&xid).unwrap().pulls.push(pull);
+    }
+
+    /// The client sends something again.
+    pub(super) fn repeats(&mut self) {
+        let are_waiting = self.rpcs.values_mut().filter(|rpc| rpc.read < rpc.pulls.len());
+        are_waiting.for_each(|rpc| rpc.is_beside_copies = true);
     }
 
     /// The client accepts the request of an RDMA Read for so many octets.

@@ -86,7 +86,8 @@ pub(super) fn phases(simulated: &Simulated, Found { transactions, .. }: &Found, 
     for transaction in transactions {
         let rpc = &simulated.rpcs[&transaction.xid];
         let (Some(expected), Ok(found)) = (rpc.phases(), transaction.phases) else { continue };
-        if found != expected {
+        let is_near = found.pull.abs_diff(expected.pull) <= ROUND_TRIPS && found.total() == expected.total();
+        if found != expected && !(rpc.is_beside_copies && is_near) {
             verdict.refuse(simulated, format!("{:#x}: {found:?}, not {expected:?}", transaction.xid));
         }
         verdict.counts[0] += 1;

@@ -5,10 +5,24 @@
 //! time. The connection request announces that time; adapters wait up to four times as long (InfiniBand Architecture, volume 1,
 //! section 9.7.6.1.3).
 
+use super::held::RepeatedResponses;
 use super::stream::{RequestStream, extend};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::recovery::{RecoveryKind, SILENCE, Signs, TIMER};
 use crate::file::Time;
+
+/// A sender reacts to what it misses within so many round trips.
+const REACTIONS: u64 = 6;
+
+/// A request that was captured before.
+#[derive(Debug)]
+pub(super) struct RepeatedRequest {
+    pub(super) operation: PacketKind,
+    /// Nanoseconds for which its sender had sent nothing.
+    pub(super) silence: u64,
+    /// Nanoseconds that both ends take together at least to answer, if that is known.
+    pub(super) round_trip: Option<u64>,
+}
 
 /// Times by which a late request is told from one that its receiver asked for.
 #[derive(Debug)]
@@ -21,12 +35,12 @@ pub(super) struct Lateness {
 }
 
 impl RequestStream {
-    /// Takes a request that was captured before. `silence`: for so many nanoseconds its sender had sent nothing.
-    pub(super) fn copy(&mut self, number: u64, operation: PacketKind, silence: u64) -> Signs {
-        let is_read = operation == PacketKind::ReadRequest;
-        let cause = self.cause(number, is_read, silence);
+    /// Takes a request that was captured before.
+    pub(super) fn copy(&mut self, number: u64, repeated: &RepeatedRequest) -> Signs {
+        let is_read = repeated.operation == PacketKind::ReadRequest;
+        let cause = self.cause(number, is_read.then_some(repeated), repeated.silence);
         if is_read {
-            self.ask_again(number);
+            self.ask_again(RepeatedResponses { from: number, at: self.last_time });
         }
         self.go_back(number);
         [cause, Some(RecoveryKind::SentAgain)]
@@ -39,13 +53,13 @@ impl RequestStream {
             self.late = Some(number);
             return None;
         }
-        let cause = self.cause(number, false, silence);
+        let cause = self.cause(number, None, silence);
         self.go_back(number);
         Some([cause, Some(RecoveryKind::Replaced)])
     }
 
-    /// Returns why a request is sent again; `None` if something seen before says so.
-    fn cause(&self, number: u64, is_read: bool, silence: u64) -> Option<RecoveryKind> {
+    /// Returns why a request is sent again, which may be an RDMA Read; `None` if something seen before says so.
+    fn cause(&self, number: u64, read: Option<&RepeatedRequest>, silence: u64) -> Option<RecoveryKind> {
         // No time is too long after that.
         if self.not_ready.is_some_and(|from| number >= from) {
             return None;
@@ -64,7 +78,7 @@ impl RequestStream {
             Some(RecoveryKind::TimedOut { silence })
         } else if self.is_asked(number) {
             None
-        } else if is_read && self.misses_response(number) {
+        } else if read.is_some_and(|read| self.misses_response(number) && self.is_answer(number, read)) {
             Some(RecoveryKind::ImpliedNak)
         } else {
             Some(RecoveryKind::CauseNotSeen)
@@ -102,7 +116,7 @@ impl RequestStream {
     /// Returns true if the response of this sequence number was asked for again.
     pub(super) fn is_response_asked(&self, sequence: u32) -> bool {
         let number = extend(self.next, sequence);
-        self.asked_again(number).is_some_and(|from| number >= from)
+        self.asked_again(number).is_some()
     }
 
     /// Returns true if the other end may send this acknowledgement, which it sent at `since`, once more at `now`.
@@ -133,48 +147,57 @@ impl RequestStream {
         self.is_asked(number) && !(self.run.is_none() && self.not_ready.is_none() && is_soon)
     }
 
+    /// Returns true if an RDMA Read is sent again because a response is missing: a requester reacts at once.
+    fn is_answer(&self, number: u64, read: &RepeatedRequest) -> bool {
+        let since = self.last_time.0.saturating_sub(self.answered_at.0);
+        !self.reported.contains(&number) && read.round_trip.is_none_or(|least| since <= REACTIONS * least)
+    }
+
     fn go_back(&mut self, number: u64) {
         self.start_timer(self.last_time);
         self.awaited.forget();
         let begins = self.run.is_none_or(|run| number < run);
         if begins {
             self.begin_again(number);
+            self.reported.retain(|reported| *reported != number);
         }
         // What its sender goes on with was on its way when the receiver refused a packet before it.
         let is_answer = |refused: &mut u64| *refused == number || begins && *refused < number;
         self.asked.take_if(is_answer);
         self.not_ready.take_if(is_answer);
-        self.again.take(number);
+        self.again.take(number, self.last_time, self.awaited.least().unwrap_or(0));
         self.run = Some(number + 1);
         self.went_back = self.last_time;
     }
 
-    /// Responses from this number on are asked for again.
-    fn ask_again(&mut self, number: u64) {
-        for read in self.reads.iter_mut().filter(|read| read.end > number) {
-            let from = read.first.max(number);
-            read.asked_again = Some(read.asked_again.map_or(from, |before| before.min(from)));
+    /// Responses are asked for again.
+    pub(super) fn ask_again(&mut self, asked: RepeatedResponses) {
+        for read in self.reads.iter_mut().filter(|read| read.end > asked.from) {
+            RepeatedResponses::add(
+                &mut read.asked_again,
+                RepeatedResponses { from: read.first.max(asked.from), ..asked },
+            );
         }
     }
 
-    /// From which number on responses to the Read request were asked for again to which this is a response.
-    fn asked_again(&self, number: u64) -> Option<u64> {
-        let read = self.reads.iter().rev().find(|read| (read.first..read.end).contains(&number));
-        read.and_then(|read| read.asked_again)
+    /// Returns when the response of this number was asked for again.
+    fn asked_again(&self, number: u64) -> Option<Time> {
+        let read = self.reads.iter().rev().find(|read| (read.first..read.end).contains(&number))?;
+        read.asked_again.filter(|asked| number >= asked.from).map(|asked| asked.at)
     }
 
     /// Returns the signs of a response that is captured again (`is_seen`), or after one that comes behind it.
-    pub(super) fn response(&mut self, number: u64, is_seen: bool) -> Signs {
-        let is_asked = self.asked_again(number).is_some_and(|from| number >= from);
+    pub(super) fn response(&mut self, number: u64, is_seen: bool, time: Time) -> Signs {
+        let is_asked = self.asked_again(number).is_some_and(|at| time >= at);
         match (is_seen, is_asked) {
             (true, true) => [None, Some(RecoveryKind::SentAgain)],
             (true, false) => {
                 // The capture lacks the request that asked for it.
-                self.ask_again(number);
+                self.ask_again(RepeatedResponses { from: number, at: time });
                 [Some(RecoveryKind::CauseNotSeen), Some(RecoveryKind::SentAgain)]
             }
             (false, true) => {
-                let is_replaced = self.last_response().is_some_and(|last| last > number);
+                let is_replaced = self.responded.is_some_and(|(last, at)| last > number && at <= time);
                 [None, is_replaced.then_some(RecoveryKind::Replaced)]
             }
             (false, false) => [None; 2],
@@ -185,10 +208,5 @@ impl RequestStream {
     /// this number, as far as its receiver may have seen: an implied negative acknowledgement.
     fn misses_response(&self, number: u64) -> bool {
         self.acknowledged.is_some_and(|acknowledged| acknowledged > number)
-    }
-
-    /// The highest number of a response that was captured.
-    fn last_response(&self) -> Option<u64> {
-        self.reads.iter().filter_map(|read| read.seen.last()).map(|(_, end)| *end - 1).max()
     }
 }

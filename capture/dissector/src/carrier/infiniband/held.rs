@@ -11,6 +11,23 @@ const HELD_PACKETS: usize = 4096;
 /// The most octets that are held for one connection.
 const HELD_OCTETS: usize = 8 << 20;
 
+/// Responses to an RDMA Read request that were asked for again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RepeatedResponses {
+    /// The lowest number.
+    pub(super) from: u64,
+    /// Time at which some were asked for again first.
+    pub(super) at: Time,
+}
+
+impl RepeatedResponses {
+    /// Adds what is asked for again later.
+    pub(super) fn add(all: &mut Option<Self>, more: Self) {
+        let before = all.get_or_insert(more);
+        before.from = before.from.min(more.from);
+    }
+}
+
 /// A packet that waits.
 #[derive(Debug)]
 pub(super) struct HeldPacket {
@@ -23,6 +40,7 @@ pub(super) struct HeldPacket {
     pub(super) first_sent: Option<Time>,
     pub(super) acknowledged: Option<u64>,
     pub(super) is_request: bool,
+    pub(super) asked_again: Option<RepeatedResponses>,
     /// The number under which it is held; its place in the stream may have been renumbered meanwhile.
     pub(super) number: u64,
 }
@@ -87,13 +105,15 @@ pub(super) struct Arrival<'a> {
     pub(super) silence: u64,
     /// The highest number of the other end's requests that its sender had acknowledged by then.
     pub(super) acknowledged: Option<u64>,
+    /// Responses that were asked for again before this RDMA Read request was used.
+    pub(super) asked_again: Option<RepeatedResponses>,
     pub(super) packet: &'a Transport<'a>,
 }
 
 impl HeldPacket {
     pub(super) fn new(arrival: &Arrival<'_>, number: u64) -> Self {
-        let Arrival { from, stamp, began, octets, length, retransmitted, first_sent, acknowledged, packet, .. } =
-            *arrival;
+        let Arrival { from, stamp, began, octets, length, retransmitted, first_sent, acknowledged, .. } = *arrival;
+        let Arrival { asked_again, packet, .. } = *arrival;
         let is_request = packet.is_request();
         Self {
             from,
@@ -105,6 +125,7 @@ impl HeldPacket {
             first_sent,
             acknowledged,
             is_request,
+            asked_again,
             number,
         }
     }
@@ -116,7 +137,20 @@ impl HeldPacket {
 
     pub(super) fn arrival<'a>(&'a self, packet: &'a Transport<'a>) -> Arrival<'a> {
         let Self { from, stamp, began, ref octets, length, retransmitted, first_sent, acknowledged, .. } = *self;
-        Arrival { from, stamp, began, octets, length, retransmitted, first_sent, silence: 0, acknowledged, packet }
+        let (silence, asked_again) = (0, self.asked_again);
+        Arrival {
+            from,
+            stamp,
+            began,
+            octets,
+            length,
+            retransmitted,
+            first_sent,
+            silence,
+            acknowledged,
+            asked_again,
+            packet,
+        }
     }
 
     /// Returns when its content was first sent, as far as the capture shows.
@@ -158,6 +192,7 @@ mod tests {
             first_sent: None,
             silence: 0,
             acknowledged: None,
+            asked_again: None,
             packet: &packet,
         };
         HeldPacket::new(&arrival, 1)

@@ -30,9 +30,9 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU64;
 
-use super::again::Lateness;
+use super::again::{Lateness, RepeatedRequest};
 use super::checksums::RetransmittedPacket;
-use super::held::{Arrival, HeldPacket, Packets};
+use super::held::{Arrival, HeldPacket, Packets, RepeatedResponses};
 use super::stream::{FAR, GRACE, REPETITIONS, ReadRequest, RequestStream, extend, request_span, responses};
 use super::transport::{PacketKind, Syndrome, Transport};
 use crate::carrier::acknowledgement::{AcknowledgementOrder, Acknowledgements, EARLY};
@@ -227,6 +227,7 @@ impl Ordering {
             first_sent: None,
             silence: 0,
             acknowledged,
+            asked_again: None,
             packet,
         };
         if packet.is_request() {
@@ -376,6 +377,7 @@ impl Ordering {
             Some(Syndrome::Acknowledged | Syndrome::Failed(_)) => number,
             Some(Syndrome::SequenceError | Syndrome::NotReady { .. }) => number.saturating_sub(1),
         };
+        stream.answered_at = time;
         let Some(next) = stream.next.filter(|next| arrived.abs_diff(*next) < FAR) else { return };
         if stream.acknowledged < Some(arrived) {
             (stream.acknowledged, stream.progress) = (Some(arrived), time);
@@ -388,6 +390,9 @@ impl Ordering {
             Some(Syndrome::NotReady { wait }) => Some(Time(time.0.saturating_add(wait))),
             _ => None,
         };
+        if packet.syndrome == Some(Syndrome::SequenceError) {
+            stream.report(number);
+        }
         stream.not_ready = match packet.syndrome {
             Some(Syndrome::NotReady { .. }) => Some(number),
             _ => stream.not_ready.filter(|from| *from > arrived),
@@ -496,17 +501,20 @@ impl Ordering {
     /// Handles a request that was seen before. If it is held, it stays in its place; if the receiver refused it, the
     /// new copy counts.
     fn is_kept<S: OperationSink>(&mut self, arrival: &mut Arrival<'_>, sink: &mut S) -> bool {
-        let stream = self.streams.get_mut(arrival.from);
+        let stream = self.streams.get(arrival.from);
         if stream.held.is_empty() && stream.refused.packets.is_empty() {
             return false;
         }
+        let repeated = self.repeated(arrival);
+        let stream = self.streams.get_mut(arrival.from);
         let (number, operation, silence) =
             (extend(stream.next, arrival.packet.sequence), arrival.packet.operation, arrival.silence);
         if let Some(held) = stream.held.get(&number).and_then(|key| self.queue.packets.get_mut(key)) {
             held.retransmitted += 1;
+            RepeatedResponses::add(&mut held.asked_again, RepeatedResponses { from: number, at: arrival.stamp.time });
             // Of copies since the receiver refused the first, any may be the accepted one.
             held.first_sent.take_if(|_| arrival.packet.last && operation == PacketKind::Send);
-            let signs = stream.copy(number, operation, silence);
+            let signs = stream.copy(number, &repeated);
             self.show(arrival, number, signs, sink);
             return true;
         }
@@ -514,9 +522,13 @@ impl Ordering {
             arrival.retransmitted = held.retransmitted + 1;
             arrival.first_sent = Some(held.first_sent());
             arrival.began = held.began;
-            let signs = stream.copy(number, operation, silence);
+            let signs = stream.copy(number, &repeated);
             pass_discarded(&held, number, sink);
             self.show(arrival, number, signs, sink);
+        } else if operation == PacketKind::ReadRequest && self.ask_held_read_again(arrival, number) {
+            let signs = self.streams.get_mut(arrival.from).copy(number, &repeated);
+            self.show(arrival, number, signs, sink);
+            return true;
         } else if let Some(later) = self.first_after(arrival.from, number)
             && let Some(signs) = self.filling(arrival.from, number, silence, later)
         {
@@ -530,9 +542,21 @@ impl Ordering {
     fn filling(&mut self, from: Side, number: u64, silence: u64, overtaken: Time) -> Option<Signs> {
         // Time that this end takes to acknowledge the other's requests.
         let reaction = self.streams.get(from.other()).awaited.least();
+        let round_trip = self.round_trip();
         let stream = self.streams.get_mut(from);
-        let round_trip = stream.awaited.least().zip(reaction).map(|(other, this)| other.saturating_add(this));
         stream.filling(number, silence, &Lateness { overtaken, reaction, round_trip })
+    }
+
+    /// Returns what is known of a request that may have been captured before.
+    fn repeated(&self, arrival: &Arrival<'_>) -> RepeatedRequest {
+        let Arrival { silence, packet: Transport { operation, .. }, .. } = *arrival;
+        RepeatedRequest { operation: *operation, silence, round_trip: self.round_trip() }
+    }
+
+    /// Returns the nanoseconds that both ends take together at least to answer, if that was measured.
+    fn round_trip(&self) -> Option<u64> {
+        let Sides { active, passive } = &self.streams;
+        active.awaited.least().zip(passive.awaited.least()).map(|(one, other)| one.saturating_add(other))
     }
 
     /// If a request that was not seen fills a hole: when what is behind the hole was first sent.
@@ -542,6 +566,18 @@ impl Ordering {
         let held = stream.held.range(number..).next().and_then(|(_, key)| self.queue.packets.get(key));
         let refused = stream.refused.packets.range(number..).next().map(|(_, held)| held);
         held.into_iter().chain(refused).min_by_key(|held| held.number).map(HeldPacket::first_sent)
+    }
+
+    /// Returns true if a held request is an RDMA Read with a response of this number, which is then asked for again.
+    fn ask_held_read_again(&mut self, arrival: &Arrival<'_>, number: u64) -> bool {
+        // Without the path MTU, the number may be that of another request.
+        if self.mtu.is_none() || !self.is_within_read(arrival.from, number) {
+            return false;
+        }
+        let before = self.streams.get(arrival.from).held.range(..number).next_back();
+        let Some(held) = before.and_then(|(_, key)| self.queue.packets.get_mut(key)) else { return false };
+        RepeatedResponses::add(&mut held.asked_again, RepeatedResponses { from: number, at: arrival.stamp.time });
+        true
     }
 
     /// Returns true if a request that waits is an RDMA Read with a response of this number. The rest of it is asked for again, which
@@ -584,7 +620,7 @@ impl Ordering {
         }
         let operation = arrival.packet.operation_type();
         let is_report = kind == RecoveryKind::SequenceError;
-        let missing = if is_report { self.streams.get(of).missing(number) } else { None };
+        let missing = if is_report { self.streams.get(of).missing(number, arrival.stamp.time) } else { None };
         let sign = OperationKind::Sign { of, place: number, sign: Sign::Recovery(kind), operation, missing };
         sink.take(arrival.operation(number, sign), true);
     }
@@ -860,7 +896,8 @@ impl Ordering {
             sink.take(arrival.operation(number, OperationKind::Lost), true);
         } else if distance < 0 {
             stream.repetitions += 1;
-            let signs = stream.copy(number, arrival.packet.operation, arrival.silence);
+            let repeated = self.repeated(arrival);
+            let signs = self.streams.get_mut(arrival.from).copy(number, &repeated);
             self.show(arrival, number, signs, sink);
             return Ok(());
         } else if distance > 0 {
@@ -885,6 +922,9 @@ impl Ordering {
             stream.start_timer(arrival.stamp.time);
         }
         stream.next = Some(number + stream.span(number, arrival.packet, mtu));
+        if let Some(asked) = arrival.asked_again {
+            stream.ask_again(asked);
+        }
         Ok(())
     }
 
@@ -906,7 +946,10 @@ impl Ordering {
         // Requests are carried out in order, so those before this one have arrived.
         sink.acknowledged((arrival.from, arrival.stamp), request, false);
         let is_again = is_seen || read.asked_again.is_some();
-        let signs = if is_again { stream.response(number, is_seen) } else { [None; 2] };
+        let signs = if is_again { stream.response(number, is_seen, arrival.stamp.time) } else { [None; 2] };
+        if stream.responded.is_none_or(|(last, _)| last < number) {
+            stream.responded = Some((number, arrival.stamp.time));
+        }
         for kind in signs.into_iter().flatten() {
             self.recover(arrival, PacketPlace { sender: side, number }, kind, sink);
         }
@@ -1090,6 +1133,21 @@ mod tests {
         }
         ordering.let_go(&mut All::default());
         assert_eq!(ordering.held(), 0);
+    }
+
+    /// The requests wait for a packet before them. Its sender goes back once, to the second response of the first RDMA Read.
+    #[test]
+    fn rdma_reads_that_are_asked_for_again_while_they_wait_are_one_implied_nak() {
+        let mut ordering = begun();
+        ordering.ask(Side::Active, 1, 768);
+        ordering.ask(Side::Active, 4, 256);
+        ordering.give(Side::Passive, ACKNOWLEDGE, 4, &[0x1f, 0, 0, 0]);
+        ordering.ask(Side::Active, 2, 512);
+        ordering.ask(Side::Active, 4, 256);
+        ordering.give(Side::Active, SEND, 0, &[]);
+        let Counts { retransmitted, implied_naks, causes_not_seen, .. } = ordering.counts.active;
+        assert_eq!((retransmitted, implied_naks, causes_not_seen), (2, 1, 0));
+        assert_eq!(ordering.held(), size_of::<ReadRequest>() * 2);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::num::NonZeroU64;
 
-use super::held::{Arrival, HeldPacket, Packets};
+use super::held::{Arrival, HeldPacket, Packets, RepeatedResponses};
 use super::transport::{PacketKind, Target, Transport};
 use crate::carrier::acknowledgement::AwaitedAcknowledgements;
 use crate::carrier::operation::{OperationKind, Progress};
@@ -24,6 +24,8 @@ const READS: usize = 256;
 const RANGES: usize = 1024;
 /// The most ranges of requests that are sent again which are told apart.
 const RUNS: usize = 64;
+/// The most reports of missing packets that are remembered until their sender goes back because of them.
+const REPORTS: usize = 16;
 /// The possible path MTUs (IBTA), largest first.
 const MTUS: [u32; 5] = [4096, 2048, 1024, 512, 256];
 
@@ -35,8 +37,7 @@ pub(super) struct ReadRequest {
     pub(super) length: u32,
     /// Numbers of the responses that were seen, as separate ranges in order.
     pub(super) seen: Vec<(u64, u64)>,
-    /// The lowest number of them that was asked for again.
-    pub(super) asked_again: Option<u64>,
+    pub(super) asked_again: Option<RepeatedResponses>,
     /// True if `end` rests on a guess of the path MTU, the largest that fits the request after it.
     pub(super) is_guessed: bool,
 }
@@ -58,16 +59,21 @@ pub(super) struct AgainRun {
     is_asked: bool,
     /// Numbers that were captured, as ranges in order; `None` if there were too many.
     captured: Option<Vec<(u64, u64)>>,
+    /// The last request captured by some earlier times: the receiver's reports are not of what it has just been sent.
+    passed: [(Time, u64); 2],
 }
 
 impl AgainRun {
     /// An end goes back to this number; all before `end` was captured before, or missed.
     fn begin(&mut self, first: u64, end: u64, is_asked: bool) {
-        *self = Self { first, end, is_asked, captured: Some(Vec::new()) };
+        *self = Self { first, end, is_asked, captured: Some(Vec::new()), passed: [(Time(0), 0); 2] };
     }
 
-    /// A request comes again.
-    pub(super) fn take(&mut self, number: u64) {
+    /// A request comes again. Its receiver takes so many nanoseconds at least to answer.
+    pub(super) fn take(&mut self, number: u64, time: Time, least: u64) {
+        if time.0.saturating_sub(self.passed[1].0.0) >= least {
+            self.passed = [self.passed[1], (time, number)];
+        }
         let Some(captured) = &mut self.captured else { return };
         if let Some((_, end)) = captured.last_mut().filter(|(_, end)| *end == number) {
             *end += 1;
@@ -76,6 +82,11 @@ impl AgainRun {
         } else {
             self.captured = None;
         }
+    }
+
+    /// Returns true if the receiver had time to report the request of this number, after it had come again.
+    fn has_passed(&self, number: u64, now: Time, least: u64) -> bool {
+        self.passed.iter().any(|(time, last)| number <= *last && now.0.saturating_sub(time.0) >= least)
     }
 
     /// Returns true if the request was captured since the end went back, and `None` if that is not known, or if the end has not come
@@ -108,6 +119,8 @@ pub(super) struct RequestStream {
     pub(super) refused: Packets,
     pub(super) holes: VecDeque<(u64, u64)>,
     pub(super) reads: VecDeque<ReadRequest>,
+    /// The highest number of a response that was captured, and when.
+    pub(super) responded: Option<(u64, Time)>,
     /// Number of ranges in all of `reads`.
     pub(super) ranges: usize,
     pub(super) write: Option<Write>,
@@ -116,6 +129,8 @@ pub(super) struct RequestStream {
     pub(super) last_time: Time,
     /// Time of the other end's last acknowledgement of something that it had not acknowledged before.
     pub(super) progress: Time,
+    /// Time of the other end's last answer of any kind.
+    pub(super) answered_at: Time,
     /// Time of the other end's last refusal of a request, or the end of the pause for which it asked then.
     pub(super) refused_until: Time,
     /// Time of the last request that was sent again, and the number with which the sender began.
@@ -131,6 +146,9 @@ pub(super) struct RequestStream {
     pub(super) started: Time,
     /// The receiver asked for this number and what follows it again, and it has not come yet.
     pub(super) asked: Option<u64>,
+    /// The latest numbers that the receiver reported as missing. One that a run passes which began before it may be sent again once more:
+    /// the run began before its sender got the report.
+    pub(super) reported: VecDeque<u64>,
     /// The receiver was not ready for this number, which has not come again. Its sender waits for a time of its own, at least as long as
     /// the receiver asked for.
     pub(super) not_ready: Option<u64>,
@@ -162,6 +180,14 @@ impl RequestStream {
         self.again.begin(first, end, self.asked.is_some());
     }
 
+    /// The receiver reports the request of this number as missing.
+    pub(super) fn report(&mut self, number: u64) {
+        if self.reported.len() == REPORTS {
+            self.reported.pop_front();
+        }
+        self.reported.push_back(number);
+    }
+
     /// The number after the last request that was captured, or 0.
     pub(super) fn captured_end(&self) -> u64 {
         let held = self.held.last_key_value().map(|(last, _)| last + 1);
@@ -175,7 +201,8 @@ impl RequestStream {
     }
 
     /// Returns what the capture holds of a request that its receiver reports as missing, if that is known.
-    pub(super) fn missing(&self, number: u64) -> Option<MissingPacket> {
+    pub(super) fn missing(&self, number: u64, now: Time) -> Option<MissingPacket> {
+        let least = self.awaited.least().unwrap_or(0);
         let is_captured = self.next.is_some_and(|next| number < next)
             || self.held.contains_key(&number)
             || self.refused.packets.contains_key(&number);
@@ -183,7 +210,7 @@ impl RequestStream {
         Some(match is_captured {
             false => MissingPacket::NotCaptured,
             true if is_of_run && !self.again.has(number)? => MissingPacket::ThrownAway,
-            true if is_of_run && !self.again.is_asked => return None,
+            true if is_of_run && !(self.again.is_asked && self.again.has_passed(number, now, least)) => return None,
             true if self.late == Some(number) => MissingPacket::Late,
             true => MissingPacket::Captured,
         })

@@ -38,6 +38,10 @@ pub(super) struct Again {
     recovery: Option<LossRecovery>,
     /// Time of the last segment that it sent again.
     again_at: Option<Time>,
+    /// The last segment that it sent again, unless that has filled a hole of the other end.
+    last: Option<(u64, u64)>,
+    /// Segments that it sent again and that filled no hole so far: each may have been there, and makes one duplicate acknowledgement.
+    in_vain: u32,
 }
 
 /// Holes that an end reported.
@@ -83,6 +87,8 @@ pub(super) struct TcpAcknowledgement {
     /// True if the segment is nothing but an acknowledgement.
     pub(super) is_bare: bool,
     pub(super) time: Time,
+    /// Nanoseconds that its sender takes at least to acknowledge, if that was measured.
+    pub(super) least: Option<u64>,
 }
 
 /// Time that an end had waited when it sent something again.
@@ -120,7 +126,7 @@ impl Again {
 
     /// The other end acknowledges what this end sends. Returns what it reports of holes, if it reports any.
     pub(super) fn acknowledge(&mut self, acknowledgement: TcpAcknowledgement) -> Option<HoleReport> {
-        let TcpAcknowledgement { place, beyond, window, is_bare, time } = acknowledgement;
+        let TcpAcknowledgement { place, beyond, window, is_bare, time, least } = acknowledgement;
         let before = self.acknowledged.replace((place, window));
         // A segment with data is no duplicate, and does not end a row of them (RFC 5681 section 2).
         let is_duplicate = is_bare && before == Some((place, window)) && place < self.sent;
@@ -130,6 +136,11 @@ impl Again {
             self.duplicates = 0;
         }
         if place > self.progress.0 {
+            let is_answer = |again: Time| least.is_some_and(|least| time.0.saturating_sub(again.0) >= least);
+            let has_filled = self.last.filter(|(first, end)| *first >= self.progress.0 && *end <= place);
+            if has_filled.is_some() && self.again_at.is_some_and(is_answer) {
+                (self.in_vain, self.last) = (self.in_vain.saturating_sub(1), None);
+            }
             self.progress = (place, time);
             if self.recovery.is_some() || self.asked.is_some() {
                 self.make_progress(place, beyond.is_some());
@@ -139,7 +150,12 @@ impl Again {
         let is_reported = self.duplicates >= DUPLICATES;
         let end = beyond.or(is_reported.then_some(place + 1))?;
         self.asked_at = time;
-        let is_answer = self.again_at.is_some_and(|again| time.0.saturating_sub(again.0) < SILENCE);
+        let is_recent = self.again_at.is_some_and(|again| time.0.saturating_sub(again.0) < SILENCE);
+        let is_answer = self.in_vain > 0 && is_recent;
+        if is_duplicate && !is_recent {
+            // The retransmission was lost, too.
+            self.filled = self.filled.min(place);
+        }
         let is_certain = beyond.is_some() || !is_answer;
         self.recovery = self.recovery.or(Some(LossRecovery { until: self.sent, is_certain }));
         let before = self.asked.filter(|holes| holes.first >= place);
@@ -197,6 +213,7 @@ impl Again {
         // A retransmission that was not asked for begins a recovery of everything sent until then (RFC 6582 section 4).
         self.recovery = cause.and(Some(LossRecovery { until: self.sent, is_certain: is_timeout })).or(self.recovery);
         self.again_at = Some(self.last_time);
+        (self.in_vain, self.last) = (self.in_vain.saturating_add(1), Some((place, end)));
         cause
     }
 

@@ -454,9 +454,9 @@ impl Reassembly {
         let last_hole = segment.last_hole().map(|hole| hole.map(|edge| extend(Some(received), edge)));
         let (hole, beyond) = last_hole.map_or((received, None), |[first, beyond]| (first, Some(beyond)));
         let is_bare = segment.length == 0 && !segment.is_final() && !segment.is_synchronizing();
-        let again = &mut self.streams.get_mut(of).again;
-        let (window, time) = (segment.window, stamp.time);
-        let report = again.acknowledge(TcpAcknowledgement { place: received, beyond, window, is_bare, time });
+        let TcpStream { again, awaited, .. } = self.streams.get_mut(of);
+        let (window, time, least) = (segment.window, stamp.time, awaited.least());
+        let report = again.acknowledge(TcpAcknowledgement { place: received, beyond, window, is_bare, time, least });
         let is_new = report.is_some_and(|report| report.is_new);
         out(StreamStep::Acknowledged((from, stamp), received, is_bare && !is_new));
         let Some(HoleReport { is_lost, .. }) = report else { return };

@@ -7,6 +7,7 @@
 use core::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::carrier::operation::OperationType;
 use crate::carrier::recovery::{AgainFor, MissingPacket, RecoveryKind};
 use crate::event::Recovered;
 use crate::link::Address;
@@ -49,6 +50,48 @@ struct SenderLosses {
     timed_out: u64,
     /// The capture lacked a packet that was sent again.
     has_replaced: bool,
+    /// The TCP segment that filled a hole last.
+    filled: Option<LastFill>,
+    /// The responses to RDMA Read requests that were sent again last, one after the other.
+    responses: Option<Responses>,
+}
+
+/// Responses to RDMA Read requests, one after the other.
+#[derive(Clone, Copy, Debug)]
+struct Responses {
+    first: (Address, u64),
+    /// The place after the last of them.
+    end: u64,
+}
+
+/// A TCP segment that was sent again, and filled a hole or a part of one.
+#[derive(Clone, Copy, Debug)]
+struct LastFill {
+    place: (Address, u64),
+    /// The place after its last octet.
+    end: u64,
+}
+
+/// A packet that was sent again.
+#[derive(Clone, Copy, Debug)]
+struct SentAgainPacket {
+    place: (Address, u64),
+    /// The place after a TCP segment.
+    end: Option<u64>,
+    /// The capture does not hold the packet from before.
+    is_replaced: bool,
+    /// The packet is a response to an RDMA Read request.
+    is_response: bool,
+    /// Its sender goes back to the first packet that is missing, as InfiniBand does.
+    goes_back: bool,
+}
+
+impl SentAgainPacket {
+    fn new(recovered: &Recovered) -> Self {
+        let Recovered { place, end, kind, operation, .. } = *recovered;
+        let is_response = operation == Some(OperationType::ReadResponse);
+        Self { place, end, is_replaced: kind == RecoveryKind::Replaced, is_response, goes_back: operation.is_some() }
+    }
 }
 
 /// A lost packet that has not come again.
@@ -63,21 +106,13 @@ struct OpenHole {
     times: u64,
     /// True if what follows the packet was sent again, and so the packet as well: the next sign is another loss.
     is_sent_again: bool,
-}
-
-/// A packet that was sent again.
-#[derive(Clone, Copy, Debug)]
-struct ResentPacket {
-    place: (Address, u64),
-    /// True if the capture does not hold the packet from before.
-    is_replaced: bool,
-    /// True for InfiniBand, whose senders go back to the first packet that is missing.
-    goes_back: bool,
+    /// True if the packet was sent again just before: either that copy was lost, or its acknowledgement.
+    is_again: bool,
 }
 
 impl OpenHole {
     const fn new(place: (Address, u64), is_reported: bool, missing: Option<MissingPacket>) -> Self {
-        Self { place, is_reported, missing, times: 1, is_sent_again: false }
+        Self { place, is_reported, missing, times: 1, is_sent_again: false, is_again: false }
     }
 }
 
@@ -106,9 +141,7 @@ impl Losses {
             // Nothing was lost.
             _ if recovered.again_for == Some(AgainFor::NotReady) => return,
             RecoveryKind::SentAgain | RecoveryKind::Replaced => {
-                let goes_back = recovered.operation.is_some();
-                let packet = ResentPacket { place, is_replaced: kind == RecoveryKind::Replaced, goes_back };
-                return self.sent_again((connection, (from, to)), packet);
+                return self.sent_again((connection, (from, to)), SentAgainPacket::new(recovered));
             }
             RecoveryKind::SequenceError => &mut self.signs.naks,
             RecoveryKind::ImpliedNak => &mut self.signs.implied_naks,
@@ -120,6 +153,13 @@ impl Losses {
         // A receiver reports what it lacks; a sender finds out by itself that nothing came back.
         let is_reported = matches!(kind, RecoveryKind::SequenceError | RecoveryKind::ImpliedNak);
         let direction = if is_reported { (to, from) } else { (from, to) };
+        // An acknowledgement that overtakes responses which come again makes their requester ask once more.
+        if kind == RecoveryKind::ImpliedNak
+            && let Some(sender) = self.senders.get(&(connection, direction))
+            && sender.has_responded(place)
+        {
+            return;
+        }
         self.lost((connection, direction), OpenHole::new(place, is_reported, recovered.missing));
     }
 
@@ -133,7 +173,7 @@ impl Losses {
         }
     }
 
-    fn sent_again(&mut self, key: (u32, FromTo), packet: ResentPacket) {
+    fn sent_again(&mut self, key: (u32, FromTo), packet: SentAgainPacket) {
         let hole = self.senders.get_mut(&key).and_then(|sender| sender.sent_again(packet));
         if let Some(losses) = self.direction(key.1) {
             losses.again += 1;
@@ -224,7 +264,13 @@ impl Losses {
 impl SenderLosses {
     /// Takes a sign that the packet at a place was lost, which the receiver may have reported. Returns false if an earlier sign is of the
     /// same loss.
-    fn lost(&mut self, new: OpenHole) -> bool {
+    fn lost(&mut self, mut new: OpenHole) -> bool {
+        let filled = self.filled.filter(|filled| filled.place.0 == new.place.0);
+        // A segment may fill the beginning of a hole only.
+        if filled.is_some_and(|filled| filled.end == new.place.1) {
+            return false;
+        }
+        new.is_again = filled.is_some_and(|filled| filled.place == new.place);
         if let Some(hole) = self.open.iter_mut().find(|hole| hole.place == new.place) {
             let is_another = std::mem::take(&mut hole.is_sent_again);
             hole.is_reported |= new.is_reported;
@@ -239,6 +285,22 @@ impl SenderLosses {
         true
     }
 
+    /// A response is sent again.
+    fn respond(&mut self, place: (Address, u64)) {
+        let end = place.1 + 1;
+        match self.responses.as_mut().filter(|last| last.first.0 == place.0 && last.end == place.1) {
+            Some(last) => last.end = end,
+            None => self.responses = Some(Responses { first: place, end }),
+        }
+    }
+
+    /// Returns true if the response at a place was among those that were sent again last: its requester may have asked again just before
+    /// the response came.
+    fn has_responded(&self, place: (Address, u64)) -> bool {
+        let is_among = |last: Responses| last.first.0 == place.0 && (last.first.1..last.end).contains(&place.1);
+        self.responses.is_some_and(is_among)
+    }
+
     /// A packet is sent again, and so were all holes before it.
     fn go_on(&mut self, place: (Address, u64)) {
         let is_before = |hole: &&mut OpenHole| hole.place.0 == place.0 && hole.place.1 < place.1;
@@ -246,12 +308,16 @@ impl SenderLosses {
     }
 
     /// Takes a packet that was sent again. Returns the hole that it fills.
-    fn sent_again(&mut self, packet: ResentPacket) -> Option<OpenHole> {
-        let ResentPacket { place, is_replaced, goes_back } = packet;
+    fn sent_again(&mut self, packet: SentAgainPacket) -> Option<OpenHole> {
+        let SentAgainPacket { place, end, is_replaced, is_response, goes_back } = packet;
         if goes_back {
             self.go_on(place);
         }
         self.has_replaced |= is_replaced;
+        if is_response {
+            self.respond(place);
+        }
+        self.filled = end.map(|end| LastFill { place, end });
         let index = self.open.iter().position(|hole| hole.place == place)?;
         let hole = self.open.remove(index)?;
         if !is_replaced && hole.missing.is_none() {
@@ -280,6 +346,7 @@ impl DirectionLosses {
     /// The packet of a hole came again; `is_replaced` says that the capture did not hold it.
     fn fill(&mut self, hole: OpenHole, is_replaced: bool) {
         match (is_replaced, hole.missing) {
+            (true, _) if hole.is_again => {}
             (true, _) => self.before_capture += hole.times,
             // Another copy may be lost on another side.
             (false, Some(MissingPacket::ThrownAway)) => self.before_capture += 1,
@@ -375,7 +442,7 @@ fn both(losses: u64, disordered: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::carrier::operation::{OperationType, Stamp};
+    use crate::carrier::operation::Stamp;
 
     const CLIENT: Address = Address::Lid(1);
     const SERVER: Address = Address::Lid(2);
@@ -403,6 +470,7 @@ mod tests {
                 to: if *from == CLIENT { SERVER } else { CLIENT },
                 kind: *kind,
                 place: (SERVER, *place),
+                end: None,
                 operation: kind.is_sent_again().then_some(OperationType::Send),
                 times: None,
                 again_for: None,
@@ -517,6 +585,57 @@ mod tests {
         }
     }
 
+    /// The response that is missing comes again after an acknowledgement, which makes its requester ask for it twice.
+    #[test]
+    fn an_implied_nak_while_the_response_comes_again_is_no_other_loss() {
+        let event = |from, place, kind, operation| Recovered {
+            stamp: Stamp::default(),
+            connection: 1,
+            from,
+            to: if from == CLIENT { SERVER } else { CLIENT },
+            kind,
+            place: (SERVER, place),
+            end: None,
+            operation,
+            times: None,
+            again_for: None,
+            missing: None,
+            refused: None,
+            xid: None,
+            requester: None,
+            client: None,
+        };
+        for (response, expected) in [(9, "1 loss ("), (10, "2 losses (")] {
+            let mut losses = Losses::default();
+            losses.take(&event(SERVER, 7, RecoveryKind::ImpliedNak, None));
+            losses.take(&event(CLIENT, response, AGAIN, Some(OperationType::ReadResponse)));
+            losses.take(&event(SERVER, 9, RecoveryKind::ImpliedNak, None));
+            let summary = losses.summary().unwrap();
+            assert!(summary.starts_with(expected), "{summary}");
+        }
+    }
+
+    /// A segment may fill only the beginning of a hole. If it is sent once more, either that copy was lost or the acknowledgement.
+    #[test]
+    fn a_hole_that_tcp_fills_in_parts_is_one_loss() {
+        let mut sender = SenderLosses::default();
+        let hole = |place, is_reported| OpenHole::new((SERVER, place), is_reported, None);
+        let again = |end| SentAgainPacket {
+            place: (SERVER, 100),
+            end: Some(end),
+            is_replaced: true,
+            is_response: false,
+            goes_back: false,
+        };
+        assert!(sender.lost(hole(100, true)));
+        assert!(sender.sent_again(again(180)).is_some_and(|hole| !hole.is_again));
+        assert!(!sender.lost(hole(180, true)), "the rest of it");
+        assert!(sender.lost(hole(100, false)));
+        let mut losses = DirectionLosses::default();
+        losses.fill(sender.sent_again(again(300)).unwrap(), true);
+        assert_eq!((losses.before_capture, losses.behind_capture), (0, 0), "on an unknown side");
+    }
+
     #[test]
     fn a_time_out_shows_the_side_only_if_the_capture_lacked_nothing() {
         let timed_out = [(SERVER, 5, TIMED_OUT), (SERVER, 5, AGAIN)];
@@ -532,7 +651,13 @@ mod tests {
         let mut losses = Losses::default();
         for connection in 0..2 * KEYS as u32 {
             losses.lost((connection, (CLIENT, SERVER)), OpenHole::new((CLIENT, 1), true, None));
-            let packet = ResentPacket { place: (CLIENT, 1), is_replaced: true, goes_back: false };
+            let packet = SentAgainPacket {
+                place: (CLIENT, 1),
+                end: None,
+                is_replaced: true,
+                is_response: false,
+                goes_back: false,
+            };
             losses.sent_again((connection, (CLIENT, SERVER)), packet);
         }
         assert_eq!(losses.senders.len(), KEYS);
