@@ -194,6 +194,20 @@ fn with_gaps(capture: &[u8]) -> Vec<u8> {
     [&capture[..HEADER], &records.concat()].concat()
 }
 
+/// A capture in which the client's frames have the time of a clock that is 2 ms ahead.
+fn with_two_clocks(capture: &[u8]) -> Vec<u8> {
+    let time = |record: &[u8]| [0, 4].map(|at| u32::from_le_bytes(record[at..at + 4].try_into().unwrap()));
+    let ahead = |record: &[u8]| {
+        let [seconds, microseconds] = time(record);
+        let later = microseconds + if record[16 + 29] == 2 { 2_000 } else { 0 };
+        let time = [seconds + later / 1_000_000, later % 1_000_000].map(u32::to_le_bytes).concat();
+        [&time, &record[8..]].concat()
+    };
+    let mut records: Vec<Vec<u8>> = frames(capture).into_iter().map(ahead).collect();
+    records.sort_by_key(|record| time(record));
+    [&capture[..HEADER], &records.concat()].concat()
+}
+
 /// Octets of the header of a pcap file.
 const HEADER: usize = 24;
 
@@ -231,6 +245,8 @@ fn others() -> Vec<Value> {
     fs::write(&damaged, &octets[..octets.len() - 10]).unwrap();
     let gaps = folder.join("gaps.pcap").display().to_string();
     fs::write(&gaps, with_gaps(&octets)).unwrap();
+    let clocks = folder.join("clocks.pcap").display().to_string();
+    fs::write(&clocks, with_two_clocks(&octets)).unwrap();
     // The client refuses a reply in frame 162.
     let refused = folder.join("refused.pcap").display().to_string();
     fs::write(&refused, part(&fs::read(shipped("lost")).unwrap(), 0..162)).unwrap();
@@ -250,6 +266,7 @@ fn others() -> Vec<Value> {
         &["transactions", "--json", &damaged],
         &["stats", "--json", &gaps],
         &["stats", "--json", &both],
+        &["stats", "--json", &clocks],
         &["stats", "--json", "--op", "READ", &nfs41],
         &["diagnose", "--json", &both],
         &["transactions", "--json", &late],
