@@ -22,6 +22,9 @@ const WINDOW: usize = 256;
 /// The most octets of each, but for a last frame that is larger.
 const OCTETS: usize = 1 << 20;
 
+/// A frame that is earlier by more than this, an hour in nanoseconds, has a time that is wrong, and stays in its place.
+const EARLIEST: u64 = 3_600_000_000_000;
+
 /// The frames of one file, which wait until no earlier one is expected.
 #[derive(Debug, Default)]
 pub(super) struct Sorter {
@@ -121,7 +124,8 @@ impl Sorter {
 
     /// Puts a frame where its time belongs. A frame that belongs before what was given stays in its place.
     fn sort(&mut self, frame: SortedFrame) {
-        let is_late = frame.time < self.latest && frame.time >= self.current.time;
+        let is_near = self.latest.0.saturating_sub(frame.time.0) <= EARLIEST;
+        let is_late = is_near && frame.time < self.latest && frame.time >= self.current.time;
         self.moved += u64::from(is_late);
         self.is_disordered |= is_late && self.latest.0 - frame.time.0 >= SET_BACK;
         self.latest = self.latest.max(frame.time);
@@ -182,7 +186,7 @@ mod tests {
     fn sorted(times: &[u64]) -> (Vec<u64>, u64) {
         let mut file = vec![0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0];
         for time in times {
-            let words = [0, (time * MILLISECOND) as u32, 0, 0];
+            let words = [(time / 1000) as u32, (time % 1000 * MILLISECOND) as u32, 0, 0];
             file.extend(words.into_iter().flat_map(u32::to_le_bytes));
         }
         let mut capture = Capture::from_streams([("file".to_owned(), Box::new(std::io::Cursor::new(file)) as Box<_>)]);
@@ -207,6 +211,12 @@ mod tests {
         let times: Vec<u64> = (10..40).chain(20..60).collect();
         assert_eq!(sorted(&times), (times, 0));
         assert_eq!(sorted(&[10, 20, 3, 4]), (vec![10, 20, 3, 4], 0));
+    }
+
+    #[test]
+    fn a_frame_without_a_time_stays_in_its_place() {
+        let given = vec![5_000_000, 0, 5_000_001, 5_000_002, 5_000_003, 5_000_004];
+        assert_eq!(sorted(&[5_000_000, 0, 5_000_001, 5_000_003, 5_000_002, 5_000_004]), (given, 1));
     }
 
     #[test]
