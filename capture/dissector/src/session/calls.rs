@@ -3,6 +3,7 @@
 use super::call::{Call, Followed};
 use super::memory::SegmentPlace;
 use super::reply::Reply;
+use super::seen_twice::SeenTwice;
 use super::state::{CALLS, Context, Session};
 use super::step_log::StepLog;
 use super::timeline::Timeline;
@@ -370,7 +371,7 @@ impl Session {
         }
         if self.held() > enough {
             self.reads.clear();
-            self.sequences = Sides::default();
+            (self.sequences, self.seen_twice, self.joined) = (Sides::default(), SeenTwice::default(), None);
             self.abandon(connection, context);
         }
     }

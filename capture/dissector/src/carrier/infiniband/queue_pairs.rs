@@ -171,7 +171,7 @@ impl<S> QueuePairs<S> {
     /// Makes those that hold the most release what exceeds the limit.
     fn let_go(&mut self, handler: &mut impl Handler<Session = S>) {
         for _ in 0..=CONNECTIONS {
-            let excess = handler.account().excess();
+            let (excess, before) = (handler.account().excess(), handler.account().held);
             let largest = self.table.largest(|entry| entry.held);
             let waiting = (0..self.waiting.len()).max_by_key(|place| self.waiting.get(*place).map(WaitingFlow::held));
             let waits = waiting.and_then(|place| self.waiting.get(place)).map_or(0, WaitingFlow::held);
@@ -180,7 +180,8 @@ impl<S> QueuePairs<S> {
                 (_, Some(place)) => _ = self.give_up(place, handler),
                 _ => return,
             }
-            if !handler.account().is_exceeded() {
+            // What the largest keeps, the others have no more of.
+            if !handler.account().is_exceeded() || handler.account().held >= before {
                 return;
             }
         }
