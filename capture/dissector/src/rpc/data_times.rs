@@ -44,11 +44,11 @@ impl SenderTimes {
 
     /// Adds other times.
     pub(crate) const fn add(&mut self, other: Self) {
-        self.late += other.late;
-        self.paused += other.paused;
-        self.window += other.window;
-        self.full += other.full;
-        self.slowed += other.slowed;
+        self.late = self.late.saturating_add(other.late);
+        self.paused = self.paused.saturating_add(other.paused);
+        self.window = self.window.saturating_add(other.window);
+        self.full = self.full.saturating_add(other.full);
+        self.slowed = self.slowed.saturating_add(other.slowed);
         self.congestion.add(other.congestion);
     }
 }

@@ -53,7 +53,7 @@ impl Rate {
 
     /// Takes octets that came at a time.
     fn take(&mut self, octets: u64, time: Time) {
-        self.octets += octets;
+        add(&mut self.octets, octets);
         if self.octets >= MEASURED {
             let measured = (time.0.saturating_sub(self.since.0).saturating_mul(UNIT) / self.octets).max(1);
             self.shortest = Some(self.shortest.map_or(measured, |shortest| shortest.min(measured)));
@@ -68,6 +68,11 @@ impl Rate {
             None => None,
         }
     }
+}
+
+/// Adds a duration: a clock that jumps may make the sum as long as time can be.
+fn add(sum: &mut u64, nanoseconds: u64) {
+    *sum = sum.saturating_add(nanoseconds);
 }
 
 /// Data that an end sends by RDMA.
@@ -111,7 +116,7 @@ impl DataFlow {
         match (is_closed, self.closed_since) {
             (true, None) => self.closed_since = Some(time),
             (false, Some(since)) => {
-                self.times.window += time.0.saturating_sub(since.0);
+                add(&mut self.times.window, time.0.saturating_sub(since.0));
                 self.closed_since = None;
             }
             (true, Some(_)) | (false, None) => {}
@@ -145,20 +150,21 @@ impl DataFlow {
         let needed = self.rate.needed(octets);
         match before {
             Latest::Requested(since) => {
-                self.times.late += elapsed(since);
+                add(&mut self.times.late, elapsed(since));
                 self.rate.restart(time);
             }
             Latest::Sent { call: previous, time: since } => {
                 let elapsed = elapsed(since);
                 // Steady packets are not equally far apart.
-                self.times.full += needed.map_or(0, |needed| elapsed.min(needed + needed / 4));
+                add(&mut self.times.full, needed.map_or(0, |needed| elapsed.min(needed.saturating_add(needed / 4))));
                 // Between the data of two READs, the server may have had nothing to send.
                 if is_requested || previous == call {
                     if elapsed >= PAUSE {
-                        let beyond = elapsed.saturating_sub(octets * PER_OCTET + self.round_trip);
-                        self.times.paused += if beyond >= PAUSE { beyond } else { 0 };
+                        let beyond =
+                            elapsed.saturating_sub(octets.saturating_mul(PER_OCTET).saturating_add(self.round_trip));
+                        add(&mut self.times.paused, if beyond >= PAUSE { beyond } else { 0 });
                     }
-                    self.times.slowed += needed.map_or(0, |needed| elapsed.saturating_sub(needed));
+                    add(&mut self.times.slowed, needed.map_or(0, |needed| elapsed.saturating_sub(needed)));
                     self.rate.take(octets, time);
                 } else {
                     self.rate.restart(time);

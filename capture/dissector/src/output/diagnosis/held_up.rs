@@ -71,8 +71,8 @@ impl HeldUp {
     /// Adds the waits of an RPC, and their causes to `causes`.
     pub(super) fn take(&mut self, waits: &DataWaits, subject: impl Fn() -> RpcSubject, causes: &mut RpcCauses) {
         let DataWaits { read, written, requester, responder } = *waits;
-        let congested = read.congested + written.congested;
-        let full = read.full + written.full;
+        let congested = read.congested.saturating_add(written.congested);
+        let full = read.full.saturating_add(written.full);
         if congested >= SLOW {
             self.congestion.add(read.congestion);
             self.congestion.add(written.congestion);

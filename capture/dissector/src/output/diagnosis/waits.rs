@@ -286,7 +286,7 @@ impl Waits {
         let DataTimes { read, written } = rpc.transaction.data_times;
         let [responder, pushed, pulled] = [Phase::Responder, Phase::Push, Phase::Pull]
             .map(|phase| phases.of(phase).saturating_sub(recovery.phases.of(phase)));
-        let written = DataWait::new(&written, responder + pushed, rpc.transaction.write_octets);
+        let written = DataWait::new(&written, responder.saturating_add(pushed), rpc.transaction.write_octets);
         let whole_responder = responder;
         let responder = responder - written.total().saturating_sub(pushed);
         let is_least = recovery.unassigned > 0;
