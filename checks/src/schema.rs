@@ -196,16 +196,20 @@ fn with_gaps(capture: &[u8]) -> Vec<u8> {
 
 /// A capture in which the client's frames have the time of a clock that is 2 ms ahead.
 fn with_two_clocks(capture: &[u8]) -> Vec<u8> {
-    let time = |record: &[u8]| [0, 4].map(|at| u32::from_le_bytes(record[at..at + 4].try_into().unwrap()));
     let ahead = |record: &[u8]| {
-        let [seconds, microseconds] = time(record);
+        let [seconds, microseconds] = time_of(record);
         let later = microseconds + if record[16 + 29] == 2 { 2_000 } else { 0 };
         let time = [seconds + later / 1_000_000, later % 1_000_000].map(u32::to_le_bytes).concat();
         [&time, &record[8..]].concat()
     };
     let mut records: Vec<Vec<u8>> = frames(capture).into_iter().map(ahead).collect();
-    records.sort_by_key(|record| time(record));
+    records.sort_by_key(|record| time_of(record));
     [&capture[..HEADER], &records.concat()].concat()
+}
+
+/// Seconds and microseconds of a record of a pcap file.
+fn time_of(record: &[u8]) -> [u32; 2] {
+    [0, 4].map(|at| u32::from_le_bytes(record[at..at + 4].try_into().unwrap()))
 }
 
 /// Octets of the header of a pcap file.
@@ -231,7 +235,7 @@ fn part(capture: &[u8], numbers: Range<usize>) -> Vec<u8> {
 /// Two captures as one, in the order of their times.
 fn merged(one: &[u8], other: &[u8]) -> Vec<u8> {
     let mut records = [frames(one), frames(other)].concat();
-    records.sort_by_key(|record| [0, 4].map(|at| u32::from_le_bytes(record[at..at + 4].try_into().unwrap())));
+    records.sort_by_key(|record| time_of(record));
     [&one[..HEADER], &records.concat()].concat()
 }
 

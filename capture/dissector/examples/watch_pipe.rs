@@ -1,4 +1,4 @@
-//! Prints each RPC as soon as its reply has come, from a capture or from `tcpdump -i eth0 -w - udp port 4791`:
+//! Prints each RPC as soon as the reply has come, from a capture or from `tcpdump -i eth0 -w - udp port 4791`:
 //!
 //! ```sh
 //! cat capture/dissector/examples/nfs.pcap | cargo run -p rpcrdma-dissector --example watch_pipe

@@ -423,7 +423,7 @@ impl Handler for DissectorState {
         session.congested(sender, sign);
     }
 
-    fn window(&mut self, session: &mut Session, (by, time): (Side, Time), is_closed: bool) {
+    fn window(&mut self, session: &mut Session, by: Side, time: Time, is_closed: bool) {
         session.set_window(by.other(), is_closed, time);
     }
 

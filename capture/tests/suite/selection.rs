@@ -243,7 +243,8 @@ fn filters(records: &[Value]) -> Vec<Vec<(&'static str, String)>> {
         filters.extend(files.map(|words| ("file", words.as_str().unwrap().to_owned())));
         filters.insert(("op", record["name"].as_str().unwrap_or("none").to_owned()));
     }
-    let filters: Vec<_> = filters.into_iter().collect();
+    let mut filters: Vec<_> = filters.into_iter().collect();
+    filters.retain(|(word, value)| *word != "file" || file_words::is_decided(records, value));
     filters.chunk_by(|filter, next| filter.0 == next.0).map(<[_]>::to_vec).collect()
 }
 
@@ -312,7 +313,7 @@ fn filters_select_what_the_records_of_all_rpcs_show() {
         let mut records: Vec<Value> = capture.events.iter().filter_map(record).collect();
         file_words::add(&mut records);
         let (rpcs, filters) = (capture.rpcs(), filters(&records));
-        for number in 0..if filters.is_empty() { 0 } else { 16 } {
+        for number in 0..if filters.is_empty() { 0 } else { 100 } {
             let mut pick = || {
                 let values = &filters[random.below(filters.len() as u64) as usize];
                 &values[random.below(values.len() as u64) as usize]

@@ -17,26 +17,25 @@ const TIMES: u64 = 4;
 
 /// No disorder of frames that were captured at the same time makes an acknowledgement so many nanoseconds early.
 pub(super) const EARLY: u64 = 10_000;
-/// So many packets of the end with the later clock come late for each packet of the other end that does.
+/// Least number of late packets of the end with the later clock for each late packet of the other end.
 const ONE_SIDED: u64 = 8;
-/// So many acknowledgements before their packets show that the directions of a connection were captured by two clocks.
+/// Least number of acknowledgements before their packets that shows that the directions of a connection were captured by two clocks.
 const TWO_CLOCKS: u64 = 8;
-/// So many make that likely.
+/// Least number of acknowledgements before their packets that makes two clocks likely.
 const LIKELY: u64 = 2;
 
 /// Acknowledgements of what an end sent, by the order in which the capture has both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AcknowledgementOrder {
-    /// Number of acknowledgements that were captured before what they acknowledge, by 10 µs or more.
+    /// Number of acknowledgements that were captured 10 µs or more before the packets that are acknowledged.
     pub before: u64,
-    /// Number of acknowledgements that were captured after what they acknowledge.
+    /// Number of acknowledgements that were captured after the packets that are acknowledged.
     pub after: u64,
 }
 
-/// Returns the end whose packets have a later time than they should, by a clock of their own: the capture has the packets of that end
-/// after their acknowledgements, usually and at least `TWO_CLOCKS` times, and those of the other end before. Frames in disorder make
-/// packets of both ends late, and few of them.
+/// Returns the end whose packets have the times of a later clock: the capture has most packets of that end, and at least `TWO_CLOCKS`, after
+/// the acknowledgement of each, and the packets of the other end before. Frames in disorder make a few packets of both ends late.
 pub(crate) fn late_clock(orders: &Sides<AcknowledgementOrder>) -> Option<Side> {
     likely_late_clock(orders).filter(|side| orders.get(*side).before >= TWO_CLOCKS)
 }

@@ -126,12 +126,13 @@ impl RecentPackets {
     #[inline]
     pub(super) fn original(
         &mut self,
-        (content, time): (u64, Time),
+        content: u64,
+        time: Time,
         sighting: Sighting,
         (end, others): (&mut Copies, impl Fn() -> Copies),
         need: impl FnOnce(Time) -> Need,
     ) -> Option<Time> {
-        if self.add((content, time), sighting, end) {
+        if self.add(content, time, sighting, end) {
             return None;
         }
         let set = self.sets.get_mut(content as usize % SETS)?;
@@ -139,14 +140,14 @@ impl RecentPackets {
         let original = known.repeated_by(time, sighting, (end, others), need);
         if original.is_none() {
             let earlier = known.without_copy(time);
-            *known = RecentPacket { earlier, ..RecentPacket::new((content, time), sighting, end) };
+            *known = RecentPacket { earlier, ..RecentPacket::new(content, time, sighting, end) };
         }
         original
     }
 
     /// Adds a packet of this `end`, unless one of this content was captured before. Returns true if it was added.
     #[inline]
-    pub(super) fn add(&mut self, (content, time): (u64, Time), sighting: Sighting, end: &mut Copies) -> bool {
+    pub(super) fn add(&mut self, content: u64, time: Time, sighting: Sighting, end: &mut Copies) -> bool {
         if self.sets.is_empty() {
             self.sets = vec![Default::default(); SETS];
         }
@@ -155,7 +156,7 @@ impl RecentPackets {
             return false;
         }
         if let Some(entry) = set.iter_mut().min_by_key(|recent| recent.time) {
-            *entry = RecentPacket::new((content, time), sighting, end);
+            *entry = RecentPacket::new(content, time, sighting, end);
         }
         true
     }
@@ -164,7 +165,7 @@ impl RecentPackets {
 impl RecentPacket {
     /// The next packet of this `end`.
     #[inline]
-    fn new((content, time): (u64, Time), Sighting { identification, point, .. }: Sighting, end: &mut Copies) -> Self {
+    fn new(content: u64, time: Time, Sighting { identification, point, .. }: Sighting, end: &mut Copies) -> Self {
         end.send(identification);
         Self { content, time, points: [point; 2], number: end.packets, copies: 0, earlier: None }
     }

@@ -52,7 +52,7 @@ pub(crate) trait Handler {
     /// A sign of congestion came for what an end sends.
     fn congested(&mut self, session: &mut Self::Session, sender: Side, sign: CongestionSign);
     /// The window that an end advertises became 0, or is no longer 0 (TCP).
-    fn window(&mut self, session: &mut Self::Session, by: (Side, Time), is_closed: bool);
+    fn window(&mut self, session: &mut Self::Session, by: Side, time: Time, is_closed: bool);
     /// A packet of an end that was captured first at one time was captured again at another: a copy.
     fn seen_again(&mut self, session: &mut Self::Session, from: Side, first: Time, again: Time);
     /// The memory that all connections together hold.

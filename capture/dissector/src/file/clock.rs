@@ -34,7 +34,7 @@ impl Clock {
         self.last = None;
     }
 
-    /// So many frames of a file were put where their times belong.
+    /// Number of frames of a file that were put where their times belong.
     pub(super) const fn sorted(&mut self, frames: u64) {
         self.steps.sorted += frames;
     }

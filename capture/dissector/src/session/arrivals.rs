@@ -268,12 +268,11 @@ impl Holes {
         self.filled.push_back(filled);
     }
 
-    /// The last segment that filled a hole before this place.
-    fn filled_before(&self, end: u64) -> Option<Filled> {
-        self.filled
-            .iter()
-            .rev()
-            .find(|filled| filled.places.first < end)
+    /// The last of such packets that filled a hole before this place.
+    fn filled_before(&self, end: u64, is_such: impl Fn(&Filled) -> bool) -> Option<Filled> {
+        let mut filled = self.filled.iter().rev();
+        filled
+            .find(|filled| filled.places.first < end && is_such(filled))
             .filter(|filled| filled.completes(end))
             .copied()
     }
@@ -453,7 +452,7 @@ impl Arrivals {
                 copies.refuse(place, refusal);
             }
             // What follows a hole may be handed over only when the hole is filled.
-            let filled = holes.filled_before(copies.end);
+            let filled = holes.filled_before(copies.end, |_| true);
             if let Some(filled) = filled.filter(|filled| filled.stamp.frame > copies.candidate.frame) {
                 match filled.evidence {
                     None => copies.wait_for(&filled),
@@ -581,13 +580,9 @@ impl Arrivals {
 
     /// Returns the last packet that filled a hole of the receiver before this place, and was captured after this frame.
     pub(super) fn filled_after(&self, end: u64, frame: u64) -> Option<FilledHole> {
-        let mut filled = self.holes.as_ref()?.filled.iter().rev().filter(|filled| filled.places.first < end);
-        let Filled { stamp, again_for: Some(again_for), .. } =
-            filled.find(|filled| filled.again_for.is_some()).filter(|filled| filled.completes(end))?
-        else {
-            return None;
-        };
-        Some(FilledHole { stamp: *stamp, again_for: *again_for }).filter(|filled| filled.stamp.frame > frame)
+        let filled = self.holes.as_ref()?.filled_before(end, |filled| filled.again_for.is_some())?;
+        let Filled { stamp, again_for, .. } = filled;
+        again_for.filter(|_| stamp.frame > frame).map(|again_for| FilledHole { stamp, again_for })
     }
 
     /// Returns true if the other end has acknowledged all of these places.

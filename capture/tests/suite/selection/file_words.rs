@@ -4,22 +4,6 @@ use std::iter;
 
 use serde_json::Value;
 
-/// Operations that lead up to the one that a COMPOUND is about.
-const LEADING: [&str; 12] = [
-    "SEQUENCE",
-    "CB_SEQUENCE",
-    "PUTFH",
-    "PUTROOTFH",
-    "PUTPUBFH",
-    "SAVEFH",
-    "RESTOREFH",
-    "GETFH",
-    "GETATTR",
-    "CB_GETATTR",
-    "VERIFY",
-    "NVERIFY",
-];
-
 /// A file that records named.
 #[derive(Clone)]
 struct NamedFile {
@@ -61,6 +45,12 @@ pub(super) fn add(records: &mut [Value]) {
     }
 }
 
+/// Returns true if the records show of each RPC whether these words select it: not if they have a folder, and RENAME gave their name to a file.
+pub(super) fn is_decided(records: &[Value], words: &str) -> bool {
+    let Some((name, _)) = words.split_once(" in ") else { return true };
+    !records.iter().any(|record| record["file_words"] == Value::from(vec![name]))
+}
+
 fn handle(argument: &Value) -> Value {
     argument["handle"]["octets"].clone()
 }
@@ -82,12 +72,11 @@ fn has_succeeded(record: &Value, argument: &Value) -> bool {
     }
 }
 
-/// Returns true if these are the arguments of the operation that an RPC is about.
+/// Returns true if these are the arguments of the operation that an RPC is about: `NFSv3 READ`, or `READ` of `NFSv4 READ`.
 fn is_main(record: &Value, argument: &Value) -> bool {
-    let names: Vec<_> = operations(record).filter_map(|operation| operation["name"].as_str()).collect();
-    let main = names.iter().find(|name| !LEADING.contains(name));
-    let attributes = || names.iter().find(|name| name.ends_with("GETATTR"));
-    main.or_else(attributes).or(names.last()).is_none_or(|main| argument["name"] == *main)
+    let (operation, name) =
+        (record["operation"].as_str().unwrap_or_default(), argument["name"].as_str().unwrap_or_default());
+    operation == name || operation.strip_prefix("NFSv4 ") == Some(name)
 }
 
 /// Takes the name that the arguments of an operation show: of a file whose handle the reply has, or of one that RENAME moved.

@@ -167,7 +167,7 @@ impl Ordering {
         (recent, content): (&mut RecentPackets, u64),
     ) -> Option<Time> {
         let end = self.copies.of(packet).get_mut(from);
-        if recent.add((content, time), sighting, end) {
+        if recent.add(content, time, sighting, end) {
             return None;
         }
         self.original_of((from, time, sighting), packet, (recent, content))
@@ -194,7 +194,7 @@ impl Ordering {
                 Need::of(is_again, sighting.identification != 0)
             }
         };
-        let original = recent.original((content, time), sighting, (&mut end, || copies.shown(from.other())), need);
+        let original = recent.original(content, time, sighting, (&mut end, || copies.shown(from.other())), need);
         *copies.of(packet).get_mut(from) = end;
         counts.get_mut(from).duplicates += u64::from(original.is_some());
         original
@@ -212,7 +212,7 @@ impl Ordering {
         self.arrivals += 1;
         self.counts.get_mut(from).packets += 1;
         let mtu = self.mtu;
-        self.learn((from, stamp.time), packet);
+        self.learn(from, stamp.time, packet);
         if mtu.is_none() {
             self.measure(stamp, sink);
         }
@@ -360,7 +360,7 @@ impl Ordering {
     }
 
     /// Learns from a packet about the other end's stream.
-    fn learn(&mut self, (from, time): (Side, Time), packet: &Transport<'_>) {
+    fn learn(&mut self, from: Side, time: Time, packet: &Transport<'_>) {
         if !packet.last && matches!(packet.operation, PacketKind::Send | PacketKind::Write | PacketKind::ReadResponse) {
             self.mtu = u32::try_from(packet.length).ok().filter(|length| *length > 0).or(self.mtu);
         }

@@ -203,7 +203,7 @@ impl<S> QueuePairs<S> {
         let words = [transport.queue_pair.into(), transport.length as u64, 0];
         let content = self.recent.digest((0, Side::Active), words, transport.data, sighting);
         let need = |since: Time| Need::of(false, stamp.time.0.saturating_sub(since.0) < REPEATED);
-        self.recent.original((content, stamp.time), sighting, (&mut self.copies, Copies::default), need).is_some()
+        self.recent.original(content, stamp.time, sighting, (&mut self.copies, Copies::default), need).is_some()
     }
 
     fn manage(

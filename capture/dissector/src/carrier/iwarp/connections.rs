@@ -163,7 +163,7 @@ impl<S> Connections<S> {
             let is_closed = segment.window == 0 && !segment.is_reset();
             if *entry.are_closed.get(from) != is_closed {
                 *entry.are_closed.get_mut(from) = is_closed;
-                handler.window(session, (from, stamp.time), is_closed);
+                handler.window(session, from, stamp.time, is_closed);
             }
         }
         if segment.is_synchronizing() && from == Side::Active {

@@ -242,7 +242,7 @@ impl Reassembly {
             length => Need::of(stream.again.is_asked(place()), stream.again.is_acknowledged(place() + length as u64)),
         };
         let others = *copies.get(from.other());
-        let original = recent.original((content, time), sighting, (copies.get_mut(from), || others), need);
+        let original = recent.original(content, time, sighting, (copies.get_mut(from), || others), need);
         counts.get_mut(from).duplicates += u64::from(original.is_some());
         original
     }
@@ -259,7 +259,7 @@ impl Reassembly {
         if segment.is_reset() {
             return self.advance(stamp, out); // its numbers need not be those of the stream
         }
-        let acknowledges = segment.acknowledges.and_then(|number| self.learn((from, stamp.time), number));
+        let acknowledges = segment.acknowledges.and_then(|number| self.learn(from, stamp.time, number));
         let sequence = segment.sequence.wrapping_add(u32::from(segment.is_synchronizing()));
         let Some(place) = self.place(from, sequence) else { return };
         if segment.is_final() {
@@ -310,7 +310,7 @@ impl Reassembly {
     }
 
     /// Learns from an acknowledgement about the other end's stream.
-    fn learn(&mut self, (from, time): (Side, Time), number: u32) -> Option<u64> {
+    fn learn(&mut self, from: Side, time: Time, number: u32) -> Option<u64> {
         let arrivals = self.arrivals;
         let stream = self.streams.get_mut(from.other());
         let Some(next) = stream.next else {

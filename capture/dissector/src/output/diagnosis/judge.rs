@@ -106,8 +106,8 @@ impl<'a> Judgement<'a> {
             self.receiver_not_ready(),
             self.distance(),
             self.delegation_recall(),
-            self.slow(Cause::ResponderSlow, (CauseOwner::Responder, CapturedAt::Responder), &self.waits.responder),
-            self.slow(Cause::RequesterSlow, (CauseOwner::Requester, CapturedAt::Requester), &self.waits.requester),
+            self.slow(Cause::ResponderSlow, CauseOwner::Responder, &self.waits.responder),
+            self.slow(Cause::RequesterSlow, CauseOwner::Requester, &self.waits.requester),
             self.slow_transfer(CauseOwner::Requester, &self.waits.held_up.requester_paused),
             self.slow_transfer(CauseOwner::Responder, &self.waits.held_up.responder_paused),
             self.congestion(),
@@ -662,12 +662,13 @@ impl<'a> Judgement<'a> {
         command
     }
 
-    /// An end that is slow, and the place of a capture at that end.
-    fn slow(&self, cause: Cause, (owner, place): (CauseOwner, CapturedAt), tally: &Tally) -> Option<DiagnosedCause> {
+    /// An end that is slow.
+    fn slow(&self, cause: Cause, owner: CauseOwner, tally: &Tally) -> Option<DiagnosedCause> {
         if !self.stands_out(cause, tally.rpcs, self.are_slow(tally, tally.amount)) {
             return None;
         }
         let mut evidence = self.waited(tally, "for it for 20 ms or more")?;
+        let place = if owner == CauseOwner::Requester { CapturedAt::Requester } else { CapturedAt::Responder };
         if self.waits.undivided > 0 && self.facts.places.get(&place) != Some(&self.facts.connections) {
             evidence.push("The way to it and back is part of that: a slow network looks the same.".to_owned());
         }
@@ -677,11 +678,7 @@ impl<'a> Judgement<'a> {
 
     /// An end that pauses in the data that it sends by RDMA.
     fn slow_transfer(&self, owner: CauseOwner, tally: &Tally) -> Option<DiagnosedCause> {
-        let sender = match owner {
-            CauseOwner::Requester => tally.requester(),
-            _ => tally.responder(),
-        };
-        let sender = sender.map_or("its sender".to_owned(), |end| end.to_string());
+        let sender = owner_in_words(owner, tally, "its sender");
         let why = match owner {
             CauseOwner::Requester => format!(
                 "Nothing in the capture shows why. The adapter of {sender} answers RDMA Reads without the processor: either this adapter is \
@@ -692,19 +689,15 @@ impl<'a> Judgement<'a> {
                  counters show."
             ),
         };
-        let cause = (Cause::SlowTransfer, owner);
-        self.held_up(cause, tally, &format!("{sender} paused in the middle of its data"), vec![why])
+        let how = format!("{sender} paused in the middle of its data");
+        self.held_up(Cause::SlowTransfer, owner, tally, &how, Some(why))
     }
 
     /// An end that has no room for data.
     fn window(&self, owner: CauseOwner, tally: &Tally) -> Option<DiagnosedCause> {
-        let receiver = match owner {
-            CauseOwner::Requester => tally.requester(),
-            _ => tally.responder(),
-        };
-        let receiver = receiver.map_or("their receiver".to_owned(), |end| end.to_string());
+        let receiver = owner_in_words(owner, tally, "their receiver");
         let how = format!("{receiver} took no data (TCP window 0)");
-        self.held_up((Cause::Window, owner), tally, &how, Vec::new())
+        self.held_up(Cause::Window, owner, tally, &how, None)
     }
 
     fn congestion(&self) -> Option<DiagnosedCause> {
@@ -716,7 +709,7 @@ impl<'a> Judgement<'a> {
         ];
         let came: Vec<_> = signs.iter().filter(|(count, _)| *count > 0).map(|(_, name)| *name).collect();
         let how = format!("data came slowly, with {}", came.join(" and "));
-        self.held_up((Cause::Congestion, CauseOwner::Network), &self.waits.held_up.congested, &how, Vec::new())
+        self.held_up(Cause::Congestion, CauseOwner::Network, &self.waits.held_up.congested, &how, None)
     }
 
     fn link_full(&self) -> Option<DiagnosedCause> {
@@ -724,30 +717,22 @@ impl<'a> Judgement<'a> {
         let share =
             "Each gets a share of the link, or of the adapter that sends: more RPCs in flight move no more data.";
         let tally = &self.waits.held_up.link_full;
-        self.held_up((Cause::LinkFull, CauseOwner::Network), tally, how, vec![share.to_owned()])
+        self.held_up(Cause::LinkFull, CauseOwner::Network, tally, how, Some(share.to_owned()))
     }
 
     /// A cause for which data was held up, in words, with more about it.
     fn held_up(
         &self,
-        (cause, owner): (Cause, CauseOwner),
+        cause: Cause,
+        owner: CauseOwner,
         tally: &Tally,
         how: &str,
-        more: Vec<String>,
+        more: Option<String>,
     ) -> Option<DiagnosedCause> {
-        let most = tally.greatest()?;
-        let is_enough = tally.rpcs >= SEVERAL || most >= VERY_SLOW;
-        if !self.stands_out(cause, tally.rpcs, is_enough && is_part(tally.amount, SLOW_SHARE, self.all())) {
+        if !self.stands_out(cause, tally.rpcs, self.are_slow(tally, tally.amount)) {
             return None;
         }
-        let mut evidence = vec![format!(
-            "{} of {} waited 20 ms or more while {how}: up to {}{}.",
-            grouped(tally.rpcs),
-            counted(self.waits.rpcs, "RPC"),
-            duration(most),
-            added_up(tally)
-        )];
-        evidence.extend(longest("The longest wait", tally));
+        let mut evidence = self.waited(tally, &format!("20 ms or more while {how}"))?;
         evidence.extend(more);
         Some(self.timed(self.cause(cause, Some(owner), evidence, &self.slowest_of(tally)), tally))
     }
@@ -859,6 +844,12 @@ fn named(RpcSubject { operation, file, frame, .. }: &RpcSubject) -> String {
     let operation = if operation == "unknown" { "an unknown call" } else { operation };
     let file = file.as_ref().map(|file| format!(" of {file}")).unwrap_or_default();
     format!("{operation}{file} in frame {frame}")
+}
+
+/// The address of the end that owns a cause, or other words where several ends are behind the cause.
+fn owner_in_words(owner: CauseOwner, tally: &Tally, several: &str) -> String {
+    let end = if owner == CauseOwner::Requester { tally.requester() } else { tally.responder() };
+    end.map_or_else(|| several.to_owned(), |end| end.to_string())
 }
 
 /// A sentence about the RPC with most of a cause and its wait.

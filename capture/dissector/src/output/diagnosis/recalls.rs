@@ -15,6 +15,7 @@ use crate::carrier::recovery::RecoveryKind;
 use crate::event::Recovered;
 use crate::file::Time;
 use crate::link::Address;
+use crate::nfs::CompoundOperation;
 use crate::output::format::number::duration;
 use crate::rpc::arguments::OperationArguments;
 use crate::rpc::known::Direction;
@@ -170,7 +171,11 @@ pub(super) struct Recalls {
 
 /// True if an RPC recalls a delegation.
 pub(super) fn is_recall(transaction: &Transaction) -> bool {
-    transaction.callback.is_callback() && transaction.operations.iter().any(|operation| operation.name == "CB_RECALL")
+    transaction.callback.is_callback() && has_recall(&transaction.operations)
+}
+
+fn has_recall(operations: &[CompoundOperation]) -> bool {
+    operations.iter().any(|operation| operation.name == "CB_RECALL")
 }
 
 impl Conflict {
@@ -197,8 +202,7 @@ impl Recalls {
     /// Takes a message: a recall is followed from its call on.
     pub(super) fn message(&mut self, message: &Message) {
         let Some(rpc) = message.rpc.as_ref().filter(|rpc| rpc.callback.is_callback()) else { return };
-        let is_recall = rpc.operations.iter().any(|operation| operation.name == "CB_RECALL");
-        if rpc.direction != Direction::Call || !is_recall || self.others.len() >= RECALLS {
+        if rpc.direction != Direction::Call || !has_recall(&rpc.operations) || self.others.len() >= RECALLS {
             return;
         }
         if self.followed.len() == FOLLOWED {
