@@ -269,6 +269,15 @@ fn rows_without_a_value_come_last_and_calls_without_a_reply_by_their_age() {
 }
 
 #[test]
+fn a_filter_that_no_rpc_matches_says_so() {
+    let mut viewer = read(&format!("{CAPTURES}hangs.pcap"));
+    assert_eq!(viewer.select(r#"{"filter":"client=10.9.9.9"}"#), Ok(0));
+    assert_eq!(viewer.count(), "0 of 84 RPCs: no RPC matches");
+    assert_eq!(viewer.select("{}"), Ok(84));
+    assert_eq!(viewer.count(), "84 of 84 RPCs");
+}
+
+#[test]
 fn a_wrong_filter_changes_nothing() {
     let mut viewer = read(&format!("{CAPTURES}hangs.pcap"));
     let before = viewer.select(r#"{"filter":"waiting"}"#).unwrap();
