@@ -25,7 +25,7 @@ fn the_schema_is_what_the_program_prints() {
     );
 }
 
-/// `release/build` finds the commands in the same way. With debug assertions, clap checks the description of each command for `man`, and
+/// `.ci/release` finds the commands in the same way. With debug assertions, clap checks the description of each command for `man`, and
 /// `man` checks that no terminal breaks a line of help.
 #[test]
 fn each_command_has_a_manual_page_and_completions() {

@@ -15,7 +15,7 @@
 //! requester, responder, and endpoint, what they have in common
 //! ```
 //!
-//! `rpcrdma.h` is made of the comments and declarations here by a test (`checks/src/header.rs`), and the cursors that C programs
+//! `rpcrdma.h` is made of the comments and declarations here by a test (`core/capi/header`), and the cursors that C programs
 //! have inlined are in `cursors.h`.
 //!
 //! # Safety

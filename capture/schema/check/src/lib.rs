@@ -1,14 +1,19 @@
-//! Every record that is printed is as its schema says, and every field of the schema is used.
+//! Every record that the program prints is as its schema says, and every field of the schema is used.
+#![cfg(test)]
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::process::{self, Command, Stdio};
 use std::sync::LazyLock;
 use std::{env, fs};
 
 use serde_json::{Map, Value};
 
-use crate::repository;
+/// Returns the folder of the repository.
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..")
+}
 
 /// The program that the variable RPCRDMA names, or else one that is built from the sources as they are.
 static PROGRAM: LazyLock<String> = LazyLock::new(|| env::var("RPCRDMA").unwrap_or_else(|_| built()));
