@@ -184,17 +184,27 @@ impl<S> Connections<S> {
             handler.measured(session, from, times);
         }
         entry.account(handler);
-        for _ in 0..CONNECTIONS {
-            if !handler.account().is_exceeded() {
-                break;
-            }
+        if handler.account().is_exceeded() {
             self.let_go(choice.verify_crc, handler);
         }
         true
     }
 
-    /// Makes the connection that holds the most release what exceeds the limit.
+    /// Makes those that hold the most release what exceeds the limit.
+    #[cold]
     fn let_go(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
+        for _ in 0..CONNECTIONS {
+            let before = handler.account().held;
+            self.release_largest(verify_crc, handler);
+            // What the largest keeps, the others have no more of: a search for each segment would take long and release nothing.
+            if !handler.account().is_exceeded() || handler.account().held >= before {
+                return;
+            }
+        }
+    }
+
+    /// Makes the connection that holds the most release what exceeds the limit.
+    fn release_largest(&mut self, verify_crc: bool, handler: &mut impl Handler<Session = S>) {
         let excess = handler.account().excess();
         let Some(entry) = self.table.largest(|entry| entry.held) else { return };
         let enough = entry.held.saturating_sub(excess);
